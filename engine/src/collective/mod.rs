@@ -1,0 +1,3 @@
+//! Collective operations, each described once as a schedule.
+pub mod port;
+pub use port::{Data, Port, Ticket};

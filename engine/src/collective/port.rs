@@ -1,0 +1,35 @@
+//! What a schedule needs of the world below it: sending and receiving by rank.
+//!
+//! The message room implements it over the transports; tests implement it in
+//! one process, so that every algorithm is checked without starting a job.
+
+use crate::datatype::Datatype;
+use crate::Result;
+use std::sync::Arc;
+
+/// `count` items of `datatype` at `address`: what a step sends or receives.
+/// The caller keeps the memory alive and untouched until the step is done.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// Where item 0 lies (its lower bound may be elsewhere, as in MPI).
+    pub address: *mut u8,
+    /// How many items.
+    pub count: u64,
+    /// Their type.
+    pub datatype: Arc<Datatype>,
+}
+
+/// A started send or receive.
+pub type Ticket = u64;
+
+/// Sending and receiving between the ranks of one communicator (for an
+/// intercommunicator, `peer` is a rank of the remote group). Messages of one
+/// pair with one tag arrive in order. All calls return at once.
+pub trait Port {
+    /// Starts a send; the ticket is done when the memory may be reused.
+    fn send(&mut self, peer: u32, tag: i32, data: &Data) -> Result<Ticket>;
+    /// Starts a receive; the ticket is done when the data are there.
+    fn receive(&mut self, peer: u32, tag: i32, data: &Data) -> Result<Ticket>;
+    /// Whether it is done; once it has said so the ticket is spent.
+    fn done(&mut self, ticket: Ticket) -> Result<bool>;
+}

@@ -1,0 +1,191 @@
+//! The one shared segment that the ranks of a job on a node have in common.
+//!
+//! Made by the launcher (`serried run`) or, under a launcher that does not know
+//! us, by the first rank on the node. It is sparse: what nobody touches costs
+//! nothing.
+//!
+//! ```text
+//! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | …
+//! part of a rank: Page (4 KiB) | transport area (TRANSPORT_BYTES)
+//! ```
+
+use crate::memory::Segment;
+use crate::observe::{Page, State};
+use crate::{Class, Error, Result};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 4096;
+const NAME_BYTES: usize = 40;
+const NAMES_BYTES: usize = 65536;
+/// How many call names the segment holds.
+pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
+const PAGE_BYTES: usize = 4096;
+/// Bytes that the node transport has for each rank (address space, not memory).
+pub const TRANSPORT_BYTES: usize = (4 << 20) - PAGE_BYTES;
+
+#[repr(C)]
+struct Header {
+    magic: AtomicU64,
+    version: AtomicU32,
+    local_ranks: AtomicU32,
+    /// 0: no names; 1: being written; 2: there.
+    names_ready: AtomicU32,
+    /// Set by the launcher when the job is to end; ranks leave their waits.
+    ending: AtomicU32,
+    /// Ranks on the node that have initialised (never decreases).
+    arrived: AtomicU32,
+}
+
+/// The mapped node segment.
+#[derive(Debug)]
+pub struct NodeSegment {
+    segment: Segment,
+    local_ranks: u32,
+}
+
+impl NodeSegment {
+    /// Makes the segment for `local_ranks` ranks; pass its descriptor on.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses the memory.
+    pub fn create(local_ranks: u32) -> Result<NodeSegment> {
+        let bytes = HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES);
+        let segment = Segment::create(c"serried-node", bytes)?;
+        segment.reserve(0, HEADER_BYTES)?;
+        let node = NodeSegment { segment, local_ranks };
+        for rank in 0..local_ranks {
+            node.segment.reserve(node.part(rank), PAGE_BYTES)?;
+            node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
+            node.page(rank).set_state(State::Unused);
+        }
+        let header = node.header();
+        header.version.store(VERSION, Ordering::Relaxed);
+        header.local_ranks.store(local_ranks, Ordering::Relaxed);
+        header.magic.store(MAGIC, Ordering::Release);
+        Ok(node)
+    }
+
+    /// Maps a segment that another process made.
+    ///
+    /// # Errors
+    /// `Intern` when the descriptor is something else or of another version.
+    pub fn open(descriptor: OwnedFd) -> Result<NodeSegment> {
+        let segment = Segment::map(descriptor)?;
+        let foreign = || Error::new(Class::Intern, "the descriptor passed by the launcher is no node segment of this version of Serried");
+        if segment.bytes() < HEADER_BYTES + NAMES_BYTES {
+            return Err(foreign());
+        }
+        let mut node = NodeSegment { segment, local_ranks: 0 };
+        let header = node.header();
+        if header.magic.load(Ordering::Acquire) != MAGIC || header.version.load(Ordering::Relaxed) != VERSION {
+            return Err(foreign());
+        }
+        let local_ranks = header.local_ranks.load(Ordering::Relaxed);
+        let needed = HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES);
+        if local_ranks == 0 || node.segment.bytes() != needed {
+            return Err(foreign());
+        }
+        node.local_ranks = local_ranks;
+        Ok(node)
+    }
+
+    /// How many ranks of the job this node has.
+    pub fn local_ranks(&self) -> u32 {
+        self.local_ranks
+    }
+
+    /// The descriptor of the segment, to pass on.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.segment.descriptor()
+    }
+
+    /// The page of a local rank.
+    ///
+    /// # Panics
+    /// If `local_rank` is not below [`NodeSegment::local_ranks`].
+    pub fn page(&self, local_rank: u32) -> &Page {
+        // SAFETY: `part` is page aligned and inside the mapping, which lives as
+        // long as `self`; every bit pattern is a valid `Page` of atomics.
+        unsafe { &*self.segment.base().add(self.part(local_rank)).cast::<Page>() }
+    }
+
+    /// Address of the transport area of a local rank ([`TRANSPORT_BYTES`] long,
+    /// 4 KiB aligned), valid as long as `self`.
+    pub fn transport_area(&self, local_rank: u32) -> *mut u8 {
+        // SAFETY: inside the mapping, by the layout above.
+        unsafe { self.segment.base().add(self.part(local_rank) + PAGE_BYTES) }
+    }
+
+    /// Reserves `[offset, offset + bytes)` of the transport area of a rank
+    /// before it is touched.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_transport(&self, local_rank: u32, offset: usize, bytes: usize) -> Result<()> {
+        assert!(offset + bytes <= TRANSPORT_BYTES);
+        self.segment.reserve(self.part(local_rank) + PAGE_BYTES + offset, bytes)
+    }
+
+    /// Writes the table of call names (index 0 is "no call"), once per job:
+    /// whoever comes first does it.
+    ///
+    /// # Errors
+    /// `NoMem` when the table's pages cannot be reserved.
+    pub fn publish_names(&self, names: &[&str]) -> Result<()> {
+        let ready = &self.header().names_ready;
+        if ready.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return Ok(());
+        }
+        self.segment.reserve(HEADER_BYTES, NAMES_BYTES)?;
+        for (index, name) in names.iter().take(NAMES).enumerate() {
+            let length = name.len().min(NAME_BYTES - 1);
+            // SAFETY: the entry lies inside the names area; `names_ready == 1`
+            // makes us its only writer, and readers wait for 2.
+            unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.name_address(index), length) };
+        }
+        ready.store(2, Ordering::Release); // names-ready: paired with `name`
+        Ok(())
+    }
+
+    /// The name of a call by its index; `None` before names are published.
+    pub fn name(&self, index: u32) -> Option<String> {
+        let index = index as usize;
+        // names-ready: paired with `publish_names`
+        if index >= NAMES || self.header().names_ready.load(Ordering::Acquire) != 2 {
+            return None;
+        }
+        // SAFETY: written before `names_ready` became 2 and never after.
+        let bytes = unsafe { std::slice::from_raw_parts(self.name_address(index), NAME_BYTES) };
+        let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+        (length > 0).then(|| String::from_utf8_lossy(&bytes[..length]).into_owned())
+    }
+
+    /// Ranks on the node that have initialised: a counter to wait on.
+    pub fn arrived(&self) -> &AtomicU32 {
+        &self.header().arrived
+    }
+
+    /// Not 0 once the launcher has decided to end the job.
+    pub fn ending(&self) -> &AtomicU32 {
+        &self.header().ending
+    }
+
+    fn part(&self, local_rank: u32) -> usize {
+        assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
+        HEADER_BYTES + NAMES_BYTES + local_rank as usize * (PAGE_BYTES + TRANSPORT_BYTES)
+    }
+
+    fn name_address(&self, index: usize) -> *mut u8 {
+        // SAFETY: `index < NAMES` by the callers, so inside the names area.
+        unsafe { self.segment.base().add(HEADER_BYTES + index * NAME_BYTES) }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the mapping begins with the header and lives as long as
+        // `self`; every bit pattern is a valid `Header` of atomics.
+        unsafe { &*self.segment.base().cast::<Header>() }
+    }
+}

@@ -1,0 +1,28 @@
+//! The engine of Serried.
+//!
+//! One engine stands under every face (MPI under two ABIs, later OpenSHMEM and
+//! ARMCI). Rooms are modules; arrows between them point down only:
+//!
+//! * what programs mean: [`world`], [`collective`], [`message`], [`request`],
+//!   [`datatype`], [`reduce`];
+//! * how bytes move: [`transport`];
+//! * what the operating system gives: [`memory`], [`progress`], [`job`],
+//!   [`observe`].
+//!
+//! The engine knows no C handle and no ABI. Inside it every count and
+//! displacement has 64 bits.
+
+pub mod collective;
+pub mod datatype;
+pub mod error;
+pub mod job;
+pub mod memory;
+pub mod message;
+pub mod observe;
+pub mod progress;
+pub mod reduce;
+pub mod request;
+pub mod transport;
+pub mod world;
+
+pub use error::{Class, Error, Result};

@@ -1,0 +1,127 @@
+//! A memfd mapped into this process and, by passing the descriptor, into
+//! others.
+
+use crate::{Class, Error, Result};
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+/// A shared mapping of a whole memfd. Unmapped on drop.
+///
+/// Every byte may be written by other processes at any time: access it by
+/// atomics, or by the ownership rules of the structure that lies in it.
+#[derive(Debug)]
+pub struct Segment {
+    base: NonNull<u8>,
+    bytes: usize,
+    descriptor: OwnedFd,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread; what lies in it
+// is guarded by the rules of the structures built over it.
+unsafe impl Send for Segment {}
+// SAFETY: as above; `&Segment` only hands out raw addresses.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Makes a memfd of `bytes` bytes (sparse, zero, sealed against growing and
+    /// shrinking) and maps it. `name` appears in /proc/PID/maps only.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses, with its reason.
+    pub fn create(name: &CStr, bytes: usize) -> Result<Segment> {
+        // SAFETY: `name` is a C string; the flags are valid.
+        let raw = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        if raw < 0 {
+            return Err(system_error("memfd_create", bytes));
+        }
+        // SAFETY: `raw` is a descriptor that we just got and nobody else owns.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
+        // SAFETY: plain system calls on our own descriptor.
+        let sized = unsafe { libc::ftruncate(raw, bytes as libc::off_t) };
+        if sized != 0 {
+            return Err(system_error("ftruncate of a memfd", bytes));
+        }
+        // SAFETY: as above.
+        unsafe { libc::fcntl(raw, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW) };
+        Segment::map(descriptor)
+    }
+
+    /// Maps a descriptor that another process made with [`Segment::create`].
+    ///
+    /// # Errors
+    /// `NoMem` when it cannot be mapped; `Intern` when it is empty.
+    pub fn map(descriptor: OwnedFd) -> Result<Segment> {
+        // SAFETY: an all-zero `stat` is a valid value to be overwritten.
+        let mut status: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: `status` is a valid place for the result.
+        if unsafe { libc::fstat(descriptor.as_raw_fd(), &mut status) } != 0 || status.st_size <= 0 {
+            return Err(Error::new(Class::Intern, "the shared segment of the job has no size"));
+        }
+        let bytes = status.st_size as usize;
+        // SAFETY: a new shared mapping at an address the kernel chooses.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                descriptor.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(system_error("mmap of the shared segment", bytes));
+        }
+        let base = NonNull::new(base.cast()).expect("mmap never returns null on success");
+        Ok(Segment { base, bytes, descriptor })
+    }
+
+    /// Reserves the pages of `[offset, offset + bytes)`, so that touching them
+    /// cannot raise SIGBUS.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine or container do not allow it.
+    pub fn reserve(&self, offset: usize, bytes: usize) -> Result<()> {
+        debug_assert!(offset + bytes <= self.bytes);
+        // SAFETY: plain system call on our own descriptor.
+        let refused =
+            unsafe { libc::fallocate(self.descriptor.as_raw_fd(), 0, offset as libc::off_t, bytes as libc::off_t) };
+        if refused != 0 {
+            return Err(system_error("reserving shared memory", bytes));
+        }
+        Ok(())
+    }
+
+    /// Where the segment begins in this process.
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The descriptor, to pass on.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd;
+        self.descriptor.as_fd()
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: `base..base+bytes` is the mapping made in `map`; nothing
+        // borrowed from `self` outlives it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+fn system_error(what: &str, bytes: usize) -> Error {
+    let cause = std::io::Error::last_os_error();
+    Error::new(
+        Class::NoMem,
+        format!("{what} ({bytes} bytes) failed: {cause}; look at the memory limit of the container or cgroup"),
+    )
+}

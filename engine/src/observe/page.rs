@@ -1,0 +1,161 @@
+//! The rank's page.
+//!
+//! # Ownership
+//! Every field is written by its rank alone (`pid` and `state` also by the
+//! launcher, before the rank exists), with relaxed stores, and read by anyone.
+//! A reader may see a call half written: fields are facts of their own, and a
+//! reader that wants a coherent call reads `sequence` before and after.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// How far a rank has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// No process has attached to this page yet.
+    Unused = 0,
+    /// Attached and inside initialisation.
+    Starting = 1,
+    /// Initialised, not yet finalized.
+    Running = 2,
+    /// Has finalized: its end is no failure any more.
+    Finalized = 3,
+    /// Has called abort; `exit_code` says with what.
+    Aborted = 4,
+}
+
+impl State {
+    fn from_raw(raw: u32) -> State {
+        match raw {
+            1 => State::Starting,
+            2 => State::Running,
+            3 => State::Finalized,
+            4 => State::Aborted,
+            _ => State::Unused,
+        }
+    }
+}
+
+/// Peer or tag value that says "none" (not a rank, not a tag).
+pub const NONE: i32 = i32::MIN;
+
+/// What a rank shows: 4 KiB at the beginning of its part of the node segment.
+#[repr(C, align(4096))]
+pub struct Page {
+    /// Who this is.
+    pub identity: Identity,
+    /// What it is doing.
+    pub call: Call,
+    /// What it has done.
+    pub counters: Counters,
+}
+
+/// Who this is; written once.
+#[repr(C, align(64))]
+pub struct Identity {
+    /// Rank in the job.
+    pub rank: AtomicU32,
+    /// Process id, 0 before a process has attached.
+    pub pid: AtomicU32,
+    state: AtomicU32,
+    /// The code given to abort.
+    pub exit_code: AtomicI32,
+}
+
+/// The call that this rank is in, or was in last.
+#[repr(C, align(64))]
+pub struct Call {
+    /// Odd while inside a call, even outside; counts calls by twos.
+    pub sequence: AtomicU64,
+    /// Index into the segment's table of call names; 0 before the first call.
+    pub name: AtomicU32,
+    /// Peer rank in the communicator, [`NONE`] if the call has none.
+    pub peer: AtomicI32,
+    /// Tag, [`NONE`] if the call has none.
+    pub tag: AtomicI32,
+    /// Communicator's context id, 0 if the call has none.
+    pub communicator: AtomicU64,
+    /// `CLOCK_MONOTONIC` nanoseconds since when it waits in this call; 0 while
+    /// it does not wait. Written only when a wait outlasts its first spin.
+    pub waiting_since: AtomicU64,
+}
+
+/// Totals since the start; each only grows.
+#[repr(C, align(64))]
+pub struct Counters {
+    /// Messages sent, of any size.
+    pub messages_sent: AtomicU64,
+    /// Payload bytes sent.
+    pub bytes_sent: AtomicU64,
+    /// Messages received (matched and delivered).
+    pub messages_received: AtomicU64,
+    /// Payload bytes received.
+    pub bytes_received: AtomicU64,
+    /// Bytes that moved inside a mailbox line.
+    pub bytes_inline: AtomicU64,
+    /// Bytes that moved through the sender's cells (two copies).
+    pub bytes_cells: AtomicU64,
+    /// Bytes that moved by cross-memory copy (one copy).
+    pub bytes_cross_memory: AtomicU64,
+    /// Bytes that moved by a directly mapped peer (one copy, no system call).
+    pub bytes_direct: AtomicU64,
+    /// Times that this rank went to sleep.
+    pub sleeps: AtomicU64,
+    /// Nanoseconds spent in waits that outlasted their first spin.
+    pub waiting_nanoseconds: AtomicU64,
+    /// Messages in the unexpected queue now.
+    pub unexpected_now: AtomicU64,
+    /// The most that `unexpected_now` has been.
+    pub unexpected_peak: AtomicU64,
+    /// Collective operations started.
+    pub collectives: AtomicU64,
+}
+
+impl Page {
+    /// How far the rank has come.
+    pub fn state(&self) -> State {
+        State::from_raw(self.identity.state.load(Relaxed))
+    }
+
+    /// Says how far the rank has come.
+    pub fn set_state(&self, state: State) {
+        self.identity.state.store(state as u32, Relaxed);
+    }
+
+    /// Marks the beginning of a call: two relaxed stores to one's own line.
+    #[inline]
+    pub fn enter(&self, name: u32) {
+        let call = &self.call;
+        call.sequence.store(call.sequence.load(Relaxed) | 1, Relaxed);
+        call.name.store(name, Relaxed);
+    }
+
+    /// Says whom the call is about; `communicator` is a context id.
+    #[inline]
+    pub fn about(&self, communicator: u64, peer: i32, tag: i32) {
+        let call = &self.call;
+        call.communicator.store(communicator, Relaxed);
+        call.peer.store(peer, Relaxed);
+        call.tag.store(tag, Relaxed);
+    }
+
+    /// Marks the end of the call.
+    #[inline]
+    pub fn leave(&self) {
+        let call = &self.call;
+        call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
+    }
+
+    /// Whether the rank is inside a call.
+    pub fn inside(&self) -> bool {
+        self.call.sequence.load(Relaxed) & 1 == 1
+    }
+}
+
+/// Adds to a counter that only this rank writes: no locked instruction.
+#[inline]
+pub fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+const _: () = assert!(std::mem::size_of::<Page>() == 4096);

@@ -1,0 +1,2 @@
+//! The serried command.
+fn main() {}
