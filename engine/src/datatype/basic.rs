@@ -71,3 +71,146 @@ pub enum Basic {
     /// Fortran pair of DOUBLE PRECISION.
     TwoDoublePrecision,
 }
+
+/// All kinds of elements, in the order of their numbers.
+const ALL: [Basic; Basic::NUMBER] = [
+    Basic::Int8,
+    Basic::Int16,
+    Basic::Int32,
+    Basic::Int64,
+    Basic::Uint8,
+    Basic::Uint16,
+    Basic::Uint32,
+    Basic::Uint64,
+    Basic::Float32,
+    Basic::Float64,
+    Basic::LongDouble,
+    Basic::ComplexFloat32,
+    Basic::ComplexFloat64,
+    Basic::ComplexLongDouble,
+    Basic::Bool,
+    Basic::Logical8,
+    Basic::Logical16,
+    Basic::Logical32,
+    Basic::Logical64,
+    Basic::Character,
+    Basic::WideCharacter,
+    Basic::Byte,
+    Basic::Packed,
+    Basic::FloatInt,
+    Basic::DoubleInt,
+    Basic::LongInt,
+    Basic::TwoInt,
+    Basic::ShortInt,
+    Basic::LongDoubleInt,
+    Basic::TwoReal,
+    Basic::TwoDoublePrecision,
+];
+
+impl Basic {
+    /// How many kinds there are.
+    pub const NUMBER: usize = 31;
+
+    /// All kinds of elements, in the order of their numbers.
+    pub fn all() -> &'static [Basic] {
+        &ALL
+    }
+
+    /// Bytes of data in one element, without padding.
+    pub const fn size(self) -> u64 {
+        use Basic::*;
+        match self {
+            Int8 | Uint8 | Bool | Logical8 | Character | Byte | Packed => 1,
+            Int16 | Uint16 | Logical16 => 2,
+            Int32 | Uint32 | Float32 | Logical32 | WideCharacter => 4,
+            Int64 | Uint64 | Float64 | ComplexFloat32 | Logical64 | FloatInt | TwoInt | TwoReal => 8,
+            ShortInt => 6,
+            DoubleInt | LongInt => 12,
+            LongDouble | ComplexFloat64 | TwoDoublePrecision => 16,
+            LongDoubleInt => 20,
+            ComplexLongDouble => 32,
+        }
+    }
+
+    /// The alignment in bytes that a C compiler gives it in a structure.
+    pub const fn alignment(self) -> u64 {
+        use Basic::*;
+        match self {
+            ComplexFloat32 | FloatInt | TwoInt | TwoReal | ShortInt => 4,
+            ComplexFloat64 | TwoDoublePrecision | DoubleInt | LongInt => 8,
+            LongDouble | ComplexLongDouble | LongDoubleInt => 16,
+            _ => self.size(),
+        }
+    }
+
+    /// Bytes from one element of an array to the next: the size, with the
+    /// padding that C puts into the pair structures.
+    pub const fn extent(self) -> u64 {
+        self.size().next_multiple_of(self.alignment())
+    }
+
+    /// The two members of a pair type, in order. The first lies at 0, the
+    /// second at [`Basic::second_offset`].
+    pub const fn pair(self) -> Option<(Basic, Basic)> {
+        use Basic::*;
+        match self {
+            FloatInt => Some((Float32, Int32)),
+            DoubleInt => Some((Float64, Int32)),
+            LongInt => Some((Int64, Int32)),
+            TwoInt => Some((Int32, Int32)),
+            ShortInt => Some((Int16, Int32)),
+            LongDoubleInt => Some((LongDouble, Int32)),
+            TwoReal => Some((Float32, Float32)),
+            TwoDoublePrecision => Some((Float64, Float64)),
+            _ => None,
+        }
+    }
+
+    /// Where in an element the second member of a pair lies, in bytes; 0 for
+    /// what is no pair.
+    pub const fn second_offset(self) -> u64 {
+        match self.pair() {
+            Some((first, second)) => first.size().next_multiple_of(second.alignment()),
+            None => 0,
+        }
+    }
+
+    /// Whether the data of one element have no hole (only `ShortInt` has one
+    /// between its members).
+    pub const fn is_block(self) -> bool {
+        match self.pair() {
+            Some((first, _)) => first.size() == self.second_offset(),
+            None => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_the_list() {
+        for (number, &basic) in Basic::all().iter().enumerate() {
+            assert_eq!(basic as usize, number);
+        }
+    }
+
+    #[test]
+    fn pairs_have_the_layout_of_their_c_structures() {
+        #[repr(C)]
+        struct Pair<A, B>(A, B);
+        fn check<A, B>(basic: Basic) {
+            assert_eq!(basic.extent() as usize, size_of::<Pair<A, B>>(), "{basic:?}");
+            assert_eq!(basic.second_offset() as usize, std::mem::offset_of!(Pair<A, B>, 1), "{basic:?}");
+            assert_eq!(basic.alignment() as usize, align_of::<Pair<A, B>>(), "{basic:?}");
+            assert_eq!(basic.size() as usize, size_of::<A>() + size_of::<B>(), "{basic:?}");
+        }
+        check::<f32, i32>(Basic::FloatInt);
+        check::<f64, i32>(Basic::DoubleInt);
+        check::<i64, i32>(Basic::LongInt);
+        check::<i32, i32>(Basic::TwoInt);
+        check::<i16, i32>(Basic::ShortInt);
+        check::<u128, i32>(Basic::LongDoubleInt);
+    }
+}

@@ -1,0 +1,164 @@
+//! The operator of a reduction: one of MPI's own, or a function of the program.
+
+use super::builtin::describe;
+use super::kernel::Kernel;
+use super::select::select;
+use super::Builtin;
+use crate::datatype::{Basic, Datatype};
+use crate::{Class, Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// A function of the program: `inout[i] = input[i] op inout[i]` for `count`
+/// items of the datatype (MPI-5.0 §6.9.5).
+pub type UserFunction =
+    Box<dyn Fn(*const u8 /* input */, *mut u8 /* inout */, u64 /* count */, &Arc<Datatype>) + Send + Sync>;
+
+enum Kind {
+    Builtin(Builtin),
+    User { function: UserFunction, commutes: bool },
+}
+
+/// How two elements become one (MPI-5.0 §6.9). Always associative, as MPI
+/// demands of a program's own function too.
+pub struct Operator(Kind);
+
+impl Operator {
+    /// One of MPI's own.
+    pub fn builtin(builtin: Builtin) -> Self {
+        Operator(Kind::Builtin(builtin))
+    }
+
+    /// A function of the program; `commutes` as the program says
+    /// (`MPI_Op_create`). It may be called by several threads at once.
+    pub fn user(function: UserFunction, commutes: bool) -> Self {
+        Operator(Kind::User { function, commutes })
+    }
+
+    /// Whether the order of the arguments does not matter.
+    pub fn is_commutative(&self) -> bool {
+        match &self.0 {
+            Kind::Builtin(builtin) => builtin.is_commutative(),
+            Kind::User { commutes, .. } => *commutes,
+        }
+    }
+
+    /// Whether this is a function of the program.
+    pub fn is_user(&self) -> bool {
+        self.as_builtin().is_none()
+    }
+
+    /// Which of MPI's own this is, if it is one.
+    pub fn as_builtin(&self) -> Option<Builtin> {
+        match self.0 {
+            Kind::Builtin(builtin) => Some(builtin),
+            Kind::User { .. } => None,
+        }
+    }
+
+    /// Whether a reduction of items of `datatype` with this operator means
+    /// something. A function of the program takes any type; MPI's own take
+    /// predefined types only, by the table of MPI-5.0 §6.9.2.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP`, with what the operator takes.
+    pub fn check(&self, datatype: &Datatype) -> Result<()> {
+        match self.as_builtin() {
+            Some(builtin) => check_basic(builtin, datatype.basic()),
+            None => Ok(()),
+        }
+    }
+
+    /// `inout[i] = input[i] op inout[i]` for `count` items of `datatype`.
+    ///
+    /// # Panics
+    /// Where [`Operator::check`] says that the operator does not take the type.
+    ///
+    /// # Safety
+    /// `input` can be read and `inout` read and written for `count` items of
+    /// `datatype`; no alignment is needed for MPI's own operators. The two
+    /// are the same or do not overlap, and nobody else writes to them.
+    pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>) {
+        match &self.0 {
+            // SAFETY: the caller's promise; `inout` is the right argument and
+            // the result at once, which a kernel allows.
+            Kind::Builtin(builtin) => unsafe {
+                kernel(*builtin, datatype)(input, inout, inout, count as usize);
+            },
+            Kind::User { function, .. } => {
+                if count > 0 {
+                    function(input, inout, count, datatype);
+                }
+            }
+        }
+    }
+
+    /// `out[i] = left[i] op right[i]` for `count` items of `datatype`, for
+    /// MPI's own operators.
+    ///
+    /// # Panics
+    /// For a function of the program (it knows only two buffers: see
+    /// [`Operator::apply`]), and as `apply` does.
+    ///
+    /// # Safety
+    /// `left` and `right` can be read and `out` written for `count` items of
+    /// `datatype`. `out` is `left`, is `right`, or overlaps neither, and
+    /// nobody else writes to them.
+    pub unsafe fn combine(
+        &self,
+        left: *const u8,
+        right: *const u8,
+        out: *mut u8,
+        count: u64,
+        datatype: &Datatype,
+    ) {
+        let builtin = self.as_builtin().expect("combine is for MPI's own operators");
+        // SAFETY: the caller's promise is the kernel's demand.
+        unsafe { kernel(builtin, datatype)(left, right, out, count as usize) }
+    }
+}
+
+impl fmt::Debug for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Builtin(builtin) => f.write_str(builtin.name()),
+            Kind::User { commutes, .. } => write!(f, "user function (commutes: {commutes})"),
+        }
+    }
+}
+
+/// The kernel of an operator on a type that [`Operator::check`] has passed.
+fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
+    let kernel = datatype.basic().and_then(|basic| select(builtin, basic));
+    kernel.expect("the reduction was checked before it began")
+}
+
+/// [`Operator::check`] by the basic type (`None`: a derived datatype).
+pub(super) fn check_basic(builtin: Builtin, basic: Option<Basic>) -> Result<()> {
+    let name = builtin.name();
+    let takes = builtin.takes();
+    if matches!(builtin, Builtin::Replace | Builtin::NoOp) {
+        return Err(Error::new(
+            Class::Op,
+            format!("{name} is for one-sided accumulation and not for reductions: use another operation"),
+        ));
+    }
+    let Some(basic) = basic else {
+        return Err(Error::new(
+            Class::Op,
+            format!(
+                "{name} takes predefined datatypes only, and this datatype is derived: \
+                 reduce its elements as the predefined type that they are, \
+                 or make an operation of your own with MPI_Op_create"
+            ),
+        ));
+    };
+    if select(builtin, basic).is_some() {
+        return Ok(());
+    }
+    let is_long_double = matches!(basic, Basic::LongDouble | Basic::ComplexLongDouble | Basic::LongDoubleInt);
+    if is_long_double && cfg!(not(target_arch = "x86_64")) {
+        return Err(Error::not_there_yet("reduction of long double on this kind of processor"));
+    }
+    Err(Error::new(Class::Op, format!("{name} does not take {}: it takes {takes}", describe(basic))))
+}
