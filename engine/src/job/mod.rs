@@ -1,5 +1,158 @@
 //! Ranks and nodes, and how a process finds out which rank of which job it is.
+//!
+//! A process calls [`Job::start`] once. It looks at what its launcher left in
+//! the environment ([`detect`]), asks the launcher no more than it must, and
+//! comes back with a rank, a size, and the node segment mapped.
+//!
+//! Promise: a world is never split in silence. Where the environment announces
+//! more ranks than somebody proves, starting is an error that names the way
+//! out.
 
+pub mod bootstrap;
+pub mod cpus;
+pub mod detect;
+pub mod node_map;
 pub mod node_segment;
+mod own;
+mod pass_descriptor;
+mod pmi1;
+mod pmi_line;
+mod rendezvous;
+mod singleton;
+#[cfg(test)]
+mod tests;
 
+pub use bootstrap::Bootstrap;
 pub use node_segment::NodeSegment;
+pub use pmi_line::PmiLine;
+
+use crate::observe::{Page, State};
+use crate::{Class, Error, Result};
+use detect::Launcher;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The place of this process in its job.
+pub struct Job {
+    /// Rank in the job, from 0.
+    pub rank: u32,
+    /// Ranks in the job.
+    pub size: u32,
+    /// Rank among those of this node: the index of its page in `node`.
+    pub local_rank: u32,
+    /// Job ranks that live on this node, by local rank (ascending).
+    pub local_ranks: Vec<u32>,
+    /// The segment that the ranks of this node share.
+    pub node: NodeSegment,
+    bootstrap: Mutex<Box<dyn Bootstrap>>,
+}
+
+/// What a bootstrap hands to [`Job::start`].
+struct Started {
+    local_rank: u32,
+    local_ranks: Vec<u32>,
+    node: NodeSegment,
+    bootstrap: Box<dyn Bootstrap>,
+}
+
+impl Job {
+    /// Finds out who this process is, maps the node segment and claims this
+    /// rank's page (state `Starting`). Call once per process.
+    ///
+    /// Under our own launcher this waits for nobody; under a PMI-1 launcher all
+    /// ranks of the job have called it when it returns.
+    ///
+    /// # Errors
+    /// `Other` when the environment announces a job that nobody proves, when
+    /// the launcher breaks off, or when another process already is this rank;
+    /// `UnsupportedOperation` for launchers that are not there yet; `NoMem`
+    /// when the segment does not fit.
+    pub fn start() -> Result<Job> {
+        let started = match detect::detect(&|name| std::env::var(name).ok())? {
+            Launcher::Own { segment, pmi, rank, size } => own::start(segment, pmi, rank, size)?,
+            Launcher::Pmi1(contact) => pmi1::start(contact)?,
+            Launcher::None => singleton::start()?,
+        };
+        let job = Job {
+            rank: started.bootstrap.rank(),
+            size: started.bootstrap.size(),
+            local_rank: started.local_rank,
+            local_ranks: started.local_ranks,
+            node: started.node,
+            bootstrap: Mutex::new(started.bootstrap),
+        };
+        job.claim_page()?;
+        Ok(job)
+    }
+
+    /// This rank's own page.
+    pub fn page(&self) -> &Page {
+        self.node.page(self.local_rank)
+    }
+
+    /// The launcher's services, for exchange between nodes.
+    pub fn bootstrap(&self) -> MutexGuard<'_, Box<dyn Bootstrap>> {
+        self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the whole job with `code` (MPI_Abort, MPI-5.0 §9.8): the page says
+    /// so, the launcher is told, and this process exits after flushing stdio.
+    pub fn abort(&self, code: i32, message: &str) -> ! {
+        self.page().identity.exit_code.store(code, Relaxed);
+        self.page().set_state(State::Aborted);
+        if let Ok(mut bootstrap) = self.bootstrap.try_lock() {
+            bootstrap.abort(code, message);
+        }
+        // SAFETY: flushing all streams and leaving are always allowed.
+        unsafe {
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(exit_status(code))
+        }
+    }
+
+    /// Says that this rank has finalized: from here on its end is no failure.
+    ///
+    /// # Errors
+    /// `Other` when the launcher has gone.
+    pub fn finish(&self) -> Result<()> {
+        self.page().set_state(State::Finalized);
+        self.bootstrap().finish()
+    }
+
+    fn claim_page(&self) -> Result<()> {
+        let identity = &self.page().identity;
+        let pid = std::process::id();
+        if let Err(holder) = identity.pid.compare_exchange(0, pid, Relaxed, Relaxed) {
+            if holder != pid {
+                return Err(already_claimed(self.rank, holder));
+            }
+        }
+        identity.rank.store(self.rank, Relaxed);
+        self.page().set_state(State::Starting);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("rank", &self.rank).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+/// The exit status that stands for an abort code: never 0, and within a byte.
+pub fn exit_status(code: i32) -> i32 {
+    match code & 0xff {
+        0 => 1,
+        status => status,
+    }
+}
+
+fn already_claimed(rank: u32, holder: u32) -> Error {
+    Error::new(
+        Class::Other,
+        format!(
+            "rank {rank} is already process {holder}; was an MPI program started from within a rank? \
+             Each rank may run one MPI program"
+        ),
+    )
+}

@@ -74,13 +74,19 @@ impl NodeSegment {
     /// `Intern` when the descriptor is something else or of another version.
     pub fn open(descriptor: OwnedFd) -> Result<NodeSegment> {
         let segment = Segment::map(descriptor)?;
-        let foreign = || Error::new(Class::Intern, "the descriptor passed by the launcher is no node segment of this version of Serried");
+        let foreign = || {
+            Error::new(
+                Class::Intern,
+                "the descriptor passed by the launcher is no node segment of this version of Serried",
+            )
+        };
         if segment.bytes() < HEADER_BYTES + NAMES_BYTES {
             return Err(foreign());
         }
         let mut node = NodeSegment { segment, local_ranks: 0 };
         let header = node.header();
-        if header.magic.load(Ordering::Acquire) != MAGIC || header.version.load(Ordering::Relaxed) != VERSION {
+        if header.magic.load(Ordering::Acquire) != MAGIC || header.version.load(Ordering::Relaxed) != VERSION
+        {
             return Err(foreign());
         }
         let local_ranks = header.local_ranks.load(Ordering::Relaxed);

@@ -1,0 +1,49 @@
+//! What a launcher does for a rank while the job starts and ends.
+//!
+//! One file per launcher stands behind this trait: `own`, `pmi1`, `singleton`;
+//! PMIx will be the next. Keys and values are short strings without spaces
+//! (64 and 1000 bytes are safe everywhere).
+
+use crate::Result;
+
+/// The services of a launcher.
+pub trait Bootstrap: Send {
+    /// Rank of this process in the job.
+    fn rank(&self) -> u32;
+
+    /// Ranks in the job.
+    fn size(&self) -> u32;
+
+    /// The node of each rank, by rank; nodes are numbered from 0.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off or its answer makes no sense.
+    fn nodes(&mut self) -> Result<Vec<u32>>;
+
+    /// Publishes `value` under `key`; others see it after the next fence.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off or refuses.
+    fn put(&mut self, key: &str, value: &str) -> Result<()>;
+
+    /// What was published under `key`, if anything was.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off.
+    fn get(&mut self, key: &str) -> Result<Option<String>>;
+
+    /// Waits until every rank of the job has called it.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off.
+    fn fence(&mut self) -> Result<()>;
+
+    /// Asks for the end of the whole job; failures are nobody's business here.
+    fn abort(&mut self, code: i32, message: &str);
+
+    /// Takes leave: from here on the end of this process is no failure.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off.
+    fn finish(&mut self) -> Result<()>;
+}

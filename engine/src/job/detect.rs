@@ -1,0 +1,184 @@
+//! Who started this process?
+//!
+//! | what the environment holds | launcher |
+//! |---|---|
+//! | `SERRIED_NODE_SEGMENT` that belongs to this `PMI_FD` | `serried run` |
+//! | `PMI_FD` (an open socket), `PMI_RANK`, `PMI_SIZE` | PMI-1 (Hydra, Slurm's pmi2) |
+//! | `PMI_PORT`, `PMI_ID` | PMI-1 over TCP |
+//! | `PMIX_NAMESPACE`, `PMIX_RANK` | PMIx: not there yet |
+//! | Open MPI's or Slurm's variables for several ranks | nobody answers: an error |
+//! | none of these | no launcher: a job of one rank |
+//!
+//! A job announced with one rank only is never refused: there is nothing to
+//! split.
+
+use crate::{Class, Error, Result};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Looks up an environment variable.
+pub type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// The launcher found, with what is needed to talk to it.
+#[derive(Debug)]
+pub enum Launcher {
+    /// `serried run`.
+    Own {
+        /// The node segment.
+        segment: OwnedFd,
+        /// The launcher's PMI-1 socket.
+        pmi: OwnedFd,
+        /// Rank of this process.
+        rank: u32,
+        /// Ranks in the job.
+        size: u32,
+    },
+    /// A PMI-1 server.
+    Pmi1(Pmi1Contact),
+    /// Nobody.
+    None,
+}
+
+/// How to reach a PMI-1 server.
+#[derive(Debug)]
+pub enum Pmi1Contact {
+    /// By an inherited socket.
+    Socket {
+        /// The socket.
+        socket: OwnedFd,
+        /// Rank of this process.
+        rank: u32,
+        /// Ranks in the job.
+        size: u32,
+    },
+    /// By TCP.
+    Address {
+        /// `host:port`.
+        address: String,
+        /// The number by which the server knows this process.
+        id: String,
+    },
+}
+
+/// Finds the launcher of this process. Descriptors found are owned by the
+/// result and closed on exec from then on.
+///
+/// # Errors
+/// `Other` when a job of several ranks is announced and nobody answers;
+/// `UnsupportedOperation` for PMIx.
+pub fn detect(lookup: &Lookup) -> Result<Launcher> {
+    let number = |name: &str| lookup(name).and_then(|value| value.trim().parse::<u32>().ok());
+    let size = number("PMI_SIZE");
+    if let (Some(rank), Some(size), Some(pmi)) = (number("PMI_RANK"), size, number("PMI_FD")) {
+        if let Some(socket) = inode(pmi as RawFd, libc::S_IFSOCK) {
+            return Ok(with_socket(lookup, rank, size, pmi as RawFd, socket));
+        }
+    }
+    if let (Some(address), Some(id)) = (lookup("PMI_PORT"), lookup("PMI_ID")) {
+        return Ok(Launcher::Pmi1(Pmi1Contact::Address { address, id }));
+    }
+    if let Some(size) = size.filter(|&size| size > 1) {
+        return Err(gone(size, lookup("SERRIED_NODE_SEGMENT").is_some()));
+    }
+    refuse_pmix(lookup)?;
+    refuse_open_mpi(lookup)?;
+    refuse_slurm(lookup)?;
+    Ok(Launcher::None)
+}
+
+/// An open PMI socket: ours if the node segment left beside it names it (a
+/// launcher started inside one of our ranks replaces the socket only).
+fn with_socket(lookup: &Lookup, rank: u32, size: u32, pmi: RawFd, socket_inode: u64) -> Launcher {
+    let segment = lookup("SERRIED_NODE_SEGMENT").and_then(|value| {
+        let (descriptor, owner) = value.split_once(':')?;
+        let descriptor: RawFd = descriptor.parse().ok()?;
+        (owner.parse() == Ok(socket_inode)).then_some(descriptor)
+    });
+    let segment = segment.filter(|&descriptor| inode(descriptor, libc::S_IFREG).is_some());
+    let socket = take(pmi);
+    match segment.map(take) {
+        Some(segment) => Launcher::Own { segment, pmi: socket, rank, size },
+        None => Launcher::Pmi1(Pmi1Contact::Socket { socket, rank, size }),
+    }
+}
+
+fn refuse_pmix(lookup: &Lookup) -> Result<()> {
+    let alone = lookup("OMPI_COMM_WORLD_SIZE").or_else(|| slurm_tasks(lookup)).as_deref() == Some("1");
+    if alone || lookup("PMIX_NAMESPACE").is_none() || lookup("PMIX_RANK").is_none() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Class::UnsupportedOperation,
+        "this process was started by a PMIx launcher (prterun, Open MPI's mpirun, or srun --mpi=pmix), and PMIx is \
+         not there yet in this version of Serried; start it with `serried run -n N`, or with `srun --mpi=pmi2`",
+    ))
+}
+
+fn refuse_open_mpi(lookup: &Lookup) -> Result<()> {
+    match lookup("OMPI_COMM_WORLD_SIZE").and_then(|value| value.parse::<u32>().ok()) {
+        Some(size) if size > 1 => Err(Error::new(
+            Class::Other,
+            format!(
+                "Open MPI's launcher announces {size} ranks (OMPI_COMM_WORLD_SIZE), but Serried cannot talk to it; \
+                 start the program with `serried run -n {size}`"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Slurm's variables are inherited by everything below a job. They announce
+/// several ranks except in the two places where Slurm itself starts a single
+/// process: a batch script, and the shell of an allocation.
+fn refuse_slurm(lookup: &Lookup) -> Result<()> {
+    let tasks = slurm_tasks(lookup).and_then(|value| value.parse::<u32>().ok()).unwrap_or(1);
+    let step = lookup("SLURM_STEP_ID").or_else(|| lookup("SLURM_STEPID"));
+    const RESERVED_STEPS: u32 = 0xffff_fff0; // batch, external and interactive steps
+    let single_process = match step.and_then(|value| value.parse::<u32>().ok()) {
+        Some(step) => step >= RESERVED_STEPS,
+        None if lookup("ENVIRONMENT").as_deref() == Some("BATCH") => true,
+        None => lookup("SLURM_JOB_ID").is_some() && lookup("SLURM_PROCID").is_none(),
+    };
+    if tasks <= 1 || single_process {
+        return Ok(());
+    }
+    Err(Error::new(
+        Class::Other,
+        format!(
+            "Slurm announces {tasks} ranks, but no PMI server answers, so every rank would be rank 0 of 1; start the \
+             program with `srun --mpi=pmi2`, or with `serried run -n {tasks}` inside the allocation"
+        ),
+    ))
+}
+
+fn slurm_tasks(lookup: &Lookup) -> Option<String> {
+    ["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"].iter().find_map(|name| lookup(name))
+}
+
+fn gone(size: u32, ours: bool) -> Error {
+    let launcher = if ours { "serried run" } else { "the launcher" };
+    Error::new(
+        Class::Other,
+        format!(
+            "PMI_SIZE announces {size} ranks, but the connection to {launcher} (PMI_FD) is closed; was an MPI program \
+             started from within a rank, or does a wrapper close descriptors? To run it on its own, start it with \
+             `serried run -n 1`"
+        ),
+    )
+}
+
+/// The inode behind an open descriptor of the wanted kind.
+fn inode(descriptor: RawFd, kind: libc::mode_t) -> Option<u64> {
+    // SAFETY: an all-zero `stat` is a valid value to be overwritten.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` is a valid place for the result; a bad descriptor is an error, not a fault.
+    let known = unsafe { libc::fstat(descriptor, &mut status) } == 0;
+    (known && status.st_mode & libc::S_IFMT == kind).then_some(status.st_ino)
+}
+
+/// Takes over a descriptor that the launcher left for this process.
+fn take(descriptor: RawFd) -> OwnedFd {
+    // SAFETY: plain system call; the descriptor is open (see `inode`).
+    unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+    // SAFETY: open, and left by the launcher for this library alone.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}

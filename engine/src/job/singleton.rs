@@ -1,0 +1,54 @@
+//! A program that nobody launched: a job of one rank.
+
+use super::{Bootstrap, NodeSegment, Started};
+use crate::Result;
+use std::collections::HashMap;
+
+#[derive(Default)]
+struct Singleton {
+    published: HashMap<String, String>,
+}
+
+pub(super) fn start() -> Result<Started> {
+    Ok(Started {
+        local_rank: 0,
+        local_ranks: vec![0],
+        node: NodeSegment::create(1)?,
+        bootstrap: Box::new(Singleton::default()),
+    })
+}
+
+impl Bootstrap for Singleton {
+    fn rank(&self) -> u32 {
+        0
+    }
+
+    fn size(&self) -> u32 {
+        1
+    }
+
+    fn nodes(&mut self) -> Result<Vec<u32>> {
+        Ok(vec![0])
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<()> {
+        self.published.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>> {
+        Ok(self.published.get(key).cloned())
+    }
+
+    fn fence(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn abort(&mut self, code: i32, message: &str) {
+        eprintln!("serried: MPI_Abort({code}): {message}");
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
