@@ -1,0 +1,32 @@
+# Serried: build, stage, install, try, test. The work is in small scripts under scripts/ and tests/.
+PREFIX ?= /usr/local
+DESTDIR ?=
+PARTS ?=
+
+.PHONY: all install demo test bench clean help
+
+all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
+	@scripts/stage
+
+install: all ## copy the staged tree to PREFIX (/usr/local); DESTDIR is put in front
+	@scripts/install "$(DESTDIR)$(PREFIX)"
+
+demo: ## a flow problem on 4 ranks with mpi4py, then Intel's benchmark, with all set-up
+	@scripts/setup venv peers
+	@scripts/stage
+	@build/venv/bin/python examples/heat/demo.py
+
+test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
+	@scripts/setup rust-tools venv peers mpi4py-source
+	@build/venv/bin/python tests/run.py $(PARTS)
+
+bench: ## side by side with MPICH, Open MPI and Intel MPI (about 10 minutes; BENCH=quick is shorter)
+	@scripts/setup venv peers
+	@scripts/stage
+	@build/venv/bin/python bench/run.py
+
+clean: ## remove all that was built (stage/, build/, target/)
+	rm -rf stage build target
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile

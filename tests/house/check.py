@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""House rules that a program can check. Each prints what breaks it and where.
+
+The lists in ratchet.txt name the files and functions that are longer than we like, with their length today.
+They may shrink and go; they may not grow, and the list should not.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "support"))
+import jobs  # noqa: E402
+
+SOURCE = {".rs", ".py", ".c", ".h", ".api", ".sh", ""}
+FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, SETTINGS = 500, 1000, 70, 40
+# Written in pieces, so that this file does not break its own rule.
+MACHINE_PATHS = re.compile("|".join("/" + p for p in ("root/", "work/", "home/\\w", "tmp/peers", "Users/\\w")))
+
+
+def tracked_files():
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()
+    return {name: (ROOT / name).read_text(errors="replace") for name in names if (ROOT / name).is_file()}
+
+
+def read_ratchet():
+    lines = (HERE / "ratchet.txt").read_text().splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return {name: int(length) for name, length in rows}
+
+
+def sources(files):
+    return {n: t for n, t in files.items() if pathlib.Path(n).suffix in SOURCE and not n.startswith("LICENSE")}
+
+
+def rust(files):
+    return {n: t for n, t in files.items() if n.endswith(".rs")}
+
+
+def file_lengths(files, ratchet):
+    """No file over 500 lines but those in ratchet.txt; none ever over 1000."""
+    for name, text in sources(files).items():
+        lines = text.count("\n")
+        allowed = min(ratchet.get(name, FILE_LINES), FILE_LINES_EVER)
+        if lines > allowed:
+            yield f"{name} has {lines} lines; {allowed} are allowed"
+
+
+def function_lengths(files, ratchet):
+    """No Rust function over 70 lines but those in ratchet.txt."""
+    for name, text in rust(files).items():
+        start = None
+        for number, line in enumerate(text.splitlines(), 1):
+            opening = re.match(r"( *)(?:pub(?:\([\w:]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)", line)
+            if opening and not line.rstrip().endswith((";", "}")):
+                start, indent, function = number, opening.group(1), opening.group(2)
+            elif start and line == indent + "}":
+                length, key = number - start + 1, f"{name}:{function}"
+                if length > ratchet.get(key, FUNCTION_LINES):
+                    yield f"{key} has {length} lines; {ratchet.get(key, FUNCTION_LINES)} are allowed"
+                start = None
+
+
+def machine_paths(files, _ratchet):
+    """No path of one machine in the project."""
+    for name, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE_PATHS.search(line):
+                yield f"{name}:{number}: {line.strip()[:100]}"
+
+
+def settings(files, _ratchet):
+    """At most 40 settings, each one explained in docs/settings.md."""
+    code = [t for n, t in files.items() if n.startswith(("engine/src", "faces/", "tools/")) and n.endswith(".rs")]
+    names = set(re.findall(r'"(SERRIED_[A-Z0-9_]+)"', "\n".join(code)))
+    if len(names) > SETTINGS:
+        yield f"{len(names)} settings; {SETTINGS} are allowed"
+    explained = files.get("docs/settings.md", "")
+    for name in sorted(names):
+        if name not in explained:
+            yield f"{name} is not explained in docs/settings.md"
+
+
+def modules_say_what_they_are(files, _ratchet):
+    """Every Rust file of a crate begins with a module comment."""
+    for name, text in rust(files).items():
+        if "/src/" in name and pathlib.Path(name).stem != "tests" and not text.startswith(("//!", "// ")):
+            yield f"{name} does not begin with a comment that says what it is for"
+
+
+def licences_and_texts(files, _ratchet):
+    """The texts every newcomer looks for are there."""
+    for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT",
+                 "docs/architecture.md"):
+        if not files.get(name, "").strip():
+            yield f"{name} is missing"
+
+
+RULES = [file_lengths, function_lengths, machine_paths, settings, modules_say_what_they_are, licences_and_texts]
+
+
+def main():
+    files, ratchet = tracked_files(), read_ratchet()
+    failed = 0
+    for rule in RULES:
+        problems = list(rule(files, ratchet))
+        failed += bool(problems)
+        print(f"{'FAILED' if problems else 'ok':7}{rule.__doc__}")
+        for problem in problems:
+            print(f"    {problem}")
+    jobs.finish(len(RULES) - failed, failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""All tests, in order: one line for each part, a sum at the end.
+
+    make test                       with all set-up
+    make test PARTS="unit mpi4py"   only these parts
+    tests/run.py unit mpi4py        the same, without set-up
+
+A part is a command. Its log goes to build/test/<part>.log; how many tests passed is read from its last lines.
+A part that fails does not stop the others.
+"""
+
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import jobs  # noqa: E402
+
+PYTHON = str(jobs.PYTHON)
+
+# name, what it shows, command, minutes it may take
+PARTS = [
+    ("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 2),
+    ("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 1),
+    (
+        "clippy",
+        "no warnings",
+        ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        10,
+    ),
+    ("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 15),
+    ("stage", "release build and staged tree", ["scripts/stage"], 10),
+    ("moved", "the staged tree works from another place", [PYTHON, "-m", "pytest", "-q", "tests/moved"], 3),
+    ("launcher", "serried run: output, exit status, faults", [PYTHON, "-m", "pytest", "-q", "tests/launcher"], 10),
+    ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
+    ("c", "C programs, both ABIs", ["tests/c/run"], 10),
+    ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),
+    ("imb", "Intel's IMB-MPI1 with data checking", [PYTHON, "tests/imb/run.py"], 10),
+]
+
+
+def count(output):
+    """(passed, failed, skipped) as the output tells it, in the words of cargo, pytest or our own runners."""
+    cargo = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", output, re.MULTILINE)
+    if cargo:
+        return tuple(sum(int(row[i]) for row in cargo) for i in range(3))
+    for line in reversed(output.splitlines()):
+        if re.search(r"\d+ (passed|failed|error)", line):
+            words = dict((word.rstrip("s"), int(n)) for n, word in re.findall(r"(\d+) (\w+)", line))
+            return words.get("passed", 0), words.get("failed", 0) + words.get("error", 0), words.get("skipped", 0)
+    return None
+
+
+def run_part(name, shows, command, minutes):
+    began = time.monotonic()
+    try:
+        outcome = jobs.run_job(command, minutes * 60, cwd=jobs.ROOT)
+    except OSError as problem:
+        outcome = jobs.Outcome(127, f"cannot start {command[0]}: {problem.strerror}")
+    log = jobs.BUILD / "test" / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(outcome.output)
+    passed, failed, skipped = count(outcome.output) or (int(outcome.ended_well()), 0, 0)
+    if not outcome.ended_well() and failed == 0:
+        failed = 1
+    mark = "FAILED" if failed else "ok"
+    counts = jobs.closing_line(passed, failed, skipped)
+    print(f"{mark:7}{name:9} {shows}: {counts}  [{time.monotonic() - began:.0f} s]", flush=True)
+    if failed:
+        why = "time was up" if outcome.status is None else f"exit status {outcome.status}"
+        print(f"  {why}; the end of {log.relative_to(jobs.ROOT)}:")
+        print("".join(f"  | {line}\n" for line in outcome.output.splitlines()[-30:]), flush=True)
+    return passed, failed, skipped
+
+
+def main():
+    wanted = sys.argv[1:]
+    unknown = set(wanted) - {part[0] for part in PARTS}
+    if unknown:
+        sys.exit(f"no such part: {', '.join(unknown)}. There are: {' '.join(part[0] for part in PARTS)}")
+    totals = [run_part(*part) for part in PARTS if not wanted or part[0] in wanted]
+    jobs.finish(*(sum(column) for column in zip(*totals)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Starting MPI jobs from the test runners: which launcher, which library, and a time limit that is kept.
+
+A runner names a launcher and the folder of a library. The library's folder goes in front of LD_LIBRARY_PATH,
+so that an unmodified program finds it; `serried run` does the same by itself.
+"""
+
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STAGE = ROOT / "stage"
+BUILD = ROOT / "build"
+PYTHON = BUILD / "venv/bin/python"
+PEERS = BUILD / "peers"
+
+LAUNCHERS = {
+    "serried": f"{STAGE}/bin/serried run",
+    "hydra": f"{PEERS}/mpich/bin/mpiexec",
+}
+
+
+@dataclass
+class Outcome:
+    """How a job ended: its exit status (None when the time was up) and all it wrote."""
+
+    status: int | None
+    output: str
+
+    def ended_well(self):
+        return self.status == 0
+
+
+def environment(library, **extra):
+    """The environment of a job that must load its MPI from the folder `library`."""
+    env = dict(os.environ, **extra)
+    path = [str(library)] if library else []
+    if env.get("LD_LIBRARY_PATH"):
+        path.append(env["LD_LIBRARY_PATH"])
+    env["LD_LIBRARY_PATH"] = ":".join(path)
+    return env
+
+
+def job_command(launcher, ranks, program, options=()):
+    """The command line that runs `program` on `ranks` ranks; `launcher` is a name above or a command."""
+    return [*shlex.split(LAUNCHERS.get(launcher, launcher)), "-n", str(ranks), *options, *map(str, program)]
+
+
+def run_job(command, timeout, env=None, cwd=None):
+    """Runs a command to its end, or to the end of its time: then the whole process group is killed."""
+    process = subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=timeout)
+        return Outcome(process.returncode, output)
+    except subprocess.TimeoutExpired:
+        return Outcome(None, _stop(process))
+    except BaseException:
+        _stop(process)
+        raise
+
+
+def _stop(process):
+    """Ends a process group: politely first, so that a launcher can end its ranks."""
+    output = ""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            pass
+        try:
+            output, _ = process.communicate(timeout=5)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    return output or ""
+
+
+def closing_line(passed, failed, skipped=0):
+    """The last line of every test part; the main runner adds these up."""
+    line = f"{passed} passed, {failed} failed"
+    return line + (f", {skipped} skipped" if skipped else "")
+
+
+def finish(passed, failed, skipped=0):
+    """Prints the closing line and ends the program with the status that goes with it."""
+    print(closing_line(passed, failed, skipped), flush=True)
+    sys.exit(1 if failed else 0)
