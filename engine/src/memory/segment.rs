@@ -85,8 +85,9 @@ impl Segment {
     pub fn reserve(&self, offset: usize, bytes: usize) -> Result<()> {
         debug_assert!(offset + bytes <= self.bytes);
         // SAFETY: plain system call on our own descriptor.
-        let refused =
-            unsafe { libc::fallocate(self.descriptor.as_raw_fd(), 0, offset as libc::off_t, bytes as libc::off_t) };
+        let refused = unsafe {
+            libc::fallocate(self.descriptor.as_raw_fd(), 0, offset as libc::off_t, bytes as libc::off_t)
+        };
         if refused != 0 {
             return Err(system_error("reserving shared memory", bytes));
         }
@@ -122,6 +123,8 @@ fn system_error(what: &str, bytes: usize) -> Error {
     let cause = std::io::Error::last_os_error();
     Error::new(
         Class::NoMem,
-        format!("{what} ({bytes} bytes) failed: {cause}; look at the memory limit of the container or cgroup"),
+        format!(
+            "{what} ({bytes} bytes) failed: {cause}; look at the memory limit of the container or cgroup"
+        ),
     )
 }

@@ -64,7 +64,7 @@ impl Operator {
     /// `MPI_ERR_OP`, with what the operator takes.
     pub fn check(&self, datatype: &Datatype) -> Result<()> {
         match self.as_builtin() {
-            Some(builtin) => check_basic(builtin, datatype.basic()),
+            Some(builtin) => check_basic(builtin, datatype.as_basic()),
             None => Ok(()),
         }
     }
@@ -129,7 +129,7 @@ impl fmt::Debug for Operator {
 
 /// The kernel of an operator on a type that [`Operator::check`] has passed.
 fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
-    let kernel = datatype.basic().and_then(|basic| select(builtin, basic));
+    let kernel = datatype.as_basic().and_then(|basic| select(builtin, basic));
     kernel.expect("the reduction was checked before it began")
 }
 

@@ -279,7 +279,7 @@ fn a_user_function_gets_input_and_inout_in_that_order() {
     let seen = calls.clone();
     let operator = Operator::user(
         Box::new(move |input, inout, count, datatype| {
-            assert_eq!(datatype.basic(), Some(Basic::Int32));
+            assert_eq!(datatype.as_basic(), Some(Basic::Int32));
             for index in 0..count as usize {
                 let (input, inout) = (input.cast::<i32>(), inout.cast::<i32>());
                 // SAFETY: the test passes arrays of `count` integers.
@@ -290,7 +290,7 @@ fn a_user_function_gets_input_and_inout_in_that_order() {
         false,
     );
     assert!(operator.is_user() && !operator.is_commutative() && operator.as_builtin().is_none());
-    let datatype = Datatype::from_basic(Basic::Int32);
+    let datatype = Datatype::basic(Basic::Int32);
     operator.check(&datatype).unwrap();
     let (input, mut inout) = ([1, 2, 3], [4, 5, 6]);
     // SAFETY: three integers each.
@@ -306,7 +306,7 @@ fn a_user_function_gets_input_and_inout_in_that_order() {
 fn a_builtin_operator_applies_and_combines() {
     let operator = Operator::builtin(Builtin::Sum);
     assert!(!operator.is_user() && operator.is_commutative());
-    let datatype = Datatype::from_basic(Basic::Float64);
+    let datatype = Datatype::basic(Basic::Float64);
     let (left, mut right, mut out) = ([1.0, 2.0], [0.5, 0.25], [0.0, 0.0]);
     // SAFETY: two doubles each.
     unsafe {

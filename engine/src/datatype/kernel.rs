@@ -1,0 +1,124 @@
+//! The inner loops: copying rows of small blocks to and from one piece.
+//!
+//! Blocks of the usual sizes are moved by a loop made for that size, so that a
+//! column of doubles goes about as fast as a loop written by hand.
+
+use std::ptr::copy_nonoverlapping;
+
+/// Calls `$function::<N>` for the usual block sizes, `$other` for the rest.
+macro_rules! by_block_size {
+    ($bytes:expr, $function:ident($($argument:expr),*), $other:expr) => {
+        match $bytes {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            8 => $function::<8>($($argument),*),
+            12 => $function::<12>($($argument),*),
+            16 => $function::<16>($($argument),*),
+            24 => $function::<24>($($argument),*),
+            32 => $function::<32>($($argument),*),
+            64 => $function::<64>($($argument),*),
+            _ => $other,
+        }
+    };
+}
+
+/// Copies `count` blocks of `bytes` from `from`, `stride` apart, to `to`.
+///
+/// # Safety
+/// All blocks may be read, `bytes * count` bytes at `to` may be written, and
+/// the two do not overlap.
+pub(super) unsafe fn gather_row(from: *const u8, bytes: usize, count: usize, stride: isize, to: *mut u8) {
+    /// As `gather_row` for blocks of `N` bytes.
+    unsafe fn blocks<const N: usize>(mut from: *const u8, count: usize, stride: isize, mut to: *mut u8) {
+        for _ in 0..count {
+            // SAFETY: as the caller promises; the last step only computes addresses.
+            unsafe { copy_nonoverlapping(from, to, N) };
+            from = from.wrapping_offset(stride);
+            to = to.wrapping_add(N);
+        }
+    }
+    // SAFETY: as the caller promises, block by block.
+    unsafe {
+        by_block_size!(bytes, blocks(from, count, stride, to), {
+            for index in 0..count {
+                let source = from.wrapping_offset(stride.wrapping_mul(index as isize));
+                copy_nonoverlapping(source, to.add(index * bytes), bytes);
+            }
+        })
+    }
+}
+
+/// Copies one piece at `from` to `count` blocks of `bytes` at `to`, `stride`
+/// apart.
+///
+/// # Safety
+/// All blocks may be written, `bytes * count` bytes at `from` may be read, and
+/// the two do not overlap.
+pub(super) unsafe fn scatter_row(from: *const u8, to: *mut u8, bytes: usize, count: usize, stride: isize) {
+    /// As `scatter_row` for blocks of `N` bytes.
+    unsafe fn blocks<const N: usize>(mut from: *const u8, mut to: *mut u8, count: usize, stride: isize) {
+        for _ in 0..count {
+            // SAFETY: as the caller promises; the last step only computes addresses.
+            unsafe { copy_nonoverlapping(from, to, N) };
+            from = from.wrapping_add(N);
+            to = to.wrapping_offset(stride);
+        }
+    }
+    // SAFETY: as the caller promises, block by block.
+    unsafe {
+        by_block_size!(bytes, blocks(from, to, count, stride), {
+            for index in 0..count {
+                let target = to.wrapping_offset(stride.wrapping_mul(index as isize));
+                copy_nonoverlapping(from.add(index * bytes), target, bytes);
+            }
+        })
+    }
+}
+
+/// Copies blocks of `bytes` at `base` + each of `offsets` to `to`.
+///
+/// # Safety
+/// As [`gather_row`].
+pub(super) unsafe fn gather_scattered(base: *const u8, bytes: usize, offsets: &[i64], to: *mut u8) {
+    /// As `gather_scattered` for blocks of `N` bytes.
+    unsafe fn blocks<const N: usize>(base: *const u8, offsets: &[i64], mut to: *mut u8) {
+        for &offset in offsets {
+            // SAFETY: as the caller promises; the last step only computes an address.
+            unsafe { copy_nonoverlapping(base.wrapping_offset(offset as isize), to, N) };
+            to = to.wrapping_add(N);
+        }
+    }
+    // SAFETY: as the caller promises, block by block.
+    unsafe {
+        by_block_size!(bytes, blocks(base, offsets, to), {
+            for (index, &offset) in offsets.iter().enumerate() {
+                copy_nonoverlapping(base.wrapping_offset(offset as isize), to.add(index * bytes), bytes);
+            }
+        })
+    }
+}
+
+/// Copies one piece at `from` to blocks of `bytes` at `base` + each of
+/// `offsets`.
+///
+/// # Safety
+/// As [`scatter_row`].
+pub(super) unsafe fn scatter_scattered(from: *const u8, base: *mut u8, bytes: usize, offsets: &[i64]) {
+    /// As `scatter_scattered` for blocks of `N` bytes.
+    unsafe fn blocks<const N: usize>(mut from: *const u8, base: *mut u8, offsets: &[i64]) {
+        for &offset in offsets {
+            // SAFETY: as the caller promises; the last step only computes an address.
+            unsafe { copy_nonoverlapping(from, base.wrapping_offset(offset as isize), N) };
+            from = from.wrapping_add(N);
+        }
+    }
+    // SAFETY: as the caller promises, block by block.
+    unsafe {
+        by_block_size!(bytes, blocks(from, base, offsets), {
+            for (index, &offset) in offsets.iter().enumerate() {
+                copy_nonoverlapping(from.add(index * bytes), base.wrapping_offset(offset as isize), bytes);
+            }
+        })
+    }
+}

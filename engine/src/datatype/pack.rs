@@ -1,0 +1,207 @@
+//! Moving the bytes of messages: into one piece, out of one piece, as a list of
+//! pieces, and from one layout to another.
+
+use super::walk::{walk, Sink};
+use super::{kernel, Datatype};
+use std::ptr;
+
+/// Bytes that [`copy`] stages at a time between two layouts that both have
+/// gaps: small enough for the nearest cache.
+const STAGE: usize = 8192;
+
+impl Datatype {
+    /// Copies the packed bytes from `offset` on of `count` items at `address`
+    /// into `out`. Gives how many bytes were copied: less than `out` holds
+    /// where the message ends.
+    ///
+    /// # Safety
+    /// All bytes of the items may be read and nobody writes to them meanwhile;
+    /// they do not overlap `out`.
+    pub unsafe fn pack(&self, address: *const u8, count: u64, offset: u64, out: &mut [u8]) -> usize {
+        if let Some((at, bytes)) = self.dense(count) {
+            let length = bytes.saturating_sub(offset).min(out.len() as u64) as usize;
+            if length > 0 {
+                let from = address.wrapping_offset(at as isize).wrapping_add(offset as usize);
+                // SAFETY: `length` bytes of the items begin there, and `out` holds as many.
+                unsafe { ptr::copy_nonoverlapping(from, out.as_mut_ptr(), length) };
+            }
+            return length;
+        }
+        let mut packer = Packer { to: out.as_mut_ptr() };
+        walk((self, address.cast_mut(), count), offset, out.len() as u64, &mut packer);
+        packer.to as usize - out.as_ptr() as usize
+    }
+
+    /// Copies `input` to where the packed bytes from `offset` on of `count`
+    /// items at `address` belong. Gives how many bytes were used: less than
+    /// `input` holds where the message ends.
+    ///
+    /// # Safety
+    /// All bytes of the items may be written and nobody uses them meanwhile;
+    /// they do not overlap `input`.
+    pub unsafe fn unpack(&self, address: *mut u8, count: u64, offset: u64, input: &[u8]) -> usize {
+        if let Some((at, bytes)) = self.dense(count) {
+            let length = bytes.saturating_sub(offset).min(input.len() as u64) as usize;
+            if length > 0 {
+                let to = address.wrapping_offset(at as isize).wrapping_add(offset as usize);
+                // SAFETY: `length` bytes of the items begin there, and `input` holds as many.
+                unsafe { ptr::copy_nonoverlapping(input.as_ptr(), to, length) };
+            }
+            return length;
+        }
+        let mut unpacker = Unpacker { from: input.as_ptr() };
+        walk((self, address, count), offset, input.len() as u64, &mut unpacker);
+        unpacker.from as usize - input.as_ptr() as usize
+    }
+
+    /// Appends to `out` where the packed bytes from `offset` on lie, as
+    /// (address, bytes): at most `limit` bytes in at most `max_segments` new
+    /// pieces, neighbours merged. Gives how many bytes they cover; call again
+    /// with `offset` moved by that much for the rest. Touches no memory.
+    pub fn segments(
+        &self,
+        address: *mut u8,
+        count: u64,
+        offset: u64,
+        limit: u64,
+        out: &mut Vec<(usize, usize)>,
+        max_segments: usize,
+    ) -> u64 {
+        let first = out.len();
+        let end = first.saturating_add(max_segments);
+        let mut lister = Lister { out, first, end, covered: 0 };
+        walk((self, address, count), offset, limit, &mut lister);
+        lister.covered
+    }
+}
+
+/// Copies the data of `from` (type, address, count) to the places of `to`,
+/// as far as both go. Gives how many bytes were copied; where that is less than
+/// the size of `from`, the message is truncated, and the caller says so.
+/// Between two dense layouts the memory may overlap; else it may not.
+///
+/// # Safety
+/// All bytes of the items of `from` may be read, those of `to` written, and
+/// nobody else uses them meanwhile.
+pub unsafe fn copy(from: (&Datatype, *const u8, u64), to: (&Datatype, *mut u8, u64)) -> u64 {
+    let (source, source_address, source_count) = from;
+    let (target, target_address, target_count) = to;
+    let total = |datatype: &Datatype, count: u64| datatype.size().saturating_mul(count);
+    let bytes = total(source, source_count).min(total(target, target_count));
+    if bytes == 0 {
+        return 0;
+    }
+    match (source.dense(source_count), target.dense(target_count)) {
+        (Some((first, _)), Some((second, _))) => {
+            let read = source_address.wrapping_offset(first as isize);
+            let write = target_address.wrapping_offset(second as isize);
+            // SAFETY: both have at least `bytes` bytes there; overlap is allowed.
+            unsafe { ptr::copy(read, write, bytes as usize) };
+        }
+        (Some((first, _)), None) => {
+            let read = source_address.wrapping_offset(first as isize);
+            // SAFETY: the source has `bytes` readable bytes there; unpack as the caller promises.
+            unsafe {
+                let input = std::slice::from_raw_parts(read, bytes as usize);
+                target.unpack(target_address, target_count, 0, input);
+            }
+        }
+        (None, Some((second, _))) => {
+            let write = target_address.wrapping_offset(second as isize);
+            // SAFETY: the target has `bytes` writable bytes there; pack as the caller promises.
+            unsafe {
+                let out = std::slice::from_raw_parts_mut(write, bytes as usize);
+                source.pack(source_address, source_count, 0, out);
+            }
+        }
+        // SAFETY: as the caller promises.
+        (None, None) => unsafe { copy_staged(from, to, bytes) },
+    }
+    bytes
+}
+
+/// Copies `bytes` between two layouts with gaps, a little at a time.
+///
+/// # Safety
+/// As [`copy`].
+unsafe fn copy_staged(from: (&Datatype, *const u8, u64), to: (&Datatype, *mut u8, u64), bytes: u64) {
+    let mut stage = [0u8; STAGE];
+    let mut done = 0;
+    while done < bytes {
+        let length = (bytes - done).min(STAGE as u64) as usize;
+        // SAFETY: as the caller promises; the stage overlaps nothing.
+        unsafe {
+            from.0.pack(from.1, from.2, done, &mut stage[..length]);
+            to.0.unpack(to.1, to.2, done, &stage[..length]);
+        }
+        done += length as u64;
+    }
+}
+
+/// Copies blocks into one piece. Made only by [`Datatype::pack`], whose walk
+/// visits no more bytes than there is room for, all of them in the items.
+struct Packer {
+    to: *mut u8,
+}
+
+impl Sink for Packer {
+    fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
+        // SAFETY: see `Packer`.
+        unsafe { kernel::gather_row(address, bytes, count, stride, self.to) };
+        self.to = self.to.wrapping_add(bytes * count);
+        true
+    }
+
+    fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
+        // SAFETY: see `Packer`.
+        unsafe { kernel::gather_scattered(address, bytes, offsets, self.to) };
+        self.to = self.to.wrapping_add(bytes * offsets.len());
+        true
+    }
+}
+
+/// Copies one piece into blocks. Made only by [`Datatype::unpack`], whose walk
+/// visits no more bytes than there are, all of them in the items.
+struct Unpacker {
+    from: *const u8,
+}
+
+impl Sink for Unpacker {
+    fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
+        // SAFETY: see `Unpacker`.
+        unsafe { kernel::scatter_row(self.from, address, bytes, count, stride) };
+        self.from = self.from.wrapping_add(bytes * count);
+        true
+    }
+
+    fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
+        // SAFETY: see `Unpacker`.
+        unsafe { kernel::scatter_scattered(self.from, address, bytes, offsets) };
+        self.from = self.from.wrapping_add(bytes * offsets.len());
+        true
+    }
+}
+
+/// Lists blocks, merging neighbours.
+struct Lister<'a> {
+    out: &'a mut Vec<(usize, usize)>,
+    first: usize,
+    end: usize,
+    covered: u64,
+}
+
+impl Sink for Lister<'_> {
+    fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
+        for index in 0..count {
+            let place = address.wrapping_offset(stride.wrapping_mul(index as isize)) as usize;
+            let is_full = self.out.len() == self.end;
+            match self.out[self.first..].last_mut() {
+                Some((start, length)) if *start + *length == place => *length += bytes,
+                _ if is_full => return false,
+                _ => self.out.push((place, bytes)),
+            }
+            self.covered += bytes as u64;
+        }
+        true
+    }
+}

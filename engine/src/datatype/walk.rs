@@ -1,0 +1,155 @@
+//! Visiting any range of the bytes of a message in the order of sending.
+//!
+//! [`walk`] seeks in O(depth · log parts), then hands whole rows of blocks to a
+//! [`Sink`], so that the work per block is the sink's inner loop and nothing
+//! else.
+
+use super::layout::{Layout, Part, Shape};
+use super::Datatype;
+
+/// What is done with the blocks of a message, in order.
+pub(super) trait Sink {
+    /// `count` blocks of `bytes` each, the first at `address`, each `stride`
+    /// after the last. False stops the walk.
+    fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool;
+
+    /// Blocks of `bytes` each at `address` + each of `offsets`.
+    fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
+        offsets.iter().all(|&offset| self.row(address.wrapping_offset(offset as isize), bytes, 1, 0))
+    }
+}
+
+/// The range that is still to be visited, in bytes of data.
+struct Window {
+    skip: u64,
+    left: u64,
+}
+
+/// Visits `limit` bytes of the data of `count` items at `address`, from byte
+/// `offset` on. It computes addresses only; it never touches the memory.
+pub(super) fn walk<S: Sink>(
+    (datatype, address, count): (&Datatype, *mut u8, u64),
+    offset: u64,
+    limit: u64,
+    sink: &mut S,
+) {
+    let layout = &datatype.map.layout;
+    let left = limit.min(layout.size.saturating_mul(count).saturating_sub(offset));
+    if left > 0 {
+        let mut window = Window { skip: offset, left };
+        repeat(layout, address, count, datatype.extent(), &mut window, sink);
+    }
+}
+
+/// One layout. True to go on.
+fn visit<S: Sink>(layout: &Layout, address: *mut u8, window: &mut Window, sink: &mut S) -> bool {
+    let base = address.wrapping_offset(layout.offset as isize);
+    match &layout.shape {
+        Shape::Block => block(base, layout.size, window, sink),
+        Shape::Loop { count, stride, body } => repeat(body, base, *count, *stride, window, sink),
+        Shape::Scattered { offsets, body } => scatter(body, base, offsets, window, sink),
+        Shape::Sequence { parts } => sequence(parts, layout.size, base, window, sink),
+    }
+}
+
+/// The wanted bytes of one block.
+fn block<S: Sink>(base: *mut u8, size: u64, window: &mut Window, sink: &mut S) -> bool {
+    let bytes = (size - window.skip).min(window.left);
+    let from = base.wrapping_add(window.skip as usize);
+    window.skip = 0;
+    window.left -= bytes;
+    sink.row(from, bytes as usize, 1, 0) && window.left > 0
+}
+
+/// `count` bodies at a stride.
+fn repeat<S: Sink>(
+    body: &Layout,
+    base: *mut u8,
+    count: u64,
+    stride: i64,
+    window: &mut Window,
+    sink: &mut S,
+) -> bool {
+    let place = |index: u64| base.wrapping_offset((index as isize).wrapping_mul(stride as isize));
+    let mut index = window.skip / body.size;
+    window.skip %= body.size;
+    if !body.is_block() {
+        while index < count {
+            if !visit(body, place(index), window, sink) {
+                return false;
+            }
+            index += 1;
+        }
+        return true;
+    }
+    if window.skip > 0 && index < count {
+        if !visit(body, place(index), window, sink) {
+            return false;
+        }
+        index += 1;
+    }
+    let whole = (window.left / body.size).min(count - index);
+    if whole > 0 {
+        let first = place(index).wrapping_offset(body.offset as isize);
+        window.left -= whole * body.size;
+        if !sink.row(first, body.size as usize, whole as usize, stride as isize) || window.left == 0 {
+            return false;
+        }
+        index += whole;
+    }
+    index == count || visit(body, place(index), window, sink)
+}
+
+/// Bodies at given offsets.
+fn scatter<S: Sink>(
+    body: &Layout,
+    base: *mut u8,
+    offsets: &[i64],
+    window: &mut Window,
+    sink: &mut S,
+) -> bool {
+    let place = |index: usize| base.wrapping_offset(offsets[index] as isize);
+    let mut index = (window.skip / body.size) as usize;
+    window.skip %= body.size;
+    while index < offsets.len() {
+        let whole = ((window.left / body.size) as usize).min(offsets.len() - index);
+        if body.is_block() && window.skip == 0 && whole > 0 {
+            let from = base.wrapping_offset(body.offset as isize);
+            window.left -= whole as u64 * body.size;
+            if !sink.scattered(from, body.size as usize, &offsets[index..index + whole]) || window.left == 0 {
+                return false;
+            }
+            index += whole;
+        } else {
+            if !visit(body, place(index), window, sink) {
+                return false;
+            }
+            index += 1;
+        }
+    }
+    true
+}
+
+/// Unlike parts; `size` bytes of data in all.
+fn sequence<S: Sink>(parts: &[Part], size: u64, base: *mut u8, window: &mut Window, sink: &mut S) -> bool {
+    let first = match window.skip {
+        0 => 0,
+        skip => parts.partition_point(|part| part.start <= skip) - 1,
+    };
+    window.skip -= parts[first].start;
+    for index in first..parts.len() {
+        let part = &parts[index];
+        let from = base.wrapping_offset(part.offset as isize);
+        let go_on = match &part.body {
+            Some(body) => visit(body, from, window, sink),
+            None => {
+                let end = parts.get(index + 1).map_or(size, |next| next.start);
+                block(from, end - part.start, window, sink)
+            }
+        };
+        if !go_on {
+            return false;
+        }
+    }
+    true
+}
