@@ -1,15 +1,20 @@
 //! A communicator (MPI-5.0 §7.4): a context in which a group exchanges
 //! messages that no other communicator sees.
 
-use super::Group;
-use std::sync::Arc;
+use super::exchange::Line;
+use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The part of a communicator that messages need. It never changes.
+/// A communicator. What messages need never changes; names, hints, the error
+/// handler and attributes do.
+///
+/// It lives as long as someone holds it: a request holds its communicator, so a
+/// program may free one while communication is pending (MPI-5.0 §7.4.3).
 #[derive(Debug)]
 pub struct Communicator {
     /// Context of point-to-point messages; `context + 1` is that of
-    /// collectives. Unique in the job for ever: (job rank of the maker << 32) +
-    /// a counter of the maker, times two.
+    /// collectives. Unique in the job for ever (see [`context`]).
     pub context: u64,
     /// The local group.
     pub group: Arc<Group>,
@@ -17,12 +22,227 @@ pub struct Communicator {
     pub remote: Option<Arc<Group>>,
     /// My rank in `group`.
     pub rank: u32,
+    /// What programs cache on it.
+    pub attributes: Attributes,
+    local: Option<Arc<Communicator>>,
+    topology: Option<Topology>,
+    changing: Mutex<Changing>,
+    collectives: AtomicU32,
+    freed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Changing {
+    name: String,
+    hints: Info,
+    error_handler: Arc<ErrorHandler>,
 }
 
 impl Communicator {
+    /// An intracommunicator; `rank` is mine in `group`. Its error handler ends
+    /// the job.
+    pub fn new(context: u64, group: Arc<Group>, rank: u32) -> Communicator {
+        let error_handler = Arc::new(ErrorHandler::Fatal);
+        Communicator {
+            context,
+            group,
+            remote: None,
+            rank,
+            attributes: Attributes::default(),
+            local: None,
+            topology: None,
+            changing: Mutex::new(Changing { name: String::new(), hints: Info::default(), error_handler }),
+            collectives: AtomicU32::new(0),
+            freed: AtomicBool::new(false),
+        }
+    }
+
+    /// `MPI_COMM_WORLD` of a job of `size` ranks.
+    pub fn world(rank: u32, size: u32) -> Communicator {
+        let world = Communicator::new(context::WORLD, Arc::new(Group::identity(size)), rank);
+        world.set_name("MPI_COMM_WORLD");
+        world
+    }
+
+    /// `MPI_COMM_SELF` of a job rank.
+    pub fn self_(job_rank: u32) -> Communicator {
+        let group = Arc::new(Group::new(vec![job_rank]));
+        let alone = Communicator::new(context::of_self(job_rank), group, 0);
+        alone.set_name("MPI_COMM_SELF");
+        alone
+    }
+
+    /// Makes it an intercommunicator to `remote`; `local_context` is for the
+    /// collectives of the local group alone.
+    pub fn with_remote(mut self, remote: Arc<Group>, local_context: u64) -> Communicator {
+        self.local = Some(Arc::new(Communicator::new(local_context, self.group.clone(), self.rank)));
+        self.remote = Some(remote);
+        self
+    }
+
+    /// Gives it a topology.
+    pub fn with_topology(mut self, topology: Topology) -> Communicator {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// Gives it attributes copied from another communicator.
+    pub fn with_attributes(mut self, attributes: Attributes) -> Communicator {
+        self.attributes = attributes;
+        self
+    }
+
+    /// Gives it an error handler.
+    pub fn with_error_handler(self, handler: Arc<ErrorHandler>) -> Communicator {
+        self.set_error_handler(handler);
+        self
+    }
+
     /// The group that ranks of messages refer to: the remote one of an
     /// intercommunicator, else the only one.
     pub fn peers(&self) -> &Arc<Group> {
         self.remote.as_ref().unwrap_or(&self.group)
+    }
+
+    /// How many processes the local group has.
+    pub fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// Whether it joins two groups (MPI-5.0 §7.6.1).
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// For an intercommunicator, an intracommunicator of its local group that
+    /// no program sees.
+    pub fn local(&self) -> Option<&Arc<Communicator>> {
+        self.local.as_ref()
+    }
+
+    /// The topology, if it was made with one.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.topology.as_ref()
+    }
+
+    /// The tag of the next collective operation, in context `context + 1`.
+    /// Every member takes the same ones, because all members start the
+    /// collectives of a communicator in the same order. It comes round after
+    /// two thousand million operations.
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Relaxed) & i32::MAX as u32) as i32
+    }
+
+    /// The name (MPI-5.0 §7.8); empty until it is given one.
+    pub fn name(&self) -> String {
+        self.changing().name.clone()
+    }
+
+    /// Gives it a name.
+    pub fn set_name(&self, name: &str) {
+        self.changing().name = name.to_owned();
+    }
+
+    /// The hints that are in use (MPI-5.0 §7.4.4).
+    pub fn hints(&self) -> Info {
+        self.changing().hints.clone()
+    }
+
+    /// Replaces the values of the hints in `info`; keeps the others.
+    pub fn set_hints(&self, info: &Info) {
+        let changing = self.changing();
+        for (key, value) in info.entries() {
+            // Both come from an info object, which has checked them.
+            let _ = changing.hints.set(&key, &value);
+        }
+    }
+
+    /// What happens with errors of calls on it.
+    pub fn error_handler(&self) -> Arc<ErrorHandler> {
+        self.changing().error_handler.clone()
+    }
+
+    /// Chooses what happens with errors of calls on it.
+    pub fn set_error_handler(&self, handler: Arc<ErrorHandler>) {
+        self.changing().error_handler = handler;
+    }
+
+    /// Marks it as freed by the program; pending communication goes on.
+    pub fn free(&self) {
+        self.freed.store(true, Relaxed);
+    }
+
+    /// Whether the program has freed it.
+    pub fn is_freed(&self) -> bool {
+        self.freed.load(Relaxed)
+    }
+
+    /// How it compares to `other` (MPI-5.0 §7.4.1).
+    pub fn compare(&self, other: &Communicator) -> Comparison {
+        if self.context == other.context {
+            return Comparison::Identical;
+        }
+        let remote = match (&self.remote, &other.remote) {
+            (None, None) => Comparison::Identical,
+            (Some(mine), Some(theirs)) => mine.compare(theirs),
+            _ => Comparison::Unequal,
+        };
+        match (self.group.compare(&other.group), remote) {
+            (Comparison::Unequal, _) | (_, Comparison::Unequal) => Comparison::Unequal,
+            (Comparison::Similar, _) | (_, Comparison::Similar) => Comparison::Similar,
+            _ => Comparison::Congruent,
+        }
+    }
+
+    /// The line of the next collective operation on it.
+    pub fn collective_line(&self) -> Line {
+        let (context, tag) = (self.context + 1, self.next_collective_tag());
+        Line { peers: self.peers().clone(), rank: self.rank, context, tag }
+    }
+
+    /// A line for making communicators with a tag of the user.
+    pub fn making_line(&self, tag: i32) -> Line {
+        let context = context::making(self.context);
+        Line { peers: self.peers().clone(), rank: self.rank, context, tag }
+    }
+
+    fn changing(&self) -> std::sync::MutexGuard<'_, Changing> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(context: u64, members: &[u32]) -> Communicator {
+        Communicator::new(context, Arc::new(Group::new(members.to_vec())), 0)
+    }
+
+    #[test]
+    fn comparison_looks_at_both_groups() {
+        let a = over(2, &[0, 1]);
+        assert_eq!(a.compare(&a), Comparison::Identical);
+        assert_eq!(a.compare(&over(4, &[0, 1])), Comparison::Congruent);
+        assert_eq!(a.compare(&over(4, &[1, 0])), Comparison::Similar);
+        assert_eq!(a.compare(&over(4, &[0, 2])), Comparison::Unequal);
+        let inter = |context, remote: &[u32]| {
+            over(context, &[0, 1]).with_remote(Arc::new(Group::new(remote.to_vec())), context + 2)
+        };
+        assert_eq!(a.compare(&inter(4, &[2, 3])), Comparison::Unequal);
+        assert_eq!(inter(4, &[2, 3]).compare(&inter(8, &[2, 3])), Comparison::Congruent);
+        assert_eq!(inter(4, &[2, 3]).compare(&inter(8, &[3, 2])), Comparison::Similar);
+    }
+
+    #[test]
+    fn hints_and_name_change_and_collective_tags_count() {
+        let world = Communicator::world(1, 4);
+        assert_eq!((world.name().as_str(), world.size(), world.rank), ("MPI_COMM_WORLD", 4, 1));
+        let info = Info::default();
+        info.set("mpi_assert_no_any_tag", "true").unwrap();
+        world.set_hints(&info);
+        world.set_hints(&Info::default());
+        assert_eq!(world.hints().get("mpi_assert_no_any_tag").as_deref(), Some("true"));
+        assert_eq!((world.next_collective_tag(), world.next_collective_tag()), (0, 1));
     }
 }

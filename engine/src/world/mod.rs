@@ -1,5 +1,29 @@
-//! Groups, communicators, and what hangs on them.
+//! Groups, communicators, and what hangs on them: attributes, hints, error
+//! handlers, topologies, sessions.
+//!
+//! A communicator is made by agreeing on a context id. All that making needs
+//! of the rooms below is [`Exchange`]: small byte strings between ranks. The
+//! engine implements it over messages; tests implement it over threads.
+
+pub mod attribute;
 pub mod communicator;
+pub mod context;
+pub mod create;
+pub mod errhandler;
+pub mod exchange;
 pub mod group;
+pub mod info;
+pub mod session;
+pub mod topology;
+#[cfg(test)]
+pub(crate) mod twin;
+
+pub use attribute::{Attributes, Keyval};
 pub use communicator::Communicator;
-pub use group::Group;
+pub use context::Contexts;
+pub use errhandler::ErrorHandler;
+pub use exchange::{complete, Exchange, Line, Pending};
+pub use group::{Comparison, Group};
+pub use info::Info;
+pub use session::Session;
+pub use topology::Topology;

@@ -1,0 +1,158 @@
+//! Intercommunicators (MPI-5.0 §7.6.2).
+
+use super::intra::{check_tag, meeting_line};
+use super::meeting::{Meeting, Met};
+use super::{check_inter, check_intra, check_members};
+use crate::world::exchange::{read_words, words};
+use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
+use crate::{Class, Error, Result};
+use std::sync::Arc;
+
+/// How the leader of one group reaches the leader of the other: through a
+/// communicator that both are in. Others pass `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bridge<'a> {
+    /// The peer communicator.
+    pub peer: &'a Communicator,
+    /// The rank of the other leader in it.
+    pub remote_leader: i32,
+}
+
+/// `MPI_Intercomm_create`: joins the group of `local` with another.
+///
+/// # Errors
+/// `Comm` when `local` is an intercommunicator or the groups overlap, `Rank`
+/// when a leader is not there, `Tag` when the tag is negative.
+pub fn intercomm_create(
+    exchange: &dyn Exchange,
+    local: &Communicator,
+    local_leader: i32,
+    bridge: Option<Bridge>,
+    tag: i32,
+) -> Result<Communicator> {
+    check_intra(local)?;
+    let leader = local.group.check_rank(local_leader)?;
+    check_tag(tag)?;
+    let local_line = local.collective_line();
+    let mut way = None;
+    if local.rank == leader {
+        match way_over(bridge, tag) {
+            Ok(found) => way = Some(found),
+            Err(error) => {
+                Meeting::call_off(exchange, local_line, leader)?;
+                return Err(error);
+            }
+        }
+    }
+    let meeting = Meeting::start(exchange, local_line, leader, way, members(&local.group))?;
+    let met = complete(exchange, meeting)?;
+    let made = join_groups(&met, &local.group, local.rank, group_of(&met.their_note)?)?;
+    Ok(made.with_error_handler(local.error_handler()))
+}
+
+fn way_over(bridge: Option<Bridge>, tag: i32) -> Result<(Line, u32)> {
+    let Some(Bridge { peer, remote_leader }) = bridge else {
+        return Err(Error::new(Class::Comm, "the leader of the local group passes no peer communicator"));
+    };
+    let remote_leader = peer.peers().check_rank(remote_leader)?;
+    Ok((peer.making_line(tag), remote_leader))
+}
+
+/// `MPI_Intercomm_create_from_groups`: joins two groups that have no
+/// communicator; all members of both call it with the same `string_tag`.
+///
+/// # Errors
+/// `Group` when the calling process is not in `local`, `Rank` when a leader is
+/// not in its group, `Comm` when the groups overlap.
+pub fn intercomm_create_from_groups(
+    exchange: &dyn Exchange,
+    local: (&Arc<Group>, i32),
+    remote: (&Arc<Group>, i32),
+    string_tag: &str,
+    error_handler: Arc<ErrorHandler>,
+) -> Result<Communicator> {
+    let (local, local_leader) = local;
+    let (remote, remote_leader) = remote;
+    let (leader, other) = (local.check_rank(local_leader)?, remote.check_rank(remote_leader)?);
+    check_disjoint(local, remote)?;
+    let local_line = meeting_line(exchange, local, string_tag)?;
+    let leaders = [local.job_rank(leader), remote.job_rank(other)];
+    let (low, high) = (leaders[0].min(leaders[1]), leaders[0].max(leaders[1]));
+    let between = context::meeting(string_tag, [u32::MAX, low, high].into_iter());
+    let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
+    let rank = local_line.rank;
+    let bridge = (rank == leader).then_some((bridge, other));
+    let meeting = Meeting::start(exchange, local_line, leader, bridge, Vec::new())?;
+    let met = complete(exchange, meeting)?;
+    let made = join_groups(&met, local, rank, (**remote).clone())?;
+    Ok(made.with_error_handler(error_handler))
+}
+
+/// `MPI_Intercomm_merge`: one intracommunicator of both groups; a group that
+/// says `high` comes after one that does not.
+///
+/// # Errors
+/// `Comm` when it is an intracommunicator.
+pub fn intercomm_merge(exchange: &dyn Exchange, inter: &Communicator, high: bool) -> Result<Communicator> {
+    check_inter(inter)?;
+    let met = meet_over(exchange, inter, words([u64::from(high)]))?;
+    let (mine, theirs) = (read_words(&met.my_note)?, read_words(&met.their_note)?);
+    let first = if mine == theirs { met.first() } else { mine < theirs };
+    let (local, remote) = (&inter.group, inter.peers());
+    let group = if first { local.union(remote) } else { remote.union(local) };
+    let rank = if first { inter.rank } else { inter.rank + remote.size() };
+    let made = Communicator::new(met.context(), Arc::new(group), rank);
+    Ok(made.with_error_handler(inter.error_handler()))
+}
+
+/// `MPI_Comm_create` over an intercommunicator.
+pub(super) fn create(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    group: &Arc<Group>,
+) -> Result<Option<Communicator>> {
+    check_members(group, &parent.group)?;
+    let met = meet_over(exchange, parent, members(group))?;
+    let remote = group_of(&met.their_note)?;
+    let rank = group.rank_of(exchange.contexts().job_rank());
+    match rank {
+        Some(rank) if remote.size() > 0 => {
+            let made = join_groups(&met, group, rank, remote)?;
+            Ok(Some(made.with_error_handler(parent.error_handler())))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A meeting over an intercommunicator, waited for.
+pub(super) fn meet_over(exchange: &dyn Exchange, inter: &Communicator, note: Vec<u8>) -> Result<Met> {
+    let Some(local) = inter.local() else {
+        check_inter(inter)?;
+        return Err(Error::new(Class::Intern, "an intercommunicator has no local part"));
+    };
+    complete(exchange, Meeting::of_intercommunicator(exchange, inter, local, note)?)
+}
+
+fn join_groups(met: &Met, local: &Arc<Group>, rank: u32, remote: Group) -> Result<Communicator> {
+    check_disjoint(local, &remote)?;
+    let made = Communicator::new(met.context(), local.clone(), rank);
+    Ok(made.with_remote(Arc::new(remote), met.local_context()))
+}
+
+fn check_disjoint(local: &Group, remote: &Group) -> Result<()> {
+    match remote.iter().find(|&member| local.rank_of(member).is_some()) {
+        None => Ok(()),
+        Some(member) => Err(Error::new(
+            Class::Comm,
+            format!("the two groups of an intercommunicator have a process in common (job rank {member})"),
+        )),
+    }
+}
+
+fn members(group: &Group) -> Vec<u8> {
+    words(group.iter().map(u64::from))
+}
+
+fn group_of(bytes: &[u8]) -> Result<Group> {
+    Ok(Group::new(read_words(bytes)?.into_iter().map(|member| member as u32).collect()))
+}

@@ -1,0 +1,157 @@
+//! Splitting by color and by the machine (MPI-5.0 §7.4.2).
+
+use super::inter::meet_over;
+use crate::world::exchange::{garbled, join, read_words, split as split_bytes, words, Allgather};
+use crate::world::{complete, Communicator, Exchange, Group, Info};
+use crate::{Class, Error, Result};
+use std::sync::Arc;
+
+/// What a process says when it splits.
+#[derive(Clone, Copy)]
+struct Entry {
+    color: u64,
+    key: i32,
+    job_rank: u32,
+    context: u64,
+}
+
+/// The color of those who do not want to be in any part.
+const NOWHERE: u64 = u64::MAX;
+
+/// `MPI_Comm_split`: a communicator for each color, ordered by key, then by
+/// rank in the parent. `None` for those without a color (`MPI_UNDEFINED`), and
+/// for those without partner on the other side of an intercommunicator.
+///
+/// # Errors
+/// `Arg` when the color is negative.
+pub fn split(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    color: Option<i32>,
+    key: i32,
+) -> Result<Option<Communicator>> {
+    let color = match color.map(u64::try_from) {
+        None => NOWHERE,
+        Some(Ok(color)) => color,
+        Some(Err(_)) => {
+            let color = color.unwrap_or_default();
+            return Err(Error::new(
+                Class::Arg,
+                format!("color {color}: a color is not negative, or MPI_UNDEFINED to be in no part"),
+            ));
+        }
+    };
+    by_color(exchange, parent, color, key)
+}
+
+fn by_color(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    color: u64,
+    key: i32,
+) -> Result<Option<Communicator>> {
+    let contexts = exchange.contexts();
+    let mine = Entry { color, key, job_rank: contexts.job_rank(), context: contexts.propose()? };
+    let within = parent.local().map_or(parent, |local| local);
+    let gathered = complete(exchange, Allgather::new(within.collective_line(), mine.write()))?;
+    let others = match parent.is_inter() {
+        true => Some(split_bytes(&meet_over(exchange, parent, join(&gathered))?.their_note)?),
+        false => None,
+    };
+    if color == NOWHERE {
+        return Ok(None);
+    }
+    let (members, first) = match part(&gathered, color)? {
+        (members, Some(first)) => (members, first),
+        _ => return Err(garbled()),
+    };
+    let rank = members.rank_of(mine.job_rank).ok_or_else(garbled)?;
+    let members = Arc::new(members);
+    let made = match others {
+        None => Communicator::new(first, members, rank),
+        Some(others) => match part(&others, color)? {
+            (remote, Some(theirs)) => {
+                Communicator::new(first.min(theirs), members, rank).with_remote(Arc::new(remote), first + 2)
+            }
+            _ => return Ok(None),
+        },
+    };
+    Ok(Some(made.with_error_handler(parent.error_handler())))
+}
+
+/// The group of a color, and the context that its first member proposes.
+fn part(entries: &[Vec<u8>], color: u64) -> Result<(Group, Option<u64>)> {
+    let mut chosen = Vec::new();
+    for bytes in entries {
+        let entry = Entry::read(bytes)?;
+        if entry.color == color {
+            chosen.push(entry);
+        }
+    }
+    chosen.sort_by_key(|entry| entry.key); // stable: equal keys stay in rank order
+    let context = chosen.first().map(|entry| entry.context);
+    Ok((Group::new(chosen.iter().map(|entry| entry.job_rank).collect()), context))
+}
+
+impl Entry {
+    fn write(&self) -> Vec<u8> {
+        words([self.color, self.key as u64, u64::from(self.job_rank), self.context])
+    }
+
+    fn read(bytes: &[u8]) -> Result<Entry> {
+        match read_words(bytes)?[..] {
+            [color, key, job_rank, context] => {
+                Ok(Entry { color, key: key as i32, job_rank: job_rank as u32, context })
+            }
+            _ => Err(garbled()),
+        }
+    }
+}
+
+/// What `MPI_Comm_split_type` splits by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplitType {
+    /// `MPI_COMM_TYPE_SHARED`: those who can share memory.
+    Shared,
+    /// `MPI_COMM_TYPE_HW_GUIDED`: those on one instance of the resource that
+    /// the info key `mpi_hw_resource_type` names.
+    HardwareGuided,
+    /// `MPI_COMM_TYPE_HW_UNGUIDED`: the next smaller part of the machine.
+    HardwareUnguided,
+    /// `MPI_COMM_TYPE_RESOURCE_GUIDED`: as `HardwareGuided`, or those in the
+    /// process set that the info key `mpi_pset_name` names.
+    ResourceGuided,
+}
+
+/// `MPI_Comm_split_type`. `None` as the type for those who do not want to be in
+/// any part (`MPI_UNDEFINED`). A resource that is not known leaves everyone
+/// without a part; so does `HardwareUnguided` inside one node, because the
+/// parts of a node are not told apart yet.
+///
+/// # Errors
+/// `Intern` when no context ids are left.
+pub fn split_type(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    split_type: Option<SplitType>,
+    key: i32,
+    info: Option<&Info>,
+) -> Result<Option<Communicator>> {
+    let node = u64::from(exchange.node());
+    let get = |key| info.and_then(|info| info.get(key));
+    let hardware = || match get("mpi_hw_resource_type").as_deref() {
+        Some("mpi_shared_memory") => node,
+        _ => NOWHERE,
+    };
+    let color = match split_type {
+        None | Some(SplitType::HardwareUnguided) => NOWHERE,
+        Some(SplitType::Shared) => node,
+        Some(SplitType::HardwareGuided) => hardware(),
+        Some(SplitType::ResourceGuided) => match get("mpi_pset_name").as_deref() {
+            Some("mpi://WORLD") => 0,
+            Some("mpi://SELF") => u64::from(exchange.contexts().job_rank()),
+            _ => hardware(),
+        },
+    };
+    by_color(exchange, parent, color, key)
+}

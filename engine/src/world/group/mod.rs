@@ -1,0 +1,99 @@
+//! An ordered set of processes (MPI-5.0 §7.2.1, §7.3).
+//!
+//! A group never changes. Members are named by job rank. Groups whose members
+//! lie at equal distances (the world, a cartesian row, any range) take a few
+//! words; others take eight to sixteen bytes a member, so that `rank_of` costs
+//! a handful of instructions for every group.
+
+mod algebra;
+mod members;
+#[cfg(test)]
+mod tests;
+
+use crate::{Class, Error, Result};
+use members::Members;
+
+/// How two groups, or two communicators, compare (MPI-5.0 §7.3.1, §7.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same members in the same order; for communicators, the same object.
+    Identical,
+    /// Communicators only: identical groups, different contexts.
+    Congruent,
+    /// The same members in another order.
+    Similar,
+    /// Anything else.
+    Unequal,
+}
+
+/// An ordered set of processes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Group {
+    members: Members,
+}
+
+impl Group {
+    /// A group of these job ranks, in this order (no rank twice).
+    pub fn new(members: Vec<u32>) -> Group {
+        Group { members: Members::new(members) }
+    }
+
+    /// The job ranks `0..size` in their order.
+    pub fn identity(size: u32) -> Group {
+        Group { members: Members::Strided { first: 0, stride: 1, size } }
+    }
+
+    /// The group without members.
+    pub fn empty() -> Group {
+        Group::identity(0)
+    }
+
+    /// How many members.
+    pub fn size(&self) -> u32 {
+        self.members.size()
+    }
+
+    /// The job rank of a member.
+    ///
+    /// # Panics
+    /// If `rank` is not below [`Group::size`].
+    pub fn job_rank(&self, rank: u32) -> u32 {
+        self.members.get(rank)
+    }
+
+    /// The rank in this group of a job rank.
+    pub fn rank_of(&self, job_rank: u32) -> Option<u32> {
+        self.members.rank_of(job_rank)
+    }
+
+    /// The job ranks of the members in their order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.size()).map(|rank| self.job_rank(rank))
+    }
+
+    /// Checks a rank given by a program.
+    ///
+    /// # Errors
+    /// `Rank` when it is not in `0..size`.
+    pub fn check_rank(&self, rank: i32) -> Result<u32> {
+        match u32::try_from(rank) {
+            Ok(rank) if rank < self.size() => Ok(rank),
+            _ => Err(Error::new(Class::Rank, self.no_such_rank(rank))),
+        }
+    }
+
+    fn no_such_rank(&self, rank: i32) -> String {
+        match self.size() {
+            0 => format!("rank {rank} is not in the group, which is empty"),
+            size => format!("rank {rank} is not in the group: its ranks go from 0 to {}", size - 1),
+        }
+    }
+}
+
+impl PartialEq for Group {
+    fn eq(&self, other: &Group) -> bool {
+        self.members.same(&other.members)
+    }
+}
+
+impl Eq for Group {}

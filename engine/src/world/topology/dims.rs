@@ -1,0 +1,150 @@
+//! Balanced grids (MPI-5.0 §8.5.2).
+
+use crate::{Class, Error, Result};
+
+/// `MPI_Dims_create`: replaces the zeros of `dims` so that the product is
+/// `nodes`. The new extents are as near to each other as they can be and do not
+/// increase.
+///
+/// # Errors
+/// `Dims` when `nodes` is not positive, an extent is negative, or the given
+/// extents do not divide `nodes`.
+pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
+    if nodes <= 0 {
+        return Err(Error::new(
+            Class::Dims,
+            format!("a grid of {nodes} processes: there must be at least 1"),
+        ));
+    }
+    let mut given: i64 = 1;
+    for (dimension, &extent) in dims.iter().enumerate() {
+        if extent < 0 {
+            return Err(Error::new(
+                Class::Dims,
+                format!("the extent of dimension {dimension} is {extent}; 0 lets it be chosen"),
+            ));
+        }
+        given = given.saturating_mul(i64::from(extent.max(1)));
+    }
+    let nodes = i64::from(nodes);
+    let free = dims.iter().filter(|&&extent| extent == 0).count();
+    if nodes % given != 0 || (free == 0 && nodes != given && !dims.is_empty()) {
+        return Err(Error::new(
+            Class::Dims,
+            format!("{nodes} processes cannot fill a grid whose given extents make {given}"),
+        ));
+    }
+    let extents = balance(nodes / given, free);
+    for (extent, chosen) in dims.iter_mut().filter(|extent| **extent == 0).zip(extents) {
+        *extent = chosen as i32;
+    }
+    Ok(())
+}
+
+/// `product` in `count` factors that do not increase, with the smallest sum,
+/// then the smallest first factor.
+fn balance(product: i64, count: usize) -> Vec<i64> {
+    let divisors = divisors(product);
+    let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, Vec::new()) };
+    if count > 0 {
+        search.go(product, count, 0);
+    }
+    search.best.1
+}
+
+struct Search {
+    /// Ascending.
+    divisors: Vec<i64>,
+    chosen: Vec<i64>,
+    /// Their sum, and the factors.
+    best: (i64, Vec<i64>),
+}
+
+impl Search {
+    fn go(&mut self, product: i64, count: usize, sum: i64) {
+        // Equal factors have the smallest sum: nothing below this can be found.
+        let least = count as f64 * (product as f64).powf(1.0 / count as f64);
+        if sum as f64 + least > self.best.0 as f64 + 1e-6 {
+            return;
+        }
+        let largest = self.chosen.last().copied().unwrap_or(product);
+        if count == 1 {
+            let total = sum + product;
+            if product <= largest && total < self.best.0 {
+                let factors = self.chosen.iter().copied().chain([product]).collect();
+                self.best = (total, factors);
+            }
+            return;
+        }
+        let at_least = ((product as f64).powf(1.0 / count as f64) - 1e-6).ceil() as i64;
+        let from = self.divisors.partition_point(|&divisor| divisor < at_least);
+        for place in from..self.divisors.len() {
+            let factor = self.divisors[place];
+            if factor > largest || factor > product {
+                break;
+            }
+            if product % factor == 0 {
+                self.chosen.push(factor);
+                self.go(product / factor, count - 1, sum + factor);
+                self.chosen.pop();
+            }
+        }
+    }
+}
+
+fn divisors(number: i64) -> Vec<i64> {
+    let roots = (1..).take_while(|divisor| divisor * divisor <= number);
+    let low: Vec<i64> = roots.filter(|divisor| number % divisor == 0).collect();
+    let high = low.iter().rev().map(|divisor| number / divisor).filter(|&high| high * high > number);
+    low.iter().copied().chain(high).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(nodes: i32, dims: &[i32]) -> Vec<i32> {
+        let mut dims = dims.to_vec();
+        dims_create(nodes, &mut dims).unwrap();
+        dims
+    }
+
+    #[test]
+    fn the_examples_of_the_standard() {
+        assert_eq!(filled(6, &[0, 0]), [3, 2]);
+        assert_eq!(filled(7, &[0, 0]), [7, 1]);
+        assert_eq!(filled(6, &[0, 3, 0]), [2, 3, 1]);
+        let error = dims_create(7, &mut [0, 3, 0]).unwrap_err();
+        assert_eq!(error.class(), Class::Dims);
+    }
+
+    #[test]
+    fn grids_are_balanced() {
+        assert_eq!(filled(64, &[0; 3]), [4, 4, 4]);
+        assert_eq!(filled(60, &[0; 3]), [5, 4, 3]);
+        assert_eq!(filled(72, &[0; 4]), [4, 3, 3, 2]);
+        assert_eq!(filled(1, &[0; 5]), [1; 5]);
+        assert_eq!(filled(2_147_483_647, &[0; 3]), [2_147_483_647, 1, 1]);
+        assert_eq!(filled(2_095_133_040, &[0; 2]), [46_189, 45_360]);
+        assert_eq!(filled(735_134_400, &[0; 5]).iter().product::<i32>(), 735_134_400);
+        assert_eq!(filled(5, &[]), []);
+    }
+
+    #[test]
+    fn impossible_grids_are_errors() {
+        for (nodes, dims) in [(0, [0, 0]), (-4, [0, 0]), (4, [-1, 0]), (4, [2, 3]), (4, [3, 0])] {
+            assert_eq!(dims_create(nodes, &mut dims.clone()).unwrap_err().class(), Class::Dims);
+        }
+    }
+
+    #[test]
+    fn every_product_is_right_and_does_not_increase() {
+        for nodes in 1..400 {
+            for count in 1..6 {
+                let dims = filled(nodes, &vec![0; count]);
+                assert_eq!(dims.iter().product::<i32>(), nodes);
+                assert!(dims.windows(2).all(|pair| pair[0] >= pair[1]));
+            }
+        }
+    }
+}
