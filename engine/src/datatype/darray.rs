@@ -30,7 +30,8 @@ impl Distribution {
 }
 
 /// The distribution argument that stands for `MPI_DISTRIBUTE_DFLT_DARG`: blocks
-/// as large as needed, cyclic blocks of 1.
+/// as large as needed, cyclic blocks of 1. In an envelope of an f90 type it
+/// stands for `MPI_UNDEFINED`.
 pub const DEFAULT_ARGUMENT: i64 = i64::MIN;
 
 /// One dimension of the global array.

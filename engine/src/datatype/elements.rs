@@ -59,7 +59,6 @@ impl Datatype {
 
     /// The runs of equal elements of `count` items, in the order of sending: a
     /// predefined type, and how many of it.
-    #[allow(dead_code)] // external32 is to come
     pub(super) fn runs(&self, count: u64) -> Runs<'_> {
         Runs { pending: vec![Items { datatype: self, left: count, part: 0 }] }
     }

@@ -16,6 +16,8 @@ mod constructors;
 mod darray;
 mod elements;
 pub mod envelope;
+mod external32;
+mod f90;
 mod kernel;
 mod layout;
 mod pack;
@@ -45,6 +47,8 @@ pub struct Datatype {
     /// So do all bytes of several items.
     is_gapless: bool,
     basic: Option<Basic>,
+    /// `MPI_LONG` or `MPI_UNSIGNED_LONG`, which are shorter in external32.
+    is_long: bool,
     envelope: Envelope,
     committed: AtomicBool,
     name: Mutex<String>,
@@ -67,6 +71,7 @@ impl Datatype {
     fn predefined(basic: Basic, envelope: Envelope, name: &str) -> Arc<Datatype> {
         let mut datatype = Datatype::assemble(TypeMap::basic(basic), envelope);
         datatype.basic = Some(basic);
+        datatype.is_long = matches!(name, "MPI_LONG" | "MPI_UNSIGNED_LONG");
         datatype.commit();
         datatype.set_name(name);
         Arc::new(datatype)
@@ -81,6 +86,7 @@ impl Datatype {
             is_block,
             is_gapless,
             basic: None,
+            is_long: false,
             envelope,
             committed: AtomicBool::new(false),
             name: Mutex::default(),
