@@ -33,6 +33,7 @@ pub use darray::{Distribution, DEFAULT_ARGUMENT};
 pub use envelope::{Combiner, Contents, Envelope};
 pub use pack::copy;
 
+use crate::world::attribute::Attributes;
 use crate::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +53,8 @@ pub struct Datatype {
     envelope: Envelope,
     committed: AtomicBool,
     name: Mutex<String>,
+    /// What the program caches on it (MPI-5.0 §7.7.4).
+    pub attributes: Attributes,
 }
 
 impl Datatype {
@@ -90,6 +93,7 @@ impl Datatype {
             envelope,
             committed: AtomicBool::new(false),
             name: Mutex::default(),
+            attributes: Attributes::default(),
         }
     }
 
