@@ -42,7 +42,7 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
 }
 
 /// `product` in `count` factors that do not increase, with the smallest sum,
-/// then the smallest first factor.
+/// then the largest first factor (so MPICH and Open MPI choose too).
 fn balance(product: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(product);
     let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, Vec::new()) };
@@ -70,7 +70,7 @@ impl Search {
         let largest = self.chosen.last().copied().unwrap_or(product);
         if count == 1 {
             let total = sum + product;
-            if product <= largest && total < self.best.0 {
+            if product <= largest && total <= self.best.0 {
                 let factors = self.chosen.iter().copied().chain([product]).collect();
                 self.best = (total, factors);
             }
@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(filled(64, &[0; 3]), [4, 4, 4]);
         assert_eq!(filled(60, &[0; 3]), [5, 4, 3]);
         assert_eq!(filled(72, &[0; 4]), [4, 3, 3, 2]);
+        assert_eq!(filled(360, &[0; 3]), [10, 6, 6]);
         assert_eq!(filled(1, &[0; 5]), [1; 5]);
         assert_eq!(filled(2_147_483_647, &[0; 3]), [2_147_483_647, 1, 1]);
         assert_eq!(filled(2_095_133_040, &[0; 2]), [46_189, 45_360]);
