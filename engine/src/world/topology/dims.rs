@@ -42,22 +42,22 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
 }
 
 /// `product` in `count` factors that do not increase, with the smallest sum,
-/// then the largest first factor (so MPICH and Open MPI choose too).
+/// then the smallest spread, then the largest first factor (so MPICH and Open MPI choose too).
 fn balance(product: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(product);
-    let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, Vec::new()) };
+    let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, 0, Vec::new()) };
     if count > 0 {
         search.go(product, count, 0);
     }
-    search.best.1
+    search.best.2
 }
 
 struct Search {
     /// Ascending.
     divisors: Vec<i64>,
     chosen: Vec<i64>,
-    /// Their sum, and the factors.
-    best: (i64, Vec<i64>),
+    /// Sum, largest less smallest, and the factors.
+    best: (i64, i64, Vec<i64>),
 }
 
 impl Search {
@@ -69,10 +69,10 @@ impl Search {
         }
         let largest = self.chosen.last().copied().unwrap_or(product);
         if count == 1 {
-            let total = sum + product;
-            if product <= largest && total <= self.best.0 {
+            let spread = self.chosen.first().map_or(0, |first| first - product);
+            if product <= largest && (sum + product, spread) <= (self.best.0, self.best.1) {
                 let factors = self.chosen.iter().copied().chain([product]).collect();
-                self.best = (total, factors);
+                self.best = (sum + product, spread, factors);
             }
             return;
         }
@@ -124,6 +124,9 @@ mod tests {
         assert_eq!(filled(60, &[0; 3]), [5, 4, 3]);
         assert_eq!(filled(72, &[0; 4]), [4, 3, 3, 2]);
         assert_eq!(filled(360, &[0; 3]), [10, 6, 6]);
+        assert_eq!(filled(1008, &[0; 3]), [12, 12, 7]);
+        assert_eq!(filled(55_440, &[0; 3]), [44, 36, 35]);
+        assert_eq!(filled(720_720, &[0; 5]), [20, 18, 14, 13, 11]);
         assert_eq!(filled(1, &[0; 5]), [1; 5]);
         assert_eq!(filled(2_147_483_647, &[0; 3]), [2_147_483_647, 1, 1]);
         assert_eq!(filled(2_095_133_040, &[0; 2]), [46_189, 45_360]);
