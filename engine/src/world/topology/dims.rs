@@ -42,7 +42,8 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
 }
 
 /// `product` in `count` factors that do not increase, with the smallest sum,
-/// then the smallest spread, then the largest first factor (so MPICH and Open MPI choose too).
+/// then the smallest spread, then the largest first factor (as MPICH and Open
+/// MPI choose).
 fn balance(product: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(product);
     let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, 0, Vec::new()) };
