@@ -1,7 +1,5 @@
 //! The names of MPI's own operators and what each is for.
 
-use crate::datatype::Basic;
-
 /// The predefined operations of MPI-5.0 §6.9.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Builtin {
@@ -78,39 +76,5 @@ impl Builtin {
             }
             Builtin::Replace | Builtin::NoOp => "nothing but one-sided accumulation",
         }
-    }
-}
-
-/// A basic type in words, for a message to a person.
-pub(super) fn describe(basic: Basic) -> &'static str {
-    match basic {
-        Basic::Int8 => "an integer of 1 byte",
-        Basic::Int16 => "an integer of 2 bytes",
-        Basic::Int32 => "an integer of 4 bytes",
-        Basic::Int64 => "an integer of 8 bytes",
-        Basic::Uint8 => "an unsigned integer of 1 byte",
-        Basic::Uint16 => "an unsigned integer of 2 bytes",
-        Basic::Uint32 => "an unsigned integer of 4 bytes",
-        Basic::Uint64 => "an unsigned integer of 8 bytes",
-        Basic::Float32 => "a single precision number",
-        Basic::Float64 => "a double precision number",
-        Basic::LongDouble => "a long double",
-        Basic::ComplexFloat32 => "a single precision complex number",
-        Basic::ComplexFloat64 => "a double precision complex number",
-        Basic::ComplexLongDouble => "a long double complex number",
-        Basic::Bool => "MPI_C_BOOL",
-        Basic::Logical8 | Basic::Logical16 | Basic::Logical32 | Basic::Logical64 => "a Fortran LOGICAL",
-        Basic::Character => "a character",
-        Basic::WideCharacter => "MPI_WCHAR",
-        Basic::Byte => "MPI_BYTE",
-        Basic::Packed => "MPI_PACKED",
-        Basic::FloatInt => "MPI_FLOAT_INT",
-        Basic::DoubleInt => "MPI_DOUBLE_INT",
-        Basic::LongInt => "MPI_LONG_INT",
-        Basic::TwoInt => "MPI_2INT",
-        Basic::ShortInt => "MPI_SHORT_INT",
-        Basic::LongDoubleInt => "MPI_LONG_DOUBLE_INT",
-        Basic::TwoReal => "MPI_2REAL",
-        Basic::TwoDoublePrecision => "MPI_2DOUBLE_PRECISION",
     }
 }

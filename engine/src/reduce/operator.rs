@@ -1,6 +1,5 @@
 //! The operator of a reduction: one of MPI's own, or a function of the program.
 
-use super::builtin::describe;
 use super::kernel::Kernel;
 use super::select::select;
 use super::Builtin;
@@ -64,7 +63,7 @@ impl Operator {
     /// `MPI_ERR_OP`, with what the operator takes.
     pub fn check(&self, datatype: &Datatype) -> Result<()> {
         match self.as_builtin() {
-            Some(builtin) => check_basic(builtin, datatype.as_basic()),
+            Some(builtin) => check_builtin(builtin, datatype),
             None => Ok(()),
         }
     }
@@ -133,24 +132,17 @@ fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
     kernel.expect("the reduction was checked before it began")
 }
 
-/// [`Operator::check`] by the basic type (`None`: a derived datatype).
-pub(super) fn check_basic(builtin: Builtin, basic: Option<Basic>) -> Result<()> {
-    let name = builtin.name();
-    let takes = builtin.takes();
+/// [`Operator::check`] for MPI's own operators.
+fn check_builtin(builtin: Builtin, datatype: &Datatype) -> Result<()> {
+    let (name, takes) = (builtin.name(), builtin.takes());
+    let refuse = |sentence: String| Err(Error::new(Class::Op, sentence));
     if matches!(builtin, Builtin::Replace | Builtin::NoOp) {
-        return Err(Error::new(
-            Class::Op,
-            format!("{name} is for one-sided accumulation and not for reductions: use another operation"),
-        ));
+        return refuse(format!("{name} is for one-sided accumulation and not for reductions"));
     }
-    let Some(basic) = basic else {
-        return Err(Error::new(
-            Class::Op,
-            format!(
-                "{name} takes predefined datatypes only, and this datatype is derived: \
-                 reduce its elements as the predefined type that they are, \
-                 or make an operation of your own with MPI_Op_create"
-            ),
+    let Some(basic) = datatype.as_basic() else {
+        return refuse(format!(
+            "{name} takes predefined datatypes only, and this datatype is derived: reduce its elements as \
+             the predefined type that they are, or make an operation of your own with MPI_Op_create"
         ));
     };
     if select(builtin, basic).is_some() {
@@ -160,5 +152,5 @@ pub(super) fn check_basic(builtin: Builtin, basic: Option<Basic>) -> Result<()> 
     if is_long_double && cfg!(not(target_arch = "x86_64")) {
         return Err(Error::not_there_yet("reduction of long double on this kind of processor"));
     }
-    Err(Error::new(Class::Op, format!("{name} does not take {}: it takes {takes}", describe(basic))))
+    refuse(format!("{name} does not take {}: it takes {takes}", datatype.name()))
 }

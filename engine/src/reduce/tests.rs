@@ -2,7 +2,6 @@
 //! element at a time from its bytes, with sums and products of small numbers
 //! so that the model's doubles are exact.
 
-use super::operator::check_basic;
 use super::select::select;
 use super::{Builtin, Operator};
 use crate::datatype::{Basic, Datatype};
@@ -223,17 +222,30 @@ fn the_table_is_that_of_the_standard() {
             _ => pairs.to_vec(),
         };
         for &basic in Basic::all() {
-            let answer = check_basic(builtin, Some(basic));
+            let answer = Operator::builtin(builtin).check(&Datatype::basic(basic));
             assert_eq!(answer.is_ok(), takes.contains(&basic), "{builtin:?} {basic:?}");
             if let Err(error) = answer {
                 assert_eq!(error.class(), Class::Op);
                 assert!(error.message().contains(builtin.name()));
             }
         }
-        assert_eq!(check_basic(builtin, None).unwrap_err().class(), Class::Op);
     }
-    assert!(check_basic(Builtin::Replace, Some(Int32)).is_err());
-    assert!(check_basic(Builtin::NoOp, Some(Int32)).is_err());
+}
+
+#[test]
+fn what_is_not_for_reductions_is_refused_with_a_reason() {
+    let refused = |builtin, datatype: &Datatype| {
+        let error = Operator::builtin(builtin).check(datatype).unwrap_err();
+        assert_eq!(error.class(), Class::Op);
+        error.message().to_owned()
+    };
+    let double = Datatype::named(Basic::Float64, "MPI_DOUBLE");
+    let sentence = refused(Builtin::BitAnd, &double);
+    assert_eq!(sentence, "MPI_BAND does not take MPI_DOUBLE: it takes integers and MPI_BYTE");
+    assert!(refused(Builtin::Replace, &double).contains("one-sided"));
+    assert!(refused(Builtin::NoOp, &double).contains("one-sided"));
+    let derived = Datatype::contiguous(2, &double).unwrap();
+    assert!(refused(Builtin::Sum, &derived).contains("MPI_Op_create"));
 }
 
 #[test]
