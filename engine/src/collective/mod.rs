@@ -1,3 +1,53 @@
-//! Collective operations, each described once as a schedule.
+//! Collective operations (MPI-5.0 chapter 6), each described once.
+//!
+//! A function here writes the part of one rank down as a [`Schedule`], which
+//! the blocking, nonblocking and persistent forms share. It only looks at who
+//! takes part ([`Members`]) and where data lie ([`Data`]); what moves them is a
+//! [`Port`]. Arguments are checked by the face; here a wrong one is a wrong
+//! result, never a crash of ours.
+//!
+//! Promises: results of reductions depend on ranks alone (see [`tree`]); any
+//! datatype works, gaps and negative bounds included; empty blocks make no
+//! message; no buffer that a program only lends for reading is written.
+
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod between;
+mod broadcast;
+mod data;
+mod gather;
+mod halving;
+mod members;
+mod neighbour;
+mod partial;
 pub mod port;
+mod reduce;
+mod reduce_scatter;
+mod scan;
+mod scatter;
+mod schedule;
+mod selection;
+mod temporary;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use allgather::{allgather, allgatherv};
+pub use allreduce::allreduce;
+pub use alltoall::{alltoall, alltoallw};
+pub use barrier::barrier;
+pub use broadcast::broadcast;
+pub use gather::{gather, gatherv};
+pub use members::{Members, Root};
+pub use neighbour::{
+    neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbours,
+};
 pub use port::{Data, Port, Ticket};
+pub use reduce::reduce;
+pub use reduce_scatter::{reduce_scatter, reduce_scatter_block};
+pub use scan::{exscan, scan};
+pub use scatter::{scatter, scatterv};
+pub use schedule::{Advance, Schedule, UserCall};

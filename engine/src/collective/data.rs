@@ -1,0 +1,84 @@
+//! Slices of data: the arithmetic that schedules do on buffers.
+//!
+//! Everything here is address arithmetic; no byte of a buffer is touched.
+//! Whoever makes a [`Data`] through [`Data::new`] or [`Data::times`] gets an
+//! error where sizes do not fit 64 bits; slices of such data always fit.
+
+use super::port::Data;
+use crate::datatype::{Basic, Datatype};
+use crate::{Class, Error, Result};
+use std::sync::Arc;
+
+impl Data {
+    /// `count` items of `datatype` whose item 0 is `displacement` extents after
+    /// `address`.
+    ///
+    /// # Errors
+    /// `Count` when the count is negative or the data do not fit 64 bits.
+    pub fn new(address: *mut u8, displacement: i64, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
+        let extent = datatype.extent();
+        let offset = displacement.checked_mul(extent).ok_or_else(|| too_large(displacement, datatype))?;
+        let span = count.checked_mul(extent).and_then(|span| span.checked_add(offset));
+        if span.is_none() || count.checked_mul(datatype.size() as i64).is_none() {
+            return Err(too_large(count, datatype));
+        }
+        let count = u64::try_from(count).map_err(|_| {
+            Error::new(Class::Count, format!("the count is {count}; it must not be negative"))
+        })?;
+        Ok(Data { address: address.wrapping_offset(offset as isize), count, datatype: datatype.clone() })
+    }
+
+    /// No data at all: what a message carries whose arrival is its meaning.
+    pub fn nothing() -> Data {
+        Data { address: std::ptr::null_mut(), count: 0, datatype: Datatype::basic(Basic::Packed) }
+    }
+
+    /// The same place, `number` times as many items: the whole of a buffer of
+    /// which `self` is the first of `number` equal blocks.
+    ///
+    /// # Errors
+    /// `Count` when that does not fit 64 bits.
+    pub fn times(&self, number: u32) -> Result<Data> {
+        let count = (self.count as i64).checked_mul(i64::from(number));
+        let count = count.ok_or_else(|| too_large(self.count as i64, &self.datatype))?;
+        Data::new(self.address, 0, count, &self.datatype)
+    }
+
+    /// `count` items from item `first` on.
+    pub fn items(&self, first: u64, count: u64) -> Data {
+        let offset = (first as i64).wrapping_mul(self.datatype.extent());
+        Data {
+            address: self.address.wrapping_offset(offset as isize),
+            count,
+            datatype: self.datatype.clone(),
+        }
+    }
+
+    /// Blocks `first` up to `first + number` of a buffer of which `self` is the
+    /// first block.
+    pub(super) fn blocks(&self, first: u32, number: u32) -> Data {
+        self.items(u64::from(first) * self.count, u64::from(number) * self.count)
+    }
+
+    /// How many bytes of payload this is.
+    pub fn bytes(&self) -> u64 {
+        self.count * self.datatype.size()
+    }
+
+    /// The same bytes as packed data, where they lie without gaps.
+    pub(super) fn as_packed(&self) -> Option<Data> {
+        let (offset, bytes) = self.datatype.dense(self.count)?;
+        let address = self.address.wrapping_offset(offset as isize);
+        Some(Data { address, count: bytes, datatype: Datatype::basic(Basic::Packed) })
+    }
+}
+
+#[cold]
+fn too_large(count: i64, datatype: &Datatype) -> Error {
+    let sentence = format!(
+        "{count} items of a datatype of {} bytes and extent {} do not fit 64 bits",
+        datatype.size(),
+        datatype.extent()
+    );
+    Error::new(Class::Count, sentence)
+}

@@ -1,0 +1,268 @@
+//! A collective operation of one rank, written down as a list of steps.
+//!
+//! The same schedule serves the blocking, the nonblocking and the persistent
+//! form of an operation. It starts messages, waits for them, copies and
+//! reduces; it never blocks: [`Schedule::advance`] does what can be done now.
+//! Code of the program (a user's reduction) is never run inside `advance`, as
+//! locks of the engine may be held there: it is handed out as a [`UserCall`].
+//!
+//! After a failed step the messages that are left still go, so that no other
+//! rank hangs; what is local is left out, and the end reports the failure.
+
+use super::port::{Data, Port, Ticket};
+use super::temporary::Temporary;
+use crate::datatype::Datatype;
+use crate::reduce::Operator;
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// What one step does.
+enum Step {
+    /// Starts a send.
+    Send { peer: u32, data: Data },
+    /// Starts a receive.
+    Receive { peer: u32, data: Data },
+    /// Waits for all messages started so far.
+    Wait,
+    /// Copies items; the types may differ where their signatures agree.
+    Copy { from: Data, to: Data },
+    /// `inout = input ∘ inout`, item by item.
+    Reduce { operator: Arc<Operator>, input: *const u8, inout: Data },
+}
+
+/// How far a schedule has come.
+pub enum Advance {
+    /// It waits for messages, or for a user's function that is being run.
+    Pending,
+    /// It is done, and may be reset.
+    Done,
+    /// Run this with no lock held, then say [`Schedule::called_back`] and
+    /// advance again.
+    Call(UserCall),
+}
+
+/// A call of a user's reduction that a schedule is waiting for.
+pub struct UserCall {
+    operator: Arc<Operator>,
+    input: *const u8,
+    inout: *mut u8,
+    count: u64,
+    datatype: Arc<Datatype>,
+}
+
+impl UserCall {
+    /// Runs the user's function.
+    ///
+    /// # Safety
+    /// The schedule that handed this out must still exist, and the buffers of
+    /// its operation must still be valid.
+    pub unsafe fn run(&self) {
+        // SAFETY: the caller keeps the buffers; the schedule waits for us.
+        unsafe { self.operator.apply(self.input, self.inout, self.count, &self.datatype) }
+    }
+}
+
+/// The steps of one rank, and how far it is through them.
+///
+/// The buffers of the program that the steps name must stay valid while it
+/// runs. It must not be dropped while messages of it are on their way.
+#[derive(Default)]
+pub struct Schedule {
+    steps: Vec<Step>,
+    temporaries: Vec<Temporary>,
+    next: usize,
+    on_the_way: Vec<Ticket>,
+    calling: bool,
+    failure: Option<Error>,
+}
+
+// SAFETY: the raw addresses are of buffers that the program lends to the
+// operation until it is done, from whichever thread it is advanced, and of
+// temporaries that the schedule owns; `advance` takes `&mut self`.
+unsafe impl Send for Schedule {}
+
+/// Making a schedule.
+impl Schedule {
+    /// A schedule of no steps, which is done at once.
+    pub fn new() -> Schedule {
+        Schedule::default()
+    }
+
+    /// Starts sending `data` to `peer`.
+    pub fn send(&mut self, peer: u32, data: Data) {
+        self.steps.push(Step::Send { peer, data });
+    }
+
+    /// Starts receiving `data` from `peer`.
+    pub fn receive(&mut self, peer: u32, data: Data) {
+        self.steps.push(Step::Receive { peer, data });
+    }
+
+    /// Waits for all messages started so far.
+    pub fn wait(&mut self) {
+        self.steps.push(Step::Wait);
+    }
+
+    /// Sends and receives, and waits for both; empty data make no message.
+    pub fn exchange(&mut self, peer: u32, send: Data, receive: Data) {
+        if receive.count > 0 {
+            self.receive(peer, receive);
+        }
+        if send.count > 0 {
+            self.send(peer, send);
+        }
+        self.wait();
+    }
+
+    /// Copies items, once all earlier local steps are done.
+    pub fn copy(&mut self, from: Data, to: Data) {
+        let same = from.address == to.address && Arc::ptr_eq(&from.datatype, &to.datatype);
+        if from.bytes() > 0 && !same {
+            self.steps.push(Step::Copy { from, to });
+        }
+    }
+
+    /// `inout = input ∘ inout`; the two must agree in count and datatype.
+    pub fn reduce(&mut self, operator: &Arc<Operator>, input: &Data, inout: &Data) {
+        debug_assert_eq!(input.count, inout.count);
+        if inout.count > 0 {
+            let (input, inout) = (input.address.cast_const(), inout.clone());
+            self.steps.push(Step::Reduce { operator: operator.clone(), input, inout });
+        }
+    }
+
+    /// A temporary buffer of `count` items, not initialised.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn temporary(&mut self, count: u64, datatype: &Arc<Datatype>) -> Result<Data> {
+        let (temporary, data) = Temporary::new(count, datatype)?;
+        self.temporaries.push(temporary);
+        Ok(data)
+    }
+
+    /// A temporary buffer of `bytes` bytes of packed data, not initialised.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn packed(&mut self, bytes: u64) -> Result<Data> {
+        let (temporary, data) = Temporary::packed(bytes)?;
+        self.temporaries.push(temporary);
+        Ok(data)
+    }
+}
+
+/// Running a schedule.
+impl Schedule {
+    /// Does what can be done now. `tag` must be the same at every call until
+    /// it is done, and the same at all ranks.
+    ///
+    /// # Errors
+    /// At the end, the first failure of any step. The operation is over then.
+    pub fn advance(&mut self, port: &mut dyn Port, tag: i32) -> Result<Advance> {
+        if self.calling {
+            return Ok(Advance::Pending);
+        }
+        while let Some(step) = self.steps.get(self.next) {
+            match step {
+                Step::Send { peer, data } => {
+                    let started = port.send(*peer, tag, data);
+                    self.started(started);
+                }
+                Step::Receive { peer, data } => {
+                    let started = port.receive(*peer, tag, data);
+                    self.started(started);
+                }
+                Step::Wait => {
+                    if !self.arrived(port) {
+                        return Ok(Advance::Pending);
+                    }
+                }
+                Step::Copy { .. } | Step::Reduce { .. } if self.failure.is_some() => {}
+                Step::Copy { from, to } => {
+                    // SAFETY: the program lends its buffers until the operation
+                    // is done; temporaries are ours.
+                    unsafe { copy(from, to) };
+                }
+                Step::Reduce { operator, input, inout } => {
+                    if operator.is_user() {
+                        self.calling = true;
+                        return Ok(Advance::Call(user_call(operator, *input, inout)));
+                    }
+                    // SAFETY: as for Copy.
+                    unsafe { operator.apply(*input, inout.address, inout.count, &inout.datatype) };
+                }
+            }
+            self.next += 1;
+        }
+        if !self.arrived(port) {
+            return Ok(Advance::Pending);
+        }
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None => Ok(Advance::Done),
+        }
+    }
+
+    /// Says that the [`UserCall`] that was handed out last has been run.
+    pub fn called_back(&mut self) {
+        debug_assert!(self.calling);
+        self.calling = false;
+        self.next += 1;
+    }
+
+    /// Makes a schedule that is done ready to run once more.
+    pub fn reset(&mut self) {
+        debug_assert!(self.on_the_way.is_empty() && !self.calling);
+        self.next = 0;
+        self.failure = None;
+    }
+
+    fn started(&mut self, ticket: Result<Ticket>) {
+        match ticket {
+            Ok(ticket) => self.on_the_way.push(ticket),
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// Whether all messages started so far are done.
+    fn arrived(&mut self, port: &mut dyn Port) -> bool {
+        let mut index = 0;
+        while let Some(&ticket) = self.on_the_way.get(index) {
+            match port.done(ticket) {
+                Ok(false) => index += 1,
+                Ok(true) => drop(self.on_the_way.swap_remove(index)),
+                Err(failure) => {
+                    self.on_the_way.swap_remove(index);
+                    self.fail(failure);
+                }
+            }
+        }
+        self.on_the_way.is_empty()
+    }
+
+    /// Keeps the first failure for the end.
+    fn fail(&mut self, failure: Error) {
+        self.failure.get_or_insert(failure);
+    }
+}
+
+fn user_call(operator: &Arc<Operator>, input: *const u8, inout: &Data) -> UserCall {
+    UserCall {
+        operator: operator.clone(),
+        input,
+        inout: inout.address,
+        count: inout.count,
+        datatype: inout.datatype.clone(),
+    }
+}
+
+/// Copies `from` into `to`.
+///
+/// # Safety
+/// Both must be valid memory of their shape, and not overlap.
+pub(super) unsafe fn copy(from: &Data, to: &Data) {
+    let source = (&*from.datatype, from.address.cast_const(), from.count);
+    // SAFETY: passed on.
+    unsafe { crate::datatype::copy(source, (&to.datatype, to.address, to.count)) };
+}
