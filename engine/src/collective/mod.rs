@@ -6,7 +6,7 @@
 //! [`Port`]. Arguments are checked by the face; here a wrong one is a wrong
 //! result, never a crash of ours.
 //!
-//! Promises: results of reductions depend on ranks alone (see [`tree`]); any
+//! Promises: results of reductions depend on ranks alone (see `tree.rs`); any
 //! datatype works, gaps and negative bounds included; empty blocks make no
 //! message; no buffer that a program only lends for reading is written.
 
@@ -43,7 +43,7 @@ pub use broadcast::broadcast;
 pub use gather::{gather, gatherv};
 pub use members::{Members, Root};
 pub use neighbour::{
-    neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbours,
+    neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbourhood,
 };
 pub use port::{Data, Port, Ticket};
 pub use reduce::reduce;

@@ -1,7 +1,12 @@
 //! Neighbourhood operations.
 
 use super::buffer::{check, group, items, shapes, Item, Side, UNTOUCHED};
-use crate::collective::{self as collective, Neighbours};
+use crate::collective::{self as collective, Neighbourhood};
+use crate::world::topology::Neighbours;
+
+fn hood(sources: Vec<Option<u32>>, destinations: Vec<Option<u32>>, cartesian: bool) -> Neighbourhood {
+    Neighbourhood { neighbours: Neighbours { sources, destinations }, cartesian }
+}
 
 /// What `from` sends as block `index`.
 fn block(from: u32, index: usize) -> Vec<Item> {
@@ -9,9 +14,9 @@ fn block(from: u32, index: usize) -> Vec<Item> {
 }
 
 /// A periodic line of `size` ranks: lower neighbour, higher neighbour.
-fn ring(rank: u32, size: u32) -> Neighbours {
+fn ring(rank: u32, size: u32) -> Neighbourhood {
     let both = vec![Some((rank + size - 1) % size), Some((rank + 1) % size)];
-    Neighbours { sources: both.clone(), destinations: both, cartesian: true }
+    hood(both.clone(), both, true)
 }
 
 #[test]
@@ -42,10 +47,10 @@ fn at_the_end_of_a_line_a_block_is_not_touched() {
     let size = 3;
     let line = |rank: u32| {
         let both = vec![rank.checked_sub(1), Some(rank + 1).filter(|&next| next < size)];
-        Neighbours { sources: both.clone(), destinations: both, cartesian: true }
+        hood(both.clone(), both, true)
     };
     let side = |rank| {
-        let sources = line(rank).sources;
+        let sources = line(rank).neighbours.sources;
         let got = sources.iter().flat_map(|source| match source {
             Some(source) => items(*source, 2),
             None => vec![UNTOUCHED; 2],
@@ -62,12 +67,8 @@ fn on_a_graph_several_edges_of_one_pair_keep_their_order() {
     let datatype = &shapes()[0];
     // Rank 0 has two edges to rank 1 and one to itself; rank 1 has one back.
     let edges = |rank| match rank {
-        0 => Neighbours {
-            sources: vec![Some(1), Some(0)],
-            destinations: vec![Some(1), Some(0), Some(1)],
-            cartesian: false,
-        },
-        _ => Neighbours { sources: vec![Some(0), Some(0)], destinations: vec![Some(0)], cartesian: false },
+        0 => hood(vec![Some(1), Some(0)], vec![Some(1), Some(0), Some(1)], false),
+        _ => hood(vec![Some(0), Some(0)], vec![Some(0)], false),
     };
     let side = |rank| match rank {
         0 => {
@@ -81,7 +82,7 @@ fn on_a_graph_several_edges_of_one_pair_keep_their_order() {
         collective::neighbour_alltoall(&edges(members.rank), send, receive)
     });
     let gathered = |rank| {
-        let sources = edges(rank).sources;
+        let sources = edges(rank).neighbours.sources;
         let got = sources.iter().flatten().flat_map(|&source| items(source, 3)).collect();
         Side::new(&items(rank, 3), got, (datatype, datatype))
     };
