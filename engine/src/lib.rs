@@ -13,7 +13,9 @@
 //! displacement has 64 bits.
 
 pub mod collective;
+mod core;
 pub mod datatype;
+pub mod engine;
 pub mod error;
 pub mod job;
 pub mod memory;
@@ -25,4 +27,5 @@ pub mod request;
 pub mod transport;
 pub mod world;
 
+pub use engine::Engine;
 pub use error::{Class, Error, Result};

@@ -85,6 +85,15 @@ impl Job {
         Ok(job)
     }
 
+    /// Rank `rank` of a job whose ranks are threads of this process.
+    #[cfg(test)]
+    pub(crate) fn in_process(rank: u32, node: NodeSegment) -> Job {
+        let size = node.local_ranks();
+        node.page(rank).identity.pid.store(std::process::id(), Relaxed);
+        let bootstrap = Mutex::new(singleton::bootstrap());
+        Job { rank, size, local_rank: rank, local_ranks: (0..size).collect(), node, bootstrap }
+    }
+
     /// This rank's own page.
     pub fn page(&self) -> &Page {
         self.node.page(self.local_rank)

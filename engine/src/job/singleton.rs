@@ -10,12 +10,12 @@ struct Singleton {
 }
 
 pub(super) fn start() -> Result<Started> {
-    Ok(Started {
-        local_rank: 0,
-        local_ranks: vec![0],
-        node: NodeSegment::create(1)?,
-        bootstrap: Box::new(Singleton::default()),
-    })
+    Ok(Started { local_rank: 0, local_ranks: vec![0], node: NodeSegment::create(1)?, bootstrap: bootstrap() })
+}
+
+/// The services of no launcher.
+pub(super) fn bootstrap() -> Box<dyn Bootstrap> {
+    Box::new(Singleton::default())
 }
 
 impl Bootstrap for Singleton {

@@ -1,1 +1,56 @@
-//! (to come)
+//! Messages: matching, protocols and flow control (MPI-5.0 chapter 3).
+//!
+//! | size, layout | protocol | copies |
+//! |---|---|---|
+//! | ≤ 40 bytes | inside the packet | 2, in one cache line |
+//! | ≤ [`EAGER_BYTES`] | through a cell of the sender | 2 |
+//! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |
+//! | otherwise | the sender copies through cells, in parts (`stream`) | 2, no staging |
+//!
+//! Flow control: payload of small messages lies in the sender's cells until the
+//! receiver wants it; when the cells are out, the message stays in the sender's
+//! memory and only an offer travels. A receiver holds 64 bytes for a message
+//! that it has not asked for, whatever its size.
+
+pub mod buffer;
+mod collective;
+mod matching;
+mod persistent;
+pub mod probe;
+mod receive;
+mod rendezvous;
+mod send;
+mod stream;
+mod together;
+pub mod wire;
+pub mod work;
+
+pub use buffer::Buffer;
+pub use matching::{Found, Matching};
+pub use wire::Envelope;
+
+/// A receive from any source.
+pub const ANY_SOURCE: i32 = -2;
+/// A receive with any tag.
+pub const ANY_TAG: i32 = -1;
+/// The null process: communication with it does nothing (MPI-5.0 §3.10).
+pub const PROC_NULL: i32 = -1;
+/// As a root in an intercommunicator: this process is it (MPI-5.0 §6.2.3).
+pub const ROOT: i32 = -3;
+/// The largest tag.
+pub const TAG_UPPER_BOUND: i32 = i32::MAX;
+/// Messages up to this size go through a cell at once.
+pub const EAGER_BYTES: u64 = 16 << 10;
+
+/// The modes of sending (MPI-5.0 §3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// May be buffered.
+    Standard,
+    /// Completes only when the receive has begun.
+    Synchronous,
+    /// The receive is already there (treated as standard).
+    Ready,
+    /// Always buffered.
+    Buffered,
+}

@@ -1,1 +1,9 @@
-//! (to come)
+//! How a rank waits: it spins while a core is free for it and only for
+//! microseconds, then it sleeps, and whoever sends to it wakes it.
+
+pub mod clock;
+pub mod doorbell;
+pub mod lock;
+pub mod wait;
+
+pub use doorbell::Doorbell;

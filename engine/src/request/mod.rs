@@ -1,1 +1,9 @@
-//! (to come)
+//! One kind of request for everything that goes on in the background: messages,
+//! collectives, generalized requests, and their persistent forms
+//! (MPI-5.0 §3.7, §3.9, §6.12, §13.2).
+
+pub mod slab;
+pub mod status;
+
+pub use slab::{Request, RequestId, Slab};
+pub use status::Status;

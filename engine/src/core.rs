@@ -1,0 +1,222 @@
+//! The state behind the engine's lock, and its progress.
+//!
+//! Everything that a rank has under way is here: the transport, the queues of
+//! matching, the requests. The rooms `message` and `request` add their parts as
+//! `impl Core` blocks. Nothing here calls code of the program.
+
+use crate::collective::UserCall;
+use crate::message::{wire, Matching};
+use crate::observe::Page;
+use crate::request::Slab;
+use crate::transport::{Packet, Transport};
+use crate::Result;
+use std::collections::{HashMap, VecDeque};
+
+/// Packets handled before other work gets its turn.
+const BURST: usize = 256;
+
+/// The state of a rank.
+pub struct Core {
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) page: &'static Page,
+    /// My job rank.
+    pub(crate) rank: u32,
+    /// The cores of the machine are shared by more ranks than there are.
+    pub(crate) oversubscribed: bool,
+    pub(crate) matching: Matching,
+    pub(crate) requests: Slab,
+    /// Packets that found a full mailbox, by peer, in order.
+    pub(crate) outbox: HashMap<u32, VecDeque<Waiting>>,
+    /// Sends that go through cells in parts, by request.
+    pub(crate) streams: VecDeque<u32>,
+    /// Collective operations under way, by request.
+    pub(crate) collectives: Vec<u32>,
+    /// Calls of the program's code that collectives wait for.
+    pub(crate) calls: VecDeque<Calling>,
+    /// Counts completions: whoever waits compares it.
+    pub(crate) epoch: u64,
+    /// `epoch` when the collectives were looked at last.
+    pub(crate) collectives_seen: u64,
+    /// Bytes of messages copied aside because no cell was free.
+    pub(crate) copied_aside: u64,
+    /// Generation of the next shared copy.
+    pub(crate) shared_copies: u32,
+}
+
+/// A packet in the outbox.
+#[derive(Debug)]
+pub struct Waiting {
+    packet: Packet,
+    /// The send that is complete when the packet has gone.
+    completes: Option<u32>,
+}
+
+/// A call of the program's code for a collective.
+pub struct Calling {
+    /// The collective's request.
+    pub(crate) request: u32,
+    /// The call.
+    pub(crate) call: UserCall,
+}
+
+// SAFETY: a call names buffers of an operation that waits for it; MPI lets any
+// thread of the program complete an operation, so any may run the call.
+unsafe impl Send for Calling {}
+
+impl Core {
+    /// A rank at rest.
+    pub(crate) fn new(
+        transport: Box<dyn Transport>,
+        page: &'static Page,
+        rank: u32,
+        oversubscribed: bool,
+    ) -> Core {
+        Core {
+            transport,
+            page,
+            rank,
+            oversubscribed,
+            matching: Matching::default(),
+            requests: Slab::default(),
+            outbox: HashMap::new(),
+            streams: VecDeque::new(),
+            collectives: Vec::new(),
+            calls: VecDeque::new(),
+            epoch: 0,
+            collectives_seen: 0,
+            copied_aside: 0,
+            shared_copies: 0,
+        }
+    }
+
+    /// Does what can be done now, without waiting.
+    #[inline]
+    pub(crate) fn progress(&mut self) -> Result<()> {
+        for _ in 0..BURST {
+            let Some(packet) = self.transport.pop() else { break };
+            self.handle(&packet)?;
+        }
+        if !self.outbox.is_empty() {
+            self.flush()?;
+        }
+        if !self.streams.is_empty() {
+            self.pump_streams()?;
+        }
+        if !self.collectives.is_empty() && self.collectives_seen != self.epoch {
+            self.advance_collectives();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn handle(&mut self, packet: &Packet) -> Result<()> {
+        match packet.kind {
+            wire::INLINE => self.arrived_inline(packet),
+            wire::IN_CELL => self.arrived_in_cell(packet),
+            wire::OFFER => self.arrived_offer(packet),
+            wire::FINISH => {
+                self.finish(packet.read::<wire::Finish>().request);
+                Ok(())
+            }
+            wire::STREAM => {
+                self.begin_stream(packet.read());
+                Ok(())
+            }
+            wire::CHUNK => self.arrived_chunk(packet.read()),
+            wire::TOGETHER => self.help_copying(packet.read()),
+            other => {
+                let message = format!(
+                    "a packet of unknown kind {other} has arrived: two versions of Serried in one job?"
+                );
+                Err(crate::Error::new(crate::Class::Intern, message))
+            }
+        }
+    }
+
+    /// Sends a packet, now or as soon as the peer has room. `completes` is the
+    /// send that is complete when it has gone; `true` if it has gone already.
+    #[inline]
+    pub(crate) fn post(&mut self, peer: u32, packet: &Packet, completes: Option<u32>) -> Result<bool> {
+        if self.outbox.is_empty() && self.transport.push(peer, packet)? {
+            if let Some(request) = completes {
+                self.complete(request);
+            }
+            return Ok(true);
+        }
+        self.post_later(peer, packet, completes)
+    }
+
+    #[cold]
+    fn post_later(&mut self, peer: u32, packet: &Packet, completes: Option<u32>) -> Result<bool> {
+        let earlier = self.outbox.contains_key(&peer);
+        if !earlier && self.transport.push(peer, packet)? {
+            if let Some(request) = completes {
+                self.complete(request);
+            }
+            return Ok(true);
+        }
+        self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes });
+        Ok(false)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let peers: Vec<u32> = self.outbox.keys().copied().collect();
+        for peer in peers {
+            let mut waiting = self.outbox.remove(&peer).unwrap_or_default();
+            if !self.flush_to(peer, &mut waiting)? {
+                self.transport.want_room(peer);
+                // Once more: room may have come before we asked to be woken.
+                self.flush_to(peer, &mut waiting)?;
+            }
+            if !waiting.is_empty() {
+                self.outbox.insert(peer, waiting);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what fits; `true` when nothing is left.
+    fn flush_to(&mut self, peer: u32, waiting: &mut VecDeque<Waiting>) -> Result<bool> {
+        while let Some(next) = waiting.front() {
+            if !self.transport.push(peer, &next.packet)? {
+                return Ok(false);
+            }
+            if let Some(request) = next.completes {
+                self.complete(request);
+            }
+            waiting.pop_front();
+        }
+        Ok(true)
+    }
+
+    /// Marks a request complete; a detached one goes.
+    #[inline]
+    pub(crate) fn complete(&mut self, index: u32) {
+        self.epoch += 1;
+        let request = &mut self.requests[index];
+        request.complete = true;
+        request.work = crate::message::work::Work::Nothing;
+        if request.detached {
+            self.requests.remove(index);
+        }
+    }
+
+    /// Makes `request` complete when the packet queued last for `peer` has gone.
+    pub(crate) fn outbox_completes(&mut self, peer: u32, request: u32) {
+        if let Some(last) = self.outbox.get_mut(&peer).and_then(VecDeque::back_mut) {
+            last.completes = Some(request);
+        }
+    }
+
+    /// The peer says that all is copied: of a send of ours, or of a receive
+    /// whose copying was shared.
+    fn finish(&mut self, index: u32) {
+        self.end_of_send(index);
+        self.finish_receive(index);
+    }
+
+    /// Nothing is under way any more that the program has left to us.
+    pub(crate) fn quiet(&self) -> bool {
+        self.outbox.is_empty() && self.streams.is_empty() && !self.requests.any_detached()
+    }
+}

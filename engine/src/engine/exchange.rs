@@ -1,0 +1,45 @@
+//! Small byte strings between ranks, for making communicators: messages in
+//! contexts of their own.
+
+use super::Engine;
+use crate::message::{Buffer, Envelope, Mode};
+use crate::world::{Contexts, Exchange, Line};
+use crate::Result;
+
+fn envelope(line: &Line, source: u32) -> Envelope {
+    Envelope { context: line.context, source: source as i32, tag: line.tag }
+}
+
+impl Exchange for Engine {
+    fn contexts(&self) -> &Contexts {
+        &self.contexts
+    }
+
+    fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
+        // The address is only read from: a buffered send.
+        let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };
+        self.send(line.peers.job_rank(peer), envelope(line, line.rank), buffer, Mode::Buffered)
+    }
+
+    fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
+        let Some(message) = self.try_take_message(envelope(line, peer))? else { return Ok(None) };
+        let mut bytes = vec![0; message.status().bytes as usize];
+        let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
+        let request = self.start_matched_receive(message, buffer)?;
+        match self.wait(request)?.error {
+            Some(error) => Err(error),
+            None => Ok(Some(bytes)),
+        }
+    }
+
+    fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
+        loop {
+            let epoch = self.look(|core| core.epoch)?;
+            if done()? {
+                return Ok(());
+            }
+            // Whatever `done` waits for comes as a message, which moves the epoch.
+            Engine::wait_until(self, |core| (core.epoch != epoch).then_some(()))?;
+        }
+    }
+}

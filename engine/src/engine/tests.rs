@@ -1,0 +1,250 @@
+//! Ranks as threads of one process, each with an engine of its own over one
+//! node segment: the real protocols, by every means of copying.
+
+use super::*;
+use crate::datatype::{Basic, Datatype};
+use crate::job::NodeSegment;
+use crate::message::{ANY_SOURCE, ANY_TAG};
+use crate::Class;
+use std::os::fd::AsFd;
+
+const CONTEXT: u64 = 2;
+
+/// Runs `body` as `ranks` ranks.
+fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
+    let node = NodeSegment::create(ranks).unwrap();
+    let descriptor = node.descriptor();
+    std::thread::scope(|scope| {
+        for rank in 0..ranks {
+            let body = &body;
+            let mine = NodeSegment::open(descriptor.as_fd().try_clone_to_owned().unwrap()).unwrap();
+            scope.spawn(move || {
+                let job = Box::leak(Box::new(Job::in_process(rank, mine)));
+                let engine = Engine::join_with(job, best).unwrap();
+                body(&engine);
+                engine.finalize().unwrap();
+            });
+        }
+    });
+}
+
+fn both(ranks: u32, body: impl Fn(&Engine) + Sync) {
+    run(ranks, Means::CrossMemory, &body);
+    run(ranks, Means::Cells, &body);
+}
+
+fn as_sender(engine: &Engine, tag: i32) -> Envelope {
+    Envelope { context: CONTEXT, source: engine.rank() as i32, tag }
+}
+
+fn from(source: i32, tag: i32) -> Envelope {
+    Envelope { context: CONTEXT, source, tag }
+}
+
+fn bytes_of(data: &mut [u8]) -> Buffer {
+    Buffer::Dense { address: data.as_mut_ptr(), bytes: data.len() as u64 }
+}
+
+fn pattern(length: usize, seed: usize) -> Vec<u8> {
+    (0..length).map(|index| (index * 31 + index / 251 + seed * 7) as u8).collect()
+}
+
+const LENGTHS: [usize; 13] =
+    [0, 1, 40, 41, 1024, 1025, 4096, 16384, 16385, 65537, 524_288, 1_000_003, 9 * (1 << 20) + 3];
+
+#[test]
+fn messages_of_every_size_arrive_by_every_means() {
+    both(2, |engine| {
+        let peer = 1 - engine.rank();
+        for (tag, length) in LENGTHS.into_iter().enumerate() {
+            for mode in [Mode::Standard, Mode::Synchronous, Mode::Buffered] {
+                let mut mine = pattern(length, engine.rank() as usize);
+                let mut theirs = vec![0; length];
+                let tag = tag as i32;
+                let send =
+                    engine.start_send(peer, as_sender(engine, tag), bytes_of(&mut mine), mode).unwrap();
+                let status = engine.receive(from(peer as i32, tag), bytes_of(&mut theirs)).unwrap();
+                assert_eq!((status.source, status.tag, status.bytes), (peer as i32, tag, length as u64));
+                assert!(status.error.is_none() && theirs == pattern(length, peer as usize), "{length} bytes");
+                engine.wait(send).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_rank_sends_to_itself() {
+    both(1, |engine| {
+        for length in LENGTHS {
+            let (mut mine, mut theirs) = (pattern(length, 3), vec![0; length]);
+            let receive = engine.start_receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut theirs)).unwrap();
+            engine.send(0, as_sender(engine, 5), bytes_of(&mut mine), Mode::Standard).unwrap();
+            assert_eq!(engine.wait(receive).unwrap().bytes, length as u64);
+            assert_eq!(mine, theirs);
+        }
+    });
+}
+
+#[test]
+fn data_with_gaps_arrive_from_and_into_data_with_gaps() {
+    both(2, |engine| {
+        let double = Datatype::basic(Basic::Float64);
+        for (count, block) in [(10u64, 1u64), (3000, 1), (3000, 100), (70_000, 2)] {
+            let stride = block + 3;
+            let column = Datatype::vector(count as i64, block as i64, stride as i64, &double).unwrap();
+            column.commit();
+            let length = (count * stride) as usize;
+            let mine: Vec<f64> = (0..length).map(|index| index as f64).collect();
+            let mut theirs = vec![-1.0f64; length];
+            let dense_send = engine.rank() == 0 && count == 3000;
+            let envelope = as_sender(engine, 1);
+            let peer = 1 - engine.rank();
+            let packed: Vec<f64> =
+                (0..length).filter(|i| i % (stride as usize) < block as usize).map(|i| i as f64).collect();
+            let send = if dense_send {
+                Buffer::new(packed.as_ptr() as *mut u8, packed.len() as u64, &double)
+            } else {
+                Buffer::new(mine.as_ptr() as *mut u8, 1, &column)
+            };
+            let request = engine.start_send(peer, envelope, send, Mode::Standard).unwrap();
+            let into = Buffer::new(theirs.as_mut_ptr().cast(), 1, &column);
+            engine.receive(from(peer as i32, 1), into).unwrap();
+            engine.wait(request).unwrap();
+            for (index, value) in theirs.iter().enumerate() {
+                let expected = if index % (stride as usize) < block as usize { index as f64 } else { -1.0 };
+                assert_eq!(*value, expected, "item {index} of {count} × {block}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_receive_too_small_reports_truncation_and_the_sender_is_not_harmed() {
+    both(2, |engine| {
+        for length in [8usize, 2000, 100_000, 2_000_000] {
+            if engine.rank() == 0 {
+                let mut data = pattern(length, 1);
+                engine.send(1, as_sender(engine, 0), bytes_of(&mut data), Mode::Standard).unwrap();
+            } else {
+                let mut data = vec![0; length / 2];
+                let status = engine.receive(from(0, 0), bytes_of(&mut data)).unwrap();
+                assert_eq!(status.error.map(|error| error.class()), Some(Class::Truncate));
+                assert_eq!(data, pattern(length, 1)[..length / 2]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_flood_of_unexpected_messages_is_kept_and_delivered_in_order() {
+    run(2, Means::CrossMemory, |engine| {
+        let count = 20_000u32;
+        if engine.rank() == 0 {
+            let data = vec![7u8; 1024];
+            let mut requests = Vec::new();
+            for number in 0..count {
+                let mut own = data.clone();
+                own[..4].copy_from_slice(&number.to_ne_bytes());
+                let own = Box::leak(own.into_boxed_slice());
+                let buffer = Buffer::Dense { address: own.as_mut_ptr(), bytes: 1024 };
+                requests.push(engine.start_send(1, as_sender(engine, 1), buffer, Mode::Standard).unwrap());
+            }
+            engine.send(1, as_sender(engine, 2), bytes_of(&mut []), Mode::Standard).unwrap();
+            requests.into_iter().for_each(|request| drop(engine.wait(request).unwrap()));
+        } else {
+            engine.receive(from(0, 2), bytes_of(&mut [])).unwrap();
+            let mut data = [0u8; 1024];
+            for number in 0..count {
+                engine.receive(from(0, 1), bytes_of(&mut data)).unwrap();
+                assert_eq!(data[..4], number.to_ne_bytes());
+            }
+        }
+    });
+}
+
+#[test]
+fn all_ranks_to_one_with_wildcards_keep_the_order_of_each_sender() {
+    run(6, Means::CrossMemory, |engine| {
+        let rounds = 500;
+        if engine.rank() > 0 {
+            for round in 0..rounds {
+                let mut data = vec![round as u8; (round * 37) % 30_000];
+                engine.send(0, as_sender(engine, round as i32), bytes_of(&mut data), Mode::Standard).unwrap();
+            }
+            return;
+        }
+        let mut next = [0usize; 6];
+        let mut data = vec![0; 30_000];
+        for _ in 0..5 * rounds {
+            let status = engine.receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut data)).unwrap();
+            let round = status.tag as usize;
+            assert_eq!(next[status.source as usize], round);
+            next[status.source as usize] += 1;
+            assert_eq!(status.bytes as usize, (round * 37) % 30_000);
+            assert!(data[..status.bytes as usize].iter().all(|&byte| byte == round as u8));
+        }
+    });
+}
+
+#[test]
+fn probes_see_and_take_messages() {
+    run(2, Means::CrossMemory, |engine| {
+        if engine.rank() == 0 {
+            for length in [4usize, 5000, 50_000] {
+                let mut data = pattern(length, 0);
+                engine
+                    .send(1, as_sender(engine, length as i32), bytes_of(&mut data), Mode::Standard)
+                    .unwrap();
+            }
+            return;
+        }
+        for length in [50_000usize, 4, 5000] {
+            assert_eq!(engine.probe(from(0, length as i32)).unwrap().bytes, length as u64);
+            let message = engine.take_message(from(ANY_SOURCE, length as i32)).unwrap();
+            assert!(engine.try_probe(from(0, length as i32)).unwrap().is_none());
+            let mut data = vec![0; length];
+            let request = engine.start_matched_receive(message, bytes_of(&mut data)).unwrap();
+            assert_eq!(engine.wait(request).unwrap().tag, length as i32);
+            assert_eq!(data, pattern(length, 0));
+            if length == 50_000 {
+                // The others were held back by nothing.
+                assert!(engine.probe(from(0, 4)).is_ok());
+            }
+        }
+    });
+}
+
+#[test]
+fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
+    both(2, |engine| {
+        let (mut data, mut into) = (vec![0u8; 100_000], vec![0u8; 100_000]);
+        let peer = 1 - engine.rank();
+        let send = Recipe::Send {
+            buffer: bytes_of(&mut data),
+            mode: Mode::Standard,
+            envelope: as_sender(engine, 4),
+            peer,
+        };
+        let send = engine.persistent(send).unwrap();
+        let receive = Recipe::Receive { buffer: bytes_of(&mut into), wanted: from(peer as i32, 4) };
+        let receive = engine.persistent(receive).unwrap();
+        for round in 0..5u8 {
+            // SAFETY: both requests are inactive, so the buffers are ours.
+            unsafe { std::ptr::write_bytes(data.as_mut_ptr(), round, 100_000) };
+            engine.start_persistent(receive).unwrap();
+            engine.start_persistent(send).unwrap();
+            assert!(engine.start_persistent(send).is_err());
+            engine.wait(send).unwrap();
+            assert_eq!(engine.wait(receive).unwrap().bytes, 100_000);
+            assert!(into.iter().all(|&byte| byte == round));
+        }
+        assert!(engine.inactive(send).unwrap());
+        engine.release(send).unwrap();
+        engine.release(receive).unwrap();
+        assert_eq!(engine.wait(send).unwrap_err().class(), Class::Request);
+
+        let never = engine.start_receive(from(0, 99), bytes_of(&mut into)).unwrap();
+        engine.cancel(never).unwrap();
+        assert!(engine.wait(never).unwrap().cancelled);
+    });
+}

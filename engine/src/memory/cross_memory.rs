@@ -1,0 +1,133 @@
+//! Copying between the memories of two processes in one system call
+//! (`process_vm_readv` and `process_vm_writev`).
+
+use crate::{Class, Error, Result};
+
+/// Pieces that one system call takes.
+const PIECES: usize = 1024;
+
+/// Reads from `remote` of process `pid` into pieces `(address, bytes)`.
+///
+/// # Errors
+/// `Intern` with the system's reason (forbidden, process gone, bad address).
+///
+/// # Safety
+/// The pieces must be writable memory that nothing else uses meanwhile.
+pub unsafe fn read(pid: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<()> {
+    let mut at = remote;
+    let mut local = Vec::with_capacity(pieces.len().min(PIECES));
+    for group in pieces.chunks(PIECES) {
+        local.clear();
+        local.extend(group.iter().map(|&(address, bytes)| iovec(address, bytes)));
+        let bytes: usize = group.iter().map(|piece| piece.1).sum();
+        // SAFETY: the caller vouches for the pieces.
+        unsafe { transfer(pid, at, &mut local, bytes, Direction::Read)? };
+        at += bytes as u64;
+    }
+    Ok(())
+}
+
+/// Reads one piece; no allocation.
+///
+/// # Errors
+/// As [`read`].
+///
+/// # Safety
+/// As [`read`].
+pub unsafe fn read_one(pid: u32, remote: u64, address: *mut u8, bytes: usize) -> Result<()> {
+    // SAFETY: the caller vouches for the piece.
+    unsafe { transfer(pid, remote, &mut [iovec(address as usize, bytes)], bytes, Direction::Read) }
+}
+
+/// Writes `bytes` bytes at `local` to `remote` of process `pid`.
+///
+/// # Errors
+/// As [`read`].
+///
+/// # Safety
+/// `local` must be readable; the peer must have offered the memory at `remote`.
+pub unsafe fn write(pid: u32, remote: u64, local: *const u8, bytes: usize) -> Result<()> {
+    // SAFETY: the caller vouches for the piece.
+    unsafe { transfer(pid, remote, &mut [iovec(local as usize, bytes)], bytes, Direction::Write) }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Read,
+    Write,
+}
+
+fn iovec(address: usize, bytes: usize) -> libc::iovec {
+    libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes }
+}
+
+/// One transfer, repeated while the kernel moves only a part (it does so at
+/// 2 GiB, and at a signal).
+unsafe fn transfer(
+    pid: u32,
+    mut remote: u64,
+    mut local: &mut [libc::iovec],
+    mut bytes: usize,
+    direction: Direction,
+) -> Result<()> {
+    while bytes > 0 {
+        let other = iovec(remote as usize, bytes);
+        let call = match direction {
+            Direction::Read => libc::process_vm_readv,
+            Direction::Write => libc::process_vm_writev,
+        };
+        // SAFETY: the vectors are valid; the caller vouches for local memory,
+        // and the kernel checks the remote one.
+        let moved =
+            unsafe { call(pid as libc::pid_t, local.as_ptr(), local.len() as libc::c_ulong, &other, 1, 0) };
+        if moved <= 0 {
+            let cause = std::io::Error::last_os_error();
+            return Err(Error::new(
+                Class::Intern,
+                format!("copying {bytes} bytes between this process and process {pid} failed: {cause}"),
+            ));
+        }
+        bytes -= moved as usize;
+        remote += moved as u64;
+        local = advance(local, moved as usize);
+    }
+    Ok(())
+}
+
+fn advance(mut pieces: &mut [libc::iovec], mut moved: usize) -> &mut [libc::iovec] {
+    while moved > 0 {
+        let taken = moved.min(pieces[0].iov_len);
+        pieces[0].iov_base = (pieces[0].iov_base as usize + taken) as *mut libc::c_void;
+        pieces[0].iov_len -= taken;
+        moved -= taken;
+        if pieces[0].iov_len == 0 {
+            pieces = &mut pieces[1..];
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_its_own_process_into_several_pieces() {
+        let source: Vec<u8> = (0..100).collect();
+        let mut target = [0u8; 120];
+        let base = target.as_mut_ptr() as usize;
+        let pid = std::process::id();
+        // SAFETY: the pieces lie in `target`, apart from each other.
+        unsafe { read(pid, source.as_ptr() as u64, &[(base, 30), (base + 40, 70)]).unwrap() };
+        assert_eq!(target[..30], source[..30]);
+        assert_eq!(target[40..110], source[30..]);
+    }
+
+    #[test]
+    fn a_bad_address_is_an_error() {
+        let mut target = [0u8; 8];
+        // SAFETY: the piece is `target`.
+        let failed = unsafe { read_one(std::process::id(), 8, target.as_mut_ptr(), 8) };
+        assert_eq!(failed.unwrap_err().class(), Class::Intern);
+    }
+}

@@ -1,0 +1,148 @@
+//! Collective operations over messages: drives their schedules.
+
+use super::wire::Envelope;
+use super::work::{Collective, Recipe, Work};
+use super::{Buffer, Mode};
+use crate::collective::{Advance, Data, Port, Schedule, Ticket};
+use crate::core::{Calling, Core};
+use crate::observe::page::add;
+use crate::world::Communicator;
+use crate::Result;
+use std::sync::Arc;
+
+/// The ticket of an operation that was complete at once.
+const COMPLETE: Ticket = 0;
+
+/// The collective context of one communicator.
+struct ContextPort<'a> {
+    core: &'a mut Core,
+    communicator: &'a Communicator,
+}
+
+impl ContextPort<'_> {
+    fn envelope(&self, source: u32, tag: i32) -> Envelope {
+        Envelope { context: self.communicator.context + 1, source: source as i32, tag }
+    }
+}
+
+impl Port for ContextPort<'_> {
+    fn send(&mut self, peer: u32, tag: i32, data: &Data) -> Result<Ticket> {
+        let envelope = self.envelope(self.communicator.rank, tag);
+        let peer = self.communicator.peers().job_rank(peer);
+        let buffer = Buffer::new(data.address, data.count, &data.datatype);
+        let request = self.core.start_send(peer, envelope, buffer, Mode::Standard)?;
+        Ok(request.map_or(COMPLETE, |request| request as Ticket + 1))
+    }
+
+    fn receive(&mut self, peer: u32, tag: i32, data: &Data) -> Result<Ticket> {
+        let buffer = Buffer::new(data.address, data.count, &data.datatype);
+        let request = self.core.start_receive(self.envelope(peer, tag), buffer)?;
+        Ok(request as Ticket + 1)
+    }
+
+    fn done(&mut self, ticket: Ticket) -> Result<bool> {
+        if ticket == COMPLETE {
+            return Ok(true);
+        }
+        let request = (ticket - 1) as u32;
+        if !self.core.requests[request].complete {
+            return Ok(false);
+        }
+        match self.core.requests.remove(request).error {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
+    }
+}
+
+impl Core {
+    /// Starts a collective on `communicator`.
+    pub(crate) fn start_collective(
+        &mut self,
+        communicator: &Arc<Communicator>,
+        schedule: Schedule,
+        persistent: Option<u32>,
+    ) -> Result<u32> {
+        add(&self.page.counters.collectives, 1);
+        let tag = communicator.next_collective_tag();
+        let collective =
+            Collective { schedule, communicator: Arc::clone(communicator), tag, calling: false, persistent };
+        let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
+        if self.advance_collective(request) {
+            self.collectives.push(request);
+        }
+        Ok(request)
+    }
+
+    /// Advances all collectives until nothing changes.
+    pub(crate) fn advance_collectives(&mut self) {
+        while self.collectives_seen != self.epoch {
+            self.collectives_seen = self.epoch;
+            let mut under_way = std::mem::take(&mut self.collectives);
+            under_way.retain(|&request| self.advance_collective(request));
+            under_way.append(&mut self.collectives);
+            self.collectives = under_way;
+        }
+    }
+
+    /// Advances one; `false` when it is over.
+    fn advance_collective(&mut self, index: u32) -> bool {
+        let Work::Collective(mut collective) =
+            std::mem::replace(&mut self.requests[index].work, Work::Nothing)
+        else {
+            return false;
+        };
+        if collective.calling {
+            self.requests[index].work = Work::Collective(collective);
+            return true;
+        }
+        let communicator = Arc::clone(&collective.communicator);
+        let mut port = ContextPort { core: self, communicator: &communicator };
+        let advanced = collective.schedule.advance(&mut port, collective.tag);
+        match advanced {
+            Ok(Advance::Pending) => {
+                self.requests[index].work = Work::Collective(collective);
+                true
+            }
+            Ok(Advance::Call(call)) => {
+                collective.calling = true;
+                self.requests[index].work = Work::Collective(collective);
+                self.calls.push_back(Calling { request: index, call });
+                true
+            }
+            Ok(Advance::Done) => {
+                self.end_collective(index, *collective);
+                false
+            }
+            Err(error) => {
+                self.requests[index].status.error = Some(error);
+                self.end_collective(index, *collective);
+                false
+            }
+        }
+    }
+
+    /// A persistent collective gets its schedule back.
+    fn end_collective(&mut self, index: u32, mut collective: Collective) {
+        if let Some(owner) = collective.persistent {
+            if let Work::Persistent(persistent) = &mut self.requests[owner].work {
+                if let Recipe::Collective { schedule, .. } = &mut persistent.recipe {
+                    collective.schedule.reset();
+                    *schedule = Some(collective.schedule);
+                }
+            }
+        }
+        self.complete(index);
+    }
+
+    /// The call of the program's code that collective `index` waited for has
+    /// been run.
+    pub(crate) fn called_back(&mut self, index: u32) {
+        if let Work::Collective(collective) = &mut self.requests[index].work {
+            collective.calling = false;
+            collective.schedule.called_back();
+        }
+        self.epoch += 1;
+        self.advance_collectives();
+    }
+}

@@ -1,0 +1,160 @@
+//! Persistent requests (MPI-5.0 §3.9, §6.12): a recipe that can be started again
+//! and again, and what completes, cancels or frees any request.
+
+use super::work::{Persistent, Recipe, Work};
+use crate::core::Core;
+use crate::request::Status;
+use crate::{Class, Error, Result};
+use std::sync::Arc;
+
+impl Core {
+    /// Adds an inactive persistent request.
+    pub(crate) fn add_persistent(&mut self, recipe: Recipe) -> Result<u32> {
+        let index = self.requests.insert(Work::Persistent(Box::new(Persistent { recipe, running: None })))?;
+        self.requests[index].persistent = true;
+        self.requests[index].active = false;
+        Ok(index)
+    }
+
+    /// Starts a persistent request.
+    pub(crate) fn start_persistent(&mut self, index: u32) -> Result<()> {
+        let request = &mut self.requests[index];
+        if !request.persistent {
+            return Err(Error::new(Class::Request, "only a persistent request can be started"));
+        }
+        if request.active {
+            return Err(Error::new(
+                Class::Request,
+                "the persistent request is active already; complete it first",
+            ));
+        }
+        request.active = true;
+        match self.run_recipe(index) {
+            Ok(running) => {
+                if let Work::Persistent(persistent) = &mut self.requests[index].work {
+                    persistent.running = running;
+                }
+            }
+            Err(error) => {
+                self.requests[index].active = false;
+                return Err(error);
+            }
+        }
+        self.epoch += 1;
+        self.advance_collectives();
+        Ok(())
+    }
+
+    fn run_recipe(&mut self, index: u32) -> Result<Option<u32>> {
+        let request = &mut self.requests[index];
+        request.status = Status::empty();
+        let Work::Persistent(persistent) = &mut request.work else {
+            return Err(Error::new(Class::Request, "the request has no recipe to start"));
+        };
+        match &mut persistent.recipe {
+            Recipe::Send { buffer, mode, envelope, peer } => {
+                let (buffer, mode, envelope, peer) = (buffer.clone(), *mode, *envelope, *peer);
+                self.start_send(peer, envelope, buffer, mode)
+            }
+            Recipe::Receive { buffer, wanted } => {
+                let (buffer, wanted) = (buffer.clone(), *wanted);
+                self.start_receive(wanted, buffer).map(Some)
+            }
+            Recipe::NullProcess { receive } => {
+                if *receive {
+                    request.status = Status::null_process();
+                }
+                Ok(None)
+            }
+            Recipe::Collective { schedule, communicator } => {
+                let Some(schedule) = schedule.take() else {
+                    return Err(Error::new(Class::Request, "the persistent collective has not ended yet"));
+                };
+                let communicator = Arc::clone(communicator);
+                self.start_collective(&communicator, schedule, Some(index)).map(Some)
+            }
+        }
+    }
+
+    /// Whether a request is complete (an inactive persistent one is).
+    #[inline]
+    pub(crate) fn settled(&self, index: u32) -> bool {
+        let request = &self.requests[index];
+        match &request.work {
+            Work::Persistent(persistent) => match persistent.running {
+                Some(running) if request.active => self.requests[running].complete,
+                _ => true,
+            },
+            _ => request.complete,
+        }
+    }
+
+    /// Takes the status of a settled request. The request goes, or becomes
+    /// inactive if it is persistent.
+    #[inline]
+    pub(crate) fn collect(&mut self, index: u32) -> Status {
+        if !self.requests[index].persistent {
+            return self.requests.remove(index);
+        }
+        let request = &mut self.requests[index];
+        if !request.active {
+            return Status::empty();
+        }
+        request.active = false;
+        let status = std::mem::replace(&mut request.status, Status::empty());
+        let Work::Persistent(persistent) = &mut request.work else { return status };
+        match persistent.running.take() {
+            Some(running) => self.requests.remove(running),
+            None => status,
+        }
+    }
+
+    /// The status of a settled request, which stays as it is.
+    pub(crate) fn look(&self, index: u32) -> Status {
+        let request = &self.requests[index];
+        match &request.work {
+            Work::Persistent(_) if !request.active => Status::empty(),
+            Work::Persistent(persistent) => match persistent.running {
+                Some(running) => self.requests[running].status.clone(),
+                None => request.status.clone(),
+            },
+            _ => request.status.clone(),
+        }
+    }
+
+    /// Marks a request for cancellation: a receive that has not been matched is
+    /// cancelled; everything else completes as if nothing had been asked
+    /// (MPI-5.0 §3.8.4).
+    pub(crate) fn cancel(&mut self, index: u32) {
+        let target = match &self.requests[index].work {
+            Work::Persistent(persistent) => match persistent.running {
+                Some(running) => running,
+                None => return,
+            },
+            _ => index,
+        };
+        let Work::Receive(receive) = &self.requests[target].work else { return };
+        if self.matching.withdraw(receive.wanted.context, target) {
+            self.requests[target].status.cancelled = true;
+            self.complete(target);
+        }
+    }
+
+    /// Gives a request up: what it does goes on, and it goes when that is done.
+    pub(crate) fn release(&mut self, index: u32) {
+        let running = match &self.requests[index].work {
+            Work::Persistent(persistent) => persistent.running,
+            _ => Some(index),
+        };
+        if let Some(running) = running {
+            if self.requests[running].complete {
+                self.requests.remove(running);
+            } else {
+                self.requests[running].detached = true;
+            }
+        }
+        if running != Some(index) {
+            self.requests.remove(index);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Probing (MPI-5.0 §3.8): looking at a message before receiving it, and taking
+//! it out of the queue so that nobody else receives it.
+
+use super::matching::Unexpected;
+use super::wire::Envelope;
+use super::work::{Receive, Work};
+use super::Buffer;
+use crate::core::Core;
+use crate::request::Status;
+use crate::Result;
+
+/// A message taken by a matched probe, to be received by its holder alone.
+#[derive(Debug)]
+pub struct Message {
+    unexpected: Unexpected,
+}
+
+impl Message {
+    /// What a receive of it will report.
+    pub fn status(&self) -> Status {
+        status(&self.unexpected)
+    }
+}
+
+fn status(message: &Unexpected) -> Status {
+    Status { source: message.source, tag: message.tag, bytes: message.found.bytes(), ..Status::empty() }
+}
+
+impl Core {
+    /// The message that a receive would get now.
+    pub(crate) fn probe(&mut self, wanted: Envelope) -> Option<Status> {
+        self.matching.peek_unexpected(wanted).map(status)
+    }
+
+    /// Takes that message.
+    pub(crate) fn take_message(&mut self, wanted: Envelope) -> Option<Message> {
+        self.matching.take_unexpected(wanted).map(|unexpected| Message { unexpected })
+    }
+
+    /// Starts receiving a taken message.
+    pub(crate) fn start_matched_receive(&mut self, message: Message, buffer: Buffer) -> Result<u32> {
+        let Unexpected { source, tag, .. } = message.unexpected;
+        let wanted = Envelope { context: 0, source, tag };
+        let receive = Receive { buffer, wanted, expected: 0, received: 0, block: None };
+        let request = self.requests.insert(Work::Receive(receive))?;
+        self.deliver_unexpected(request, message.unexpected)?;
+        Ok(request)
+    }
+}

@@ -1,0 +1,82 @@
+//! Large messages: the receiver has got an offer and decides how the data come.
+
+use super::together;
+use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
+use super::work::Work;
+use crate::core::Core;
+use crate::observe::page::add;
+use crate::transport::{Means, Packet};
+use crate::Result;
+
+/// Pieces listed at a time for a receive buffer with gaps.
+const PIECES: usize = 512;
+/// Pieces smaller than this on average are cheaper through cells.
+const PIECE_BYTES: u64 = 256;
+
+impl Core {
+    /// Takes `taken` bytes of an offered message into receive `index`.
+    pub(crate) fn accept(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+        if taken == 0 {
+            return self.received_all(index, offer);
+        }
+        let means = if offer.address == 0 { Means::Cells } else { self.transport.means(offer.peer) };
+        if means == Means::Cells || self.too_many_pieces(index) {
+            return self.ask_for_stream(index, offer, taken);
+        }
+        if means == Means::CrossMemory && together::worth_it(self, index, taken) {
+            return self.copy_together(index, offer, taken);
+        }
+        match self.pull(index, &offer, taken) {
+            Ok(()) => self.received_all(index, offer),
+            // The kernel has changed its mind (a sandbox entered since): the
+            // sender can still copy.
+            Err(_) => self.ask_for_stream(index, offer, taken),
+        }
+    }
+
+    pub(super) fn received_all(&mut self, index: u32, offer: Offer) -> Result<()> {
+        self.complete(index);
+        self.post(offer.peer, &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }), None)?;
+        Ok(())
+    }
+
+    fn too_many_pieces(&self, index: u32) -> bool {
+        let Work::Receive(receive) = &self.requests[index].work else { return false };
+        if receive.buffer.dense().is_some() {
+            return false;
+        }
+        let mut pieces = Vec::new();
+        let covered = receive.buffer.pieces(0, u64::MAX, 16, &mut pieces);
+        covered / (pieces.len().max(1) as u64) < PIECE_BYTES
+    }
+
+    /// Copies straight from the sender's memory into the receive buffer.
+    pub(super) fn pull(&mut self, index: u32, offer: &Offer, taken: u64) -> Result<()> {
+        let Work::Receive(receive) = &self.requests[index].work else { return Ok(()) };
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        while done < taken {
+            let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
+            // SAFETY: the pieces lie in the buffer that the program lends.
+            unsafe { self.transport.read(offer.peer, offer.address + done, &pieces)? };
+            done += covered;
+        }
+        add(&self.page.counters.bytes_cross_memory, taken);
+        Ok(())
+    }
+
+    fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+        if let Work::Receive(receive) = &mut self.requests[index].work {
+            receive.expected = taken;
+        }
+        let stream = Stream {
+            bytes: taken,
+            request: offer.request,
+            receiver_request: index,
+            peer: self.rank,
+            spare: 0,
+        };
+        self.post(offer.peer, &Packet::with(STREAM, [0; 2], &stream), None)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! The sender copies through cells, part by part: for data with gaps, and where
+//! the receiver cannot reach the sender's memory. No part waits for the whole,
+//! and no staging copy of the message exists.
+
+use super::wire::{Chunk, Stream, CHUNK};
+use super::work::Work;
+use crate::core::Core;
+use crate::observe::page::add;
+use crate::transport::Packet;
+use crate::Result;
+
+impl Core {
+    /// The receiver asks for a message through cells.
+    pub(crate) fn begin_stream(&mut self, stream: Stream) {
+        if let Work::Send(send) = &mut self.requests[stream.request].work {
+            send.wanted = stream.bytes;
+            send.receiver_request = stream.receiver_request;
+            self.streams.push_back(stream.request);
+        }
+    }
+
+    /// Fills cells as long as there are any; turns go round the streams.
+    pub(crate) fn pump_streams(&mut self) -> Result<()> {
+        while let Some(index) = self.streams.pop_front() {
+            match self.pump(index)? {
+                Pumped::Done => {
+                    self.end_of_send(index);
+                    self.complete(index);
+                }
+                Pumped::More => self.streams.push_back(index),
+                Pumped::NoCell => {
+                    self.streams.push_front(index);
+                    if !self.transport.want_cells() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pump(&mut self, index: u32) -> Result<Pumped> {
+        let Work::Send(send) = &mut self.requests[index].work else { return Ok(Pumped::Done) };
+        let bytes = (send.wanted - send.streamed).min(self.transport.largest_cell() as u64) as usize;
+        let Some(cell) = self.transport.take_cell(bytes)? else { return Ok(Pumped::NoCell) };
+        // SAFETY: the program lends the buffer; the cell is ours and large enough.
+        unsafe { send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes) };
+        let chunk =
+            Chunk { offset: send.streamed, cell, bytes: bytes as u32, request: send.receiver_request };
+        send.streamed += bytes as u64;
+        let (peer, done) = (send.peer, send.streamed == send.wanted);
+        add(&self.page.counters.bytes_cells, bytes as u64);
+        self.post(peer, &Packet::with(CHUNK, [0; 2], &chunk), None)?;
+        Ok(if done { Pumped::Done } else { Pumped::More })
+    }
+
+    /// A part has come.
+    pub(crate) fn arrived_chunk(&mut self, chunk: Chunk) -> Result<()> {
+        if let Work::Receive(receive) = &mut self.requests[chunk.request].work {
+            let source = self.transport.cell_address(chunk.cell);
+            // SAFETY: the cell is ours to read; the sender sends no more than
+            // was asked for, which fits the buffer.
+            unsafe { receive.buffer.unpack(chunk.offset, source, chunk.bytes as usize) };
+            receive.received += chunk.bytes as u64;
+            if receive.received == receive.expected {
+                self.complete(chunk.request);
+            }
+        }
+        self.transport.give_back(chunk.cell);
+        Ok(())
+    }
+}
+
+enum Pumped {
+    Done,
+    More,
+    NoCell,
+}

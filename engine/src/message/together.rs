@@ -1,0 +1,141 @@
+//! Both sides share the copying of a big message.
+//!
+//! # Rules
+//! The receiver owns a block in shared memory with a claim word (generation and
+//! next chunk) and a count of bytes done. Receiver and sender claim chunks by
+//! moving the claim word on; whoever claims chunk `k` copies it and then adds its
+//! bytes to `done`. The one whose addition makes `done` equal to the whole tells
+//! the other; exactly one does. A generation is used once: a sender that comes
+//! late finds another one in the claim word and claims nothing. A claimed chunk
+//! keeps `done` short of the whole until it is copied, so the block and both
+//! buffers stay until nobody touches them.
+
+use super::wire::{Finish, Offer, Together, FINISH, TOGETHER};
+use super::work::Work;
+use crate::core::Core;
+use crate::observe::page::add;
+use crate::transport::{Means, Packet, SharedCopy};
+use crate::Result;
+use std::sync::atomic::Ordering;
+
+/// Bytes that are claimed at a time.
+const CHUNK_BYTES: u64 = 128 << 10;
+/// Smaller messages are copied by the receiver alone.
+const SHARED_BYTES: u64 = 512 << 10;
+
+/// Whether the two sides should share the copying into receive `index`.
+pub(super) fn worth_it(core: &Core, index: u32, taken: u64) -> bool {
+    let Work::Receive(receive) = &core.requests[index].work else { return false };
+    taken >= SHARED_BYTES && !core.oversubscribed && receive.buffer.dense().is_some()
+}
+
+/// Claims the next chunk of `bytes` bytes in all: its offset and length.
+fn claim(block: &SharedCopy, generation: u32, bytes: u64) -> Option<(u64, u64)> {
+    let mut word = block.claim.load(Ordering::Acquire); // shared-copy: paired with `copy_together`
+    loop {
+        let chunk = word & 0xffff_ffff;
+        let offset = chunk * CHUNK_BYTES;
+        if (word >> 32) as u32 != generation || offset >= bytes {
+            return None;
+        }
+        match block.claim.compare_exchange_weak(word, word + 1, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Some((offset, CHUNK_BYTES.min(bytes - offset))),
+            Err(now) => word = now,
+        }
+    }
+}
+
+/// Says that a chunk is copied; `true` if it was the last.
+fn chunk_done(block: &SharedCopy, chunk: u64, bytes: u64) -> bool {
+    block.done.fetch_add(chunk, Ordering::AcqRel) + chunk == bytes
+}
+
+impl Core {
+    /// Opens a shared copy for receive `index` and does the receiver's share.
+    pub(super) fn copy_together(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+        let Work::Receive(receive) = &mut self.requests[index].work else { return Ok(()) };
+        let (Some(address), Some(block)) = (receive.buffer.dense(), self.transport.take_shared_copy()) else {
+            return self.pull_alone(index, offer, taken);
+        };
+        receive.block = Some(block);
+        self.shared_copies = self.shared_copies.wrapping_add(1);
+        let generation = self.shared_copies;
+        let shared = self.transport.shared_copy(self.rank, block);
+        shared.done.store(0, Ordering::Relaxed);
+        shared.claim.store((generation as u64) << 32, Ordering::Release); // shared-copy: paired with `claim`
+        let together = Together {
+            address: address as u64,
+            bytes: taken,
+            generation,
+            block,
+            request: offer.request,
+            receiver_request: index,
+            peer: self.rank,
+            spare: 0,
+        };
+        self.post(offer.peer, &Packet::with(TOGETHER, [0; 2], &together), None)?;
+        loop {
+            let Some((offset, bytes)) =
+                claim(self.transport.shared_copy(self.rank, block), generation, taken)
+            else {
+                return Ok(()); // the sender copies the rest and will say so
+            };
+            let piece = [(address as usize + offset as usize, bytes as usize)];
+            // SAFETY: the claimed chunk of the buffer that the program lends.
+            unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
+            add(&self.page.counters.bytes_cross_memory, bytes);
+            if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
+                self.finish_receive(index);
+                self.post(
+                    offer.peer,
+                    &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }),
+                    None,
+                )?;
+                return Ok(());
+            }
+        }
+    }
+
+    fn pull_alone(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+        self.pull(index, &offer, taken)?;
+        self.received_all(index, offer)
+    }
+
+    /// The sender's share.
+    pub(crate) fn help_copying(&mut self, together: Together) -> Result<()> {
+        if self.transport.means(together.peer) != Means::CrossMemory {
+            return Ok(());
+        }
+        loop {
+            let block = self.transport.shared_copy(together.peer, together.block);
+            let Some((offset, bytes)) = claim(block, together.generation, together.bytes) else {
+                return Ok(());
+            };
+            // The claim keeps the receiver from finishing, so the send is alive.
+            let Work::Send(send) = &self.requests[together.request].work else { return Ok(()) };
+            let Some(source) = send.buffer.dense() else { return Ok(()) };
+            let local = source.wrapping_add(offset as usize);
+            // SAFETY: our buffer, lent by the program; the receiver has offered
+            // its own at `address`.
+            unsafe { self.transport.write(together.peer, together.address + offset, local, bytes as usize)? };
+            add(&self.page.counters.bytes_cross_memory, bytes);
+            if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
+                self.end_of_send(together.request);
+                self.complete(together.request);
+                let finish = Finish { request: together.receiver_request };
+                self.post(together.peer, &Packet::with(FINISH, [0; 2], &finish), None)?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// A receive is complete: its shared-copy block is free again.
+    pub(crate) fn finish_receive(&mut self, index: u32) {
+        if let Work::Receive(receive) = &mut self.requests[index].work {
+            if let Some(block) = receive.block.take() {
+                self.transport.free_shared_copy(block);
+            }
+        }
+        self.complete(index);
+    }
+}

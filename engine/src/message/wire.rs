@@ -1,0 +1,144 @@
+//! What the packets mean: kinds, the header that is matched, and the payloads.
+
+use crate::transport::{Cell, Packet, Plain};
+
+/// A message whole in the packet.
+pub const INLINE: u8 = 1;
+/// A message in a cell of the sender: payload [`InCell`].
+pub const IN_CELL: u8 = 2;
+/// A message that is still with its sender: payload [`Offer`].
+pub const OFFER: u8 = 3;
+/// To the sender: all is copied; payload [`Finish`].
+pub const FINISH: u8 = 4;
+/// To the sender: copy it through cells; payload [`Stream`].
+pub const STREAM: u8 = 5;
+/// To the receiver: a part in a cell; payload [`Chunk`].
+pub const CHUNK: u8 = 6;
+/// To the sender: help copying; payload [`Together`].
+pub const TOGETHER: u8 = 7;
+
+/// The 16 bytes by which a message is matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Context of the communicator.
+    pub context: u64,
+    /// Rank of the sender in its group of the communicator.
+    pub source: i32,
+    /// Tag.
+    pub tag: i32,
+}
+
+impl Envelope {
+    /// As it travels.
+    #[inline]
+    pub fn header(self) -> [u64; 2] {
+        [self.context, (self.tag as u32 as u64) << 32 | self.source as u32 as u64]
+    }
+
+    /// As it arrived.
+    #[inline]
+    pub fn of(packet: &Packet) -> Envelope {
+        Envelope {
+            context: packet.header[0],
+            source: packet.header[1] as u32 as i32,
+            tag: (packet.header[1] >> 32) as u32 as i32,
+        }
+    }
+}
+
+/// Payload of [`IN_CELL`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InCell {
+    /// Where the message is.
+    pub cell: Cell,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Payload of [`OFFER`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Offer {
+    /// Length of the message.
+    pub bytes: u64,
+    /// Where it lies in the sender's memory; 0 if not in one block.
+    pub address: u64,
+    /// Job rank of the sender.
+    pub peer: u32,
+    /// The sender's request.
+    pub request: u32,
+}
+
+/// Payload of [`FINISH`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Finish {
+    /// The request that is complete at the rank that gets this packet.
+    pub request: u32,
+}
+
+/// Payload of [`STREAM`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Stream {
+    /// Bytes wanted (fewer than offered if the receiver has no room).
+    pub bytes: u64,
+    /// The sender's request.
+    pub request: u32,
+    /// The receiver's request.
+    pub receiver_request: u32,
+    /// Job rank of the receiver.
+    pub peer: u32,
+    /// Not used.
+    pub spare: u32,
+}
+
+/// Payload of [`CHUNK`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Chunk {
+    /// Where in the message this part begins.
+    pub offset: u64,
+    /// Where the part is.
+    pub cell: Cell,
+    /// Its length.
+    pub bytes: u32,
+    /// The receiver's request.
+    pub request: u32,
+}
+
+/// Payload of [`TOGETHER`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Together {
+    /// Where the receiver wants the message.
+    pub address: u64,
+    /// Bytes to copy.
+    pub bytes: u64,
+    /// Generation of the shared-copy block: see `together`.
+    pub generation: u32,
+    /// The receiver's shared-copy block.
+    pub block: u32,
+    /// The sender's request.
+    pub request: u32,
+    /// The receiver's request.
+    pub receiver_request: u32,
+    /// Job rank of the receiver.
+    pub peer: u32,
+    /// Not used.
+    pub spare: u32,
+}
+
+// SAFETY: integers without padding, by the order and sizes of the fields.
+unsafe impl Plain for InCell {}
+// SAFETY: as above.
+unsafe impl Plain for Offer {}
+// SAFETY: as above.
+unsafe impl Plain for Finish {}
+// SAFETY: as above.
+unsafe impl Plain for Stream {}
+// SAFETY: as above.
+unsafe impl Plain for Chunk {}
+// SAFETY: as above.
+unsafe impl Plain for Together {}

@@ -1,0 +1,118 @@
+//! What a request is working on.
+
+use super::buffer::Buffer;
+use super::wire::Envelope;
+use crate::collective::Schedule;
+use crate::world::Communicator;
+use std::sync::Arc;
+
+/// What a request is working on.
+pub enum Work {
+    /// Nothing: complete, or inactive.
+    Nothing,
+    /// A send that has not left its buffer yet.
+    Send(Send),
+    /// A receive.
+    Receive(Receive),
+    /// A collective operation.
+    Collective(Box<Collective>),
+    /// An operation of the program (MPI-5.0 §13.2): completed by the program.
+    Generalized,
+    /// A persistent request, with its recipe (also while it is active; the
+    /// operation itself is then request `active`).
+    Persistent(Box<Persistent>),
+}
+
+/// State of a send.
+#[derive(Debug)]
+pub struct Send {
+    /// What is sent.
+    pub buffer: Buffer,
+    /// A copy of the message that the buffer points into, if it was copied.
+    pub owned: Option<Box<[u8]>>,
+    /// Job rank of the receiver.
+    pub peer: u32,
+    /// Streaming: bytes handed over so far.
+    pub streamed: u64,
+    /// Streaming: bytes that the receiver wants.
+    pub wanted: u64,
+    /// Streaming: the receiver's request.
+    pub receiver_request: u32,
+}
+
+/// State of a receive.
+#[derive(Debug)]
+pub struct Receive {
+    /// Where it goes.
+    pub buffer: Buffer,
+    /// What it matches; wildcards allowed.
+    pub wanted: Envelope,
+    /// Bytes to come by streaming or shared copy, once matched.
+    pub expected: u64,
+    /// Bytes that have come.
+    pub received: u64,
+    /// Shared-copy block in use.
+    pub block: Option<u32>,
+}
+
+/// State of a collective.
+pub struct Collective {
+    /// What is left to do.
+    pub schedule: Schedule,
+    /// Where. Kept alive until the end.
+    pub communicator: Arc<Communicator>,
+    /// The tag of this operation in the collective context.
+    pub tag: i32,
+    /// Its schedule waits for a call of the program's code, which is queued or
+    /// running.
+    pub calling: bool,
+    /// The persistent request that gets the schedule back.
+    pub persistent: Option<u32>,
+}
+
+/// Recipe of a persistent request.
+pub struct Persistent {
+    /// What `start` does.
+    pub recipe: Recipe,
+    /// Index of the active operation's request.
+    pub running: Option<u32>,
+}
+
+/// What starting a persistent request does.
+pub enum Recipe {
+    /// Sends.
+    Send {
+        /// From where.
+        buffer: Buffer,
+        /// How.
+        mode: super::Mode,
+        /// As whom, with what tag.
+        envelope: Envelope,
+        /// To which job rank.
+        peer: u32,
+    },
+    /// Receives.
+    Receive {
+        /// To where.
+        buffer: Buffer,
+        /// What it matches.
+        wanted: Envelope,
+    },
+    /// Does nothing: the peer is the null process.
+    NullProcess {
+        /// A receive reports the null process as its source.
+        receive: bool,
+    },
+    /// A collective.
+    Collective {
+        /// The schedule at rest; taken while it runs.
+        schedule: Option<Schedule>,
+        /// Where.
+        communicator: Arc<Communicator>,
+    },
+}
+
+// SAFETY: the raw addresses inside belong to the program, which by MPI's rules
+// leaves that memory alone until the operation is complete, whichever of its
+// threads completes it; the engine's lock guards everything else.
+unsafe impl std::marker::Send for Work {}

@@ -1,0 +1,76 @@
+//! The lock around the engine's state.
+//!
+//! A program that asked for one thread pays no atomic operation: the lock is
+//! then only a cell. Once several threads are asked for, it is a mutex. (Lanes,
+//! so that threads on different communicators do not meet, divide the state
+//! behind this type.)
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A value behind a mutex that can be switched off.
+#[derive(Debug)]
+pub struct EngineLock<T> {
+    threaded: AtomicBool,
+    mutex: Mutex<()>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: with `threaded` set the mutex guards the value; without it the
+// program has promised to call from one thread at a time (MPI-5.0 §11.6).
+unsafe impl<T: Send> Sync for EngineLock<T> {}
+
+/// Access to the value until dropped.
+#[derive(Debug)]
+pub struct Guard<'a, T> {
+    value: *mut T,
+    _held: Option<MutexGuard<'a, ()>>,
+}
+
+impl<T> EngineLock<T> {
+    /// Locks only if `threaded`.
+    pub fn new(value: T, threaded: bool) -> EngineLock<T> {
+        EngineLock {
+            threaded: AtomicBool::new(threaded),
+            mutex: Mutex::new(()),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// From now on several threads may call at once. Only before a second
+    /// thread calls.
+    pub fn set_threaded(&self) {
+        self.threaded.store(true, Relaxed);
+    }
+
+    /// Takes the lock. Not reentrant: nothing of the user is called meanwhile.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_, T> {
+        let held = if self.threaded.load(Relaxed) {
+            Some(self.mutex.lock().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            None
+        };
+        Guard { value: self.value.get(), _held: held }
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is the only access: by the mutex, or by the
+        // program's promise to use one thread, and `lock` is not reentrant.
+        unsafe { &*self.value }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.value }
+    }
+}

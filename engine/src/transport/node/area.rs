@@ -1,0 +1,120 @@
+//! Layout of the part of the node segment that the transport of one rank has.
+//!
+//! ```text
+//! Control (4 KiB) | mailbox lines (64 KiB) | shared-copy blocks (4 KiB) | cells, by class
+//! ```
+
+use super::cells::{Returned, CLASSES};
+use crate::job::node_segment::TRANSPORT_BYTES;
+use crate::progress::Doorbell;
+use crate::transport::SharedCopy;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Lines of a mailbox: a power of two.
+pub const LINES: u64 = 1024;
+const CONTROL_BYTES: usize = 4096;
+const LINES_AT: usize = CONTROL_BYTES;
+const BLOCKS_AT: usize = LINES_AT + LINES as usize * 64;
+/// Shared-copy blocks of a rank.
+pub const BLOCKS: usize = 64;
+const CELLS_AT: usize = BLOCKS_AT + BLOCKS * 64;
+/// What has to be reserved before the first packet.
+pub const FIRST_BYTES: usize = CELLS_AT;
+
+/// The fixed words of a rank's transport area. Zero is the right initial value
+/// of each, so that a peer may send before the owner has started.
+#[repr(C)]
+pub struct Control {
+    /// Lines taken by senders; senders write it.
+    pub tail: Line<AtomicU64>,
+    /// Lines consumed; the owner writes it, now and then.
+    pub head: Line<AtomicU64>,
+    /// Where the owner sleeps.
+    pub doorbell: Line<Doorbell>,
+    /// Not 0: somebody waits for room in this mailbox. Senders set it, the
+    /// owner clears it when it has published a new head.
+    pub room_wanted: Line<AtomicU32>,
+    /// By what a peer proves that it can read the owner's memory.
+    pub proof: Line<Proof>,
+    /// Cells that peers have given back.
+    pub returned: Line<Returned>,
+}
+
+/// The address of a word in the owner's private memory, and what it holds.
+#[repr(C)]
+pub struct Proof {
+    /// Address in the owner's process, 0 before it has attached.
+    pub address: AtomicU64,
+    /// The value there.
+    pub value: AtomicU64,
+}
+
+/// A value alone on its cache line (two, because processors fetch in pairs).
+#[repr(C, align(128))]
+pub struct Line<T>(pub T);
+
+/// The mapped area of one rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    base: *mut u8,
+}
+
+// SAFETY: the area is part of the node segment, which lives as long as the
+// engine; all that lies in it is atomic or guarded by an ownership rule.
+unsafe impl Send for Area {}
+// SAFETY: as above.
+unsafe impl Sync for Area {}
+
+impl Area {
+    /// The area at `base`.
+    ///
+    /// # Safety
+    /// `base` must be the transport area of a rank, mapped for as long as this
+    /// value and its copies are used.
+    pub unsafe fn new(base: *mut u8) -> Area {
+        Area { base }
+    }
+
+    /// The fixed words.
+    pub fn control(&self) -> &Control {
+        // SAFETY: the area begins with them, 4 KiB aligned; atomics only.
+        unsafe { &*self.base.cast::<Control>() }
+    }
+
+    /// Line `position` of the mailbox (counted for ever, taken modulo its length).
+    pub fn line(&self, position: u64) -> *mut u8 {
+        // SAFETY: the modulus keeps it inside the lines.
+        unsafe { self.base.add(LINES_AT + (position % LINES) as usize * 64) }
+    }
+
+    /// A shared-copy block.
+    pub fn block(&self, block: u32) -> &SharedCopy {
+        assert!((block as usize) < BLOCKS, "shared-copy block {block} does not exist");
+        // SAFETY: inside the blocks, 64-byte aligned; atomics only.
+        unsafe { &*self.base.add(BLOCKS_AT + block as usize * 64).cast::<SharedCopy>() }
+    }
+
+    /// Address of byte `offset` of the cells.
+    pub fn cells(&self, offset: usize) -> *mut u8 {
+        debug_assert!(CELLS_AT + offset < TRANSPORT_BYTES);
+        // SAFETY: inside the area, by the assertion below and the callers.
+        unsafe { self.base.add(CELLS_AT + offset) }
+    }
+}
+
+/// Offset of byte `offset` of the cells in the area, to reserve it.
+pub fn cells_offset(offset: usize) -> usize {
+    CELLS_AT + offset
+}
+
+const _: () = assert!(std::mem::size_of::<Control>() <= CONTROL_BYTES);
+const _: () = assert!(std::mem::size_of::<SharedCopy>() == 64);
+const _: () = {
+    let mut total = CELLS_AT;
+    let mut class = 0;
+    while class < CLASSES.len() {
+        total += CLASSES[class].bytes * CLASSES[class].count;
+        class += 1;
+    }
+    assert!(total <= TRANSPORT_BYTES);
+};
