@@ -1,0 +1,176 @@
+//! Error codes: the class's number in this ABI in the low 16 bits, and above
+//! them the number of a message in a ring, so that `MPI_Error_string` gives the
+//! whole sentence of one of the last 256 errors (MPI-5.0 §9.4).
+//!
+//! Classes and codes that a program adds (§9.5) are numbers after
+//! `MPI_ERR_LASTCODE`; they carry no message number.
+
+use crate::abi;
+use crate::class::{class_number, DESCRIPTIONS};
+use serried_engine::{Class, Error, Result};
+use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const CLASS_BITS: u32 = 16;
+const RING: usize = 256;
+/// Numbers of messages go round after this many, so that codes stay positive
+/// and below the numbers of added codes in both ABIs.
+const SERIALS: u32 = 1 << 13;
+/// How many classes and codes a program can add.
+const MOST_ADDED: usize = 4096;
+
+struct Book {
+    next: u32,
+    ring: Vec<(u32, String)>,
+    added: Vec<Added>,
+}
+
+/// A class or code that the program added.
+#[derive(Clone)]
+struct Added {
+    /// Its class, which for a class is itself.
+    class: c_int,
+    text: String,
+    removed: bool,
+}
+
+static BOOK: Mutex<Book> = Mutex::new(Book { next: 1, ring: Vec::new(), added: Vec::new() });
+
+fn lock() -> MutexGuard<'static, Book> {
+    BOOK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The code of an error; remembers its sentence. Classes that programs compare
+/// codes with (`MPI_ERR_IN_STATUS`, `MPI_ERR_PENDING`) and the program's own
+/// stay bare.
+#[cold]
+pub fn code(error: &Error) -> c_int {
+    let class = class_number(error.class());
+    match error.class() {
+        Class::User(_) | Class::InStatus | Class::Pending => class,
+        _ => with_message(class, error.message()),
+    }
+}
+
+/// A code of a class with a sentence.
+pub fn with_message(class: c_int, message: &str) -> c_int {
+    let mut book = lock();
+    let serial = book.next;
+    book.next = if serial + 1 == SERIALS { 1 } else { serial + 1 };
+    let slot = serial as usize % RING;
+    if book.ring.len() < RING {
+        book.ring.resize(RING, (0, String::new()));
+    }
+    book.ring[slot] = (serial, message.to_string());
+    class | (serial << CLASS_BITS) as c_int
+}
+
+/// The class of a code.
+///
+/// # Errors
+/// `Arg` for what is no code.
+pub fn class_of(code: c_int) -> Result<c_int> {
+    let book = lock();
+    if let Some(index) = added_index(code) {
+        return book.added.get(index).filter(|added| !added.removed).map(|added| added.class).ok_or_else(|| no_code(code));
+    }
+    let class = code & ((1 << CLASS_BITS) - 1);
+    if code < 0 || !DESCRIPTIONS.iter().any(|(known, _)| *known == class) {
+        return Err(no_code(code));
+    }
+    Ok(class)
+}
+
+/// The sentence of a code: the whole one if it is remembered, else that of its
+/// class.
+///
+/// # Errors
+/// `Arg` for what is no code.
+pub fn text_of(code: c_int) -> Result<String> {
+    let class = class_of(code)?;
+    let book = lock();
+    if let Some(index) = added_index(code) {
+        return Ok(book.added[index].text.clone());
+    }
+    let (_, name) = DESCRIPTIONS.iter().find(|(known, _)| *known == class).ok_or_else(|| no_code(code))?;
+    let serial = code as u32 >> CLASS_BITS;
+    match book.ring.get(serial as usize % RING) {
+        Some((remembered, message)) if *remembered == serial && serial != 0 => Ok(format!("{name}: {message}")),
+        _ => Ok((*name).to_string()),
+    }
+}
+
+/// Adds a class (`None`) or a code of a class.
+///
+/// # Errors
+/// `Arg` for what is no class, `NoMem` when there are too many.
+pub fn add(class: Option<c_int>) -> Result<c_int> {
+    if let Some(class) = class {
+        if class_of(class)? != class {
+            return Err(Error::new(Class::Arg, format!("argument errorclass ({class}) is an error code, not a class")));
+        }
+    }
+    let mut book = lock();
+    if book.added.len() == MOST_ADDED {
+        return Err(Error::new(Class::NoMem, format!("the program has added {MOST_ADDED} error classes and codes")));
+    }
+    let number = abi::FIRST_ADDED_CODE + book.added.len() as c_int;
+    book.added.push(Added { class: class.unwrap_or(number), text: String::new(), removed: false });
+    Ok(number)
+}
+
+/// Removes what [`add`] has made.
+///
+/// # Errors
+/// `Arg` for anything else, or for a class that still has codes.
+pub fn remove(number: c_int, is_class: bool) -> Result<()> {
+    let mut book = lock();
+    let (index, mut added) = find_added(&book, number)?;
+    if (added.class == number) != is_class {
+        let (is, not) = if is_class { ("code", "class") } else { ("class", "code") };
+        return Err(Error::new(Class::Arg, format!("{number} is an error {is}, not an error {not}")));
+    }
+    let users = |other: &Added| !other.removed && other.class == number;
+    if is_class && book.added.iter().filter(|other| users(other)).count() > 1 {
+        return Err(Error::new(Class::Arg, format!("error class {number} still has error codes; remove them first")));
+    }
+    added.removed = true;
+    book.added[index] = added;
+    Ok(())
+}
+
+/// Gives an added class or code its sentence, or takes it away (empty).
+///
+/// # Errors
+/// `Arg` for what the program has not added.
+pub fn set_text(number: c_int, text: &str) -> Result<()> {
+    let mut book = lock();
+    let (index, _) = find_added(&book, number)?;
+    book.added[index].text = text.to_string();
+    Ok(())
+}
+
+/// The value of the attribute `MPI_LASTUSEDCODE`.
+pub fn last_used() -> c_int {
+    match lock().added.iter().rposition(|added| !added.removed) {
+        Some(last) => abi::FIRST_ADDED_CODE + last as c_int,
+        None => abi::MPI_ERR_LASTCODE,
+    }
+}
+
+fn find_added(book: &Book, number: c_int) -> Result<(usize, Added)> {
+    let found = added_index(number).and_then(|index| Some((index, book.added.get(index)?.clone())));
+    found.filter(|(_, added)| !added.removed).ok_or_else(|| {
+        Error::new(Class::Arg, format!("{number} is no error class or code that the program has added"))
+    })
+}
+
+/// The index of an added class or code; `None` for numbers of the library.
+fn added_index(code: c_int) -> Option<usize> {
+    let index = usize::try_from(code.checked_sub(abi::FIRST_ADDED_CODE)?).ok()?;
+    (index < MOST_ADDED).then_some(index)
+}
+
+fn no_code(code: c_int) -> Error {
+    Error::new(Class::Arg, format!("{code} is no error code"))
+}

@@ -1,0 +1,188 @@
+//! Handles behind pointers: results, handles that a call frees, arrays.
+//!
+//! Each of these is made by a generated function from a C pointer that, by
+//! MPI's rules, is valid for the time of the call; a body must not keep it.
+
+use crate::abi;
+use crate::arguments::not_null;
+use crate::border::Call;
+use crate::handle::{self, Table};
+use serried_engine::Result;
+use std::sync::Arc;
+
+/// Where a call puts a handle.
+pub struct Out<T: 'static> {
+    table: &'static Table<T>,
+    place: *mut abi::Handle,
+}
+
+impl<T> Out<T> {
+    /// # Errors
+    /// `Arg` for a null pointer.
+    ///
+    /// # Safety
+    /// `place` is null or can be written for the time of the call.
+    pub unsafe fn new(table: &'static Table<T>, name: &str, place: *mut abi::Handle) -> Result<Self> {
+        not_null(name, place)?;
+        Ok(Out { table, place })
+    }
+
+    /// Gives the object a handle and stores it.
+    ///
+    /// # Errors
+    /// `NoMem` when there are too many.
+    pub fn put(&self, object: Arc<T>) -> Result<()> {
+        let handle = self.table.put(object)?;
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.place.write(handle) };
+        Ok(())
+    }
+
+    /// Stores the null handle.
+    pub fn put_null(&self) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.place.write(self.table.null()) };
+    }
+
+    /// Stores a handle with a meaning of its own (`MPI_MESSAGE_NO_PROC`).
+    pub fn put_handle(&self, handle: abi::Handle) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.place.write(handle) };
+    }
+}
+
+/// A handle that a call uses and may free.
+pub struct InOut<'call, T: 'static> {
+    table: &'static Table<T>,
+    call: &'call Call,
+    name: &'static str,
+    place: *mut abi::Handle,
+}
+
+impl<'call, T> InOut<'call, T> {
+    /// # Errors
+    /// `Arg` for a null pointer.
+    ///
+    /// # Safety
+    /// `place` is null or can be read and written for the time of the call.
+    pub unsafe fn new(
+        table: &'static Table<T>, call: &'call Call, name: &'static str, place: *mut abi::Handle,
+    ) -> Result<Self> {
+        not_null(name, place)?;
+        Ok(InOut { table, call, name, place })
+    }
+
+    /// The handle as it is.
+    pub fn handle(&self) -> abi::Handle {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.place.read() }
+    }
+
+    /// The object.
+    ///
+    /// # Errors
+    /// The kind's class for a null or stale handle.
+    pub fn get(&self) -> Result<&'call Arc<T>> {
+        handle::required(self.table, self.call, self.name, self.handle())
+    }
+
+    /// Takes the object out; the handle is null then.
+    ///
+    /// # Errors
+    /// The kind's class for a null, stale or predefined handle.
+    pub fn take(&self) -> Result<Arc<T>> {
+        let object = self.table.take(self.name, self.handle())?;
+        self.put_handle(self.table.null());
+        Ok(object)
+    }
+
+    /// Stores a handle.
+    pub fn put_handle(&self, handle: abi::Handle) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.place.write(handle) };
+    }
+}
+
+/// An array of handles that a call reads.
+pub struct Handles<'call, T: 'static> {
+    table: &'static Table<T>,
+    call: &'call Call,
+    name: &'static str,
+    first: *const abi::Handle,
+}
+
+impl<T> Clone for Handles<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handles<'_, T> {}
+
+impl<'call, T> Handles<'call, T> {
+    /// # Safety
+    /// `first` is null or an array as long as MPI says for the call.
+    pub unsafe fn new(
+        table: &'static Table<T>, call: &'call Call, name: &'static str, first: *const abi::Handle,
+    ) -> Self {
+        Handles { table, call, name, first }
+    }
+
+    /// Whether there is no array.
+    pub fn is_null(&self) -> bool {
+        self.first.is_null()
+    }
+
+    /// The handle at `index`, which the call's counts must allow.
+    ///
+    /// # Errors
+    /// `Arg` when there is no array.
+    pub fn handle(&self, index: usize) -> Result<abi::Handle> {
+        not_null(self.name, self.first)?;
+        // SAFETY: long enough by the contract of `new`.
+        Ok(unsafe { self.first.add(index).read() })
+    }
+
+    /// The object at `index`.
+    ///
+    /// # Errors
+    /// `Arg` when there is no array, the kind's class for a null or stale handle.
+    pub fn get(&self, index: usize) -> Result<&'call Arc<T>> {
+        handle::required(self.table, self.call, self.name, self.handle(index)?)
+    }
+
+    /// The object at `index`, or `None` for the null handle.
+    ///
+    /// # Errors
+    /// `Arg` when there is no array, the kind's class for a stale handle.
+    pub fn get_nullable(&self, index: usize) -> Result<Option<&'call Arc<T>>> {
+        handle::optional(self.table, self.call, self.name, self.handle(index)?)
+    }
+}
+
+/// An array of handles that a call fills.
+pub struct OutHandles<T: 'static> {
+    table: &'static Table<T>,
+    name: &'static str,
+    first: *mut abi::Handle,
+}
+
+impl<T> OutHandles<T> {
+    /// # Safety
+    /// `first` is null or an array as long as MPI says for the call.
+    pub unsafe fn new(table: &'static Table<T>, name: &'static str, first: *mut abi::Handle) -> Self {
+        OutHandles { table, name, first }
+    }
+
+    /// Gives the object a handle and stores it at `index`.
+    ///
+    /// # Errors
+    /// `Arg` when there is no array, `NoMem` when there are too many handles.
+    pub fn put(&self, index: usize, object: Arc<T>) -> Result<()> {
+        not_null(self.name, self.first)?;
+        let handle = self.table.put(object)?;
+        // SAFETY: long enough by the contract of `new`.
+        unsafe { self.first.add(index).write(handle) };
+        Ok(())
+    }
+}

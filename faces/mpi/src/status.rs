@@ -1,0 +1,101 @@
+//! Statuses: the engine's [`Status`] to and from the structure of the ABI.
+
+use crate::abi;
+use crate::arguments::{not_null, rank, rank_out, tag, tag_out};
+use crate::codes;
+use serried_engine::request::Status;
+use serried_engine::Result;
+use std::ffi::c_int;
+
+/// A status that a call reads.
+#[derive(Clone, Copy)]
+pub struct StatusIn(*const abi::Status);
+
+impl StatusIn {
+    /// # Errors
+    /// `Arg` for a null pointer or `MPI_STATUS_IGNORE`.
+    ///
+    /// # Safety
+    /// `status` is a special value of MPI, null, or a status.
+    pub unsafe fn new(name: &str, status: *const abi::Status) -> Result<StatusIn> {
+        let ignored = status == abi::MPI_STATUS_IGNORE.cast_const();
+        not_null(name, if ignored { std::ptr::null() } else { status })?;
+        Ok(StatusIn(status))
+    }
+
+    /// The structure.
+    pub fn raw(&self) -> abi::Status {
+        // SAFETY: by the contract of `new`.
+        unsafe { self.0.read() }
+    }
+
+    /// What it says, without the error.
+    pub fn get(&self) -> Status {
+        let raw = self.raw();
+        let mut status = Status::empty();
+        status.source = rank(raw.MPI_SOURCE);
+        status.tag = tag(raw.MPI_TAG);
+        status.bytes = raw.bytes();
+        status.cancelled = raw.cancelled();
+        status
+    }
+}
+
+/// One status, or an array of them, that a call fills; may be
+/// `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
+#[derive(Clone, Copy)]
+pub struct StatusOut(*mut abi::Status);
+
+impl StatusOut {
+    /// # Safety
+    /// `first` is a special value of MPI, null, or an array as long as MPI says.
+    pub unsafe fn new(first: *mut abi::Status) -> StatusOut {
+        StatusOut(first)
+    }
+
+    /// Whether the program does not want it.
+    pub fn is_ignored(&self) -> bool {
+        self.0.is_null() || self.0 == abi::MPI_STATUS_IGNORE
+    }
+
+    /// Fills it, leaving `MPI_ERROR` as it was (MPI-5.0 §3.2.5).
+    #[inline]
+    pub fn set(&self, status: &Status) {
+        self.fill(0, status);
+    }
+
+    /// Fills the status at `index`, leaving `MPI_ERROR` as it was.
+    pub fn set_at(&self, index: usize, status: &Status) {
+        self.fill(index, status);
+    }
+
+    /// Fills the status at `index` and its `MPI_ERROR`: the code of the
+    /// status's error, or success.
+    pub fn set_at_with_error(&self, index: usize, status: &Status) {
+        let code = status.error.as_ref().map_or(abi::MPI_SUCCESS, codes::code);
+        self.fill(index, status);
+        self.set_error_at(index, code);
+    }
+
+    /// Stores an error code in the status at `index`.
+    pub fn set_error_at(&self, index: usize, code: c_int) {
+        self.change(index, |raw| raw.MPI_ERROR = code);
+    }
+
+    /// Changes the structure at `index`, if it is wanted.
+    pub fn change(&self, index: usize, change: impl FnOnce(&mut abi::Status)) {
+        if !self.is_ignored() {
+            // SAFETY: an array long enough, by the contract of `new`; only this
+            // call touches it.
+            change(unsafe { &mut *self.0.add(index) });
+        }
+    }
+
+    fn fill(&self, index: usize, status: &Status) {
+        self.change(index, |raw| {
+            raw.MPI_SOURCE = rank_out(status.source);
+            raw.MPI_TAG = tag_out(status.tag);
+            raw.set_bytes(status.bytes, status.cancelled);
+        });
+    }
+}
