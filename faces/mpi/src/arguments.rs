@@ -4,9 +4,12 @@
 //! rules, are valid for the time of the call; a body must not keep them.
 
 use crate::abi;
-use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT};
+use crate::engine::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr};
+
+/// `MPI_ROOT` as bodies get it.
+pub const ROOT: i32 = -1000;
 
 /// # Errors
 /// `Arg` for a null pointer.
@@ -25,7 +28,10 @@ pub fn not_null<T>(name: &str, pointer: *const T) -> Result<()> {
 #[inline]
 pub fn count(name: &str, value: i64) -> Result<i64> {
     if value < 0 {
-        return Err(Error::new(Class::Count, format!("argument {name} is {value}; a count cannot be negative")));
+        return Err(Error::new(
+            Class::Count,
+            format!("argument {name} is {value}; a count cannot be negative"),
+        ));
     }
     Ok(value)
 }

@@ -2,9 +2,9 @@
 //! rank's page, the check that MPI is initialised, the way from an error to an
 //! error handler.
 
+use crate::engine::Engine;
 use crate::functions::{errhandler, NAMES};
 use crate::{abi, codes, predefined};
-use crate::engine::Engine;
 use serried_engine::observe::Page;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;

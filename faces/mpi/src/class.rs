@@ -154,6 +154,12 @@ pub static DESCRIPTIONS: &[(c_int, &str)] = &[
     (MPI_T_ERR_CVAR_SET_NOT_NOW, "MPI_T_ERR_CVAR_SET_NOT_NOW: control variable cannot be set now"),
     (MPI_T_ERR_CVAR_SET_NEVER, "MPI_T_ERR_CVAR_SET_NEVER: control variable cannot be set any more"),
     (MPI_T_ERR_PVAR_NO_WRITE, "MPI_T_ERR_PVAR_NO_WRITE: performance variable cannot be written"),
-    (MPI_T_ERR_PVAR_NO_STARTSTOP, "MPI_T_ERR_PVAR_NO_STARTSTOP: performance variable cannot be started or stopped"),
-    (MPI_T_ERR_PVAR_NO_ATOMIC, "MPI_T_ERR_PVAR_NO_ATOMIC: performance variable cannot be read and written in one step"),
+    (
+        MPI_T_ERR_PVAR_NO_STARTSTOP,
+        "MPI_T_ERR_PVAR_NO_STARTSTOP: performance variable cannot be started or stopped",
+    ),
+    (
+        MPI_T_ERR_PVAR_NO_ATOMIC,
+        "MPI_T_ERR_PVAR_NO_ATOMIC: performance variable cannot be read and written in one step",
+    ),
 ];

@@ -72,7 +72,12 @@ pub fn with_message(class: c_int, message: &str) -> c_int {
 pub fn class_of(code: c_int) -> Result<c_int> {
     let book = lock();
     if let Some(index) = added_index(code) {
-        return book.added.get(index).filter(|added| !added.removed).map(|added| added.class).ok_or_else(|| no_code(code));
+        return book
+            .added
+            .get(index)
+            .filter(|added| !added.removed)
+            .map(|added| added.class)
+            .ok_or_else(|| no_code(code));
     }
     let class = code & ((1 << CLASS_BITS) - 1);
     if code < 0 || !DESCRIPTIONS.iter().any(|(known, _)| *known == class) {
@@ -95,7 +100,9 @@ pub fn text_of(code: c_int) -> Result<String> {
     let (_, name) = DESCRIPTIONS.iter().find(|(known, _)| *known == class).ok_or_else(|| no_code(code))?;
     let serial = code as u32 >> CLASS_BITS;
     match book.ring.get(serial as usize % RING) {
-        Some((remembered, message)) if *remembered == serial && serial != 0 => Ok(format!("{name}: {message}")),
+        Some((remembered, message)) if *remembered == serial && serial != 0 => {
+            Ok(format!("{name}: {message}"))
+        }
         _ => Ok((*name).to_string()),
     }
 }
@@ -107,12 +114,18 @@ pub fn text_of(code: c_int) -> Result<String> {
 pub fn add(class: Option<c_int>) -> Result<c_int> {
     if let Some(class) = class {
         if class_of(class)? != class {
-            return Err(Error::new(Class::Arg, format!("argument errorclass ({class}) is an error code, not a class")));
+            return Err(Error::new(
+                Class::Arg,
+                format!("argument errorclass ({class}) is an error code, not a class"),
+            ));
         }
     }
     let mut book = lock();
     if book.added.len() == MOST_ADDED {
-        return Err(Error::new(Class::NoMem, format!("the program has added {MOST_ADDED} error classes and codes")));
+        return Err(Error::new(
+            Class::NoMem,
+            format!("the program has added {MOST_ADDED} error classes and codes"),
+        ));
     }
     let number = abi::FIRST_ADDED_CODE + book.added.len() as c_int;
     book.added.push(Added { class: class.unwrap_or(number), text: String::new(), removed: false });
@@ -132,7 +145,10 @@ pub fn remove(number: c_int, is_class: bool) -> Result<()> {
     }
     let users = |other: &Added| !other.removed && other.class == number;
     if is_class && book.added.iter().filter(|other| users(other)).count() > 1 {
-        return Err(Error::new(Class::Arg, format!("error class {number} still has error codes; remove them first")));
+        return Err(Error::new(
+            Class::Arg,
+            format!("error class {number} still has error codes; remove them first"),
+        ));
     }
     added.removed = true;
     book.added[index] = added;

@@ -173,7 +173,10 @@ impl<T> Table<T> {
         match times {
             0 => {
                 let noun = self.noun;
-                return Err(Error::new(self.class, format!("argument {name} is a predefined {noun}, which cannot be freed")));
+                return Err(Error::new(
+                    self.class,
+                    format!("argument {name} is a predefined {noun}, which cannot be freed"),
+                ));
             }
             1 if dynamic => {
                 book.known.remove(&address);
@@ -229,7 +232,10 @@ impl<T> Table<T> {
             if let Some(index) = book.free.pop_front() {
                 return Ok(index);
             }
-            return Err(Error::new(Class::NoMem, format!("the program holds four million handles of kind {}", self.noun)));
+            return Err(Error::new(
+                Class::NoMem,
+                format!("the program holds four million handles of kind {}", self.noun),
+            ));
         }
         let index = book.generations.len() as u32;
         book.generations.push(0);
@@ -264,7 +270,10 @@ fn place(index: u32) -> (usize, usize) {
 /// The kind's class when the handle is null or stale.
 #[inline]
 pub fn required<'call, T>(
-    table: &'static Table<T>, call: &'call Call, name: &str, handle: abi::Handle,
+    table: &'static Table<T>,
+    call: &'call Call,
+    name: &str,
+    handle: abi::Handle,
 ) -> Result<&'call Arc<T>> {
     table.get(call, handle).ok_or_else(|| table.no_object(name, handle))
 }
@@ -275,7 +284,10 @@ pub fn required<'call, T>(
 /// The kind's class when the handle is stale.
 #[inline]
 pub fn optional<'call, T>(
-    table: &'static Table<T>, call: &'call Call, name: &str, handle: abi::Handle,
+    table: &'static Table<T>,
+    call: &'call Call,
+    name: &str,
+    handle: abi::Handle,
 ) -> Result<Option<&'call Arc<T>>> {
     if handle == table.null {
         return Ok(None);

@@ -66,7 +66,10 @@ impl<'call, T> InOut<'call, T> {
     /// # Safety
     /// `place` is null or can be read and written for the time of the call.
     pub unsafe fn new(
-        table: &'static Table<T>, call: &'call Call, name: &'static str, place: *mut abi::Handle,
+        table: &'static Table<T>,
+        call: &'call Call,
+        name: &'static str,
+        place: *mut abi::Handle,
     ) -> Result<Self> {
         not_null(name, place)?;
         Ok(InOut { table, call, name, place })
@@ -123,7 +126,10 @@ impl<'call, T> Handles<'call, T> {
     /// # Safety
     /// `first` is null or an array as long as MPI says for the call.
     pub unsafe fn new(
-        table: &'static Table<T>, call: &'call Call, name: &'static str, first: *const abi::Handle,
+        table: &'static Table<T>,
+        call: &'call Call,
+        name: &'static str,
+        first: *const abi::Handle,
     ) -> Self {
         Handles { table, call, name, first }
     }

@@ -8,28 +8,11 @@ pub type Group = serried_engine::world::Group;
 pub type Datatype = serried_engine::datatype::Datatype;
 /// `MPI_Op`.
 pub type Op = serried_engine::reduce::Operator;
-
-// These come from the engine as soon as their rooms have landed.
-
 /// `MPI_Info`.
-#[derive(Debug, Default)]
-pub struct Info;
+pub type Info = serried_engine::world::Info;
 /// `MPI_Session`.
-#[derive(Debug)]
-pub struct Session;
-/// `MPI_Message`.
-#[derive(Debug)]
-pub struct Message;
+pub type Session = serried_engine::world::Session;
 /// `MPI_Errhandler`.
-#[derive(Debug)]
-pub enum ErrorHandler {
-    /// `MPI_ERRORS_ARE_FATAL`
-    Fatal,
-    /// `MPI_ERRORS_ABORT`
-    Abort,
-    /// `MPI_ERRORS_RETURN`
-    Return,
-}
-/// A request's number: 22 bits of index, 4 of generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestId(pub u32);
+pub type ErrorHandler = serried_engine::world::ErrorHandler;
+/// `MPI_Message`.
+pub type Message = crate::engine::Message;

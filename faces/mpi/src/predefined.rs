@@ -1,9 +1,10 @@
 //! The objects behind predefined handles.
 
 use crate::abi::*;
+use crate::engine::Engine;
 use crate::handle;
-use crate::objects::{Comm, ErrorHandler, Info};
-use serried_engine::datatype::Basic;
+use crate::objects::{Comm, ErrorHandler, Group, Info, Op};
+use serried_engine::reduce::Builtin;
 use std::sync::{Arc, Once};
 
 /// Fills the tables with everything that needs no job: datatypes, operations,
@@ -15,5 +16,36 @@ pub fn install() {
         handle::ERRHANDLERS.put_predefined(MPI_ERRORS_ABORT, Arc::new(ErrorHandler::Abort));
         handle::ERRHANDLERS.put_predefined(MPI_ERRORS_RETURN, Arc::new(ErrorHandler::Return));
         handle::INFOS.put_predefined(MPI_INFO_ENV, Arc::new(Info::default()));
+        handle::GROUPS.put_predefined(MPI_GROUP_EMPTY, Arc::new(Group::new(Vec::new())));
+        install_operations();
+        crate::predefined_datatypes::install();
     });
+}
+
+/// Puts the world communicators in when the engine has started.
+pub fn install_communicators(engine: &Engine) {
+    handle::COMMS.put_predefined(MPI_COMM_WORLD, Arc::new(Comm::world(engine.rank(), engine.size())));
+    handle::COMMS.put_predefined(MPI_COMM_SELF, Arc::new(Comm::self_(engine.rank())));
+}
+
+fn install_operations() {
+    let operations = [
+        (MPI_MAX, Builtin::Max),
+        (MPI_MIN, Builtin::Min),
+        (MPI_SUM, Builtin::Sum),
+        (MPI_PROD, Builtin::Product),
+        (MPI_LAND, Builtin::LogicalAnd),
+        (MPI_BAND, Builtin::BitAnd),
+        (MPI_LOR, Builtin::LogicalOr),
+        (MPI_BOR, Builtin::BitOr),
+        (MPI_LXOR, Builtin::LogicalXor),
+        (MPI_BXOR, Builtin::BitXor),
+        (MPI_MINLOC, Builtin::MinLocation),
+        (MPI_MAXLOC, Builtin::MaxLocation),
+        (MPI_REPLACE, Builtin::Replace),
+        (MPI_NO_OP, Builtin::NoOp),
+    ];
+    for (handle, builtin) in operations {
+        handle::OPS.put_predefined(handle, Arc::new(Op::builtin(builtin)));
+    }
 }

@@ -199,7 +199,9 @@ impl Kind {
 /// The type in Rust of a C type that is passed as it is.
 pub fn raw_rust_type(c_type: &str) -> &'static str {
     match c_type {
-        "int" | "const int" | "MPI_Fint" | "MPI_T_cb_safety" | "MPIX_Stream" | "MPIX_Grequest_class" => "c_int",
+        "int" | "const int" | "MPI_Fint" | "MPI_T_cb_safety" | "MPIX_Stream" | "MPIX_Grequest_class" => {
+            "c_int"
+        }
         "MPI_Aint" | "MPI_Count" | "MPI_Offset" => "i64",
         "double" => "f64",
         "MPI_Status *" => "*mut abi::Status",
@@ -257,7 +259,9 @@ impl Handle {
             ("request", false, Direction::Out) => "OutRequest::new(\"%\", %)?".to_string(),
             ("request", false, Direction::InOut) => "InOutRequest::new(\"%\", %)?".to_string(),
             ("request", true, _) => "Requests::new(\"%\", %.cast_mut())".to_string(),
-            (_, false, Direction::In) if self.optional => format!("handle::optional({table}, call, \"%\", %)?"),
+            (_, false, Direction::In) if self.optional => {
+                format!("handle::optional({table}, call, \"%\", %)?")
+            }
             (_, false, Direction::In) => format!("handle::required({table}, call, \"%\", %)?"),
             (_, false, Direction::Out) => format!("Out::new({table}, \"%\", %)?"),
             (_, false, Direction::InOut) => format!("InOut::new({table}, call, \"%\", %)?"),

@@ -45,7 +45,8 @@ impl Api {
         files.sort();
         let mut found = Api { declarations: Vec::new(), constants: Vec::new() };
         for file in files.iter().filter(|file| file.extension().is_some_and(|name| name == "api")) {
-            let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let text =
+                std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
             let chapter = file.file_stem().unwrap_or_default().to_string_lossy();
             let at = |(line, what): (usize, Problem)| format!("{}:{line}: {what}", file.display());
             if chapter == "constants" {

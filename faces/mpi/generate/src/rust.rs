@@ -30,7 +30,10 @@ pub fn names(api: &Api) -> Vec<String> {
 pub fn functions(api: &Api, abi: Abi) -> Result<String, Problem> {
     let names = names(api);
     let mut text = String::new();
-    let _ = writeln!(text, "/// The names of all calls; a call is known by its index.\npub static NAMES: &[&str] = &{names:?};");
+    let _ = writeln!(
+        text,
+        "/// The names of all calls; a call is known by its index.\npub static NAMES: &[&str] = &{names:?};"
+    );
     for declaration in api.declarations.iter().filter(|declaration| declaration.is_in(abi)) {
         for wide in [false, true] {
             if !wide || declaration.has_wide_form() {
@@ -53,7 +56,7 @@ fn function(declaration: &Declaration, name: &str, index: usize, wide: bool) -> 
     let (parameters, arguments) = (parameters.join(", "), arguments.join(", "));
     let returned = declaration.returns.as_deref().map_or("c_int", raw_rust_type);
     let work = if declaration.absent {
-        format!("let _ = ({arguments}); {}", absent(declaration, name, index, returned))
+        absent(declaration, name, index, returned)
     } else if declaration.raw {
         format!("functions::{}::{}({arguments})", declaration.chapter, declaration.body())
     } else {
@@ -71,7 +74,7 @@ fn checked_call(declaration: &Declaration, index: usize) -> String {
     let converted: Vec<String> =
         declaration.arguments.iter().map(|argument| argument.kind.convert(&argument.name)).collect();
     let (chapter, body, converted) = (&declaration.chapter, declaration.body(), converted.join(", "));
-    format!("border::call({index}, When::{when}, {blame}, |call| {{ let _ = call; functions::{chapter}::{body}({converted}) }})")
+    format!("border::call({index}, When::{when}, {blame}, |call| functions::{chapter}::{body}({converted}))")
 }
 
 fn absent(declaration: &Declaration, name: &str, index: usize, returned: &str) -> String {
@@ -95,7 +98,9 @@ fn blame(declaration: &Declaration) -> String {
             let name = &argument.name;
             return match object {
                 "File" => "Blame::File".to_string(),
-                _ if argument.kind.is_pointer_to_handle() => format!("Blame::{object}(arguments::peek({name}))"),
+                _ if argument.kind.is_pointer_to_handle() => {
+                    format!("Blame::{object}(arguments::peek({name}))")
+                }
                 _ => format!("Blame::{object}({name})"),
             };
         }

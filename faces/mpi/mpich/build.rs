@@ -1,0 +1,14 @@
+//! Makes the `extern "C"` functions and the constants of this ABI.
+
+use std::path::Path;
+
+fn main() {
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let abi = serried_mpi_generate::Abi::Mpich;
+    if let Err(problem) = serried_mpi_generate::build(Path::new("../api"), Path::new(&out), abi) {
+        eprintln!("{problem}");
+        std::process::exit(1);
+    }
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+}

@@ -1,0 +1,337 @@
+//! Environment (MPI-5.0 chapters 2, 9, 11 and 20): start and end, versions,
+//! clocks, memory.
+
+use crate::arguments::{read_string, write_string, OutValue};
+use crate::handle_arguments::Out;
+use crate::objects::{Comm, Info};
+use crate::{abi, border, codes};
+use serried_engine::{Class, Error, Result};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+static FINALIZED: AtomicBool = AtomicBool::new(false);
+static MAIN_THREAD: OnceLock<std::thread::ThreadId> = OnceLock::new();
+
+/// `MPI_Init` (§11.2.1). The arguments of the program are left alone.
+pub fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
+    if INITIALIZED.swap(true, Relaxed) {
+        return Err(Error::new(Class::Other, "MPI_Init or MPI_Init_thread has been called before"));
+    }
+    border::acquire_engine()?;
+    let _ = MAIN_THREAD.set(std::thread::current().id());
+    Ok(())
+}
+
+/// `MPI_Init_thread` (§11.2.1): `MPI_THREAD_MULTIPLE` is always granted.
+pub fn init_thread(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: OutValue<c_int>,
+) -> Result<()> {
+    if !(abi::MPI_THREAD_SINGLE..=abi::MPI_THREAD_MULTIPLE).contains(&required) {
+        return Err(Error::new(
+            Class::Arg,
+            format!("argument required ({required}) is no level of thread support"),
+        ));
+    }
+    init(argc, argv)?;
+    provided.set(abi::MPI_THREAD_MULTIPLE);
+    Ok(())
+}
+
+/// `MPI_Finalize` (§11.2.2).
+pub fn finalize() -> Result<()> {
+    if !INITIALIZED.load(Relaxed) {
+        return Err(Error::new(Class::Other, "MPI_Init or MPI_Init_thread has not been called"));
+    }
+    if FINALIZED.swap(true, Relaxed) {
+        return Err(Error::new(Class::Other, "MPI_Finalize has been called before"));
+    }
+    border::release_engine()
+}
+
+/// `MPI_Initialized` (§11.2.1).
+pub fn initialized(flag: OutValue<c_int>) -> Result<()> {
+    flag.set_flag(INITIALIZED.load(Relaxed));
+    Ok(())
+}
+
+/// `MPI_Finalized` (§11.2.3).
+pub fn finalized(flag: OutValue<c_int>) -> Result<()> {
+    flag.set_flag(FINALIZED.load(Relaxed));
+    Ok(())
+}
+
+/// `MPI_Query_thread` (§11.6.2).
+pub fn query_thread(provided: OutValue<c_int>) -> Result<()> {
+    provided.set(abi::MPI_THREAD_MULTIPLE);
+    Ok(())
+}
+
+/// `MPI_Is_thread_main` (§11.6.2).
+pub fn is_thread_main(flag: OutValue<c_int>) -> Result<()> {
+    flag.set_flag(MAIN_THREAD.get() == Some(&std::thread::current().id()));
+    Ok(())
+}
+
+/// `MPI_Abort` (§9.8): ends the whole job, whatever the communicator.
+pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
+    match border::engine() {
+        Ok(engine) => engine.abort(errorcode),
+        Err(_) => std::process::exit(serried_engine::job::exit_status(errorcode)),
+    }
+}
+
+/// `MPI_Get_version` (§9.1.1).
+pub fn get_version(version: OutValue<c_int>, subversion: OutValue<c_int>) -> Result<()> {
+    version.set(abi::MPI_VERSION);
+    subversion.set(abi::MPI_SUBVERSION);
+    Ok(())
+}
+
+/// `MPI_Get_library_version` (§9.1.1).
+pub fn get_library_version(version: *mut c_char, resultlen: OutValue<c_int>) -> Result<()> {
+    let text = concat!("Serried ", env!("CARGO_PKG_VERSION"), " (MPI-5.0, ");
+    let text = format!("{text}{})", abi::ABI_NAME);
+    put_string("version", version, abi::MPI_MAX_LIBRARY_VERSION_STRING, &text, resultlen)
+}
+
+/// `MPI_Get_processor_name` (§9.1.2).
+pub fn get_processor_name(name: *mut c_char, resultlen: OutValue<c_int>) -> Result<()> {
+    let mut buffer = [0_u8; 256];
+    // SAFETY: the buffer is as long as said.
+    let failed = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) } != 0;
+    let length = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+    let host = if failed { "localhost".into() } else { String::from_utf8_lossy(&buffer[..length]) };
+    put_string("name", name, abi::MPI_MAX_PROCESSOR_NAME, &host, resultlen)
+}
+
+/// `MPI_Pcontrol` (§15.2.3): nothing listens.
+pub fn pcontrol(_level: c_int) -> Result<()> {
+    Ok(())
+}
+
+/// `MPI_Wtime` (§9.6): seconds of the machine's monotonic clock.
+pub fn wtime() -> f64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` can be written; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+/// `MPI_Wtick` (§9.6).
+pub fn wtick() -> f64 {
+    1e-9
+}
+
+/// `MPI_Aint_add` (§5.1.5).
+pub fn aint_add(base: i64, disp: i64) -> i64 {
+    base.wrapping_add(disp)
+}
+
+/// `MPI_Aint_diff` (§5.1.5).
+pub fn aint_diff(addr1: i64, addr2: i64) -> i64 {
+    addr1.wrapping_sub(addr2)
+}
+
+const CACHE_LINE: usize = 64;
+
+/// `MPI_Alloc_mem` (§9.2); `baseptr` is where the address goes. Honours the
+/// info key `mpi_minimum_memory_alignment`.
+pub fn alloc_mem(size: i64, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> Result<()> {
+    crate::arguments::not_null("baseptr", baseptr)?;
+    let bytes = usize::try_from(size)
+        .map_err(|_| Error::new(Class::Arg, format!("argument size is {size}; it cannot be negative")))?;
+    let wanted = info.and_then(|info| info.get("mpi_minimum_memory_alignment"));
+    let alignment = wanted.and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(CACHE_LINE);
+    let alignment = alignment.checked_next_power_of_two().unwrap_or(CACHE_LINE).max(CACHE_LINE);
+    let mut memory = std::ptr::null_mut();
+    // SAFETY: the alignment is a power of two and a multiple of a pointer's size.
+    if unsafe { libc::posix_memalign(&mut memory, alignment, bytes.max(1)) } != 0 {
+        return Err(Error::new(Class::NoMem, format!("{bytes} bytes are not to be had from this machine")));
+    }
+    // SAFETY: MPI says that `baseptr` is the address of a pointer.
+    unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory) };
+    Ok(())
+}
+
+/// `MPI_Free_mem` (§9.2).
+pub fn free_mem(base: *mut c_void) -> Result<()> {
+    // SAFETY: MPI says that it comes from `MPI_Alloc_mem`, or is null.
+    unsafe { libc::free(base) };
+    Ok(())
+}
+
+/// `MPI_Get_hw_resource_info` (§9.1.2): nothing is known about the hardware.
+pub fn get_hw_resource_info(hw_info: Out<Info>) -> Result<()> {
+    hw_info.put(Arc::new(Info::default()))
+}
+
+/// `MPI_Error_class` (§9.4).
+pub fn error_class(errorcode: c_int, errorclass: OutValue<c_int>) -> Result<()> {
+    errorclass.set(codes::class_of(errorcode)?);
+    Ok(())
+}
+
+/// `MPI_Error_string` (§9.4).
+pub fn error_string(errorcode: c_int, string: *mut c_char, resultlen: OutValue<c_int>) -> Result<()> {
+    let text = codes::text_of(errorcode)?;
+    put_string("string", string, abi::MPI_MAX_ERROR_STRING, &text, resultlen)
+}
+
+/// `MPI_Add_error_class` (§9.5).
+pub fn add_error_class(errorclass: OutValue<c_int>) -> Result<()> {
+    errorclass.set(codes::add(None)?);
+    Ok(())
+}
+
+/// `MPI_Remove_error_class` (§9.5).
+pub fn remove_error_class(errorclass: c_int) -> Result<()> {
+    codes::remove(errorclass, true)
+}
+
+/// `MPI_Add_error_code` (§9.5).
+pub fn add_error_code(errorclass: c_int, errorcode: OutValue<c_int>) -> Result<()> {
+    errorcode.set(codes::add(Some(errorclass))?);
+    Ok(())
+}
+
+/// `MPI_Remove_error_code` (§9.5).
+pub fn remove_error_code(errorcode: c_int) -> Result<()> {
+    codes::remove(errorcode, false)
+}
+
+/// `MPI_Add_error_string` (§9.5).
+pub fn add_error_string(errorcode: c_int, string: *const c_char) -> Result<()> {
+    codes::set_text(errorcode, &read_string("string", string)?)
+}
+
+/// `MPI_Remove_error_string` (§9.5).
+pub fn remove_error_string(errorcode: c_int) -> Result<()> {
+    codes::set_text(errorcode, "")
+}
+
+/// `MPI_Abi_get_version` (§20.3).
+pub fn abi_get_version(abi_major: OutValue<c_int>, abi_minor: OutValue<c_int>) -> Result<()> {
+    let (major, minor) = abi::ABI_VERSION;
+    abi_major.set(major);
+    abi_minor.set(minor);
+    Ok(())
+}
+
+/// `MPI_Abi_get_info` (§20.3): the sizes of the three integer types.
+pub fn abi_get_info(info: Out<Info>) -> Result<()> {
+    let sizes = Info::default();
+    for key in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
+        sizes.set(key, "8")?;
+    }
+    info.put(Arc::new(sizes))
+}
+
+/// What the program has told about its Fortran compiler (§20.4).
+#[derive(Default)]
+struct Fortran {
+    info: Option<Arc<Info>>,
+    /// By the size's power of two: true and false.
+    booleans: [Option<([u8; 16], [u8; 16])>; 5],
+}
+
+static FORTRAN: Mutex<Option<Fortran>> = Mutex::new(None);
+
+fn with_fortran<R>(work: impl FnOnce(&mut Fortran) -> R) -> R {
+    let mut guard = FORTRAN.lock().unwrap_or_else(PoisonError::into_inner);
+    work(guard.get_or_insert_default())
+}
+
+fn already_set(what: &str) -> Error {
+    Error::new(Class::User(abi::MPI_ERR_ABI), format!("{what} can be set only once"))
+}
+
+/// `MPI_Abi_set_fortran_info` (§20.4).
+pub fn abi_set_fortran_info(info: Option<&Arc<Info>>) -> Result<()> {
+    with_fortran(|fortran| match fortran.info {
+        Some(_) => Err(already_set("what is known about Fortran")),
+        None => {
+            fortran.info = info.map(|info| Arc::new(Info::clone(info)));
+            Ok(())
+        }
+    })
+}
+
+/// `MPI_Abi_get_fortran_info` (§20.4): null until the program has set it.
+pub fn abi_get_fortran_info(info: Out<Info>) -> Result<()> {
+    match with_fortran(|fortran| fortran.info.clone()) {
+        Some(known) => info.put(Arc::new(Info::clone(&known))),
+        None => {
+            info.put_null();
+            Ok(())
+        }
+    }
+}
+
+/// The place of a LOGICAL of this size.
+fn logical_place(size: c_int) -> Result<usize> {
+    [1, 2, 4, 8, 16].iter().position(|&known| known == size).ok_or_else(|| {
+        Error::new(
+            Class::Arg,
+            format!("argument logical_size is {size}; a Fortran LOGICAL has 1, 2, 4, 8 or 16 bytes"),
+        )
+    })
+}
+
+/// `MPI_Abi_set_fortran_booleans` (§20.4).
+pub fn abi_set_fortran_booleans(
+    logical_size: c_int,
+    logical_true: *mut c_void,
+    logical_false: *mut c_void,
+) -> Result<()> {
+    let place = logical_place(logical_size)?;
+    let read = |name, from: *mut c_void| -> Result<[u8; 16]> {
+        crate::arguments::not_null(name, from)?;
+        let mut value = [0; 16];
+        // SAFETY: MPI says that a LOGICAL of this size is there.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast(), value.as_mut_ptr(), 1 << place) };
+        Ok(value)
+    };
+    let values = (read("logical_true", logical_true)?, read("logical_false", logical_false)?);
+    with_fortran(|fortran| match fortran.booleans[place].replace(values) {
+        Some(before) if before != values => Err(already_set("the truth values of a LOGICAL")),
+        _ => Ok(()),
+    })
+}
+
+/// `MPI_Abi_get_fortran_booleans` (§20.4).
+pub fn abi_get_fortran_booleans(
+    logical_size: c_int,
+    logical_true: *mut c_void,
+    logical_false: *mut c_void,
+    is_set: OutValue<c_int>,
+) -> Result<()> {
+    let place = logical_place(logical_size)?;
+    let known = with_fortran(|fortran| fortran.booleans[place]);
+    is_set.set_flag(known.is_some());
+    if let Some((yes, no)) = known {
+        for (name, to, value) in [("logical_true", logical_true, yes), ("logical_false", logical_false, no)] {
+            crate::arguments::not_null(name, to)?;
+            // SAFETY: MPI says that there is room for a LOGICAL of this size.
+            unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to.cast(), 1 << place) };
+        }
+    }
+    Ok(())
+}
+
+/// Stores a string in an array as long as one of MPI's limits.
+fn put_string(
+    name: &str,
+    place: *mut c_char,
+    limit: c_int,
+    text: &str,
+    resultlen: OutValue<c_int>,
+) -> Result<()> {
+    let length = write_string(name, place, limit as usize, text)?;
+    resultlen.set(length as c_int);
+    Ok(())
+}

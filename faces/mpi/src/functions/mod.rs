@@ -1,0 +1,26 @@
+//! The bodies, a module per chapter, and the generated functions that call them.
+//!
+//! A body is a safe function over converted arguments; see
+//! `docs/architecture.md` for what each kind of argument becomes.
+
+pub mod environment;
+pub mod errhandler;
+pub mod handle;
+#[cfg(test)]
+mod tests;
+
+pub use generated::NAMES;
+
+/// What the tables say, made into functions.
+#[allow(missing_docs, non_snake_case, unused_variables, unused_imports, clippy::all, clippy::pedantic)]
+mod generated {
+    use crate::arguments::{self, Counts, Ints, OutArray, OutCount, OutValue};
+    use crate::border::{self, Blame, When};
+    use crate::handle_arguments::{Handles, InOut, Out, OutHandles};
+    use crate::request::{self, InOutRequest, OutRequest, Requests};
+    use crate::status::{StatusIn, StatusOut};
+    use crate::{abi, functions, handle};
+    use std::ffi::{c_char, c_int, c_void};
+
+    include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+}
