@@ -156,7 +156,7 @@ impl Counts {
     ///
     /// # Errors
     /// `Arg` when there is no array and `length` is not 0.
-    pub fn to_vec(&self, name: &str, length: usize) -> Result<Vec<i64>> {
+    pub fn to_vec(self, name: &str, length: usize) -> Result<Vec<i64>> {
         if length > 0 && self.is_null() {
             return Err(Error::new(Class::Arg, format!("argument {name} is a null pointer")));
         }
@@ -197,7 +197,7 @@ impl Ints {
     ///
     /// # Errors
     /// `Arg` when there is no array and `length` is not 0.
-    pub fn to_vec(&self, length: usize) -> Result<Vec<c_int>> {
+    pub fn to_vec(self, length: usize) -> Result<Vec<c_int>> {
         if length > 0 {
             not_null(self.name, self.first)?;
         }
