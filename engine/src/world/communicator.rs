@@ -3,19 +3,18 @@
 
 use super::exchange::Line;
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A communicator. What messages need never changes; names, hints, the error
-/// handler and attributes do.
+/// A communicator. What messages need never changes once it is made; names,
+/// hints, the error handler and attributes do.
 ///
 /// It lives as long as someone holds it: a request holds its communicator, so a
 /// program may free one while communication is pending (MPI-5.0 §7.4.3).
 #[derive(Debug)]
 pub struct Communicator {
-    /// Context of point-to-point messages; `context + 1` is that of
-    /// collectives. Unique in the job for ever (see [`context`]).
-    pub context: u64,
+    /// 0 while a nonblocking duplication has not settled it.
+    context: AtomicU64,
     /// The local group.
     pub group: Arc<Group>,
     /// The other group, if this is an intercommunicator.
@@ -44,7 +43,7 @@ impl Communicator {
     pub fn new(context: u64, group: Arc<Group>, rank: u32) -> Communicator {
         let error_handler = Arc::new(ErrorHandler::Fatal);
         Communicator {
-            context,
+            context: AtomicU64::new(context),
             group,
             remote: None,
             rank,
@@ -96,6 +95,21 @@ impl Communicator {
     pub fn with_error_handler(self, handler: Arc<ErrorHandler>) -> Communicator {
         self.set_error_handler(handler);
         self
+    }
+
+    /// Context of point-to-point messages; `context + 1` is that of
+    /// collectives. Unique in the job for ever (see [`context`]).
+    #[inline]
+    pub fn context(&self) -> u64 {
+        self.context.load(Relaxed)
+    }
+
+    /// Gives a communicator made with context 0 (and local context 0) its own.
+    pub(super) fn settle(&self, context: u64, local_context: u64) {
+        self.context.store(context, Relaxed);
+        if let Some(local) = &self.local {
+            local.context.store(local_context, Relaxed);
+        }
     }
 
     /// The group that ranks of messages refer to: the remote one of an
@@ -179,7 +193,7 @@ impl Communicator {
 
     /// How it compares to `other` (MPI-5.0 §7.4.1).
     pub fn compare(&self, other: &Communicator) -> Comparison {
-        if self.context == other.context {
+        if std::ptr::eq(self, other) {
             return Comparison::Identical;
         }
         let remote = match (&self.remote, &other.remote) {
@@ -196,13 +210,13 @@ impl Communicator {
 
     /// The line of the next collective operation on it.
     pub fn collective_line(&self) -> Line {
-        let (context, tag) = (self.context + 1, self.next_collective_tag());
+        let (context, tag) = (self.context() + 1, self.next_collective_tag());
         Line { peers: self.peers().clone(), rank: self.rank, context, tag }
     }
 
     /// A line for making communicators with a tag of the user.
     pub fn making_line(&self, tag: i32) -> Line {
-        let context = context::making(self.context);
+        let context = context::making(self.context());
         Line { peers: self.peers().clone(), rank: self.rank, context, tag }
     }
 

@@ -3,7 +3,7 @@
 use super::meeting::Meeting;
 use super::{one_word, start_agreement};
 use crate::world::exchange::Broadcast;
-use crate::world::{complete, Attributes, Communicator, Exchange, Info, Pending};
+use crate::world::{complete, Attributes, Communicator, Exchange, Info, Pending, Topology};
 use crate::Result;
 use std::sync::Arc;
 
@@ -20,26 +20,50 @@ pub struct Copied {
 ///
 /// # Errors
 /// `Intern` when no context ids are left.
-pub fn dup(exchange: &dyn Exchange, parent: &Arc<Communicator>, copied: Copied) -> Result<Communicator> {
-    complete(exchange, start_dup(exchange, parent, copied)?)
+pub fn dup(exchange: &dyn Exchange, parent: &Communicator, copied: Copied) -> Result<Arc<Communicator>> {
+    let duplication = start_dup(exchange, parent, copied)?;
+    let made = duplication.made();
+    complete(exchange, duplication)?;
+    Ok(made)
 }
 
-/// `MPI_Comm_idup`: the duplicate is there when the pending part is done.
+/// `MPI_Comm_idup`: [`Duplication::made`] may be used when the duplication,
+/// which is pending, is done.
 ///
 /// # Errors
 /// `Intern` when no context ids are left.
-pub fn start_dup(exchange: &dyn Exchange, parent: &Arc<Communicator>, copied: Copied) -> Result<Duplication> {
+pub fn start_dup(exchange: &dyn Exchange, parent: &Communicator, copied: Copied) -> Result<Duplication> {
+    let topology = parent.topology().cloned();
+    start_copy(exchange, parent, copied, topology)
+}
+
+/// As [`start_dup`], with a topology of its own.
+pub(in crate::world) fn start_copy(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    copied: Copied,
+    topology: Option<Topology>,
+) -> Result<Duplication> {
     let talk = match parent.local() {
         None => Talk::Within(start_agreement(exchange, parent.collective_line())?),
         Some(local) => Talk::Between(Meeting::of_intercommunicator(exchange, parent, local, Vec::new())?),
     };
-    Ok(Duplication { parent: parent.clone(), copied, talk })
+    let mut made = Communicator::new(0, parent.group.clone(), parent.rank)
+        .with_attributes(copied.attributes)
+        .with_error_handler(parent.error_handler());
+    if let Some(remote) = &parent.remote {
+        made = made.with_remote(remote.clone(), 0);
+    }
+    if let Some(topology) = topology {
+        made = made.with_topology(topology);
+    }
+    made.set_hints(&copied.hints);
+    Ok(Duplication { made: Arc::new(made), talk })
 }
 
 /// A duplicate under way.
 pub struct Duplication {
-    parent: Arc<Communicator>,
-    copied: Copied,
+    made: Arc<Communicator>,
     talk: Talk,
 }
 
@@ -48,9 +72,16 @@ enum Talk {
     Between(Meeting),
 }
 
-impl Pending<Communicator> for Duplication {
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<Communicator>> {
-        let (context, local_context) = match &mut self.talk {
+impl Duplication {
+    /// The duplicate, whose context is not settled yet.
+    pub fn made(&self) -> Arc<Communicator> {
+        self.made.clone()
+    }
+}
+
+impl Pending<()> for Duplication {
+    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<()>> {
+        let settled = match &mut self.talk {
             Talk::Within(broadcast) => match broadcast.poll(exchange)? {
                 Some(bytes) => (one_word(&bytes)?, 0),
                 None => return Ok(None),
@@ -60,18 +91,7 @@ impl Pending<Communicator> for Duplication {
                 None => return Ok(None),
             },
         };
-        let parent = &self.parent;
-        let copied = std::mem::take(&mut self.copied);
-        let mut made = Communicator::new(context, parent.group.clone(), parent.rank)
-            .with_attributes(copied.attributes)
-            .with_error_handler(parent.error_handler());
-        if let Some(remote) = &parent.remote {
-            made = made.with_remote(remote.clone(), local_context);
-        }
-        if let Some(topology) = parent.topology() {
-            made = made.with_topology(topology.clone());
-        }
-        made.set_hints(&copied.hints);
-        Ok(Some(made))
+        self.made.settle(settled.0, settled.1);
+        Ok(Some(()))
     }
 }

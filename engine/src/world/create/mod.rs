@@ -11,7 +11,8 @@ pub mod split;
 #[cfg(test)]
 mod tests;
 
-pub use dup::{dup, start_dup, Copied};
+pub(super) use dup::start_copy;
+pub use dup::{dup, start_dup, Copied, Duplication};
 pub use inter::{intercomm_create, intercomm_create_from_groups, intercomm_merge, Bridge};
 pub use intra::{create, create_from_group, create_group};
 pub use split::{split, split_type, SplitType};

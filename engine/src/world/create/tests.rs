@@ -79,15 +79,12 @@ fn duplicates_can_be_under_way_at_the_same_time() {
     run(4, |me| {
         let mut first = start_dup(me, &me.world, Copied::default()).unwrap();
         let second = start_dup(me, &me.world, Copied::default()).unwrap();
-        let second = complete(me, second).unwrap();
-        let mut done = None;
-        me.wait_until(&mut || {
-            done = first.poll(me)?;
-            Ok(done.is_some())
-        })
-        .unwrap();
-        let first = done.unwrap();
-        assert_ne!(first.context, second.context);
+        let (made, later) = (first.made(), second.made());
+        assert_eq!(made.compare(&later), Comparison::Congruent);
+        complete(me, second).unwrap();
+        me.wait_until(&mut || Ok(first.poll(me)?.is_some())).unwrap();
+        let (first, second) = (made, later);
+        assert_ne!(first.context(), second.context());
         check(me, &first);
         check(me, &second);
     });
@@ -112,7 +109,7 @@ fn parts_of_a_split_have_contexts_of_their_own() {
     run(6, |me| {
         let color = u64::from(me.rank() % 3);
         let made = split(me, &me.world, Some(color as i32), 0).unwrap().unwrap();
-        contexts_differ_between_parts(me, color, made.context);
+        contexts_differ_between_parts(me, color, made.context());
         let error = split(me, &made, Some(-4), 0).unwrap_err();
         assert!(error.class() == Class::Arg && error.message().contains("-4"));
     });
@@ -184,7 +181,6 @@ fn two_halves_join_and_duplicate_and_merge() {
             assert_eq!(inter.group, half.group);
             assert_eq!(inter.size() + inter.peers().size(), size);
             check(me, &inter);
-            let inter = Arc::new(inter);
             let twin = dup(me, &inter, Copied::default()).unwrap();
             assert_eq!(twin.compare(&inter), Comparison::Congruent);
             check(me, &twin);
@@ -254,7 +250,7 @@ fn thousands_of_duplicates_never_share_a_context() {
         for _ in 0..500 {
             let twin = dup(me, &me.world, Copied::default()).unwrap();
             if me.rank() == 0 {
-                assert!(seen.lock().unwrap().insert(twin.context));
+                assert!(seen.lock().unwrap().insert(twin.context()));
             }
         }
     });

@@ -2,7 +2,7 @@
 
 use super::dist_graph::{check_rank, check_weights};
 use super::{Cart, DistGraph, Edges, Graph, Topology};
-use crate::world::create::{create, dup, Copied};
+use crate::world::create::{create, start_copy, Copied};
 use crate::world::exchange::{read_words, words, Allgather};
 use crate::world::{complete, Communicator, Exchange, Group, Info};
 use crate::{Class, Error, Result};
@@ -60,13 +60,16 @@ pub fn graph_create(
 /// `Comm` for an intercommunicator.
 pub fn dist_graph_create_adjacent(
     exchange: &dyn Exchange,
-    parent: &Arc<Communicator>,
+    parent: &Communicator,
     graph: DistGraph,
     hints: Info,
-) -> Result<Communicator> {
+) -> Result<Arc<Communicator>> {
     fits(parent, 0, Class::Arg, "a graph")?;
-    let made = dup(exchange, parent, Copied { hints, ..Copied::default() })?;
-    Ok(made.with_topology(Topology::DistGraph(graph)))
+    let copied = Copied { hints, ..Copied::default() };
+    let duplication = start_copy(exchange, parent, copied, Some(Topology::DistGraph(graph)))?;
+    let made = duplication.made();
+    complete(exchange, duplication)?;
+    Ok(made)
 }
 
 /// `MPI_Dist_graph_create`: any process gives any edges: from `sources[i]` to
@@ -78,11 +81,11 @@ pub fn dist_graph_create_adjacent(
 /// sense.
 pub fn dist_graph_create(
     exchange: &dyn Exchange,
-    parent: &Arc<Communicator>,
+    parent: &Communicator,
     (sources, degrees): (&[i32], &[i32]),
     (destinations, weights): (&[i32], Option<&[i32]>),
     hints: Info,
-) -> Result<Communicator> {
+) -> Result<Arc<Communicator>> {
     fits(parent, 0, Class::Arg, "a graph")?;
     let mut given = vec![u64::from(weights.is_some())];
     given.extend(edge_words(parent.size(), (sources, degrees), (destinations, weights))?);
