@@ -21,7 +21,7 @@ struct ContextPort<'a> {
 
 impl ContextPort<'_> {
     fn envelope(&self, source: u32, tag: i32) -> Envelope {
-        Envelope { context: self.communicator.context + 1, source: source as i32, tag }
+        Envelope { context: self.communicator.context() + 1, source: source as i32, tag }
     }
 }
 
