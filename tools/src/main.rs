@@ -1,2 +1,58 @@
-//! The serried command.
-fn main() {}
+//! The serried command: `serried run` (also called `mpiexec` or `mpirun`)
+//! starts jobs, `serried info` says what is here.
+
+mod info;
+mod run;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::exit;
+
+const USAGE: &str = "\
+usage: serried COMMAND [ARGUMENT]...
+
+commands:
+  run      start a program on several ranks (also as `mpiexec`, `mpirun`)
+  info     versions, CPUs that may be used, libraries, settings
+  help     this text; `serried run --help` for the options of run
+
+A first job:  serried run -n 4 ./program
+";
+
+/// Commands that the design has and this version has not.
+const NOT_YET: [&str; 4] = ["top", "why", "doctor", "bench"];
+
+fn main() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let called_as = arguments.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
+    let rest = arguments.get(1..).unwrap_or_default();
+    if matches!(called_as, Some("mpiexec" | "mpirun" | "mpiexec.serried" | "mpirun.serried")) {
+        exit(run::command(rest));
+    }
+    let command = rest.first().and_then(|name| name.to_str());
+    exit(match command {
+        Some("run") => run::command(&rest[1..]),
+        Some("info") => info::command(),
+        Some("help" | "--help" | "-h") => print(USAGE),
+        Some("version" | "--version" | "-V") => print(&format!("serried {}\n", env!("CARGO_PKG_VERSION"))),
+        Some(name) if NOT_YET.contains(&name) => {
+            eprintln!(
+                "serried: `serried {name}` is not there yet in this version; `serried help` lists what is"
+            );
+            2
+        }
+        Some(name) => {
+            eprintln!("serried: there is no command `{name}`; to start a program: serried run -n 4 {name}\n\n{USAGE}");
+            2
+        }
+        None => {
+            eprint!("{USAGE}");
+            2
+        }
+    });
+}
+
+fn print(text: &str) -> i32 {
+    print!("{text}");
+    0
+}

@@ -1,0 +1,111 @@
+//! `serried run`: starts the ranks of a job on this machine, looks after them,
+//! and leaves nothing behind.
+//!
+//! ```text
+//! options → plan (programs found, environments made) → guard ── launcher
+//! launcher: launch (fork the ranks) → supervise (one poll loop) → exit status
+//! ```
+//!
+//! The exit status is that of the first rank that ended badly: its own, or 128
+//! plus the signal; 127 if the program cannot be started, 124 after
+//! `--timeout`, 2 for a command line that makes no sense.
+
+mod binding;
+mod conversation;
+mod descendants;
+mod descriptors;
+mod ending;
+pub mod environment;
+mod find;
+mod guard;
+mod help;
+mod launch;
+mod memory_events;
+mod option_table;
+mod options;
+mod output;
+mod patterns;
+mod plan;
+mod pmi_server;
+mod ranks;
+mod report;
+mod signals;
+mod spawn;
+mod statistics;
+mod supervise;
+pub mod topology;
+mod verdict;
+
+#[cfg(test)]
+mod options_tests;
+
+use plan::Plan;
+use signals::Signals;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+const USAGE_ERROR: i32 = 2;
+const CANNOT_START: i32 = 127;
+
+/// Does what the command line behind `serried run` says; returns the exit
+/// status.
+pub fn command(arguments: &[OsString]) -> i32 {
+    let started = Instant::now();
+    let options = match options::parse(arguments).and_then(with_environment_timeout) {
+        Ok(options) => options,
+        Err(text) => return complain(&text, USAGE_ERROR),
+    };
+    if options.help {
+        print!("{}", help::TEXT);
+        return 0;
+    }
+    if options.version {
+        println!("serried {}", env!("CARGO_PKG_VERSION"));
+        return 0;
+    }
+    if !options.ignored.is_empty() {
+        eprintln!("serried: accepted, but without meaning on one machine: {}", options.ignored.join(", "));
+    }
+    match plan::prepare(options) {
+        Ok(plan) => start(plan, started),
+        Err(text) => complain(&text, CANNOT_START),
+    }
+}
+
+/// Divides into guard and launcher, starts the job and sees it to its end.
+fn start(plan: Plan, started: Instant) -> i32 {
+    let signals = match Signals::take(&[libc::SIGCHLD]) {
+        Ok(signals) => signals,
+        Err(cause) => return complain(&format!("no signals: {cause}"), CANNOT_START),
+    };
+    let guard = match guard::split(&signals) {
+        Ok(guard) => guard,
+        Err(cause) => return complain(&format!("cannot start: {cause}"), CANNOT_START),
+    };
+    match launch::launch(&plan, signals.before()) {
+        Ok(job) => supervise::Supervisor::new(plan, job, signals, guard, started).run(),
+        Err(text) => {
+            descendants::kill_all(Duration::from_secs(5));
+            complain(&text, CANNOT_START)
+        }
+    }
+}
+
+/// Hydra's `MPIEXEC_TIMEOUT`, where the command line sets no time.
+fn with_environment_timeout(mut options: options::Options) -> Result<options::Options, String> {
+    if let (None, Ok(text)) = (options.timeout, std::env::var("MPIEXEC_TIMEOUT")) {
+        options.timeout = Some(options::seconds("MPIEXEC_TIMEOUT", &text)?);
+    }
+    Ok(options)
+}
+
+fn complain(text: &str, status: i32) -> i32 {
+    eprintln!("serried: {text}");
+    status
+}
+
+/// The name of this machine.
+pub fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or("localhost".into(), |name| name.trim().to_owned())
+}

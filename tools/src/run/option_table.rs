@@ -1,0 +1,158 @@
+//! The names of options, from Hydra, Open MPI's prterun and ourselves, and
+//! what each means.
+
+/// What an option means; the number is how many values it takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Meaning {
+    /// Ranks of a program.
+    Count,
+    /// `-env NAME VALUE`.
+    LocalEnvironment,
+    /// `-envnone`.
+    LocalEnvironmentNone,
+    /// `-genv NAME VALUE`.
+    GlobalEnvironment,
+    /// `-genvnone`.
+    GlobalEnvironmentNone,
+    /// `-x NAME[=VALUE]`.
+    Export,
+    /// `--unset-env NAME`.
+    Unset,
+    /// `-wdir FOLDER`.
+    Directory,
+    /// `--bind-to KIND`.
+    Bind,
+    /// `--map-by KIND`.
+    Map,
+    /// `--report-bindings`.
+    ReportBindings,
+    /// `-l`.
+    Label,
+    /// `--tag-output`.
+    TagOutput,
+    /// `-prepend-pattern PATTERN`.
+    LabelPattern,
+    /// `--output WORDS`.
+    Output,
+    /// `-outfile-pattern PATTERN`.
+    OutputFile,
+    /// `-errfile-pattern PATTERN`.
+    ErrorFile,
+    /// `--output-filename FOLDER`.
+    OutputFolder,
+    /// `--timeout SECONDS`.
+    Timeout,
+    /// `--stats`.
+    Statistics,
+    /// `--library-path keep|serried`.
+    LibraryPath,
+    /// `--launch-only`.
+    LaunchOnly,
+    /// `-hosts LIST`.
+    Hosts,
+    /// What we do anyway, without values.
+    Nothing,
+    /// What we do anyway, with values.
+    AlreadySo(u8),
+    /// Means nothing on one machine: accepted and named once.
+    Ignored(u8),
+    /// `--help`.
+    Help,
+    /// `--version`.
+    Version,
+}
+
+use Meaning::*;
+
+/// Names separated by blanks, and their meaning.
+const TABLE: &[(&str, Meaning)] = &[
+    ("n np c N", Count),
+    ("env", LocalEnvironment),
+    ("envnone", LocalEnvironmentNone),
+    ("genv", GlobalEnvironment),
+    ("genvnone", GlobalEnvironmentNone),
+    ("x set-env", Export),
+    ("unset unset-env", Unset),
+    ("wdir wd dir", Directory),
+    ("bind-to binding", Bind),
+    ("map-by", Map),
+    ("report-bindings", ReportBindings),
+    ("l label prepend-rank", Label),
+    ("tag-output", TagOutput),
+    ("prepend-pattern", LabelPattern),
+    ("output", Output),
+    ("outfile-pattern", OutputFile),
+    ("errfile-pattern", ErrorFile),
+    ("output-filename", OutputFolder),
+    ("timeout", Timeout),
+    ("stats", Statistics),
+    ("library-path", LibraryPath),
+    ("launch-only", LaunchOnly),
+    ("hosts host H", Hosts),
+    ("envall genvall localonly", Nothing),
+    ("envlist genvlist", AlreadySo(1)),
+    ("h help", Help),
+    ("V version", Version),
+    // No meaning on one machine.
+    ("f hostfile machinefile machine default-hostfile", Ignored(1)),
+    ("oversubscribe nooversubscribe no-oversubscribe allow-run-as-root", Ignored(0)),
+    ("mca gmca prtemca pmixmca omca tune am", Ignored(2)),
+    ("ppn perhost npernode npersocket rank-by ranks-per-proc rankmap order-nodes", Ignored(1)),
+    ("launcher launcher-exec bootstrap bootstrap-exec rmk iface localhost nameserver usize", Ignored(1)),
+    ("topolib membind demux gpus-per-proc memory-alloc-kinds prefix stdin s personality", Ignored(1)),
+    ("cpus-per-proc cpus-per-rank cpu-set cpu-list", Ignored(1)),
+    ("use-hwthread-cpus bynode byslot bycore bysocket display-map display-allocation", Ignored(0)),
+    ("timestamp-output merge-stderr-to-stdout enable-recovery disable-recovery", Ignored(0)),
+    ("print-all-exitcodes profile disable-auto-cleanup disable-hostname-propagation", Ignored(0)),
+    ("skip-launch-node hybrid-hosts enable-x disable-x pmi-port verbose v quiet q info", Ignored(0)),
+    ("do-not-launch do-not-resolve get-stack-traces report-state-on-timeout nolocal", Ignored(0)),
+];
+
+/// The meaning of an option's name, written without dashes.
+pub fn find(name: &str) -> Option<Meaning> {
+    let known = |names: &str| names.split(' ').any(|known| known == name);
+    TABLE.iter().find(|(names, _)| known(names)).map(|(_, meaning)| *meaning)
+}
+
+/// The known long name that is nearest to `name`, if one is near.
+pub fn closest(name: &str) -> Option<&'static str> {
+    let names = TABLE.iter().flat_map(|(names, _)| names.split(' ')).filter(|known| known.len() > 2);
+    let (distance, best) = names.map(|known| (distance(name, known), known)).min()?;
+    (distance <= 2 && distance < name.len()).then_some(best)
+}
+
+/// How many letters must be changed, added or removed.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for j in 0..other.len() {
+            let change = diagonal + usize::from(letter != other[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_stands_twice() {
+        let mut names: Vec<_> = TABLE.iter().flat_map(|(names, _)| names.split(' ')).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_finds_the_option_meant() {
+        assert_eq!(closest("timout"), Some("timeout"));
+        assert_eq!(closest("qqqqqqqq"), None);
+    }
+}

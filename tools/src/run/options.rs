@@ -1,0 +1,318 @@
+//! What the user asks for: the command line of `serried run`, in the words of
+//! all the launchers that people come from.
+//!
+//! A long option may have one dash or two, and its value behind a blank or
+//! `=`. Options that have no meaning on one machine are accepted and named
+//! once ([`Options::ignored`]).
+
+use super::binding::{Bind, Map};
+use super::option_table::{find, Meaning};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One program of the job (the parts between `:`).
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Program {
+    /// How many ranks run it; 1 if not said.
+    pub ranks: Option<u32>,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Variables set for this program alone.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether to start from an empty environment.
+    pub empty_environment: bool,
+    /// Directory to run in.
+    pub directory: Option<PathBuf>,
+}
+
+/// What stands before each line of output.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub enum Label {
+    /// Nothing.
+    #[default]
+    None,
+    /// `[3] `.
+    Rank,
+    /// `[1,3]<stdout>: `, as Open MPI writes it.
+    Tag,
+    /// The user's pattern (see `patterns`).
+    Pattern(String),
+}
+
+/// Everything that the command line says.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Options {
+    /// The programs, at least one.
+    pub programs: Vec<Program>,
+    /// Variables set for all programs.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables removed for all programs.
+    pub unset: Vec<OsString>,
+    /// Whether to start from an empty environment.
+    pub empty_environment: bool,
+    /// Directory for programs that have none of their own.
+    pub directory: Option<PathBuf>,
+    /// What to bind ranks to.
+    pub bind: Bind,
+    /// In which order to place ranks.
+    pub map: Map,
+    /// Whether to say who is bound where.
+    pub report_bindings: bool,
+    /// What stands before each line.
+    pub label: Label,
+    /// Pattern of the file that takes a rank's standard output.
+    pub output_file: Option<String>,
+    /// Pattern of the file that takes a rank's standard error.
+    pub error_file: Option<String>,
+    /// The job is ended after this time.
+    pub timeout: Option<Duration>,
+    /// Whether to print each rank's counters at the end.
+    pub statistics: bool,
+    /// Whether to leave the library path alone.
+    pub keep_library_path: bool,
+    /// Whether the user only wants the help text.
+    pub help: bool,
+    /// Whether the user only wants the version.
+    pub version: bool,
+    /// Options accepted that mean nothing here, as written.
+    pub ignored: Vec<String>,
+}
+
+/// Reads the arguments behind `serried run`.
+///
+/// # Errors
+/// A sentence for the user: which option, what is wrong, what would be right.
+pub fn parse(arguments: &[OsString]) -> Result<Options, String> {
+    let mut options = Options::default();
+    for section in arguments.split(|argument| argument == ":") {
+        let program =
+            Section { arguments: section, at: 0, program: Program::default() }.parse(&mut options)?;
+        if options.help || options.version {
+            return Ok(options);
+        }
+        if program.command.is_empty() {
+            return Err(match options.programs.len() {
+                0 => "which program? For example: serried run -n 4 ./program".into(),
+                _ => "there is no program behind `:`".into(),
+            });
+        }
+        options.programs.push(program);
+    }
+    Ok(options)
+}
+
+/// The arguments of one program, and how far they are read.
+struct Section<'a> {
+    arguments: &'a [OsString],
+    at: usize,
+    program: Program,
+}
+
+impl Section<'_> {
+    fn parse(mut self, options: &mut Options) -> Result<Program, String> {
+        while let Some(argument) = self.arguments.get(self.at) {
+            let text = argument.to_str().unwrap_or("");
+            if text == "--" {
+                self.at += 1;
+                break;
+            }
+            if !text.starts_with('-') || text.len() < 2 {
+                break;
+            }
+            self.at += 1;
+            self.option(text, options)?;
+        }
+        self.program.command = self.arguments[self.at..].to_vec();
+        Ok(self.program)
+    }
+
+    fn option(&mut self, text: &str, options: &mut Options) -> Result<(), String> {
+        let bare = text.trim_start_matches('-');
+        let (name, inline) = match bare.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (bare, None),
+        };
+        let meaning = find(name).ok_or_else(|| unknown(text))?;
+        let mut value = Value { section: self, option: text, inline };
+        if !value.of_program(meaning)? && !value.of_output(meaning, options)? {
+            value.of_job(meaning, options)?;
+        }
+        Ok(())
+    }
+}
+
+/// The values behind an option.
+struct Value<'s, 'a> {
+    section: &'s mut Section<'a>,
+    option: &'s str,
+    inline: Option<&'s str>,
+}
+
+impl Value<'_, '_> {
+    fn next(&mut self) -> Result<OsString, String> {
+        if let Some(value) = self.inline.take() {
+            return Ok(value.into());
+        }
+        let value = self.section.arguments.get(self.section.at);
+        self.section.at += 1;
+        value.cloned().ok_or_else(|| format!("{} wants a value behind it", self.option))
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        let value = self.next()?;
+        value.into_string().map_err(|value| format!("{}: {value:?} is not text", self.option))
+    }
+
+    /// `NAME VALUE`, or `NAME=VALUE`.
+    fn assignment(&mut self) -> Result<(OsString, OsString), String> {
+        let name = self.text()?;
+        match name.split_once('=') {
+            Some((name, value)) => Ok((name.into(), value.into())),
+            None => Ok((name.into(), self.next()?)),
+        }
+    }
+
+    /// `NAME=VALUE`, or `NAME` alone, which keeps the value it has.
+    fn export(&mut self) -> Result<Option<(OsString, OsString)>, String> {
+        let name = self.text()?;
+        Ok(match name.split_once('=') {
+            Some((name, value)) => Some((name.into(), value.into())),
+            None => std::env::var_os(&name).map(|value| (name.into(), value)),
+        })
+    }
+
+    fn of_program(&mut self, meaning: Meaning) -> Result<bool, String> {
+        match meaning {
+            Meaning::Count => {
+                let text = self.text()?;
+                self.section.program.ranks = Some(count(self.option, &text)?);
+            }
+            Meaning::LocalEnvironment => {
+                let pair = self.assignment()?;
+                self.section.program.environment.push(pair);
+            }
+            Meaning::LocalEnvironmentNone => self.section.program.empty_environment = true,
+            Meaning::Directory => self.section.program.directory = Some(self.next()?.into()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn of_output(&mut self, meaning: Meaning, options: &mut Options) -> Result<bool, String> {
+        match meaning {
+            Meaning::Label => options.label = Label::Rank,
+            Meaning::TagOutput => options.label = Label::Tag,
+            Meaning::LabelPattern => options.label = Label::Pattern(self.text()?),
+            Meaning::Output => {
+                for word in self.text()?.split(',') {
+                    self.output_word(word, options)?;
+                }
+            }
+            Meaning::OutputFile => options.output_file = Some(self.text()?),
+            Meaning::ErrorFile => options.error_file = Some(self.text()?),
+            Meaning::OutputFolder => set_output_folder(&self.text()?, options),
+            Meaning::Statistics => options.statistics = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A word of Open MPI's `--output tag,dir=…`.
+    fn output_word(&self, word: &str, options: &mut Options) -> Result<(), String> {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("tag" | "tag-detailed" | "tag-fullname", _) => options.label = Label::Tag,
+            ("rank", _) => options.label = Label::Rank,
+            ("dir" | "directory", folder) if !folder.is_empty() => set_output_folder(folder, options),
+            ("file" | "filename", name) if !name.is_empty() => {
+                options.output_file = Some(format!("{name}.%r.out"));
+                options.error_file = Some(format!("{name}.%r.err"));
+            }
+            _ => return Err(format!("--output {word}: known are tag, rank, dir=FOLDER and file=NAME")),
+        }
+        Ok(())
+    }
+
+    fn of_job(&mut self, meaning: Meaning, options: &mut Options) -> Result<(), String> {
+        match meaning {
+            Meaning::GlobalEnvironment => options.environment.push(self.assignment()?),
+            Meaning::Export => options.environment.extend(self.export()?),
+            Meaning::Unset => options.unset.push(self.next()?),
+            Meaning::GlobalEnvironmentNone => options.empty_environment = true,
+            Meaning::Bind => options.bind = Bind::named(&self.text()?)?,
+            Meaning::Map => options.map = Map::named(&self.text()?)?,
+            Meaning::ReportBindings => options.report_bindings = true,
+            Meaning::Timeout => options.timeout = Some(seconds(self.option, &self.text()?)?),
+            Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
+            Meaning::LaunchOnly => options.keep_library_path = true,
+            Meaning::Hosts => only_this_machine(self.option, &self.text()?)?,
+            Meaning::Nothing => {}
+            Meaning::AlreadySo(values) => (0..values).try_for_each(|_| self.next().map(drop))?,
+            Meaning::Ignored(values) => {
+                let mut words = vec![self.option.to_owned()];
+                for _ in 0..values {
+                    words.push(self.next()?.to_string_lossy().into_owned());
+                }
+                options.ignored.push(words.join(" "));
+            }
+            Meaning::Help => options.help = true,
+            Meaning::Version => options.version = true,
+            _ => unreachable!("taken by of_program or of_output"),
+        }
+        Ok(())
+    }
+}
+
+fn set_output_folder(folder: &str, options: &mut Options) {
+    options.output_file = Some(format!("{folder}/rank.%r/stdout"));
+    options.error_file = Some(format!("{folder}/rank.%r/stderr"));
+}
+
+fn count(option: &str, text: &str) -> Result<u32, String> {
+    const MOST: u32 = 65_536;
+    match text.parse::<u32>() {
+        Ok(ranks) if (1..=MOST).contains(&ranks) => Ok(ranks),
+        _ => Err(format!("{option} {text}: the number of ranks must be from 1 to {MOST}")),
+    }
+}
+
+/// A time in seconds, for `--timeout` and `MPIEXEC_TIMEOUT`.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn seconds(option: &str, text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(format!("{option} {text}: the time must be a positive number of seconds")),
+    }
+}
+
+fn keep_library_path(text: &str) -> Result<bool, String> {
+    match text {
+        "keep" => Ok(true),
+        "serried" => Ok(false),
+        _ => Err(format!("--library-path {text}: known are keep and serried")),
+    }
+}
+
+/// Other machines are not there yet: a list of hosts may only name this one.
+fn only_this_machine(option: &str, hosts: &str) -> Result<(), String> {
+    let own = super::host_name();
+    for host in hosts.split(',').filter(|host| !host.is_empty()) {
+        let name = host.split(':').next().unwrap_or("");
+        let short = own.split('.').next().unwrap_or("");
+        if !["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name) {
+            return Err(format!(
+                "{option} {hosts}: jobs on other machines ({name}) are not there yet in this version of Serried; \
+                 without {option} all ranks run on this machine"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(text: &str) -> String {
+    let close = super::option_table::closest(text.trim_start_matches('-'));
+    let hint = close.map(|name| format!("; is it --{name}?")).unwrap_or_default();
+    format!("there is no option {text}{hint} (`serried run --help` lists them)")
+}

@@ -1,0 +1,78 @@
+//! Command lines in the words of several launchers.
+
+use super::binding::{Bind, Map};
+use super::options::{parse, Label, Options};
+use std::ffi::OsString;
+use std::time::Duration;
+
+fn read(line: &str) -> Result<Options, String> {
+    parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+}
+
+fn complaint(line: &str) -> String {
+    read(line).expect_err(line)
+}
+
+#[test]
+fn every_spelling_of_the_count_is_understood() {
+    for line in ["-n 4 a", "-np 4 a", "-c 4 a", "--np 4 a", "--n=4 a", "-np=4 a"] {
+        assert_eq!(read(line).unwrap().programs[0].ranks, Some(4), "{line}");
+    }
+    assert_eq!(read("./a").unwrap().programs[0].ranks, None);
+}
+
+#[test]
+fn a_colon_begins_another_program() {
+    let options = read("-n 1 -env A 1 a x : -n 2 -wdir /tmp b -n 3").unwrap();
+    assert_eq!(options.programs.len(), 2);
+    assert_eq!(options.programs[0].environment, [("A".into(), "1".into())]);
+    assert_eq!(options.programs[1].command, ["b", "-n", "3"]);
+    assert_eq!(options.programs[1].directory.as_deref(), Some(std::path::Path::new("/tmp")));
+}
+
+#[test]
+fn variables_come_in_the_words_of_hydra_and_open_mpi() {
+    let options = read("-genv A 1 -x B=2 --set-env C=3 --unset-env D -x SURELY_NOT_SET a").unwrap();
+    let pairs: Vec<_> =
+        options.environment.iter().map(|(n, v)| format!("{}={}", n.display(), v.display())).collect();
+    assert_eq!((pairs.join(" ").as_str(), options.unset.len()), ("A=1 B=2 C=3", 1));
+}
+
+#[test]
+fn labels_files_places_and_times_are_understood() {
+    let options =
+        read("-l -outfile-pattern o.%r --timeout 2.5 --bind-to core:overload-allowed --map-by socket a");
+    let options = options.unwrap();
+    assert_eq!((options.label, options.output_file.as_deref()), (Label::Rank, Some("o.%r")));
+    assert_eq!((options.bind, options.map), (Bind::Core, Map::Socket));
+    assert_eq!(options.timeout, Some(Duration::from_millis(2500)));
+    assert_eq!(read("--output tag a").unwrap().label, Label::Tag);
+    assert_eq!(read("--output-filename f a").unwrap().error_file.as_deref(), Some("f/rank.%r/stderr"));
+}
+
+#[test]
+fn options_of_other_launchers_are_accepted_and_named() {
+    let options = read("--oversubscribe --allow-run-as-root --mca btl self -f hosts -ppn 2 -n 2 a").unwrap();
+    assert_eq!(
+        options.ignored.join(" "),
+        "--oversubscribe --allow-run-as-root --mca btl self -f hosts -ppn 2"
+    );
+    assert_eq!(options.programs[0].command, ["a"]);
+}
+
+#[test]
+fn complaints_name_the_option_and_the_way_out() {
+    assert!(complaint("-n 0 a").contains("-n 0"));
+    assert!(complaint("-n").contains("wants a value"));
+    assert!(complaint("--timout 3 a").contains("--timeout"));
+    assert!(complaint("--bind-to moon a").contains("none, core, numa and socket"));
+    assert!(complaint("-H elsewhere -n 2 a").contains("elsewhere"));
+    assert!(complaint("-n 4").contains("which program"));
+    assert!(complaint("a : -n 2").contains("behind `:`"));
+    assert!(read("-H localhost:4 -n 2 a").is_ok());
+}
+
+#[test]
+fn a_double_dash_ends_the_options() {
+    assert_eq!(read("-n 2 -- -odd-name").unwrap().programs[0].command, ["-odd-name"]);
+}

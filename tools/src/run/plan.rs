@@ -1,0 +1,119 @@
+//! From what the user asks to what will be started: programs found,
+//! environments made, CPUs divided. Nothing has been started yet, so every
+//! failure here is one sentence and no process.
+
+use super::options::Options;
+use super::{binding, environment, find, topology};
+use std::ffi::{CString, OsStr};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A job ready to start.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the user asked for.
+    pub options: Options,
+    /// The programs, in the order of their ranks.
+    pub programs: Vec<Prepared>,
+    /// Ranks of the job.
+    pub size: u32,
+    /// The CPUs of each rank; `None`: nobody is bound.
+    pub places: Option<Vec<Vec<usize>>>,
+    /// Name of this machine.
+    pub host: String,
+}
+
+/// A program ready to be executed.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What to execute.
+    pub path: CString,
+    /// Its arguments, beginning with its name.
+    pub arguments: Vec<CString>,
+    /// Its environment, without what each rank has of its own.
+    pub environment: Vec<CString>,
+    /// Where to run, if not here.
+    pub directory: Option<CString>,
+    /// The ranks that run it.
+    pub ranks: Range<u32>,
+}
+
+/// Prepares everything.
+///
+/// # Errors
+/// A sentence that names the program and the reason.
+pub fn prepare(options: Options) -> Result<Plan, String> {
+    let mut programs = Vec::new();
+    let mut size: u32 = 0;
+    for index in 0..options.programs.len() {
+        let ranks = options.programs[index].ranks.unwrap_or(1);
+        let end = size.checked_add(ranks).ok_or("too many ranks")?;
+        programs.push(prepare_program(&options, index, size..end)?);
+        size = end;
+    }
+    let places = match options.bind {
+        binding::Bind::None => None,
+        bind => binding::places(bind, options.map, size as usize, &topology::read()),
+    };
+    if options.bind != binding::Bind::None && places.is_none() {
+        eprintln!(
+            "serried: {size} ranks are more than the cores allowed here, so no rank is bound to a core"
+        );
+    }
+    if options.report_bindings {
+        report(places.as_deref(), size);
+    }
+    Ok(Plan { options, programs, size, places, host: super::host_name() })
+}
+
+impl Plan {
+    /// The program that a rank runs.
+    pub fn program_of(&self, rank: u32) -> &Prepared {
+        let mine = self.programs.iter().find(|program| program.ranks.contains(&rank));
+        mine.expect("every rank below size has a program")
+    }
+}
+
+impl Prepared {
+    /// The name of the program, without its folder.
+    pub fn name(&self) -> &str {
+        let path = self.path.to_str().unwrap_or("?");
+        path.rsplit('/').next().unwrap_or(path)
+    }
+}
+
+fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result<Prepared, String> {
+    let program = &options.programs[index];
+    let directory = program.directory.as_ref().or(options.directory.as_ref());
+    if let Some(folder) = directory.filter(|folder| !folder.is_dir()) {
+        return Err(format!("-wdir {}: there is no such directory", folder.display()));
+    }
+    let environment = environment::of_program(options, program, std::env::vars_os().collect());
+    let search =
+        environment.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |path| path);
+    let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
+    let path = find::program(&program.command[0], search, &here)?;
+    Ok(Prepared {
+        path: c_string(path.as_os_str())?,
+        arguments: program.command.iter().map(|argument| c_string(argument)).collect::<Result<_, _>>()?,
+        environment: environment::strings(&environment),
+        directory: directory.map(|folder: &PathBuf| c_string(Path::as_os_str(folder))).transpose()?,
+        ranks,
+    })
+}
+
+fn c_string(text: &OsStr) -> Result<CString, String> {
+    CString::new(text.as_bytes()).map_err(|_| format!("{text:?} has a NUL byte in it"))
+}
+
+fn report(places: Option<&[Vec<usize>]>, size: u32) {
+    match places {
+        None => eprintln!("serried: {size} ranks, none bound"),
+        Some(places) => {
+            for (rank, place) in places.iter().enumerate() {
+                eprintln!("serried: rank {rank} is bound to CPU {}", topology::list_text(place));
+            }
+        }
+    }
+}

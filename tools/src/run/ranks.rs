@@ -1,0 +1,212 @@
+//! The life and death of ranks: what the supervisor does when a process ends.
+
+use super::ending::{Ending, Reason};
+use super::launch::ERROR;
+use super::report::{self, Scene};
+use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
+use super::supervise::Supervisor;
+use super::verdict::{judge, Cause, Ended, Failure, Stage};
+use super::{descriptors, find, memory_events, signals};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How long a rank may be missed by others in MPI.
+const MISSED: Duration = Duration::from_millis(500);
+
+/// A rank as the supervisor sees it.
+#[derive(Debug)]
+pub struct Rank {
+    /// The process that the launcher started.
+    pub process: i32,
+    /// Whether anything of it still runs.
+    pub life: Life,
+    /// Our end of its PMI socket; `None` once it has hung up.
+    pub socket: Option<OwnedFd>,
+    /// What it has said of a line that is not complete.
+    pub heard: Vec<u8>,
+}
+
+/// Whether anything of a rank still runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Life {
+    /// The process that the launcher started.
+    Alive,
+    /// That one has ended well, and this one, which it started, is in MPI.
+    Continued(i32),
+    /// Nothing.
+    Ended,
+}
+
+impl Rank {
+    /// A rank that has just been started.
+    pub fn new(process: i32, socket: OwnedFd) -> Rank {
+        Rank { process, life: Life::Alive, socket: Some(socket), heard: Vec::new() }
+    }
+}
+
+impl Supervisor {
+    /// How far a rank has come in MPI.
+    pub(super) fn stage(&self, rank: u32) -> Stage {
+        Stage::of(self.job.node.page(rank), self.pmi.stage(rank))
+    }
+
+    /// A process below us has ended: a rank, or something a rank left behind.
+    pub(super) fn process_ended(&mut self, process: i32, status: i32) {
+        self.take_failures();
+        let is_that = |rank: &Rank| match rank.life {
+            Life::Alive => rank.process == process,
+            Life::Continued(other) => other == process,
+            Life::Ended => false,
+        };
+        let Some(index) = self.ranks.iter().position(is_that) else { return };
+        let rank = index as u32;
+        let ended = Ended::from_wait(status);
+        if let (Ended::Exited(0), Some(successor)) = (ended, self.successor(rank, process)) {
+            self.ranks[index].life = Life::Continued(successor);
+            return;
+        }
+        self.ranks[index].life = Life::Ended;
+        self.hear_pmi_out(rank);
+        self.hear_out(rank);
+        if let Some(failure) = judge(rank, ended, self.stage(rank)) {
+            self.first_bad.get_or_insert(failure.status());
+            self.fail(failure);
+        }
+    }
+
+    /// The process that is in MPI as this rank, if another than `process` is:
+    /// a wrapper may end before the program that it started.
+    fn successor(&self, rank: u32, process: i32) -> Option<i32> {
+        let holder = self.job.node.page(rank).identity.pid.load(Relaxed) as i32;
+        let other = holder != 0 && holder != process && self.stage(rank).takes_part();
+        // SAFETY: signal 0 only asks whether the process exists.
+        (other && unsafe { libc::kill(holder, 0) } == 0).then_some(holder)
+    }
+
+    /// Ends the job because of a rank, and says why, unless it is ending
+    /// already.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        if self.ending.is_some() {
+            return;
+        }
+        let stage = self.stage(failure.rank);
+        let program = self.plan.program_of(failure.rank);
+        let alive = |rank: &&Rank| rank.life != Life::Ended;
+        let scene = Scene {
+            process: self.ranks[failure.rank as usize].process,
+            host: &self.plan.host,
+            program: program.name(),
+            stage,
+            last_call: match failure.cause {
+                Cause::Abort(_) | Cause::NoInit => None,
+                _ => report::call(&self.job.node, failure.rank, stage, report::monotonic_now()),
+            },
+            out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,
+            others: self.ranks.iter().filter(alive).count(),
+        };
+        let text = report::failure(&failure, &scene);
+        self.sink(ERROR).say(&text);
+        self.end(Reason::Failure(failure));
+    }
+
+    /// Begins to end the job.
+    pub(super) fn end(&mut self, reason: Reason) {
+        self.job.node.ending().store(1, Relaxed);
+        self.ending = Some(Ending::begin(reason, Instant::now()));
+    }
+
+    /// The time that the user allowed is over.
+    pub(super) fn time_is_over(&mut self) {
+        let allowed = self.plan.options.timeout.unwrap_or_default().as_secs_f64();
+        let mut text =
+            format!("serried: the job has not ended within {allowed} s (--timeout); it is ended\n");
+        let now = report::monotonic_now();
+        for (index, rank) in self.ranks.iter().enumerate().filter(|(_, rank)| rank.life != Life::Ended) {
+            let call = report::call(&self.job.node, index as u32, self.stage(index as u32), now);
+            text += &format!(
+                "  rank {index} (process {}): {}\n",
+                rank.process,
+                call.unwrap_or("still runs".into())
+            );
+        }
+        self.sink(ERROR).say(&text);
+        self.end(Reason::Timeout);
+    }
+
+    /// Whether a rank has ended well without MPI while others are in MPI and
+    /// so may wait for it for ever.
+    pub(super) fn someone_stayed_outside(&self) -> bool {
+        self.missing_rank().is_some() && self.ending.is_none()
+    }
+
+    fn missing_rank(&self) -> Option<u32> {
+        let gone = |rank: &u32| {
+            self.ranks[*rank as usize].life == Life::Ended && self.stage(*rank) == Stage::Outside
+        };
+        let missed = (0..self.plan.size).find(gone)?;
+        let someone_waits = (0..self.plan.size)
+            .any(|rank| self.ranks[rank as usize].life != Life::Ended && self.stage(rank).takes_part());
+        // Programs that never use MPI end one by one without harm; look again
+        // as long as somebody is left who might.
+        let someone_left = self.ranks.iter().any(|rank| rank.life != Life::Ended);
+        (someone_waits || someone_left).then_some(missed)
+    }
+
+    /// Ends the job when a rank has been missed for a while.
+    pub(super) fn look_for_missed_rank(&mut self, now: Instant) {
+        if self.ending.is_some() {
+            return;
+        }
+        let waits =
+            |rank: u32| self.ranks[rank as usize].life != Life::Ended && self.stage(rank).takes_part();
+        let Some(rank) = self.missing_rank().filter(|_| (0..self.plan.size).any(waits)) else {
+            self.missed_since = None;
+            return;
+        };
+        if now.duration_since(*self.missed_since.get_or_insert(now)) >= MISSED {
+            let failure = Failure { rank, cause: Cause::NoInit, patient: false };
+            self.first_bad.get_or_insert(failure.status());
+            self.fail(failure);
+        }
+    }
+
+    /// Reads what children report that could not execute their program; the
+    /// pipe ends when all have executed it.
+    pub(super) fn take_failures(&mut self) {
+        let Some(pipe) = &self.job.failures else { return };
+        let mut record = [0; std::mem::size_of::<StartFailure>()];
+        match descriptors::read(pipe.as_raw_fd(), &mut record) {
+            Ok(0) => self.job.failures = None,
+            Ok(count) if count == record.len() => {
+                // SAFETY: the record was written whole by `spawn`, from plain data of this type and size.
+                let failure: StartFailure = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
+                self.cannot_start(failure);
+            }
+            _ => {}
+        }
+    }
+
+    fn cannot_start(&mut self, failure: StartFailure) {
+        if self.ending.is_some() {
+            return;
+        }
+        let program = self.plan.program_of(failure.rank);
+        let path = program.path.to_string_lossy();
+        let reason = std::io::Error::from_raw_os_error(failure.code);
+        let text = match failure.step {
+            STEP_EXECUTE => format!("serried: cannot start {path}: {}\n", find::exec_failure(failure.code)),
+            STEP_DIRECTORY => format!("serried: cannot enter the directory (-wdir) of {path}: {reason}\n"),
+            _ => format!("serried: cannot set up the streams of {path}: {reason}\n"),
+        };
+        self.sink(ERROR).say(&text);
+        self.end(Reason::CannotStart);
+    }
+
+    /// Passes a signal on to the ranks that still run.
+    pub(super) fn pass_on(&self, signal: i32) {
+        for rank in self.ranks.iter().filter(|rank| rank.life != Life::Ended) {
+            signals::send(if self.job.shares_terminal { rank.process } else { -rank.process }, signal);
+        }
+    }
+}

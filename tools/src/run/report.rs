@@ -1,0 +1,181 @@
+//! What the launcher says of a job that went wrong: one message, for people.
+
+use super::signals;
+use super::verdict::{Cause, Failure, Stage};
+use serried_engine::job::NodeSegment;
+use serried_engine::observe::page::NONE;
+use std::fmt::Write;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What is known of a rank that failed.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// Its process.
+    pub process: i32,
+    /// Where it ran.
+    pub host: &'a str,
+    /// The name of its program.
+    pub program: &'a str,
+    /// How far it had come.
+    pub stage: Stage,
+    /// Its last MPI call, in words.
+    pub last_call: Option<String>,
+    /// Whether the out-of-memory killer struck during the job.
+    pub out_of_memory: bool,
+    /// Ranks still running.
+    pub others: usize,
+}
+
+/// The message for a failed rank.
+pub fn failure(failure: &Failure, scene: &Scene) -> String {
+    let mut text = format!(
+        "serried: rank {} (process {} on {}, {}) {}\n",
+        failure.rank,
+        scene.process,
+        scene.host,
+        scene.program,
+        what_happened(failure.cause, scene.stage)
+    );
+    if let Some(call) = &scene.last_call {
+        let _ = writeln!(text, "  MPI: {call}");
+    }
+    if let Some(hint) = hint(failure.cause, scene) {
+        let _ = writeln!(text, "  {hint}");
+    }
+    match scene.others {
+        0 => {}
+        1 => text.push_str("  The other rank is ended.\n"),
+        others => {
+            let _ = writeln!(text, "  The other {others} ranks are ended.");
+        }
+    }
+    text
+}
+
+fn what_happened(cause: Cause, stage: Stage) -> String {
+    match cause {
+        Cause::Killed(signal) => format!("was killed by {}", signals::name(signal)),
+        Cause::Exited(status) if stage.takes_part() => {
+            format!("exited with status {status} without MPI_Finalize")
+        }
+        Cause::Exited(status) => format!("exited with status {status}"),
+        Cause::NoFinalize => "exited with status 0 without MPI_Finalize".into(),
+        Cause::NoInit => "exited without MPI_Init, but other ranks wait for it in MPI".into(),
+        Cause::Abort(code) => format!("called MPI_Abort with code {code}"),
+    }
+}
+
+fn hint(cause: Cause, scene: &Scene) -> Option<String> {
+    let text = match cause {
+        Cause::Killed(signal) => return by_signal(signal, scene.out_of_memory).map(str::to_owned),
+        Cause::Exited(status @ 129..=192) => {
+            return Some(format!(
+                "A shell around the program says so when {} killed it.",
+                signals::name(status - 128)
+            ))
+        }
+        Cause::Exited(_) if scene.program.starts_with("python") => {
+            "If it was a Python exception, its traceback stands above."
+        }
+        Cause::NoFinalize => "Does the program call exit() between MPI_Init and MPI_Finalize?",
+        Cause::NoInit => "All ranks of a job must call MPI_Init, or none.",
+        Cause::Exited(_) | Cause::Abort(_) => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn by_signal(signal: i32, out_of_memory: bool) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGKILL if out_of_memory => {
+            "The kernel's out-of-memory killer has struck: give the job more memory, or use fewer ranks."
+        }
+        libc::SIGKILL => "Somebody sent it SIGKILL: a person, a batch system, or a limit of the machine.",
+        libc::SIGSEGV => "It touched memory that is not its own: a wrong pointer or index, or a full stack.",
+        libc::SIGBUS => "It touched memory with nothing behind it: a truncated file, or a full /dev/shm.",
+        libc::SIGABRT => {
+            "It gave up by itself (assert, abort, a check of the C library); its words stand above."
+        }
+        libc::SIGFPE => "It divided an integer by zero, or floating-point traps are on.",
+        libc::SIGILL => "It met an instruction that this CPU has not: was it built for another machine?",
+        libc::SIGPIPE => "It wrote to something that nobody reads any more.",
+        _ => return None,
+    })
+}
+
+/// The call that a rank is in, or was in last, in words.
+pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<String> {
+    match stage {
+        Stage::Outside => return Some("it had not called MPI_Init".into()),
+        Stage::Starting => return Some("it was inside MPI_Init".into()),
+        Stage::Finalized => return Some("it had finalized".into()),
+        Stage::Inside | Stage::Aborted(_) => {}
+    }
+    let call = &node.page(rank).call;
+    let name = node.name(call.name.load(Relaxed))?;
+    if !node.page(rank).inside() {
+        return Some(format!("its last call was {name}, which had returned"));
+    }
+    let mut text = format!("it was inside {name}");
+    let mut about = Vec::new();
+    let named = |value: i32| (value != NONE).then_some(value);
+    about.extend(named(call.peer.load(Relaxed)).map(|peer| match peer {
+        negative if negative < 0 => "any rank".to_owned(),
+        peer => format!("rank {peer}"),
+    }));
+    about.extend(named(call.tag.load(Relaxed)).map(|tag| match tag {
+        negative if negative < 0 => "any tag".to_owned(),
+        tag => format!("tag {tag}"),
+    }));
+    let communicator = call.communicator.load(Relaxed);
+    if communicator != 0 {
+        about.push(format!("communicator {communicator}"));
+    }
+    if !about.is_empty() {
+        let _ = write!(text, " ({})", about.join(", "));
+    }
+    let since = call.waiting_since.load(Relaxed);
+    if since != 0 && now > since {
+        let _ = write!(text, ", waiting for {:.1} s", (now - since) as f64 / 1e9);
+    }
+    Some(text)
+}
+
+/// Nanoseconds on the clock by which ranks note since when they wait.
+pub fn monotonic_now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serried_engine::observe::State;
+
+    #[test]
+    fn the_message_names_rank_process_signal_and_call() {
+        let node = NodeSegment::create(2).unwrap();
+        node.publish_names(&["", "MPI_Recv"]).unwrap();
+        let page = node.page(1);
+        page.set_state(State::Running);
+        page.enter(1);
+        page.about(1, 0, 7);
+        page.call.waiting_since.store(1_000_000_000, Relaxed);
+        let scene = Scene {
+            process: 42,
+            host: "vm",
+            program: "heat",
+            stage: Stage::Inside,
+            last_call: call(&node, 1, Stage::Inside, 3_500_000_000),
+            out_of_memory: false,
+            others: 1,
+        };
+        let text = failure(&Failure { rank: 1, cause: Cause::Killed(11), patient: false }, &scene);
+        for part in
+            ["rank 1", "process 42 on vm", "signal 11, SIGSEGV", "inside MPI_Recv (rank 0, tag 7", "2.5 s"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

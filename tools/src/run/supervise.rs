@@ -1,0 +1,291 @@
+//! The launcher while its job runs: one loop, one thread, no timer but the
+//! next deadline.
+
+use super::descendants::{kill_all, reap_one, Reaped};
+use super::descriptors;
+use super::ending::{Ending, Reason};
+use super::guard::Guard;
+use super::launch::{Launched, ERROR, OUTPUT};
+use super::output::Sink;
+use super::plan::Plan;
+use super::pmi_server::PmiServer;
+use super::ranks::{Life, Rank};
+use super::signals::Signals;
+use super::{memory_events, statistics};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// How long to wait for the end of pipes when no process is left.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How often to look at what nobody announces.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The launcher of one job.
+pub struct Supervisor {
+    pub(super) plan: Plan,
+    pub(super) job: Launched,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) pmi: PmiServer,
+    pub(super) sinks: Vec<Sink>,
+    pub(super) signals: Signals,
+    pub(super) guard: Guard,
+    pub(super) ending: Option<Ending>,
+    /// The status of the first rank that ended badly.
+    pub(super) first_bad: Option<i32>,
+    pub(super) started: Instant,
+    pub(super) memory_kills: u64,
+    /// Since when a rank that never called MPI_Init is missed.
+    pub(super) missed_since: Option<Instant>,
+    pub(super) typed: Vec<u8>,
+    no_children_since: Option<Instant>,
+}
+
+/// What a polled descriptor stands for.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Signals,
+    Guard,
+    Failures,
+    Socket(usize),
+    Tap(usize),
+    Sink(usize),
+    Keyboard,
+    Typed,
+}
+
+impl Supervisor {
+    /// Takes over a job that has just been started.
+    pub fn new(
+        plan: Plan,
+        mut job: Launched,
+        signals: Signals,
+        guard: Guard,
+        started: Instant,
+    ) -> Supervisor {
+        let program_of =
+            |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
+        let pmi = PmiServer::new((0..plan.size).map(program_of).collect());
+        let one_sink = descriptors::identity(1) == descriptors::identity(2);
+        let mut sinks = vec![Sink::new(1)];
+        if !one_sink {
+            sinks.push(Sink::new(2));
+        }
+        let ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket)).collect();
+        Supervisor {
+            plan,
+            job,
+            ranks,
+            pmi,
+            sinks,
+            signals,
+            guard,
+            ending: None,
+            first_bad: None,
+            started,
+            memory_kills: memory_events::kills().unwrap_or(0),
+            missed_since: None,
+            typed: Vec::new(),
+            no_children_since: None,
+        }
+    }
+
+    /// Runs until nothing is left of the job; returns its exit status.
+    pub fn run(mut self) -> i32 {
+        while !self.is_over() {
+            let (mut entries, sources) = self.interests();
+            let patience = self.patience();
+            // SAFETY: `entries` is a valid array of its length.
+            unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, patience) };
+            for (entry, source) in entries.iter().zip(sources) {
+                if entry.revents != 0 {
+                    self.serve(source);
+                }
+            }
+            self.reap();
+            self.tick(Instant::now());
+        }
+        let status = self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0);
+        if self.plan.options.statistics {
+            eprint!("{}", statistics::table(&self.job.node, self.started.elapsed()));
+        }
+        status
+    }
+
+    /// The sink of the launcher's standard output or error.
+    pub(super) fn sink(&mut self, which: usize) -> &mut Sink {
+        let last = self.sinks.len() - 1;
+        &mut self.sinks[which.min(last)]
+    }
+
+    fn is_over(&self) -> bool {
+        let quiet = self.no_children_since.is_some_and(|since| {
+            self.job.taps.iter().all(|tap| tap.pipe.is_none()) || since.elapsed() > LAST_WORDS
+        });
+        quiet && self.sinks.iter().all(|sink| sink.wants_to_write().is_none())
+    }
+
+    fn interests(&self) -> (Vec<libc::pollfd>, Vec<Source>) {
+        let (mut entries, mut sources) = (Vec::new(), Vec::new());
+        let mut add = |descriptor: i32, events: i16, source: Source| {
+            entries.push(libc::pollfd { fd: descriptor, events, revents: 0 });
+            sources.push(source);
+        };
+        add(self.signals.descriptor(), libc::POLLIN, Source::Signals);
+        add(self.guard.pipe.as_raw_fd(), libc::POLLIN, Source::Guard);
+        if let Some(failures) = &self.job.failures {
+            add(failures.as_raw_fd(), libc::POLLIN, Source::Failures);
+        }
+        for (index, rank) in self.ranks.iter().enumerate() {
+            if let Some(socket) = &rank.socket {
+                add(socket.as_raw_fd(), libc::POLLIN, Source::Socket(index));
+            }
+        }
+        for (index, tap) in self.job.taps.iter().enumerate() {
+            let room = !self.sinks[tap.sink.min(self.sinks.len() - 1)].is_full();
+            if let Some(pipe) = tap.pipe.as_ref().filter(|_| room) {
+                add(pipe.as_raw_fd(), libc::POLLIN, Source::Tap(index));
+            }
+        }
+        for (index, sink) in self.sinks.iter().enumerate() {
+            if let Some(descriptor) = sink.wants_to_write() {
+                add(descriptor, libc::POLLOUT, Source::Sink(index));
+            }
+        }
+        if let Some(pipe) = &self.job.keyboard {
+            match self.typed.is_empty() {
+                true => add(0, libc::POLLIN, Source::Keyboard),
+                false => add(pipe.as_raw_fd(), libc::POLLOUT, Source::Typed),
+            }
+        }
+        (entries, sources)
+    }
+
+    fn serve(&mut self, source: Source) {
+        match source {
+            Source::Signals => self.take_signals(),
+            Source::Guard => self.guard_has_died(),
+            Source::Failures => self.take_failures(),
+            Source::Socket(index) => self.listen(index as u32),
+            Source::Tap(index) => self.read_tap(index),
+            Source::Sink(index) => self.write_sink(index),
+            Source::Keyboard => self.read_keyboard(),
+            Source::Typed => self.pass_typed(),
+        }
+    }
+
+    fn patience(&self) -> i32 {
+        let mut next: Option<Instant> = self.plan.options.timeout.map(|allowed| self.started + allowed);
+        let mut at_latest = |time: Instant| next = Some(next.map_or(time, |known| known.min(time)));
+        if let Some(ending) = &self.ending {
+            at_latest(ending.deadline());
+        }
+        for deadline in self.job.taps.iter().filter_map(|tap| tap.stream.deadline()) {
+            at_latest(deadline);
+        }
+        let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
+        if all_ended || self.someone_stayed_outside() {
+            at_latest(Instant::now() + LOOK);
+        }
+        match next {
+            None => -1,
+            Some(time) => time.saturating_duration_since(Instant::now()).as_millis() as i32 + 1,
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        let late = self.plan.options.timeout.is_some_and(|allowed| now >= self.started + allowed);
+        if late && self.ending.is_none() {
+            self.time_is_over();
+        }
+        self.look_for_missed_rank(now);
+        let sink_count = self.sinks.len();
+        for (index, tap) in self.job.taps.iter_mut().enumerate() {
+            tap.stream.tick(index, &mut self.sinks[tap.sink.min(sink_count - 1)], now);
+        }
+        if self.no_children_since.is_none() {
+            let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
+            if all_ended && self.ending.is_none() {
+                self.ending = Some(Ending::begin(Reason::Leftovers, now));
+            }
+            if let Some(ending) = &mut self.ending {
+                ending.tick(now);
+            }
+        }
+    }
+
+    fn reap(&mut self) {
+        loop {
+            match reap_one() {
+                Reaped::One(process, status) => self.process_ended(process, status),
+                Reaped::NotYet => return self.no_children_since = None,
+                Reaped::Nobody => {
+                    self.no_children_since.get_or_insert_with(Instant::now);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn guard_has_died(&self) -> ! {
+        kill_all(Duration::from_secs(5));
+        std::process::exit(128 + libc::SIGKILL)
+    }
+
+    fn read_tap(&mut self, index: usize) {
+        let tap = &mut self.job.taps[index];
+        let Some(pipe) = &tap.pipe else { return };
+        let last = self.sinks.len() - 1;
+        let sink = &mut self.sinks[tap.sink.min(last)];
+        let mut buffer = [0; 65536];
+        match descriptors::read(pipe.as_raw_fd(), &mut buffer) {
+            Ok(0) => {
+                tap.stream.end(index, sink);
+                tap.pipe = None;
+            }
+            Ok(count) => tap.stream.take(&buffer[..count], index, sink, Instant::now()),
+            Err(_) => {} // nothing there after all
+        }
+    }
+
+    /// Reads what a rank that has ended had still written.
+    pub(super) fn hear_out(&mut self, rank: u32) {
+        for index in 0..self.job.taps.len() {
+            while self.job.taps[index].rank == rank && self.has_input(index) {
+                self.read_tap(index);
+            }
+        }
+    }
+
+    fn has_input(&self, index: usize) -> bool {
+        let Some(pipe) = &self.job.taps[index].pipe else { return false };
+        let mut entry = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `entry` is one valid pollfd.
+        unsafe { libc::poll(&mut entry, 1, 0) > 0 }
+    }
+
+    fn write_sink(&mut self, index: usize) {
+        self.sinks[index].write_some();
+        if self.sinks[index].is_broken() && self.ending.is_none() {
+            self.ending = Some(Ending::begin(Reason::OutputClosed, Instant::now()));
+        }
+    }
+
+    fn read_keyboard(&mut self) {
+        let mut buffer = [0; 4096];
+        match descriptors::read(0, &mut buffer) {
+            Ok(0) | Err(_) => self.job.keyboard = None,
+            Ok(count) => self.typed.extend_from_slice(&buffer[..count]),
+        }
+    }
+
+    fn pass_typed(&mut self) {
+        let Some(pipe) = &self.job.keyboard else { return };
+        match descriptors::write(pipe.as_raw_fd(), &self.typed) {
+            Ok(count) => drop(self.typed.drain(..count)),
+            Err(cause) if cause.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => self.job.keyboard = None,
+        }
+    }
+}
+
+const _: () = assert!(OUTPUT == 0 && ERROR == 1);
