@@ -6,6 +6,7 @@
 pub mod environment;
 pub mod errhandler;
 pub mod handle;
+pub mod operation;
 #[cfg(test)]
 mod tests;
 
