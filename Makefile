@@ -11,10 +11,10 @@ all: ## build everything and stage a usable tree in stage/ (this is plain `make`
 install: all ## copy the staged tree to PREFIX (/usr/local); DESTDIR is put in front
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
-demo: ## a flow problem on 4 ranks with mpi4py, then Intel's benchmark, with all set-up
+demo: ## waves in a harbour on 4 ranks with mpi4py, then Intel's benchmark, with all set-up
 	@scripts/setup venv peers
 	@scripts/stage
-	@build/venv/bin/python examples/heat/demo.py
+	@build/venv/bin/python examples/harbour/demo.py
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
 	@scripts/setup rust-tools venv peers mpi4py-source
