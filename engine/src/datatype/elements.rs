@@ -1,6 +1,7 @@
 //! The basic elements of a type, in the order of sending.
 
-use super::{Combiner, Datatype};
+use super::{Basic, Combiner, Datatype};
+use crate::Result;
 
 impl Datatype {
     /// How many basic elements `bytes` bytes of packed data hold
@@ -38,6 +39,31 @@ impl Datatype {
                 return Some(elements);
             }
         }
+    }
+
+    /// How many bytes of packed data the first `number` basic elements of a
+    /// message take: the inverse of [`Datatype::get_elements`]. A type without
+    /// elements gives 0.
+    ///
+    /// # Errors
+    /// Class `Count` where they are more bytes than an `i64` holds.
+    pub fn bytes_of_elements(&self, number: u64) -> Result<u64> {
+        if self.elements() == 0 {
+            return Ok(0);
+        }
+        let mut bytes = self.bytes(number / self.elements())?;
+        let mut rest = number % self.elements();
+        for (leaf, length) in self.runs(1) {
+            let items = (rest / leaf.elements()).min(length);
+            bytes += items * leaf.size();
+            rest -= items * leaf.elements();
+            if items < length {
+                // What is left is nothing, or the first member of a pair.
+                let first = leaf.as_basic().and_then(Basic::pair).map_or(0, |(first, _)| first.size());
+                return Ok(bytes + rest * first);
+            }
+        }
+        Ok(bytes)
     }
 
     /// What it is made of, in the order of sending: how many in a row of what.

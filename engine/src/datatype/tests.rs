@@ -179,6 +179,7 @@ fn check_queries(new: &Datatype, model: &Model) {
     let mut position = 0;
     for (number, piece) in model.pieces.iter().enumerate().take(50) {
         assert_eq!(new.get_elements(position), Some(number as u64));
+        assert_eq!(new.bytes_of_elements(number as u64).unwrap(), position);
         if piece.0 > 1 {
             assert_eq!(new.get_elements(position + 1), None);
         }

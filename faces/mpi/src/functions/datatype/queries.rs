@@ -1,0 +1,119 @@
+//! Sizes, bounds, names, addresses, and what a status counts
+//! (MPI-5.0 §5.1.5 to §5.1.11, §7.8, §3.2.5).
+
+use crate::abi;
+use crate::arguments::{read_string, write_string, OutCount, OutValue};
+use crate::objects::Datatype;
+use crate::status::{StatusIn, StatusOut};
+use serried_engine::{Class, Error, Result};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+/// MPI_Type_size; `MPI_UNDEFINED` where an int cannot hold it.
+pub fn type_size(datatype: &Arc<Datatype>, size: OutCount) -> Result<()> {
+    size.set(datatype.size() as i64);
+    Ok(())
+}
+
+/// MPI_Type_size_x.
+pub fn type_size_x(datatype: &Arc<Datatype>, size: OutCount) -> Result<()> {
+    type_size(datatype, size)
+}
+
+/// MPI_Type_get_extent.
+pub fn type_get_extent(datatype: &Arc<Datatype>, lower_bound: OutCount, extent: OutCount) -> Result<()> {
+    lower_bound.set(datatype.lower_bound());
+    extent.set(datatype.extent());
+    Ok(())
+}
+
+/// MPI_Type_get_extent_x.
+pub fn type_get_extent_x(datatype: &Arc<Datatype>, lower_bound: OutCount, extent: OutCount) -> Result<()> {
+    type_get_extent(datatype, lower_bound, extent)
+}
+
+/// MPI_Type_get_true_extent.
+pub fn type_get_true_extent(datatype: &Arc<Datatype>, lower_bound: OutCount, extent: OutCount) -> Result<()> {
+    lower_bound.set(datatype.true_lower_bound());
+    extent.set(datatype.true_extent());
+    Ok(())
+}
+
+/// MPI_Type_get_true_extent_x.
+pub fn type_get_true_extent_x(datatype: &Arc<Datatype>, lower_bound: OutCount, extent: OutCount) -> Result<()> {
+    type_get_true_extent(datatype, lower_bound, extent)
+}
+
+/// MPI_Type_set_name.
+pub fn type_set_name(datatype: &Arc<Datatype>, name: *const c_char) -> Result<()> {
+    let name = read_string("type_name", name)?;
+    let longest = abi::MPI_MAX_OBJECT_NAME as usize - 1;
+    if name.len() > longest {
+        let message = format!("argument type_name has {} bytes; a name may have {longest}", name.len());
+        return Err(Error::new(Class::Arg, message));
+    }
+    datatype.set_name(&name);
+    Ok(())
+}
+
+/// MPI_Type_get_name.
+pub fn type_get_name(datatype: &Arc<Datatype>, name: *mut c_char, length: OutValue<c_int>) -> Result<()> {
+    let capacity = abi::MPI_MAX_OBJECT_NAME as usize;
+    length.set(write_string("type_name", name, capacity, &datatype.name())? as c_int);
+    Ok(())
+}
+
+/// MPI_Get_address.
+pub fn get_address(location: *const c_void, address: OutValue<i64>) -> Result<()> {
+    address.set(location as i64);
+    Ok(())
+}
+
+/// MPI_Aint_add.
+pub fn aint_add(base: i64, displacement: i64) -> i64 {
+    base.wrapping_add(displacement)
+}
+
+/// MPI_Aint_diff.
+pub fn aint_diff(first: i64, second: i64) -> i64 {
+    first.wrapping_sub(second)
+}
+
+/// MPI_Get_count: whole items; `MPI_UNDEFINED` where the data end inside one.
+pub fn get_count(status: StatusIn, datatype: &Arc<Datatype>, count: OutCount) -> Result<()> {
+    let bytes = status.get().bytes;
+    match datatype.size() {
+        0 if bytes == 0 => count.set(0),
+        size if size > 0 && bytes % size == 0 => count.set((bytes / size) as i64),
+        _ => count.set_undefined(),
+    }
+    Ok(())
+}
+
+/// MPI_Get_elements: basic elements; `MPI_UNDEFINED` where the data end inside one.
+pub fn get_elements(status: StatusIn, datatype: &Arc<Datatype>, count: OutCount) -> Result<()> {
+    match datatype.get_elements(status.get().bytes) {
+        Some(elements) => count.set(elements as i64),
+        None => count.set_undefined(),
+    }
+    Ok(())
+}
+
+/// MPI_Get_elements_x.
+pub fn get_elements_x(status: StatusIn, datatype: &Arc<Datatype>, count: OutCount) -> Result<()> {
+    get_elements(status, datatype, count)
+}
+
+/// MPI_Status_set_elements: what MPI_Get_elements will say.
+pub fn status_set_elements(status: StatusOut, datatype: &Arc<Datatype>, count: i64) -> Result<()> {
+    let count = u64::try_from(count)
+        .map_err(|_| Error::new(Class::Count, format!("argument count is {count} and must not be negative")))?;
+    let bytes = datatype.bytes_of_elements(count)?;
+    status.change(0, |raw| raw.set_bytes(bytes, raw.cancelled()));
+    Ok(())
+}
+
+/// MPI_Status_set_elements_x.
+pub fn status_set_elements_x(status: StatusOut, datatype: &Arc<Datatype>, count: i64) -> Result<()> {
+    status_set_elements(status, datatype, count)
+}
