@@ -1,11 +1,12 @@
 //! One function of MPI as a line of a table.
 //!
 //! ```text
-//! [absent] [anytime] [raw] [mpich] [unlisted] Name(argument: kind, …) [-> C type]
+//! [absent] [anytime] [raw] [forms] [mpich] [unlisted] Name(argument: kind, …) [-> C type]
 //! ```
 //! `absent`: has no body yet. `anytime`: callable before initialisation and
 //! after finalization. `raw`: the body gets the C values as they are and what
-//! it returns is the result. `mpich`: only in that ABI. `unlisted`: a symbol
+//! it returns is the result. `forms`: the body's first argument says whether the
+//! `_c` form was called. `mpich`: only in that ABI. `unlisted`: a symbol
 //! that the standard's header does not declare.
 
 use crate::kind::Kind;
@@ -28,6 +29,8 @@ pub struct Declaration {
     pub anytime: bool,
     /// Nothing is converted or checked.
     pub raw: bool,
+    /// The body wants to know which form was called.
+    pub forms: bool,
     /// Only in MPICH's ABI.
     pub mpich: bool,
     /// Not in the standard's header.
@@ -96,6 +99,7 @@ fn parse_line(chapter: &str, line: &str) -> Result<Declaration, Problem> {
         returns,
         absent: false,
         anytime: false,
+        forms: false,
         mpich: false,
         unlisted: false,
     };
@@ -104,6 +108,7 @@ fn parse_line(chapter: &str, line: &str) -> Result<Declaration, Problem> {
             "absent" => declaration.absent = true,
             "anytime" => declaration.anytime = true,
             "raw" => declaration.raw = true,
+            "forms" => declaration.forms = true,
             "mpich" => declaration.mpich = true,
             "unlisted" => declaration.unlisted = true,
             _ => return Err(format!("unknown word `{word}` before the name")),

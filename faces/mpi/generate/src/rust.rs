@@ -60,7 +60,7 @@ fn function(declaration: &Declaration, name: &str, index: usize, wide: bool) -> 
     } else if declaration.raw {
         format!("functions::{}::{}({arguments})", declaration.chapter, declaration.body())
     } else {
-        checked_call(declaration, index)
+        checked_call(declaration, index, wide)
     };
     format!(
         "#[no_mangle]\npub unsafe extern \"C\" fn P{name}({parameters}) -> {returned} {{\n    {work}\n}}\n\
@@ -68,11 +68,12 @@ fn function(declaration: &Declaration, name: &str, index: usize, wide: bool) -> 
     )
 }
 
-fn checked_call(declaration: &Declaration, index: usize) -> String {
+fn checked_call(declaration: &Declaration, index: usize, wide: bool) -> String {
     let blame = blame(declaration);
     let when = if declaration.anytime { "Anytime" } else { "Running" };
-    let converted: Vec<String> =
-        declaration.arguments.iter().map(|argument| argument.kind.convert(&argument.name)).collect();
+    let form = declaration.forms.then(|| wide.to_string());
+    let arguments = declaration.arguments.iter().map(|argument| argument.kind.convert(&argument.name));
+    let converted: Vec<String> = form.into_iter().chain(arguments).collect();
     let (chapter, body, converted) = (&declaration.chapter, declaration.body(), converted.join(", "));
     format!("border::call({index}, When::{when}, {blame}, |call| functions::{chapter}::{body}({converted}))")
 }

@@ -154,7 +154,8 @@ pub fn type_create_darray(
 ) -> Result<()> {
     let ndims = dimensions(ndims)?;
     let sizes = sizes.to_vec("array_of_gsizes", ndims)?;
-    let distributions: Result<Vec<_>> = distributions.to_vec(ndims)?.into_iter().map(distribution_in).collect();
+    let distributions: Result<Vec<_>> =
+        distributions.to_vec(ndims)?.into_iter().map(distribution_in).collect();
     let argument = |value: c_int| match value {
         abi::MPI_DISTRIBUTE_DFLT_DARG => DEFAULT_ARGUMENT,
         _ => i64::from(value),
@@ -198,7 +199,10 @@ pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
     let object = datatype.get()?;
     if object.is_predefined() {
         let name = object.name();
-        return Err(Error::new(Class::Type, format!("argument datatype is the predefined type {name}, which cannot be freed")));
+        return Err(Error::new(
+            Class::Type,
+            format!("argument datatype is the predefined type {name}, which cannot be freed"),
+        ));
     }
     object.attributes.delete_all(word(object))?;
     datatype.take().map(|_| ())
@@ -218,7 +222,10 @@ fn order_in(order: c_int) -> Result<Order> {
     match order {
         abi::MPI_ORDER_C => Ok(Order::C),
         abi::MPI_ORDER_FORTRAN => Ok(Order::Fortran),
-        _ => Err(Error::new(Class::Arg, format!("argument order is {order}, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN"))),
+        _ => Err(Error::new(
+            Class::Arg,
+            format!("argument order is {order}, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN"),
+        )),
     }
 }
 
@@ -227,6 +234,9 @@ fn distribution_in(value: c_int) -> Result<Distribution> {
         abi::MPI_DISTRIBUTE_BLOCK => Ok(Distribution::Block),
         abi::MPI_DISTRIBUTE_CYCLIC => Ok(Distribution::Cyclic),
         abi::MPI_DISTRIBUTE_NONE => Ok(Distribution::None),
-        _ => Err(Error::new(Class::Arg, format!("array_of_distribs has {value}, which is no MPI_DISTRIBUTE_ value"))),
+        _ => Err(Error::new(
+            Class::Arg,
+            format!("array_of_distribs has {value}, which is no MPI_DISTRIBUTE_ value"),
+        )),
     }
 }

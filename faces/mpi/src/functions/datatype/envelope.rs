@@ -58,8 +58,12 @@ pub fn type_get_contents(
     let contents = contents(datatype);
     check_small(&contents)?;
     check_derived(datatype)?;
-    store("integers", &contents.integers, i64::from(max_integers), |index, value| integers.set(index, value as c_int))?;
-    store("addresses", &contents.addresses, i64::from(max_addresses), |index, value| addresses.set(index, value))?;
+    store("integers", &contents.integers, i64::from(max_integers), |index, value| {
+        integers.set(index, value as c_int)
+    })?;
+    store("addresses", &contents.addresses, i64::from(max_addresses), |index, value| {
+        addresses.set(index, value)
+    })?;
     store_datatypes(datatype, i64::from(max_datatypes), &datatypes)
 }
 
@@ -99,11 +103,21 @@ fn contents(datatype: &Datatype) -> Contents {
             translate(&mut integers[last..], order_out);
             translate(&mut integers[last - 3 * ndims..last - 2 * ndims], distribution_out);
             translate(&mut integers[last - 2 * ndims..last - ndims], |value| {
-                if value == DEFAULT_ARGUMENT { i64::from(abi::MPI_DISTRIBUTE_DFLT_DARG) } else { value }
+                if value == DEFAULT_ARGUMENT {
+                    i64::from(abi::MPI_DISTRIBUTE_DFLT_DARG)
+                } else {
+                    value
+                }
             });
         }
         Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer => {
-            translate(integers, |value| if value == DEFAULT_ARGUMENT { i64::from(abi::MPI_UNDEFINED) } else { value });
+            translate(integers, |value| {
+                if value == DEFAULT_ARGUMENT {
+                    i64::from(abi::MPI_UNDEFINED)
+                } else {
+                    value
+                }
+            });
         }
         _ => (),
     }
@@ -170,7 +184,10 @@ fn check_derived(datatype: &Datatype) -> Result<()> {
         return Ok(());
     }
     let name = datatype.name();
-    Err(Error::new(Class::Type, format!("argument datatype is the predefined type {name}, which has no contents")))
+    Err(Error::new(
+        Class::Type,
+        format!("argument datatype is the predefined type {name}, which has no contents"),
+    ))
 }
 
 /// Stores values in an array of `room`, which must be enough.
@@ -189,6 +206,7 @@ fn check_room(what: &str, needed: usize, room: i64) -> Result<()> {
     if needed as i64 <= room {
         return Ok(());
     }
-    let message = format!("argument max_{what} is {room}, but the datatype has {needed} {what} (see its envelope)");
+    let message =
+        format!("argument max_{what} is {room}, but the datatype has {needed} {what} (see its envelope)");
     Err(Error::new(Class::Arg, message))
 }

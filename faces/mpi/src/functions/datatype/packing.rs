@@ -147,7 +147,10 @@ fn check_items(name: &str, buffer: *const c_void, count: u64, datatype: &Datatyp
     let bytes = datatype.bytes(count)?;
     // MPI_BOTTOM is null, so only what no absolute address can be is wrong.
     if bytes > 0 && buffer.is_null() && datatype.true_lower_bound() == 0 {
-        return Err(Error::new(Class::Buffer, format!("argument {name} is a null pointer, but there are {bytes} bytes of data")));
+        return Err(Error::new(
+            Class::Buffer,
+            format!("argument {name} is a null pointer, but there are {bytes} bytes of data"),
+        ));
     }
     Ok(bytes)
 }
@@ -161,7 +164,8 @@ fn check_piece(name: &str, buffer: *const c_void, size: i64, position: i64, byte
     }
     let room = (size - position) as u64;
     if bytes > room {
-        let message = format!("{name} has {room} bytes from position {position} on, but the data take {bytes}");
+        let message =
+            format!("{name} has {room} bytes from position {position} on, but the data take {bytes}");
         return Err(Error::new(Class::Truncate, message));
     }
     if bytes > 0 {

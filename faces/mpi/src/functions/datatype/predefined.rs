@@ -52,11 +52,7 @@ pub fn type_match_size(class: c_int, size: c_int, datatype: Out<Datatype>) -> Re
 }
 
 /// MPI_Type_get_value_index: the null type where there is no such pair.
-pub fn type_get_value_index(
-    value: &Arc<Datatype>,
-    index: &Arc<Datatype>,
-    pair: Out<Datatype>,
-) -> Result<()> {
+pub fn type_get_value_index(value: &Arc<Datatype>, index: &Arc<Datatype>, pair: Out<Datatype>) -> Result<()> {
     let members = value.as_basic().zip(index.as_basic());
     let found = match members {
         Some((Basic::Float32, Basic::Int32)) => abi::MPI_FLOAT_INT,

@@ -40,7 +40,11 @@ pub fn type_get_true_extent(datatype: &Arc<Datatype>, lower_bound: OutCount, ext
 }
 
 /// MPI_Type_get_true_extent_x.
-pub fn type_get_true_extent_x(datatype: &Arc<Datatype>, lower_bound: OutCount, extent: OutCount) -> Result<()> {
+pub fn type_get_true_extent_x(
+    datatype: &Arc<Datatype>,
+    lower_bound: OutCount,
+    extent: OutCount,
+) -> Result<()> {
     type_get_true_extent(datatype, lower_bound, extent)
 }
 
@@ -67,16 +71,6 @@ pub fn type_get_name(datatype: &Arc<Datatype>, name: *mut c_char, length: OutVal
 pub fn get_address(location: *const c_void, address: OutValue<i64>) -> Result<()> {
     address.set(location as i64);
     Ok(())
-}
-
-/// MPI_Aint_add.
-pub fn aint_add(base: i64, displacement: i64) -> i64 {
-    base.wrapping_add(displacement)
-}
-
-/// MPI_Aint_diff.
-pub fn aint_diff(first: i64, second: i64) -> i64 {
-    first.wrapping_sub(second)
 }
 
 /// MPI_Get_count: whole items; `MPI_UNDEFINED` where the data end inside one.
@@ -106,8 +100,9 @@ pub fn get_elements_x(status: StatusIn, datatype: &Arc<Datatype>, count: OutCoun
 
 /// MPI_Status_set_elements: what MPI_Get_elements will say.
 pub fn status_set_elements(status: StatusOut, datatype: &Arc<Datatype>, count: i64) -> Result<()> {
-    let count = u64::try_from(count)
-        .map_err(|_| Error::new(Class::Count, format!("argument count is {count} and must not be negative")))?;
+    let count = u64::try_from(count).map_err(|_| {
+        Error::new(Class::Count, format!("argument count is {count} and must not be negative"))
+    })?;
     let bytes = datatype.bytes_of_elements(count)?;
     status.change(0, |raw| raw.set_bytes(bytes, raw.cancelled()));
     Ok(())
