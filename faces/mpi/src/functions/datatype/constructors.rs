@@ -210,7 +210,7 @@ pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
 
 /// The word by which attribute callbacks know a type: its handle.
 fn word(datatype: &Arc<Datatype>) -> usize {
-    handle::DATATYPES.handle_of(datatype).map_or(0, |handle| handle as usize)
+    handle::DATATYPES.handle_of(datatype).map_or(0, |handle| abi::raw(handle) as usize)
 }
 
 fn dimensions(ndims: c_int) -> Result<usize> {

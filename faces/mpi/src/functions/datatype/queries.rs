@@ -76,9 +76,9 @@ pub fn get_address(location: *const c_void, address: OutValue<i64>) -> Result<()
 /// MPI_Get_count: whole items; `MPI_UNDEFINED` where the data end inside one.
 pub fn get_count(status: StatusIn, datatype: &Arc<Datatype>, count: OutCount) -> Result<()> {
     let bytes = status.get().bytes;
-    match datatype.size() {
-        0 if bytes == 0 => count.set(0),
-        size if size > 0 && bytes % size == 0 => count.set((bytes / size) as i64),
+    match bytes.checked_rem(datatype.size()) {
+        Some(0) => count.set((bytes / datatype.size()) as i64),
+        None if bytes == 0 => count.set(0),
         _ => count.set_undefined(),
     }
     Ok(())
