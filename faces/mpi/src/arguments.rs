@@ -4,12 +4,9 @@
 //! rules, are valid for the time of the call; a body must not keep them.
 
 use crate::abi;
-use crate::engine::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr};
-
-/// `MPI_ROOT` as bodies get it.
-pub const ROOT: i32 = -1000;
 
 /// # Errors
 /// `Arg` for a null pointer.

@@ -2,9 +2,10 @@
 //! rank's page, the check that MPI is initialised, the way from an error to an
 //! error handler.
 
-use crate::engine::Engine;
-use crate::functions::{errhandler, NAMES};
+use crate::blame::{self, Blame};
+use crate::functions::NAMES;
 use crate::{abi, codes, predefined};
+use serried_engine::engine::Engine;
 use serried_engine::observe::Page;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
@@ -19,21 +20,6 @@ pub enum When {
     Running,
     /// Before and after too (MPI-5.0 §11.4.1).
     Anytime,
-}
-
-/// Whose error handler answers for a call.
-#[derive(Clone, Copy, Debug)]
-pub enum Blame {
-    /// That of `MPI_COMM_SELF`.
-    CommSelf,
-    /// That of this communicator, if it is one; else that of `MPI_COMM_SELF`.
-    Comm(abi::Handle),
-    /// That of this session, if it is one; else that of `MPI_COMM_SELF`.
-    Session(abi::Handle),
-    /// That of files, which returns.
-    File,
-    /// Nobody: the code is returned (tool interface).
-    Nobody,
 }
 
 /// A call in progress. While it lives, handles that it has looked up live.
@@ -115,7 +101,7 @@ pub fn acquire_engine() -> Result<&'static Engine> {
     if *users == 0 {
         predefined::install();
         let engine = Box::leak(Box::new(Engine::start()?));
-        engine.publish_names(NAMES);
+        engine.publish_names(NAMES)?;
         predefined::install_communicators(engine);
         ENGINE.store(engine, Ordering::Relaxed);
         STAGE.store(RUNNING, Ordering::Release);
@@ -146,32 +132,33 @@ pub fn call(name: usize, when: When, blame: Blame, body: impl FnOnce(&Call) -> R
     let call = Call::enter(name);
     if call.page.is_none() {
         match when {
-            When::Running => return failed(name, blame, not_running()),
+            When::Running => return failed(&call, name, blame, not_running()),
             When::Anytime => predefined::install(),
         }
     }
     match catch_unwind(AssertUnwindSafe(|| body(&call))) {
         Ok(Ok(())) => abi::MPI_SUCCESS,
-        Ok(Err(error)) => failed(name, blame, error),
-        Err(panic) => failed(name, blame, from_panic(&*panic)),
+        Ok(Err(error)) => failed(&call, name, blame, error),
+        Err(panic) => failed(&call, name, blame, from_panic(&*panic)),
     }
 }
 
 /// What a function without a body returns.
 #[cold]
 pub fn absent(name: usize, function: &str, blame: Blame) -> c_int {
+    let call = Call::enter(name);
     let error = Error::not_there_yet(function);
     if let Blame::Nobody = blame {
         return codes::with_message(abi::MPI_T_ERR_NOT_SUPPORTED, error.message());
     }
-    failed(name, blame, error)
+    failed(&call, name, blame, error)
 }
 
 #[cold]
-fn failed(name: usize, blame: Blame, error: Error) -> c_int {
+fn failed(call: &Call, name: usize, blame: Blame, error: Error) -> c_int {
     let code = codes::code(&error);
     let function = NAMES.get(name).copied().unwrap_or("MPI");
-    let answer = catch_unwind(AssertUnwindSafe(|| errhandler::answer(blame, function, code, &error)));
+    let answer = catch_unwind(AssertUnwindSafe(|| blame::answer(call, blame, function, code, &error)));
     answer.unwrap_or(code)
 }
 
@@ -180,19 +167,4 @@ fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     Error::new(Class::Intern, format!("internal error of Serried, please report it: {text}"))
-}
-
-/// Ends the program because of an error that nobody handles.
-pub fn fatal(function: &str, code: c_int, error: &Error) -> ! {
-    let class = codes::class_of(code).unwrap_or(abi::MPI_ERR_UNKNOWN);
-    match engine() {
-        Ok(engine) => {
-            eprintln!("serried: rank {}: {function} failed: {error}", engine.rank());
-            engine.abort(class)
-        }
-        Err(_) => {
-            eprintln!("serried: {function} failed: {error}");
-            std::process::exit(class.clamp(1, 125))
-        }
-    }
 }

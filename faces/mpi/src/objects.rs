@@ -15,4 +15,4 @@ pub type Session = serried_engine::world::Session;
 /// `MPI_Errhandler`.
 pub type ErrorHandler = serried_engine::world::ErrorHandler;
 /// `MPI_Message`.
-pub type Message = crate::engine::Message;
+pub type Message = serried_engine::message::probe::Message;

@@ -1,11 +1,11 @@
 //! The objects behind predefined handles.
 
 use crate::abi::*;
-use crate::engine::Engine;
 use crate::handle;
 use crate::objects::{Comm, ErrorHandler, Group, Info, Op};
+use serried_engine::engine::Engine;
 use serried_engine::reduce::Builtin;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Fills the tables with everything that needs no job: datatypes, operations,
 /// error handlers. Costs one load after the first time.
@@ -22,10 +22,28 @@ pub fn install() {
     });
 }
 
+static COMMUNICATORS: OnceLock<[Arc<Comm>; 2]> = OnceLock::new();
+
 /// Puts the world communicators in when the engine has started.
 pub fn install_communicators(engine: &Engine) {
-    handle::COMMS.put_predefined(MPI_COMM_WORLD, Arc::new(Comm::world(engine.rank(), engine.size())));
-    handle::COMMS.put_predefined(MPI_COMM_SELF, Arc::new(Comm::self_(engine.rank())));
+    let made = COMMUNICATORS.get_or_init(|| {
+        [Arc::new(Comm::world(engine.rank(), engine.size())), Arc::new(Comm::self_(engine.rank()))]
+    });
+    handle::COMMS.put_predefined(MPI_COMM_WORLD, made[0].clone());
+    handle::COMMS.put_predefined(MPI_COMM_SELF, made[1].clone());
+}
+
+/// Deletes the attributes of `MPI_COMM_SELF`, which is the first thing that
+/// finalization does (MPI-5.0 §11.2.4), and then those of `MPI_COMM_WORLD`.
+///
+/// # Errors
+/// What a delete function of the program returns.
+pub fn delete_attributes() -> serried_engine::Result<()> {
+    if let Some([world, alone]) = COMMUNICATORS.get() {
+        alone.attributes.delete_all(MPI_COMM_SELF as usize)?;
+        world.attributes.delete_all(MPI_COMM_WORLD as usize)?;
+    }
+    Ok(())
 }
 
 fn install_operations() {

@@ -2,8 +2,8 @@
 
 use crate::abi;
 use crate::arguments::not_null;
-use crate::engine::RequestId;
 use crate::handle::{prefix, REQUEST_KIND};
+use serried_engine::request::RequestId;
 use serried_engine::{Class, Error, Result};
 
 const ID_BITS: u32 = 26;

@@ -3,7 +3,7 @@
 use crate::abi;
 use crate::arguments::{not_null, rank, rank_out, tag, tag_out};
 use crate::codes;
-use crate::engine::Status;
+use serried_engine::request::Status;
 use serried_engine::Result;
 use std::ffi::c_int;
 

@@ -4,14 +4,15 @@
 use crate::arguments::{read_string, write_string, OutValue};
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
-use crate::{abi, border, codes};
+use crate::{abi, border, codes, predefined};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 static FINALIZED: AtomicBool = AtomicBool::new(false);
+static THREAD_LEVEL: AtomicI32 = AtomicI32::new(abi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: OnceLock<std::thread::ThreadId> = OnceLock::new();
 
 /// `MPI_Init` (§11.2.1). The arguments of the program are left alone.
@@ -24,7 +25,7 @@ pub fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Init_thread` (§11.2.1): `MPI_THREAD_MULTIPLE` is always granted.
+/// `MPI_Init_thread` (§11.2.1): every level is granted.
 pub fn init_thread(
     argc: *mut c_int,
     argv: *mut *mut *mut c_char,
@@ -38,7 +39,11 @@ pub fn init_thread(
         ));
     }
     init(argc, argv)?;
-    provided.set(abi::MPI_THREAD_MULTIPLE);
+    if required == abi::MPI_THREAD_MULTIPLE {
+        border::engine()?.set_threaded();
+    }
+    THREAD_LEVEL.store(required, Relaxed);
+    provided.set(required);
     Ok(())
 }
 
@@ -50,6 +55,7 @@ pub fn finalize() -> Result<()> {
     if FINALIZED.swap(true, Relaxed) {
         return Err(Error::new(Class::Other, "MPI_Finalize has been called before"));
     }
+    predefined::delete_attributes()?;
     border::release_engine()
 }
 
@@ -67,7 +73,7 @@ pub fn finalized(flag: OutValue<c_int>) -> Result<()> {
 
 /// `MPI_Query_thread` (§11.6.2).
 pub fn query_thread(provided: OutValue<c_int>) -> Result<()> {
-    provided.set(abi::MPI_THREAD_MULTIPLE);
+    provided.set(THREAD_LEVEL.load(Relaxed));
     Ok(())
 }
 
@@ -80,7 +86,11 @@ pub fn is_thread_main(flag: OutValue<c_int>) -> Result<()> {
 /// `MPI_Abort` (§9.8): ends the whole job, whatever the communicator.
 pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
     match border::engine() {
-        Ok(engine) => engine.abort(errorcode),
+        Ok(engine) => {
+            let message = format!("serried: rank {}: MPI_Abort({errorcode})", engine.rank());
+            eprintln!("{message}");
+            engine.abort(errorcode, &message)
+        }
         Err(_) => std::process::exit(serried_engine::job::exit_status(errorcode)),
     }
 }

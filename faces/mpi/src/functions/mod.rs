@@ -5,11 +5,8 @@
 
 pub mod datatype;
 pub mod environment;
-pub mod errhandler;
 pub mod handle;
 pub mod operation;
-#[cfg(test)]
-mod tests;
 
 pub use generated::NAMES;
 
@@ -17,7 +14,8 @@ pub use generated::NAMES;
 #[allow(missing_docs, non_snake_case, unused_variables, unused_imports, clippy::all, clippy::pedantic)]
 mod generated {
     use crate::arguments::{self, Counts, Ints, OutArray, OutCount, OutValue};
-    use crate::border::{self, Blame, When};
+    use crate::blame::Blame;
+    use crate::border::{self, When};
     use crate::handle_arguments::{Handles, InOut, Out, OutHandles};
     use crate::request::{self, InOutRequest, OutRequest, Requests};
     use crate::status::{StatusIn, StatusOut};

@@ -9,6 +9,8 @@
 mod abi;
 #[path = "../../src/arguments.rs"]
 mod arguments;
+#[path = "../../src/blame.rs"]
+mod blame;
 #[path = "../../src/border.rs"]
 mod border;
 #[path = "../../src/callbacks.rs"]
@@ -17,8 +19,6 @@ mod callbacks;
 mod class;
 #[path = "../../src/codes.rs"]
 mod codes;
-#[path = "../../src/engine.rs"]
-mod engine;
 #[path = "../../src/functions/mod.rs"]
 mod functions;
 #[path = "../../src/handle.rs"]
