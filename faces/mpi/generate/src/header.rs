@@ -1,6 +1,72 @@
-//! tmp
-use crate::Api;
-/// tmp
-pub fn header(_: &Api) -> String {
-    String::new()
+//! `mpi.h` of the standard ABI: types and callback types as they stand in
+//! `prologue.h`, then constants and prototypes made from the tables.
+
+use crate::constant::{Constant, Value};
+use crate::declaration::Declaration;
+use crate::{Abi, Api};
+use std::fmt::Write;
+
+const PROLOGUE: &str = include_str!("prologue.h");
+const EPILOGUE: &str = "\n#if defined(__cplusplus)\n}\n#endif\n\n#endif\n";
+
+/// The whole header.
+pub fn header(api: &Api) -> String {
+    let mut text = PROLOGUE.to_string();
+    let mut section = "";
+    for constant in &api.constants {
+        let Some(value) = value(constant) else { continue };
+        if section != constant.section {
+            section = &constant.section;
+            let _ = writeln!(text, "\n/* {section} */");
+        }
+        let _ = writeln!(text, "#define {:<34} {value}", constant.name);
+    }
+    for profiling in ["", "P"] {
+        let mut chapter = "";
+        for declaration in api.declarations.iter().filter(|declaration| is_declared(declaration)) {
+            if chapter != declaration.chapter {
+                chapter = &declaration.chapter;
+                let _ = writeln!(text, "\n/* {chapter} */");
+            }
+            text.push_str(&prototype(declaration, profiling, false));
+            if declaration.has_wide_form() {
+                text.push_str(&prototype(declaration, profiling, true));
+            }
+        }
+    }
+    text + EPILOGUE
+}
+
+fn is_declared(declaration: &Declaration) -> bool {
+    declaration.is_in(Abi::Standard) && !declaration.unlisted
+}
+
+fn value(constant: &Constant) -> Option<String> {
+    match constant.value(Abi::Standard) {
+        Value::None | Value::Symbol => None,
+        Value::Alias(other) => Some(other.clone()),
+        Value::Number(number) if constant.c_type == "int" && number.starts_with('-') => {
+            Some(format!("({number})"))
+        }
+        Value::Number(number) if constant.c_type == "int" => Some(number.clone()),
+        Value::Number(number) => Some(format!("(({}){number})", constant.c_type)),
+    }
+}
+
+fn prototype(declaration: &Declaration, profiling: &str, wide: bool) -> String {
+    let returns = declaration.returns.as_deref().unwrap_or("int");
+    let mut arguments: Vec<String> = declaration
+        .arguments
+        .iter()
+        .map(|argument| argument.kind.c_declaration(&argument.name, wide))
+        .collect();
+    if declaration.name == "MPI_Pcontrol" {
+        arguments.push("...".to_string());
+    }
+    if arguments.is_empty() {
+        arguments.push("void".to_string());
+    }
+    let name = &declaration.name;
+    let suffix = if wide { "_c" } else { "" };
+    format!("{returns} {profiling}{name}{suffix}({});\n", arguments.join(", "))
 }

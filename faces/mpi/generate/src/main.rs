@@ -1,5 +1,6 @@
-//! `serried-mpi-generate header API-FOLDER`: writes `mpi.h` of the standard ABI
-//! to standard output. `… names API-FOLDER`: the names of all calls.
+//! `serried-mpi-generate header`: writes `mpi.h` of the standard ABI to
+//! standard output. `… names`: the names of all calls. The folder of the tables
+//! may follow; it is `faces/mpi/api` otherwise.
 
 use serried_mpi_generate::{header, rust, Api};
 use std::path::Path;
@@ -7,19 +8,21 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["header", api] => Api::read(Path::new(api)).map(|api| header::header(&api)),
-        ["names", api] => Api::read(Path::new(api)).map(|api| rust::names(&api).join("\n") + "\n"),
-        _ => Err("usage: serried-mpi-generate header|names API-FOLDER".to_string()),
-    };
-    match result {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
+    let (what, folder) = match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [what @ ("header" | "names")] => (*what, "faces/mpi/api"),
+        [what @ ("header" | "names"), folder] => (*what, *folder),
+        _ => {
+            eprintln!("usage: serried-mpi-generate header|names [FOLDER]");
+            return ExitCode::from(2);
         }
+    };
+    match Api::read(Path::new(folder)) {
+        Ok(api) if what == "header" => print!("{}", header::header(&api)),
+        Ok(api) => println!("{}", rust::names(&api).join("\n")),
         Err(problem) => {
             eprintln!("serried-mpi-generate: {problem}");
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
     }
+    ExitCode::SUCCESS
 }
