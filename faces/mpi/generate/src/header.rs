@@ -1,17 +1,18 @@
 //! `mpi.h` of the standard ABI: types and callback types as they stand in
-//! `prologue.h`, then constants and prototypes made from the tables.
+//! `types.h` and `callbacks.h`, constants and prototypes made from the tables.
 
 use crate::constant::{Constant, Value};
 use crate::declaration::Declaration;
 use crate::{Abi, Api};
 use std::fmt::Write;
 
-const PROLOGUE: &str = include_str!("prologue.h");
+const TYPES: &str = include_str!("types.h");
+const CALLBACKS: &str = include_str!("callbacks.h");
 const EPILOGUE: &str = "\n#if defined(__cplusplus)\n}\n#endif\n\n#endif\n";
 
 /// The whole header.
 pub fn header(api: &Api) -> String {
-    let mut text = PROLOGUE.to_string();
+    let mut text = TYPES.to_string() + CALLBACKS;
     let mut section = "";
     for constant in &api.constants {
         let Some(value) = value(constant) else { continue };
@@ -21,9 +22,37 @@ pub fn header(api: &Api) -> String {
         }
         let _ = writeln!(text, "#define {:<34} {value}", constant.name);
     }
+    text + &prototypes(api, Abi::Standard) + EPILOGUE
+}
+
+/// The callback types and the prototypes of an ABI, to be compiled after
+/// another header of that ABI: where they differ, the compiler says so.
+pub fn declarations(api: &Api, abi: Abi) -> String {
+    CALLBACKS.to_string() + &prototypes(api, abi)
+}
+
+/// `name value` of every constant of an ABI that has a number, a line each.
+pub fn numbers(api: &Api, abi: Abi) -> String {
+    let value_of = |constant: &Constant| match constant.value(abi) {
+        Value::Number(number) => Some(number.clone()),
+        Value::Alias(name) => match api.constants.iter().find(|other| other.name == *name)?.value(abi) {
+            Value::Number(number) => Some(number.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let line = |constant: &Constant| Some(format!("{} {}\n", constant.name, value_of(constant)?));
+    api.constants.iter().filter_map(line).collect()
+}
+
+fn prototypes(api: &Api, abi: Abi) -> String {
+    let mut text = String::new();
     for profiling in ["", "P"] {
         let mut chapter = "";
-        for declaration in api.declarations.iter().filter(|declaration| is_declared(declaration)) {
+        for declaration in &api.declarations {
+            if !declaration.is_in(abi) || declaration.unlisted && abi == Abi::Standard {
+                continue;
+            }
             if chapter != declaration.chapter {
                 chapter = &declaration.chapter;
                 let _ = writeln!(text, "\n/* {chapter} */");
@@ -34,11 +63,7 @@ pub fn header(api: &Api) -> String {
             }
         }
     }
-    text + EPILOGUE
-}
-
-fn is_declared(declaration: &Declaration) -> bool {
-    declaration.is_in(Abi::Standard) && !declaration.unlisted
+    text
 }
 
 fn value(constant: &Constant) -> Option<String> {
