@@ -52,7 +52,7 @@ fn select_real(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Bas
     if precision.is_none() && range.is_none() {
         return Err(Error::new(Class::Arg, "precision and range are both MPI_UNDEFINED; give at least one"));
     }
-    let fits = |have: i64, wanted: Option<i64>| !wanted.is_some_and(|wanted| wanted > have);
+    let fits = |have: i64, wanted: Option<i64>| wanted.unwrap_or(i64::MIN) <= have;
     match REALS.iter().find(|kind| fits(kind.0, precision) && fits(kind.1, range)) {
         Some(&(_, _, real, complex)) => Ok((real, complex)),
         None => {

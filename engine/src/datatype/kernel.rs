@@ -23,6 +23,26 @@ macro_rules! by_block_size {
     };
 }
 
+/// Copies one block, fast where it is one small number.
+///
+/// # Safety
+/// `bytes` bytes at `from` may be read and at `to` be written, and they do not
+/// overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_block(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match bytes {
+            1 => copy_nonoverlapping(from, to, 1),
+            4 => copy_nonoverlapping(from, to, 4),
+            8 => copy_nonoverlapping(from, to, 8),
+            16 => copy_nonoverlapping(from, to, 16),
+            24 => copy_nonoverlapping(from, to, 24),
+            _ => copy_nonoverlapping(from, to, bytes),
+        }
+    }
+}
+
 /// Copies `count` blocks of `bytes` from `from`, `stride` apart, to `to`.
 ///
 /// # Safety

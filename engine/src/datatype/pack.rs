@@ -145,6 +145,14 @@ struct Packer {
 }
 
 impl Sink for Packer {
+    #[inline]
+    fn block(&mut self, address: *mut u8, bytes: usize) -> bool {
+        // SAFETY: see `Packer`.
+        unsafe { kernel::copy_block(address, self.to, bytes) };
+        self.to = self.to.wrapping_add(bytes);
+        true
+    }
+
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
         // SAFETY: see `Packer`.
         unsafe { kernel::gather_row(address, bytes, count, stride, self.to) };
@@ -167,6 +175,14 @@ struct Unpacker {
 }
 
 impl Sink for Unpacker {
+    #[inline]
+    fn block(&mut self, address: *mut u8, bytes: usize) -> bool {
+        // SAFETY: see `Unpacker`.
+        unsafe { kernel::copy_block(self.from, address, bytes) };
+        self.from = self.from.wrapping_add(bytes);
+        true
+    }
+
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
         // SAFETY: see `Unpacker`.
         unsafe { kernel::scatter_row(self.from, address, bytes, count, stride) };

@@ -13,9 +13,15 @@ pub(super) trait Sink {
     /// after the last. False stops the walk.
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool;
 
+    /// One block.
+    #[inline]
+    fn block(&mut self, address: *mut u8, bytes: usize) -> bool {
+        self.row(address, bytes, 1, 0)
+    }
+
     /// Blocks of `bytes` each at `address` + each of `offsets`.
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
-        offsets.iter().all(|&offset| self.row(address.wrapping_offset(offset as isize), bytes, 1, 0))
+        offsets.iter().all(|&offset| self.block(address.wrapping_offset(offset as isize), bytes))
     }
 }
 
@@ -43,6 +49,10 @@ pub(super) fn walk<S: Sink>(
 
 /// One layout. True to go on.
 fn visit<S: Sink>(layout: &Layout, address: *mut u8, window: &mut Window, sink: &mut S) -> bool {
+    if window.skip == 0 && window.left >= layout.size {
+        window.left -= layout.size;
+        return visit_whole(layout, address, sink) && window.left > 0;
+    }
     let base = address.wrapping_offset(layout.offset as isize);
     match &layout.shape {
         Shape::Block => block(base, layout.size, window, sink),
@@ -52,16 +62,55 @@ fn visit<S: Sink>(layout: &Layout, address: *mut u8, window: &mut Window, sink: 
     }
 }
 
+/// All of one layout. True to go on.
+fn visit_whole<S: Sink>(layout: &Layout, address: *mut u8, sink: &mut S) -> bool {
+    let base = address.wrapping_offset(layout.offset as isize);
+    match &layout.shape {
+        Shape::Block => sink.block(base, layout.size as usize),
+        Shape::Loop { count, stride, body } => repeat_whole(body, base, *count, *stride, sink),
+        Shape::Scattered { offsets, body } => scatter_whole(body, base, offsets, sink),
+        Shape::Sequence { parts } => {
+            let mut one = |part: &Part, end: u64| {
+                let place = base.wrapping_offset(part.offset as isize);
+                match &part.body {
+                    Some(body) => visit_whole(body, place, sink),
+                    None => sink.block(place, (end - part.start) as usize),
+                }
+            };
+            let last = parts.len() - 1;
+            parts.windows(2).all(|pair| one(&pair[0], pair[1].start)) && one(&parts[last], layout.size)
+        }
+    }
+}
+
+/// `count` bodies at a stride, all of them.
+fn repeat_whole<S: Sink>(body: &Layout, base: *mut u8, count: u64, stride: i64, sink: &mut S) -> bool {
+    if body.is_block() {
+        let first = base.wrapping_offset(body.offset as isize);
+        return sink.row(first, body.size as usize, count as usize, stride as isize);
+    }
+    let place = |index: u64| base.wrapping_offset((index as isize).wrapping_mul(stride as isize));
+    (0..count).all(|index| visit_whole(body, place(index), sink))
+}
+
+/// Bodies at given offsets, all of them.
+fn scatter_whole<S: Sink>(body: &Layout, base: *mut u8, offsets: &[i64], sink: &mut S) -> bool {
+    if body.is_block() {
+        return sink.scattered(base.wrapping_offset(body.offset as isize), body.size as usize, offsets);
+    }
+    offsets.iter().all(|&offset| visit_whole(body, base.wrapping_offset(offset as isize), sink))
+}
+
 /// The wanted bytes of one block.
 fn block<S: Sink>(base: *mut u8, size: u64, window: &mut Window, sink: &mut S) -> bool {
     let bytes = (size - window.skip).min(window.left);
     let from = base.wrapping_add(window.skip as usize);
     window.skip = 0;
     window.left -= bytes;
-    sink.row(from, bytes as usize, 1, 0) && window.left > 0
+    sink.block(from, bytes as usize) && window.left > 0
 }
 
-/// `count` bodies at a stride.
+/// `count` bodies at a stride: the rest of a cut one, whole ones, a cut one.
 fn repeat<S: Sink>(
     body: &Layout,
     base: *mut u8,
@@ -73,34 +122,22 @@ fn repeat<S: Sink>(
     let place = |index: u64| base.wrapping_offset((index as isize).wrapping_mul(stride as isize));
     let mut index = window.skip / body.size;
     window.skip %= body.size;
-    if !body.is_block() {
-        while index < count {
-            if !visit(body, place(index), window, sink) {
-                return false;
-            }
-            index += 1;
-        }
-        return true;
-    }
-    if window.skip > 0 && index < count {
+    if window.skip > 0 {
         if !visit(body, place(index), window, sink) {
             return false;
         }
         index += 1;
     }
     let whole = (window.left / body.size).min(count - index);
-    if whole > 0 {
-        let first = place(index).wrapping_offset(body.offset as isize);
-        window.left -= whole * body.size;
-        if !sink.row(first, body.size as usize, whole as usize, stride as isize) || window.left == 0 {
-            return false;
-        }
-        index += whole;
+    window.left -= whole * body.size;
+    if !repeat_whole(body, place(index), whole, stride, sink) || window.left == 0 {
+        return false;
     }
+    index += whole;
     index == count || visit(body, place(index), window, sink)
 }
 
-/// Bodies at given offsets.
+/// Bodies at given offsets: the rest of a cut one, whole ones, a cut one.
 fn scatter<S: Sink>(
     body: &Layout,
     base: *mut u8,
@@ -111,23 +148,19 @@ fn scatter<S: Sink>(
     let place = |index: usize| base.wrapping_offset(offsets[index] as isize);
     let mut index = (window.skip / body.size) as usize;
     window.skip %= body.size;
-    while index < offsets.len() {
-        let whole = ((window.left / body.size) as usize).min(offsets.len() - index);
-        if body.is_block() && window.skip == 0 && whole > 0 {
-            let from = base.wrapping_offset(body.offset as isize);
-            window.left -= whole as u64 * body.size;
-            if !sink.scattered(from, body.size as usize, &offsets[index..index + whole]) || window.left == 0 {
-                return false;
-            }
-            index += whole;
-        } else {
-            if !visit(body, place(index), window, sink) {
-                return false;
-            }
-            index += 1;
+    if window.skip > 0 {
+        if !visit(body, place(index), window, sink) {
+            return false;
         }
+        index += 1;
     }
-    true
+    let whole = ((window.left / body.size) as usize).min(offsets.len() - index);
+    window.left -= whole as u64 * body.size;
+    if !scatter_whole(body, base, &offsets[index..index + whole], sink) || window.left == 0 {
+        return false;
+    }
+    index += whole;
+    index == offsets.len() || visit(body, place(index), window, sink)
 }
 
 /// Unlike parts; `size` bytes of data in all.
