@@ -44,6 +44,16 @@ impl Data {
         Data::new(self.address, 0, count, &self.datatype)
     }
 
+    /// Block `index` of a buffer of which `self` is the first of `number` equal
+    /// blocks.
+    ///
+    /// # Errors
+    /// `Count` when the blocks together do not fit 64 bits.
+    pub fn block(&self, index: u32, number: u32) -> Result<Data> {
+        self.times(number.max(index.saturating_add(1)))?;
+        Ok(self.blocks(index, 1))
+    }
+
     /// `count` items from item `first` on.
     pub fn items(&self, first: u64, count: u64) -> Data {
         let offset = (first as i64).wrapping_mul(self.datatype.extent());

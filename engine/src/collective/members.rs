@@ -27,7 +27,7 @@ pub enum Root {
 
 /// What I do in an operation with a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// I am the root.
     Root,
     /// I exchange data with the root, which is this peer.
@@ -48,7 +48,8 @@ impl Members {
         self.remote.is_none() && peer == self.rank
     }
 
-    pub(super) fn role(&self, root: Root) -> Role {
+    /// What I do in an operation with this root.
+    pub fn role(&self, root: Root) -> Role {
         match root {
             Root::Me => Role::Root,
             Root::Nobody => Role::Absent,

@@ -41,7 +41,7 @@ pub use alltoall::{alltoall, alltoallw};
 pub use barrier::barrier;
 pub use broadcast::broadcast;
 pub use gather::{gather, gatherv};
-pub use members::{Members, Root};
+pub use members::{Members, Role, Root};
 pub use neighbour::{
     neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbourhood,
 };

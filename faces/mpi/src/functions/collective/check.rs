@@ -1,0 +1,266 @@
+//! Checks of arguments that collective operations share.
+
+use crate::arguments::{self, is_in_place, Counts, ROOT};
+use crate::border::engine;
+use crate::engine::PROC_NULL;
+use crate::handle_arguments::Handles;
+use crate::objects::{Comm, Datatype};
+use serried_engine::collective::{Data, Members, Root};
+use serried_engine::observe::page::NONE;
+use serried_engine::{Class, Error, Result};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Who takes part; says on the rank's page what the call is about.
+pub fn members(comm: &Comm) -> Result<Members> {
+    engine()?.page().about(comm.context, NONE, NONE);
+    Ok(Members::from(comm))
+}
+
+/// As [`members`], for an operation that has no form between two groups.
+///
+/// # Errors
+/// `Comm` for an intercommunicator.
+pub fn members_of_one_group(comm: &Comm) -> Result<Members> {
+    if comm.is_inter() {
+        return Err(Error::new(
+            Class::Comm,
+            "argument comm is an intercommunicator; this operation works within one group only",
+        ));
+    }
+    members(comm)
+}
+
+/// As [`members`], for an operation with a root (MPI-5.0 §6.2.3).
+///
+/// # Errors
+/// `Root` for what is no root in this communicator.
+pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
+    engine()?.page().about(comm.context, root, NONE);
+    let members = Members::from(comm);
+    let checked = match root {
+        ROOT if comm.is_inter() => Some(Root::Me),
+        PROC_NULL if comm.is_inter() => Some(Root::Nobody),
+        _ => u32::try_from(root).ok().filter(|&rank| rank < members.peers()).map(Root::Rank),
+    };
+    Ok((members, checked.ok_or_else(|| wrong_root(&members, root))?))
+}
+
+#[cold]
+fn wrong_root(members: &Members, root: i32) -> Error {
+    let last = members.peers() - 1;
+    let sentence = match members.remote {
+        None => format!("argument root is {root}; the ranks of this communicator are 0 to {last}"),
+        Some(_) => format!(
+            "argument root is {root}; in this intercommunicator it must be a rank of the remote group \
+             (0 to {last}), or MPI_ROOT or MPI_PROC_NULL in the group of the root"
+        ),
+    };
+    Error::new(Class::Root, sentence)
+}
+
+/// How a call names the arguments of one buffer.
+pub struct Names {
+    buffer: &'static str,
+    count: &'static str,
+    datatype: &'static str,
+}
+
+/// The only buffer.
+pub const BUFFER: Names = Names { buffer: "buffer", count: "count", datatype: "datatype" };
+/// What is sent.
+pub const SEND: Names = Names { buffer: "sendbuf", count: "sendcount", datatype: "sendtype" };
+/// What is received.
+pub const RECEIVE: Names = Names { buffer: "recvbuf", count: "recvcount", datatype: "recvtype" };
+/// What is sent, of the count and type of what is received.
+pub const OPERAND: Names = Names { buffer: "sendbuf", count: "count", datatype: "datatype" };
+/// The result of a reduction.
+pub const RESULT: Names = Names { buffer: "recvbuf", count: "count", datatype: "datatype" };
+
+impl Names {
+    /// The data of a buffer.
+    ///
+    /// # Errors
+    /// `Count`, `Type` or `Buffer`, with the argument that is wrong.
+    pub fn data(&self, buffer: *const c_void, count: i64, datatype: Option<&Arc<Datatype>>) -> Result<Data> {
+        arguments::count(self.count, count)?;
+        let datatype = self.committed(datatype)?;
+        self.placed(buffer, 0, count, datatype)
+    }
+
+    /// As [`Names::data`], unless the buffer is `MPI_IN_PLACE`.
+    ///
+    /// # Errors
+    /// As there; `Buffer` for `MPI_IN_PLACE` in an intercommunicator.
+    pub fn unless_in_place(
+        &self,
+        members: &Members,
+        buffer: *const c_void,
+        count: i64,
+        datatype: Option<&Arc<Datatype>>,
+    ) -> Result<Option<Data>> {
+        if in_place(members, buffer) {
+            return Ok(None);
+        }
+        self.data(buffer, count, datatype).map(Some)
+    }
+
+    /// `number` blocks of one datatype; displacements in its extents.
+    ///
+    /// # Errors
+    /// As [`Names::data`]; `Arg` for a null array.
+    pub fn blocks(
+        &self,
+        buffer: *const c_void,
+        (counts, displacements): (Counts, Counts),
+        datatype: Option<&Arc<Datatype>>,
+        number: usize,
+    ) -> Result<Vec<Data>> {
+        if number == 0 {
+            return Ok(Vec::new());
+        }
+        let datatype = self.committed(datatype)?;
+        self.arrays(counts, displacements)?;
+        let block = |index| {
+            let count = self.count_at(counts, index)?;
+            self.placed(buffer, displacements.get(index), count, datatype)
+        };
+        (0..number).map(block).collect()
+    }
+
+    /// `number` blocks of a datatype each; displacements in bytes. The datatype
+    /// of an empty block may be null.
+    ///
+    /// # Errors
+    /// As [`Names::blocks`].
+    pub fn typed_blocks(
+        &self,
+        buffer: *const c_void,
+        (counts, displacements): (Counts, Counts),
+        datatypes: Handles<Datatype>,
+        number: usize,
+    ) -> Result<Vec<Data>> {
+        if number > 0 {
+            self.arrays(counts, displacements)?;
+        }
+        let block = |index| {
+            let count = self.count_at(counts, index)?;
+            let datatype = datatypes.get_nullable(index)?;
+            if count == 0 && datatype.is_none() {
+                return Ok(Data::nothing());
+            }
+            let datatype = self.committed(datatype)?;
+            self.outside_place(buffer)?;
+            let place = buffer.cast::<u8>().wrapping_offset(displacements.get(index) as isize);
+            self.placed(place.cast(), 0, count, datatype)
+        };
+        (0..number).map(block).collect()
+    }
+
+    /// The counts of `number` blocks that lie one after the other.
+    ///
+    /// # Errors
+    /// `Count` for a negative one; `Arg` for a null array.
+    pub fn counts(&self, counts: Counts, number: u32) -> Result<Vec<u64>> {
+        self.arrays(counts, counts)?;
+        (0..number as usize).map(|index| Ok(self.count_at(counts, index)? as u64)).collect()
+    }
+
+    fn count_at(&self, counts: Counts, index: usize) -> Result<i64> {
+        let count = counts.get(index);
+        if count < 0 {
+            let sentence = format!("{}s[{index}] is {count}; a count cannot be negative", self.count);
+            return Err(Error::new(Class::Count, sentence));
+        }
+        Ok(count)
+    }
+
+    fn arrays(&self, counts: Counts, displacements: Counts) -> Result<()> {
+        if counts.is_null() || displacements.is_null() {
+            let sentence = format!(
+                "a null pointer as {}s or as the displacements of {}; pass an array with an entry for each rank",
+                self.count, self.buffer
+            );
+            return Err(Error::new(Class::Arg, sentence));
+        }
+        Ok(())
+    }
+
+    fn committed<'a>(&self, datatype: Option<&'a Arc<Datatype>>) -> Result<&'a Arc<Datatype>> {
+        let name = self.datatype;
+        let Some(datatype) = datatype else {
+            return Err(Error::new(Class::Type, format!("argument {name} is MPI_DATATYPE_NULL")));
+        };
+        if !datatype.is_committed() {
+            let sentence =
+                format!("argument {name} is not committed; call MPI_Type_commit before using it to communicate");
+            return Err(Error::new(Class::Type, sentence));
+        }
+        Ok(datatype)
+    }
+
+    /// Data whose count and datatype have been checked.
+    fn placed(&self, buffer: *const c_void, displacement: i64, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
+        self.outside_place(buffer)?;
+        let data = Data::new(buffer.cast_mut().cast(), displacement, count, datatype)?;
+        // MPI_BOTTOM is a null pointer too: then the type has the addresses.
+        if data.address.is_null() && data.bytes() > 0 && datatype.true_lower_bound() == 0 {
+            let sentence = format!("argument {} is a null pointer, but {} is {count}", self.buffer, self.count);
+            return Err(Error::new(Class::Buffer, sentence));
+        }
+        Ok(data)
+    }
+
+    fn outside_place(&self, buffer: *const c_void) -> Result<()> {
+        if is_in_place(buffer) {
+            let sentence = format!("argument {} cannot be MPI_IN_PLACE here; pass a buffer", self.buffer);
+            return Err(Error::new(Class::Buffer, sentence));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a send buffer says that the data are in place, where that may be.
+pub fn in_place(members: &Members, buffer: *const c_void) -> bool {
+    members.remote.is_none() && is_in_place(buffer)
+}
+
+/// That what is sent does not overlap what is received, as far as a look at
+/// dense data tells.
+///
+/// # Errors
+/// `Buffer`.
+pub fn apart(send: &Data, receive: &Data) -> Result<()> {
+    let (Some(sent), Some(received)) = (range(send), range(receive)) else { return Ok(()) };
+    if sent.start < received.end && received.start < sent.end {
+        return Err(Error::new(
+            Class::Buffer,
+            "arguments sendbuf and recvbuf overlap; use MPI_IN_PLACE where the operation allows it",
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes of data without gaps, if there are any.
+fn range(data: &Data) -> Option<std::ops::Range<usize>> {
+    let (offset, bytes) = data.datatype.dense(data.count)?;
+    let start = data.address.wrapping_offset(offset as isize) as usize;
+    (bytes > 0).then(|| start..start.saturating_add(bytes as usize))
+}
+
+/// That a block that I send to myself fits where I receive it.
+///
+/// # Errors
+/// `Truncate`.
+pub fn fits(send: &Data, receive: &Data) -> Result<()> {
+    if send.bytes() > receive.bytes() {
+        let sentence = format!(
+            "a block of {} bytes is sent and one of {} bytes is received; sendcount and sendtype must match \
+             recvcount and recvtype",
+            send.bytes(),
+            receive.bytes()
+        );
+        return Err(Error::new(Class::Truncate, sentence));
+    }
+    Ok(())
+}

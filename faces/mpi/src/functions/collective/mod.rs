@@ -1,0 +1,183 @@
+//! Collective communication (MPI-5.0 chapter 6) and on neighbourhoods (§8.6).
+//!
+//! Each operation is one function that checks its arguments and writes its
+//! [`Schedule`]; blocking, nonblocking and persistent forms are made of it here.
+//! The schedule holds what it needs of datatypes and operations, so a program
+//! may free those while the operation is pending (§6.12).
+
+mod check;
+mod movement;
+mod neighbor;
+mod reduction;
+
+use crate::arguments::Counts;
+use crate::border::engine;
+use crate::handle_arguments::Handles;
+use crate::objects::{Comm, Datatype, Info, Op};
+use crate::request::OutRequest;
+use serried_engine::collective::Schedule;
+use serried_engine::Result;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+fn run(comm: &Arc<Comm>, schedule: Schedule) -> Result<()> {
+    engine()?.run_collective(comm, schedule)
+}
+
+fn start(comm: &Arc<Comm>, schedule: Schedule, request: OutRequest) -> Result<()> {
+    request.put(engine()?.start_collective(comm, schedule)?);
+    Ok(())
+}
+
+/// The hints of §6.13 are taken and not used.
+fn persist(comm: &Arc<Comm>, schedule: Schedule, request: OutRequest) -> Result<()> {
+    request.put(engine()?.persistent_collective(comm, schedule)?);
+    Ok(())
+}
+
+/// The three forms of operations that have the same arguments before `comm`.
+macro_rules! forms {
+    ($file:ident $arguments:tt $($blocking:ident $nonblocking:ident $persistent:ident,)*) => {
+        $(forms! { @one $file $arguments $blocking $nonblocking $persistent })*
+    };
+    (@one $file:ident ($($name:ident: $type:ty),*) $blocking:ident $nonblocking:ident $persistent:ident) => {
+        /// The blocking form.
+        #[allow(clippy::too_many_arguments)] // MPI's own
+        pub fn $blocking($($name: $type,)* comm: &Arc<Comm>) -> Result<()> {
+            run(comm, $file::$blocking($($name,)* comm)?)
+        }
+
+        /// The nonblocking form.
+        #[allow(clippy::too_many_arguments)]
+        pub fn $nonblocking($($name: $type,)* comm: &Arc<Comm>, request: OutRequest) -> Result<()> {
+            start(comm, $file::$blocking($($name,)* comm)?, request)
+        }
+
+        /// The persistent form.
+        #[allow(clippy::too_many_arguments)]
+        pub fn $persistent(
+            $($name: $type,)*
+            comm: &Arc<Comm>,
+            _info: Option<&Arc<Info>>,
+            request: OutRequest,
+        ) -> Result<()> {
+            persist(comm, $file::$blocking($($name,)* comm)?, request)
+        }
+    };
+}
+
+/// A datatype that counts at some ranks only.
+type MaybeType<'a> = Option<&'a Arc<Datatype>>;
+
+forms! { movement ()
+    barrier ibarrier barrier_init,
+}
+
+forms! { movement (buffer: *mut c_void, count: i64, datatype: &Arc<Datatype>, root: i32)
+    bcast ibcast bcast_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType,
+        root: i32
+    )
+    gather igather gather_init,
+    scatter iscatter scatter_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType,
+        root: i32
+    )
+    gatherv igatherv gatherv_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcounts: Counts, displs: Counts, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType,
+        root: i32
+    )
+    scatterv iscatterv scatterv_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType
+    )
+    allgather iallgather allgather_init,
+    alltoall ialltoall alltoall_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType
+    )
+    allgatherv iallgatherv allgatherv_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: MaybeType
+    )
+    alltoallv ialltoallv alltoallv_init,
+}
+
+forms! { movement (
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtypes: Handles<Datatype>,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtypes: Handles<Datatype>
+    )
+    alltoallw ialltoallw alltoallw_init,
+}
+
+forms! { reduction (
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: &Arc<Datatype>,
+        op: &Arc<Op>, root: i32
+    )
+    reduce ireduce reduce_init,
+}
+
+forms! { reduction (
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: &Arc<Datatype>, op: &Arc<Op>
+    )
+    allreduce iallreduce allreduce_init,
+    scan iscan scan_init,
+    exscan iexscan exscan_init,
+    reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init,
+}
+
+forms! { reduction (
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: Counts, datatype: &Arc<Datatype>, op: &Arc<Op>
+    )
+    reduce_scatter ireduce_scatter reduce_scatter_init,
+}
+
+forms! { neighbor (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType
+    )
+    neighbor_allgather ineighbor_allgather neighbor_allgather_init,
+    neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init,
+}
+
+forms! { neighbor (
+        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType
+    )
+    neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init,
+}
+
+forms! { neighbor (
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: MaybeType,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: MaybeType
+    )
+    neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init,
+}
+
+forms! { neighbor (
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtypes: Handles<Datatype>,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtypes: Handles<Datatype>
+    )
+    neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init,
+}
