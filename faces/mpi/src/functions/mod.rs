@@ -3,6 +3,7 @@
 //! A body is a safe function over converted arguments; see
 //! `docs/architecture.md` for what each kind of argument becomes.
 
+pub mod collective;
 pub mod datatype;
 pub mod environment;
 pub mod handle;

@@ -1,11 +1,11 @@
 //! Checks of arguments that collective operations share.
 
-use crate::arguments::{self, is_in_place, Counts, ROOT};
+use crate::arguments::{self, is_in_place, Counts};
 use crate::border::engine;
-use crate::engine::PROC_NULL;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
 use serried_engine::collective::{Data, Members, Root};
+use serried_engine::message::{PROC_NULL, ROOT};
 use serried_engine::observe::page::NONE;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Who takes part; says on the rank's page what the call is about.
 pub fn members(comm: &Comm) -> Result<Members> {
-    engine()?.page().about(comm.context, NONE, NONE);
+    engine()?.page().about(comm.context(), NONE, NONE);
     Ok(Members::from(comm))
 }
 
@@ -36,7 +36,7 @@ pub fn members_of_one_group(comm: &Comm) -> Result<Members> {
 /// # Errors
 /// `Root` for what is no root in this communicator.
 pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
-    engine()?.page().about(comm.context, root, NONE);
+    engine()?.page().about(comm.context(), if root < 0 { NONE } else { root }, NONE);
     let members = Members::from(comm);
     let checked = match root {
         ROOT if comm.is_inter() => Some(Root::Me),
@@ -192,20 +192,28 @@ impl Names {
             return Err(Error::new(Class::Type, format!("argument {name} is MPI_DATATYPE_NULL")));
         };
         if !datatype.is_committed() {
-            let sentence =
-                format!("argument {name} is not committed; call MPI_Type_commit before using it to communicate");
+            let sentence = format!(
+                "argument {name} is not committed; call MPI_Type_commit before using it to communicate"
+            );
             return Err(Error::new(Class::Type, sentence));
         }
         Ok(datatype)
     }
 
     /// Data whose count and datatype have been checked.
-    fn placed(&self, buffer: *const c_void, displacement: i64, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
+    fn placed(
+        &self,
+        buffer: *const c_void,
+        displacement: i64,
+        count: i64,
+        datatype: &Arc<Datatype>,
+    ) -> Result<Data> {
         self.outside_place(buffer)?;
         let data = Data::new(buffer.cast_mut().cast(), displacement, count, datatype)?;
         // MPI_BOTTOM is a null pointer too: then the type has the addresses.
         if data.address.is_null() && data.bytes() > 0 && datatype.true_lower_bound() == 0 {
-            let sentence = format!("argument {} is a null pointer, but {} is {count}", self.buffer, self.count);
+            let sentence =
+                format!("argument {} is a null pointer, but {} is {count}", self.buffer, self.count);
             return Err(Error::new(Class::Buffer, sentence));
         }
         Ok(data)

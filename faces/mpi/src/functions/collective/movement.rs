@@ -1,8 +1,8 @@
 //! Operations that move data (MPI-5.0 §6.3 to §6.8): arguments to schedules.
 
-use super::check::{
-    apart, fits, in_place, members, members_and_root, BUFFER, RECEIVE, SEND,
-};
+#![allow(clippy::too_many_arguments)] // they are MPI's own
+
+use super::check::{apart, fits, in_place, members, members_and_root, BUFFER, RECEIVE, SEND};
 use super::MaybeType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;

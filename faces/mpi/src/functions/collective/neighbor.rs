@@ -1,6 +1,8 @@
 //! Neighbourhood operations (MPI-5.0 §8.6): arguments to schedules. None of
 //! them can be in place.
 
+#![allow(clippy::too_many_arguments)] // they are MPI's own
+
 use super::check::{members, RECEIVE, SEND};
 use super::MaybeType;
 use crate::arguments::Counts;
