@@ -127,8 +127,16 @@ impl Engine {
     /// # Errors
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
-        self.wait_until(|core| core.quiet().then_some(()))?;
+        self.flush()?;
         self.job.finish()
+    }
+
+    /// Waits until every message that was left to the engine has been taken.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub fn flush(&self) -> Result<()> {
+        self.wait_until(|core| core.quiet().then_some(()))
     }
 
     /// Drives everything until `ready` says so.
@@ -479,6 +487,17 @@ impl Engine {
         let request = core.requests.check(id)?;
         core.release(request);
         Ok(())
+    }
+
+    /// One request for a receive and a send, which go into it.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn both(&self, receive: RequestId, send: RequestId) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let (receive, send) = (core.requests.check(receive)?, core.requests.check(send)?);
+        let request = core.requests.insert(Work::Both { receive, send })?;
+        Ok(core.requests.id(request))
     }
 
     /// Makes a request that the program completes itself (MPI-5.0 §13.2).

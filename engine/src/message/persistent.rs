@@ -85,6 +85,7 @@ impl Core {
                 Some(running) if request.active => self.requests[running].complete,
                 _ => true,
             },
+            Work::Both { receive, send } => self.requests[*receive].complete && self.requests[*send].complete,
             _ => request.complete,
         }
     }
@@ -93,6 +94,11 @@ impl Core {
     /// inactive if it is persistent.
     #[inline]
     pub(crate) fn collect(&mut self, index: u32) -> Status {
+        if let Work::Both { receive, send } = self.requests[index].work {
+            self.requests.remove(index);
+            self.requests.remove(send);
+            return self.requests.remove(receive);
+        }
         if !self.requests[index].persistent {
             return self.requests.remove(index);
         }
@@ -118,6 +124,7 @@ impl Core {
                 Some(running) => self.requests[running].status.clone(),
                 None => request.status.clone(),
             },
+            Work::Both { receive, .. } => self.requests[*receive].status.clone(),
             _ => request.status.clone(),
         }
     }
@@ -131,6 +138,7 @@ impl Core {
                 Some(running) => running,
                 None => return,
             },
+            Work::Both { receive, .. } => *receive,
             _ => index,
         };
         let Work::Receive(receive) = &self.requests[target].work else { return };
@@ -142,6 +150,11 @@ impl Core {
 
     /// Gives a request up: what it does goes on, and it goes when that is done.
     pub(crate) fn release(&mut self, index: u32) {
+        if let Work::Both { receive, send } = self.requests[index].work {
+            self.requests.remove(index);
+            self.release(send);
+            return self.release(receive);
+        }
         let running = match &self.requests[index].work {
             Work::Persistent(persistent) => persistent.running,
             _ => Some(index),

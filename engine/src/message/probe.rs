@@ -10,7 +10,7 @@ use crate::request::Status;
 use crate::Result;
 
 /// A message taken by a matched probe, to be received by its holder alone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Message {
     unexpected: Unexpected,
 }

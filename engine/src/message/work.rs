@@ -18,6 +18,13 @@ pub enum Work {
     Collective(Box<Collective>),
     /// An operation of the program (MPI-5.0 §13.2): completed by the program.
     Generalized,
+    /// A receive and a send that are complete together; reports the receive.
+    Both {
+        /// The receive's request.
+        receive: u32,
+        /// The send's request.
+        send: u32,
+    },
     /// A persistent request, with its recipe (also while it is active; the
     /// operation itself is then request `active`).
     Persistent(Box<Persistent>),

@@ -53,6 +53,11 @@ impl StatusOut {
         StatusOut(first)
     }
 
+    /// A status of our own.
+    pub fn of(status: &mut abi::Status) -> StatusOut {
+        StatusOut(status)
+    }
+
     /// Whether the program does not want it.
     pub fn is_ignored(&self) -> bool {
         self.0.is_null() || self.0 == abi::MPI_STATUS_IGNORE

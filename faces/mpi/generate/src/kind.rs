@@ -258,7 +258,7 @@ impl Handle {
             ("request", false, Direction::In) => "request::get(\"%\", %)?".to_string(),
             ("request", false, Direction::Out) => "OutRequest::new(\"%\", %)?".to_string(),
             ("request", false, Direction::InOut) => "InOutRequest::new(\"%\", %)?".to_string(),
-            ("request", true, _) => "Requests::new(\"%\", %.cast_mut())".to_string(),
+            ("request", true, _) => "Requests::new(\"%\", % as *mut abi::Handle)".to_string(),
             (_, false, Direction::In) if self.optional => {
                 format!("handle::optional({table}, call, \"%\", %)?")
             }

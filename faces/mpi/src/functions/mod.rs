@@ -8,6 +8,8 @@ pub mod datatype;
 pub mod environment;
 pub mod handle;
 pub mod operation;
+pub mod point_to_point;
+pub mod request;
 
 pub use generated::NAMES;
 

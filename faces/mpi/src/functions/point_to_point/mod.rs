@@ -1,0 +1,306 @@
+//! Point-to-point communication (MPI-5.0 chapter 3): blocking sends and
+//! receives, and what all forms share: the checks of their arguments.
+
+mod buffered;
+mod probe;
+mod sendrecv;
+
+pub use buffered::*;
+pub use probe::*;
+pub use sendrecv::*;
+
+use crate::border::engine;
+use crate::objects::{Comm, Datatype};
+use crate::request::OutRequest;
+use crate::status::StatusOut;
+use serried_engine::message::work::Recipe;
+use serried_engine::message::{Buffer, Envelope, Mode};
+use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use serried_engine::request::{RequestId, Status};
+use serried_engine::{Class, Error, Result};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// No data lie in the first page of memory: a null buffer with a datatype whose
+/// addresses are there is a mistake, and not `MPI_BOTTOM`.
+const FIRST_PAGE: u64 = 4096;
+
+/// What is sent, checked: the buffer, how it is addressed, and to which job
+/// rank; `None` for the null process.
+pub struct Outgoing {
+    /// The data.
+    pub buffer: Buffer,
+    /// As whom, with what tag.
+    pub envelope: Envelope,
+    /// To whom.
+    pub peer: Option<u32>,
+}
+
+/// What is received, checked.
+pub struct Incoming {
+    /// Where it goes.
+    pub buffer: Buffer,
+    /// What it matches.
+    pub wanted: Envelope,
+    /// The source is the null process.
+    pub null_process: bool,
+}
+
+/// Checks the data of a message.
+#[inline]
+pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+    if count < 0 {
+        return Err(bad_count(count));
+    }
+    if !datatype.is_committed() {
+        return Err(uncommitted(datatype));
+    }
+    let buffer = Buffer::new(buf.cast(), count as u64, datatype);
+    if buf.is_null() && buffer.bytes() > 0 && datatype.true_lower_bound().unsigned_abs() < FIRST_PAGE {
+        return Err(null_buffer(count));
+    }
+    Ok(buffer)
+}
+
+#[cold]
+fn bad_count(count: i64) -> Error {
+    Error::new(Class::Count, format!("argument count is {count}; a count cannot be negative"))
+}
+
+#[cold]
+fn uncommitted(datatype: &Datatype) -> Error {
+    let name = datatype.name();
+    let name = if name.is_empty() { "a derived datatype".to_owned() } else { name };
+    Error::new(
+        Class::Type,
+        format!("argument datatype ({name}) is not committed; call MPI_Type_commit first"),
+    )
+}
+
+#[cold]
+fn null_buffer(count: i64) -> Error {
+    Error::new(Class::Buffer, format!("argument buf is a null pointer, but count is {count}"))
+}
+
+/// Checks a destination.
+#[inline]
+fn destination(comm: &Comm, dest: i32) -> Result<Option<u32>> {
+    if dest == PROC_NULL {
+        return Ok(None);
+    }
+    let peers = comm.peers();
+    if dest < 0 || dest as u32 >= peers.size() {
+        return Err(bad_rank("dest", dest, peers.size()));
+    }
+    Ok(Some(peers.job_rank(dest as u32)))
+}
+
+#[cold]
+fn bad_rank(argument: &str, rank: i32, size: u32) -> Error {
+    let value =
+        if rank < 0 { "a negative number that means nothing here".to_owned() } else { rank.to_string() };
+    Error::new(
+        Class::Rank,
+        format!("argument {argument} is {value}, but the ranks of this communicator are 0 to {}", size - 1),
+    )
+}
+
+#[cold]
+fn bad_tag(receiving: bool) -> Error {
+    let wildcard = if receiving { " or MPI_ANY_TAG" } else { "; MPI_ANY_TAG is for receives only" };
+    Error::new(Class::Tag, format!("argument tag is negative; it must be 0 or more{wildcard}"))
+}
+
+/// Checks a send.
+#[inline]
+pub fn outgoing(
+    buf: *const c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<Outgoing> {
+    let buffer = data(buf.cast_mut(), count, datatype)?;
+    let peer = destination(comm, dest)?;
+    if tag < 0 {
+        return Err(bad_tag(false));
+    }
+    let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
+    if let Ok(engine) = engine() {
+        engine.page().about(comm.context(), dest, tag);
+    }
+    Ok(Outgoing { buffer, envelope, peer })
+}
+
+/// Checks the source and tag of a receive or probe.
+#[inline]
+pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
+    let size = comm.peers().size();
+    let null_process = source == PROC_NULL;
+    if !null_process && source != ANY_SOURCE && (source < 0 || source as u32 >= size) {
+        return Err(bad_rank("source", source, size));
+    }
+    if tag < 0 && tag != ANY_TAG {
+        return Err(bad_tag(true));
+    }
+    if let Ok(engine) = engine() {
+        engine.page().about(comm.context(), source, tag);
+    }
+    Ok((Envelope { context: comm.context(), source, tag }, null_process))
+}
+
+/// Checks a receive.
+#[inline]
+pub fn incoming(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<Incoming> {
+    let buffer = data(buf, count, datatype)?;
+    let (wanted, null_process) = wanted(source, tag, comm)?;
+    Ok(Incoming { buffer, wanted, null_process })
+}
+
+impl Outgoing {
+    /// Sends and waits.
+    #[inline]
+    fn send(self, mode: Mode) -> Result<()> {
+        match self.peer {
+            Some(peer) => engine()?.send(peer, self.envelope, self.buffer, mode),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts sending.
+    pub fn start(self, mode: Mode) -> Result<RequestId> {
+        let engine = engine()?;
+        match self.peer {
+            Some(peer) => engine.start_send(peer, self.envelope, self.buffer, mode),
+            None => engine.completed(Status::empty()),
+        }
+    }
+
+    fn persistent(self, mode: Mode, request: OutRequest) -> Result<()> {
+        let recipe = match self.peer {
+            Some(peer) => Recipe::Send { buffer: self.buffer, mode, envelope: self.envelope, peer },
+            None => Recipe::NullProcess { receive: false },
+        };
+        request.put(engine()?.persistent(recipe)?);
+        Ok(())
+    }
+}
+
+impl Incoming {
+    /// Receives and waits.
+    #[inline]
+    fn receive(self) -> Result<Status> {
+        if self.null_process {
+            return Ok(Status::null_process());
+        }
+        engine()?.receive(self.wanted, self.buffer)
+    }
+
+    /// Starts receiving.
+    pub fn start(self) -> Result<RequestId> {
+        let engine = engine()?;
+        if self.null_process {
+            return engine.completed(Status::null_process());
+        }
+        engine.start_receive(self.wanted, self.buffer)
+    }
+}
+
+/// Reports a completed receive: the status, and the failure as the call's.
+#[inline]
+pub fn report(done: Status, status: StatusOut) -> Result<()> {
+    status.set(&done);
+    match done.error {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+macro_rules! sends {
+    ($($blocking:ident $starting:ident $persistent:ident $mode:ident $name:literal $section:literal;)*) => {$(
+        #[doc = concat!("`MPI_", $name, "` (§", $section, ").")]
+        pub fn $blocking(
+            buf: *const c_void, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>,
+        ) -> Result<()> {
+            outgoing(buf, count, datatype, dest, tag, comm)?.send(Mode::$mode)
+        }
+
+        #[doc = concat!("The nonblocking form of `MPI_", $name, "` (§3.7.2).")]
+        pub fn $starting(
+            buf: *const c_void, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>,
+            request: OutRequest,
+        ) -> Result<()> {
+            request.put(outgoing(buf, count, datatype, dest, tag, comm)?.start(Mode::$mode)?);
+            Ok(())
+        }
+
+        #[doc = concat!("The persistent form of `MPI_", $name, "` (§3.9).")]
+        pub fn $persistent(
+            buf: *const c_void, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>,
+            request: OutRequest,
+        ) -> Result<()> {
+            outgoing(buf, count, datatype, dest, tag, comm)?.persistent(Mode::$mode, request)
+        }
+    )*};
+}
+
+sends! {
+    send isend send_init Standard "Send" "3.2.1";
+    ssend issend ssend_init Synchronous "Ssend" "3.4";
+    rsend irsend rsend_init Ready "Rsend" "3.4";
+}
+
+/// `MPI_Recv` (§3.2.4).
+pub fn recv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    report(incoming(buf, count, datatype, source, tag, comm)?.receive()?, status)
+}
+
+/// `MPI_Irecv` (§3.7.2).
+pub fn irecv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: OutRequest,
+) -> Result<()> {
+    request.put(incoming(buf, count, datatype, source, tag, comm)?.start()?);
+    Ok(())
+}
+
+/// `MPI_Recv_init` (§3.9).
+pub fn recv_init(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: OutRequest,
+) -> Result<()> {
+    let incoming = incoming(buf, count, datatype, source, tag, comm)?;
+    let recipe = if incoming.null_process {
+        Recipe::NullProcess { receive: true }
+    } else {
+        Recipe::Receive { buffer: incoming.buffer, wanted: incoming.wanted }
+    };
+    request.put(engine()?.persistent(recipe)?);
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Send and receive in one call (MPI-5.0 §3.10).
+
+use super::{incoming, outgoing, report, Incoming, Outgoing};
+use crate::border::engine;
+use crate::objects::{Comm, Datatype};
+use crate::request::OutRequest;
+use crate::status::StatusOut;
+use serried_engine::message::{Buffer, Mode};
+use serried_engine::request::Status;
+use serried_engine::Result;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Both at once; waits for both whatever becomes of one.
+fn exchange(outgoing: Outgoing, incoming: Incoming) -> Result<Status> {
+    let receive = incoming.start()?;
+    let send = outgoing.start(Mode::Standard);
+    let engine = engine()?;
+    let sent = match send {
+        Ok(send) => engine.wait(send),
+        Err(error) => {
+            engine.cancel(receive)?;
+            engine.wait(receive)?;
+            return Err(error);
+        }
+    };
+    let received = engine.wait(receive)?;
+    match sent?.error {
+        Some(error) => Err(error),
+        None => Ok(received),
+    }
+}
+
+/// `MPI_Sendrecv` (§3.10).
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: &Arc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let incoming = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    let outgoing = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
+    report(exchange(outgoing, incoming)?, status)
+}
+
+/// `MPI_Isendrecv` (§3.10).
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: &Arc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    request: OutRequest,
+) -> Result<()> {
+    let incoming = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    let outgoing = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
+    let receive = incoming.start()?;
+    let send = outgoing.start(Mode::Standard)?;
+    request.put(engine()?.both(receive, send)?);
+    Ok(())
+}
+
+/// `MPI_Sendrecv_replace` (§3.10).
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv_replace(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let incoming = incoming(buf, count, datatype, source, recvtag, comm)?;
+    let mut outgoing = outgoing(buf, count, datatype, dest, sendtag, comm)?;
+    let mut copy = vec![0u8; outgoing.buffer.bytes() as usize];
+    replace_buffer(&mut outgoing, &mut copy);
+    report(exchange(outgoing, incoming)?, status)
+}
+
+/// `MPI_Isendrecv_replace` (§3.10).
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv_replace(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    request: OutRequest,
+) -> Result<()> {
+    let incoming = incoming(buf, count, datatype, source, recvtag, comm)?;
+    // A buffered send copies the data before the receive may overwrite them.
+    let outgoing = outgoing(buf, count, datatype, dest, sendtag, comm)?;
+    let send = outgoing.start(Mode::Buffered)?;
+    let receive = incoming.start()?;
+    request.put(engine()?.both(receive, send)?);
+    Ok(())
+}
+
+/// Sends from a copy of the data instead of the data.
+fn replace_buffer(outgoing: &mut Outgoing, copy: &mut [u8]) {
+    // SAFETY: the program lends the buffer; the copy has its length.
+    unsafe { outgoing.buffer.pack(0, copy.as_mut_ptr(), copy.len()) };
+    outgoing.buffer = Buffer::Dense { address: copy.as_mut_ptr(), bytes: copy.len() as u64 };
+}

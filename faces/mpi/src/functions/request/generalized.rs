@@ -1,0 +1,139 @@
+//! Generalized requests (MPI-5.0 §13.2): operations of the program that look
+//! like ours. The callbacks are kept here, by request.
+
+use crate::abi;
+use crate::arguments::not_null;
+use crate::border::engine;
+use crate::callbacks::{CancelRequest, FreeRequest, QueryRequest};
+use crate::request::OutRequest;
+use crate::status::StatusOut;
+use serried_engine::request::{RequestId, Status};
+use serried_engine::{Class, Error, Result};
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the program gave with a request.
+#[derive(Clone, Copy)]
+struct Callbacks {
+    query: QueryRequest,
+    free: FreeRequest,
+    cancel: CancelRequest,
+    extra: usize,
+}
+
+static CALLBACKS: Mutex<Option<HashMap<u32, Callbacks>>> = Mutex::new(None);
+/// How many there are: programs without any do not take the lock.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn callbacks() -> MutexGuard<'static, Option<HashMap<u32, Callbacks>>> {
+    CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn of(id: RequestId) -> Option<Callbacks> {
+    if COUNT.load(Relaxed) == 0 {
+        return None;
+    }
+    callbacks().as_ref().and_then(|all| all.get(&id.0)).copied()
+}
+
+/// `MPI_Grequest_start` (§13.2).
+pub fn grequest_start(
+    query_fn: *const c_void,
+    free_fn: *const c_void,
+    cancel_fn: *const c_void,
+    extra_state: *mut c_void,
+    request: OutRequest,
+) -> Result<()> {
+    not_null("query_fn", query_fn)?;
+    not_null("free_fn", free_fn)?;
+    not_null("cancel_fn", cancel_fn)?;
+    // SAFETY: not null, and of these types by the prototype of the function.
+    let (query, free, cancel) = unsafe {
+        (
+            std::mem::transmute::<*const c_void, QueryRequest>(query_fn),
+            std::mem::transmute::<*const c_void, FreeRequest>(free_fn),
+            std::mem::transmute::<*const c_void, CancelRequest>(cancel_fn),
+        )
+    };
+    let id = engine()?.generalized()?;
+    let given = Callbacks { query, free, cancel, extra: extra_state as usize };
+    callbacks().get_or_insert_default().insert(id.0, given);
+    COUNT.fetch_add(1, Relaxed);
+    request.put(id);
+    Ok(())
+}
+
+/// `MPI_Grequest_complete` (§13.2).
+pub fn grequest_complete(request: Option<RequestId>) -> Result<()> {
+    engine()?.complete_generalized(super::present(request)?)
+}
+
+/// Asks the program for the status of a complete request.
+fn query(given: &Callbacks, mut status: Status) -> Status {
+    // SAFETY: a status is made of integers.
+    let mut raw: abi::Status = unsafe { std::mem::zeroed() };
+    StatusOut::of(&mut raw).set(&Status::empty());
+    // SAFETY: the program's own callback with the state that it gave.
+    let code = unsafe { (given.query)(given.extra as *mut c_void, &mut raw) };
+    status.source = crate::arguments::rank(raw.MPI_SOURCE);
+    status.tag = crate::arguments::tag(raw.MPI_TAG);
+    status.bytes = raw.bytes();
+    status.cancelled = raw.cancelled();
+    if code != abi::MPI_SUCCESS {
+        status.error =
+            Some(Error::new(Class::User(code), "the query function of a generalized request failed"));
+    }
+    status
+}
+
+/// The status of a request that stays.
+pub fn looked_at(id: RequestId, status: Status) -> Status {
+    match of(id) {
+        Some(given) => query(&given, status),
+        None => status,
+    }
+}
+
+/// The status of a request that has just ended: its callbacks are freed.
+pub fn ended(id: RequestId, status: Status) -> Status {
+    let Some(given) = of(id) else { return status };
+    let mut status = query(&given, status);
+    if let (Err(error), None) = (free(id, &given), &status.error) {
+        status.error = Some(error);
+    }
+    status
+}
+
+/// A request that is freed: so are its callbacks, once it is complete.
+pub fn released(id: RequestId) -> Result<()> {
+    match of(id) {
+        Some(given) => free(id, &given),
+        None => Ok(()),
+    }
+}
+
+/// Tells the program that its operation should be cancelled.
+pub fn cancelled(id: RequestId) -> Result<()> {
+    let Some(given) = of(id) else { return Ok(()) };
+    let complete = c_int::from(engine()?.status(id)?.is_some());
+    // SAFETY: the program's own callback with the state that it gave.
+    let code = unsafe { (given.cancel)(given.extra as *mut c_void, complete) };
+    result(code, "the cancel function of a generalized request failed")
+}
+
+fn free(id: RequestId, given: &Callbacks) -> Result<()> {
+    callbacks().get_or_insert_default().remove(&id.0);
+    COUNT.fetch_sub(1, Relaxed);
+    // SAFETY: the program's own callback with the state that it gave.
+    let code = unsafe { (given.free)(given.extra as *mut c_void) };
+    result(code, "the free function of a generalized request failed")
+}
+
+fn result(code: c_int, what: &str) -> Result<()> {
+    if code == abi::MPI_SUCCESS {
+        return Ok(());
+    }
+    Err(Error::new(Class::User(code), what))
+}

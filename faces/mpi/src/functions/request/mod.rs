@@ -1,0 +1,118 @@
+//! Completing operations (MPI-5.0 §3.7, §3.9): one request at a time here,
+//! several in `several`, requests of the program in `generalized`.
+
+mod generalized;
+mod several;
+mod status;
+
+pub use generalized::{grequest_complete, grequest_start};
+pub use several::*;
+pub use status::*;
+
+use crate::arguments::OutValue;
+use crate::border::engine;
+use crate::functions::point_to_point::report;
+use crate::request::{InOutRequest, Requests};
+use crate::status::StatusOut;
+use serried_engine::request::{RequestId, Status};
+use serried_engine::{Class, Error, Result};
+use std::ffi::c_int;
+
+/// Waits for a request and tells whether its handle is null now.
+fn finish(id: RequestId) -> Result<(Status, bool)> {
+    let engine = engine()?;
+    let persistent = engine.is_persistent(id)?;
+    let status = engine.wait(id)?;
+    Ok((generalized::ended(id, status), !persistent))
+}
+
+/// As [`finish`] if the request is complete.
+fn try_finish(id: RequestId) -> Result<Option<(Status, bool)>> {
+    let engine = engine()?;
+    let persistent = engine.is_persistent(id)?;
+    Ok(engine.test(id)?.map(|status| (generalized::ended(id, status), !persistent)))
+}
+
+/// `MPI_Wait` (§3.7.3).
+pub fn wait(request: InOutRequest, status: StatusOut) -> Result<()> {
+    let Some(id) = request.get()? else {
+        status.set(&Status::empty());
+        return Ok(());
+    };
+    let (done, gone) = finish(id)?;
+    if gone {
+        request.put_null();
+    }
+    report(done, status)
+}
+
+/// `MPI_Test` (§3.7.3).
+pub fn test(request: InOutRequest, flag: OutValue<c_int>, status: StatusOut) -> Result<()> {
+    let Some(id) = request.get()? else {
+        flag.set_flag(true);
+        status.set(&Status::empty());
+        return Ok(());
+    };
+    let done = try_finish(id)?;
+    flag.set_flag(done.is_some());
+    let Some((done, gone)) = done else { return Ok(()) };
+    if gone {
+        request.put_null();
+    }
+    report(done, status)
+}
+
+/// `MPI_Request_free` (§3.7.3).
+pub fn request_free(request: InOutRequest) -> Result<()> {
+    let id = present(request.get()?)?;
+    generalized::released(id)?;
+    engine()?.release(id)?;
+    request.put_null();
+    Ok(())
+}
+
+/// `MPI_Cancel` (§3.8.4).
+pub fn cancel(request: InOutRequest) -> Result<()> {
+    let id = present(request.get()?)?;
+    generalized::cancelled(id)?;
+    engine()?.cancel(id)
+}
+
+/// `MPI_Request_get_status` (§3.7.6).
+pub fn request_get_status(
+    request: Option<RequestId>,
+    flag: OutValue<c_int>,
+    status: StatusOut,
+) -> Result<()> {
+    let found = look(request)?;
+    flag.set_flag(found.is_some());
+    if let Some(found) = found {
+        status.set(&found);
+    }
+    Ok(())
+}
+
+/// The status of a request that is complete; it stays.
+fn look(request: Option<RequestId>) -> Result<Option<Status>> {
+    match request {
+        Some(id) => Ok(engine()?.status(id)?.map(|status| generalized::looked_at(id, status))),
+        None => Ok(Some(Status::empty())),
+    }
+}
+
+/// `MPI_Start` (§3.9).
+pub fn start(request: InOutRequest) -> Result<()> {
+    engine()?.start_persistent(present(request.get()?)?)
+}
+
+/// `MPI_Startall` (§3.9).
+pub fn startall(count: usize, requests: Requests) -> Result<()> {
+    for index in 0..count {
+        engine()?.start_persistent(present(requests.get(index)?)?)?;
+    }
+    Ok(())
+}
+
+fn present(request: Option<RequestId>) -> Result<RequestId> {
+    request.ok_or_else(|| Error::new(Class::Request, "argument request is MPI_REQUEST_NULL"))
+}
