@@ -14,6 +14,7 @@ import argparse
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import time
 import tomllib
@@ -169,6 +170,8 @@ def main():
     if options.launcher or options.ranks:
         sizes = [int(n) for n in (options.ranks or "1,2,5").split(",")]
         runs = [(options.launcher or "serried", n, options.binding or "wheel") for n in sizes]
+    if any(binding == "standard" for _, _, binding in runs):
+        subprocess.run([HERE / "build_standard"], check=True)
     total = Result()
     for run in runs:
         began = time.monotonic()
