@@ -387,3 +387,7 @@ pub fn write_string(name: &str, place: *mut c_char, capacity: usize, text: &str)
     }
     Ok(length)
 }
+
+#[cfg(test)]
+#[path = "arguments_tests.rs"]
+mod tests;

@@ -43,6 +43,14 @@ impl Call {
     }
 }
 
+#[cfg(test)]
+impl Call {
+    /// A call outside of any job.
+    pub fn for_tests() -> Call {
+        Call { page: None, outer: None }
+    }
+}
+
 impl Drop for Call {
     #[inline]
     fn drop(&mut self) {

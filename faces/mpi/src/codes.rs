@@ -190,3 +190,73 @@ fn added_index(code: c_int) -> Option<usize> {
 fn no_code(code: c_int) -> Error {
     Error::new(Class::Arg, format!("{code} is no error code"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tests that count on the ring take turns.
+    static RING_IS_MINE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn a_code_gives_back_its_class_and_its_sentence() {
+        let _turn = RING_IS_MINE.lock();
+        let code = code(&Error::new(Class::Tag, "argument tag is -9"));
+        assert_eq!(class_of(code).unwrap(), abi::MPI_ERR_TAG);
+        assert_eq!(text_of(code).unwrap(), "MPI_ERR_TAG: invalid tag: argument tag is -9");
+    }
+
+    #[test]
+    fn an_old_code_falls_back_to_the_words_of_its_class() {
+        let _turn = RING_IS_MINE.lock();
+        let old = code(&Error::new(Class::Rank, "the first"));
+        for number in 0..RING {
+            code(&Error::new(Class::Rank, format!("later {number}")));
+        }
+        assert_eq!(class_of(old).unwrap(), abi::MPI_ERR_RANK);
+        assert_eq!(text_of(old).unwrap(), "MPI_ERR_RANK: invalid rank");
+    }
+
+    #[test]
+    fn codes_stay_positive_and_below_added_ones_when_the_numbers_come_round() {
+        let _turn = RING_IS_MINE.lock();
+        for _ in 0..2 * SERIALS {
+            let code = with_message(abi::MPI_ERR_OTHER, "again");
+            assert!(code > 0 && added_index(code).is_none(), "{code:#x}");
+            assert_eq!(class_of(code).unwrap(), abi::MPI_ERR_OTHER);
+        }
+    }
+
+    #[test]
+    fn what_programs_compare_with_stays_bare() {
+        assert_eq!(code(&Error::new(Class::InStatus, "")), abi::MPI_ERR_IN_STATUS);
+        assert_eq!(code(&Error::new(Class::Pending, "")), abi::MPI_ERR_PENDING);
+    }
+
+    #[test]
+    fn added_classes_and_codes_live_and_go() {
+        let class = add(None).unwrap();
+        let code = add(Some(class)).unwrap();
+        let of_mpi = add(Some(abi::MPI_ERR_ARG)).unwrap();
+        set_text(code, "too late").unwrap();
+        assert!(class > abi::MPI_ERR_LASTCODE && last_used() >= of_mpi);
+        assert_eq!((class_of(class).unwrap(), class_of(code).unwrap()), (class, class));
+        assert_eq!(class_of(of_mpi).unwrap(), abi::MPI_ERR_ARG);
+        assert_eq!((text_of(code).unwrap().as_str(), text_of(class).unwrap().as_str()), ("too late", ""));
+        assert!(remove(class, true).unwrap_err().message().contains("still has error codes"));
+        assert!(remove(code, true).is_err());
+        for (number, is_class) in [(code, false), (of_mpi, false), (class, true)] {
+            remove(number, is_class).unwrap();
+            assert!(class_of(number).is_err());
+        }
+    }
+
+    #[test]
+    fn nonsense_is_no_code() {
+        for nonsense in [-1, 999, abi::MPI_ERR_LASTCODE, abi::FIRST_ADDED_CODE + 4000, c_int::MIN] {
+            assert!(class_of(nonsense).is_err(), "{nonsense}");
+        }
+        assert!(set_text(abi::MPI_ERR_TAG, "no").is_err());
+        assert!(remove(abi::MPI_ERR_TAG, true).is_err());
+    }
+}

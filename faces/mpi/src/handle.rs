@@ -294,3 +294,7 @@ pub fn optional<'call, T>(
     }
     required(table, call, name, handle).map(Some)
 }
+
+#[cfg(test)]
+#[path = "handle_tests.rs"]
+mod tests;

@@ -104,3 +104,35 @@ impl StatusOut {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_crosses_the_border_and_comes_back() {
+        let mut status = Status::empty();
+        (status.source, status.tag, status.bytes, status.cancelled) = (3, 9, (1 << 40) + 17, true);
+        // SAFETY: all bits zero are a status of C.
+        let mut raw: abi::Status = unsafe { std::mem::zeroed() };
+        raw.MPI_ERROR = 1234;
+        // SAFETY: `raw` lives longer than both.
+        let (out, back) = unsafe { (StatusOut::new(&raw mut raw), StatusIn::new("status", &raw const raw).unwrap()) };
+        out.set(&status);
+        let found = back.get();
+        assert_eq!((found.source, found.tag, found.bytes, found.cancelled), (3, 9, (1 << 40) + 17, true));
+        assert_eq!(back.raw().MPI_ERROR, 1234);
+        status.error = Some(serried_engine::Error::new(serried_engine::Class::Truncate, "too long"));
+        out.set_at_with_error(0, &status);
+        assert_eq!(codes::class_of(back.raw().MPI_ERROR).unwrap(), abi::MPI_ERR_TRUNCATE);
+    }
+
+    #[test]
+    fn an_ignored_status_is_left_alone() {
+        // SAFETY: special values are what both are made for.
+        let (ignored, read) =
+            unsafe { (StatusOut::new(abi::MPI_STATUS_IGNORE), StatusIn::new("status", abi::MPI_STATUS_IGNORE)) };
+        assert!(ignored.is_ignored() && read.is_err());
+        ignored.set(&Status::empty());
+    }
+}
