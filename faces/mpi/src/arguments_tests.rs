@@ -28,7 +28,8 @@ fn counts_of_both_widths_read_alike() {
 fn a_result_that_an_int_cannot_hold_is_undefined() {
     let (mut narrow, mut wide) = (0_i32, 0_i64);
     // SAFETY: both live longer than the results.
-    let (a, b) = unsafe { (OutCount::new("a", &raw mut narrow).unwrap(), OutCount::new("b", &raw mut wide).unwrap()) };
+    let (a, b) =
+        unsafe { (OutCount::new("a", &raw mut narrow).unwrap(), OutCount::new("b", &raw mut wide).unwrap()) };
     a.set(1 << 40);
     b.set(1 << 40);
     assert_eq!((a.get(), b.get()), (i64::from(abi::MPI_UNDEFINED), 1 << 40));

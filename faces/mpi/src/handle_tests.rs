@@ -64,7 +64,9 @@ fn a_predefined_handle_can_be_freed_only_as_often_as_it_was_handed_out() {
 #[test]
 fn null_and_nonsense_stand_for_nothing() {
     let (table, call) = (table(), Call::for_tests());
-    for handle in [abi::MPI_INFO_NULL, 0, !0, abi::MPI_COMM_WORLD, abi::handle(prefix(9) | 3), abi::handle(!0)] {
+    for handle in
+        [abi::MPI_INFO_NULL, 0, !0, abi::MPI_COMM_WORLD, abi::handle(prefix(9) | 3), abi::handle(!0)]
+    {
         assert!(table.get(&call, handle).is_none(), "{handle:#x}");
         assert!(table.take("x", handle).is_err(), "{handle:#x}");
     }

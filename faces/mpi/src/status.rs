@@ -117,7 +117,8 @@ mod tests {
         let mut raw: abi::Status = unsafe { std::mem::zeroed() };
         raw.MPI_ERROR = 1234;
         // SAFETY: `raw` lives longer than both.
-        let (out, back) = unsafe { (StatusOut::new(&raw mut raw), StatusIn::new("status", &raw const raw).unwrap()) };
+        let (out, back) =
+            unsafe { (StatusOut::new(&raw mut raw), StatusIn::new("status", &raw const raw).unwrap()) };
         out.set(&status);
         let found = back.get();
         assert_eq!((found.source, found.tag, found.bytes, found.cancelled), (3, 9, (1 << 40) + 17, true));
@@ -130,8 +131,9 @@ mod tests {
     #[test]
     fn an_ignored_status_is_left_alone() {
         // SAFETY: special values are what both are made for.
-        let (ignored, read) =
-            unsafe { (StatusOut::new(abi::MPI_STATUS_IGNORE), StatusIn::new("status", abi::MPI_STATUS_IGNORE)) };
+        let (ignored, read) = unsafe {
+            (StatusOut::new(abi::MPI_STATUS_IGNORE), StatusIn::new("status", abi::MPI_STATUS_IGNORE))
+        };
         assert!(ignored.is_ignored() && read.is_err());
         ignored.set(&Status::empty());
     }
