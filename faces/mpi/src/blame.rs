@@ -47,7 +47,7 @@ pub fn run(handler: &ErrorHandler, object: Handle, function: &str, code: c_int, 
         ErrorHandler::Return => code,
         ErrorHandler::User(_, function) => {
             let mut code = code;
-            function(object as usize, &mut code);
+            function(abi::word(object), &mut code);
             code
         }
     }

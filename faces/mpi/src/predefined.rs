@@ -40,8 +40,8 @@ pub fn install_communicators(engine: &Engine) {
 /// What a delete function of the program returns.
 pub fn delete_attributes() -> serried_engine::Result<()> {
     if let Some([world, alone]) = COMMUNICATORS.get() {
-        alone.attributes.delete_all(MPI_COMM_SELF as usize)?;
-        world.attributes.delete_all(MPI_COMM_WORLD as usize)?;
+        alone.attributes.delete_all(word(MPI_COMM_SELF))?;
+        world.attributes.delete_all(word(MPI_COMM_WORLD))?;
     }
     Ok(())
 }

@@ -91,3 +91,15 @@ pub fn weights_empty() -> *const c_int {
 pub fn is_dup_fn(function: *const std::ffi::c_void) -> bool {
     std::ptr::eq(function, crate::symbols::MPIR_Dup_fn as *const std::ffi::c_void)
 }
+
+/// The word by which the engine names an object to the program's functions.
+#[inline]
+pub fn word(handle: Handle) -> usize {
+    handle as u32 as usize
+}
+
+/// The handle of such a word.
+#[inline]
+pub fn from_word(word: usize) -> Handle {
+    word as u32 as Handle
+}

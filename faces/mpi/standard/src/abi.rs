@@ -91,3 +91,15 @@ pub fn weights_empty() -> *const c_int {
 pub fn is_dup_fn(function: *const std::ffi::c_void) -> bool {
     function == MPI_COMM_DUP_FN.cast_const()
 }
+
+/// The word by which the engine names an object to the program's functions.
+#[inline]
+pub fn word(handle: Handle) -> usize {
+    handle
+}
+
+/// The handle of such a word.
+#[inline]
+pub fn from_word(word: usize) -> Handle {
+    word
+}
