@@ -61,9 +61,14 @@ pub fn type_set_name(datatype: &Arc<Datatype>, name: *const c_char) -> Result<()
 }
 
 /// MPI_Type_get_name.
-pub fn type_get_name(datatype: &Arc<Datatype>, name: *mut c_char, length: OutValue<c_int>) -> Result<()> {
+pub fn type_get_name(
+    datatype: Option<&Arc<Datatype>>,
+    name: *mut c_char,
+    length: OutValue<c_int>,
+) -> Result<()> {
     let capacity = abi::MPI_MAX_OBJECT_NAME as usize;
-    length.set(write_string("type_name", name, capacity, &datatype.name())? as c_int);
+    let text = datatype.map_or("MPI_DATATYPE_NULL".to_string(), |datatype| datatype.name());
+    length.set(write_string("type_name", name, capacity, &text)? as c_int);
     Ok(())
 }
 
