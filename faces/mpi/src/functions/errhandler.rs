@@ -1,0 +1,126 @@
+//! Error handlers (MPI-5.0 §9.3, §16.1).
+
+use crate::blame;
+use crate::callbacks::HandleError;
+use crate::handle::{COMMS, SESSIONS};
+use crate::handle_arguments::{InOut, Out};
+use crate::objects::{Comm, ErrorHandler, Session};
+use crate::{abi, codes};
+use serried_engine::world::errhandler::Subject;
+use serried_engine::{Class, Error, Result};
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+fn create(
+    subject: Subject,
+    name: &str,
+    function: *const c_void,
+    errhandler: &Out<ErrorHandler>,
+) -> Result<()> {
+    crate::arguments::not_null(name, function)?;
+    // SAFETY: not null, and the program says that it is an error handler.
+    let function = unsafe { std::mem::transmute::<*const c_void, HandleError>(function) };
+    let handler = ErrorHandler::User(
+        subject,
+        Box::new(move |object, code| {
+            let mut object = abi::handle(object as u32);
+            // SAFETY: the program says that this is its error handler.
+            unsafe { function(&mut object, code) };
+        }),
+    );
+    errhandler.put(Arc::new(handler))
+}
+
+fn check(handler: &ErrorHandler, subject: Subject) -> Result<()> {
+    match handler {
+        ErrorHandler::User(made_for, _) if *made_for != subject => Err(Error::new(
+            Class::Errhandler,
+            format!("argument errhandler was made for a {made_for:?} and not for a {subject:?}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Calls a handler as an error of `function` would.
+fn call(handler: &ErrorHandler, object: abi::Handle, function: &str, errorcode: c_int) -> Result<()> {
+    let text = codes::text_of(errorcode)?;
+    blame::run(handler, object, function, errorcode, &Error::new(Class::User(errorcode), text));
+    Ok(())
+}
+
+/// `MPI_Comm_create_errhandler`.
+pub fn comm_create_errhandler(
+    comm_errhandler_fn: *const c_void,
+    errhandler: Out<ErrorHandler>,
+) -> Result<()> {
+    create(Subject::Communicator, "comm_errhandler_fn", comm_errhandler_fn, &errhandler)
+}
+
+/// `MPI_Comm_set_errhandler`.
+pub fn comm_set_errhandler(comm: &Arc<Comm>, errhandler: &Arc<ErrorHandler>) -> Result<()> {
+    check(errhandler, Subject::Communicator)?;
+    comm.set_error_handler(errhandler.clone());
+    Ok(())
+}
+
+/// `MPI_Comm_get_errhandler`.
+pub fn comm_get_errhandler(comm: &Arc<Comm>, errhandler: Out<ErrorHandler>) -> Result<()> {
+    errhandler.put(comm.error_handler())
+}
+
+/// `MPI_Comm_call_errhandler`.
+pub fn comm_call_errhandler(comm: &Arc<Comm>, errorcode: c_int) -> Result<()> {
+    let handle = COMMS.handle_of(comm).unwrap_or(abi::MPI_COMM_NULL);
+    call(&comm.error_handler(), handle, "MPI_Comm_call_errhandler", errorcode)
+}
+
+/// `MPI_Errhandler_create` (removed from MPI; old programs call it).
+pub fn errhandler_create(comm_errhandler_fn: *const c_void, errhandler: Out<ErrorHandler>) -> Result<()> {
+    comm_create_errhandler(comm_errhandler_fn, errhandler)
+}
+
+/// `MPI_Errhandler_set` (removed from MPI; old programs call it).
+pub fn errhandler_set(comm: &Arc<Comm>, errhandler: &Arc<ErrorHandler>) -> Result<()> {
+    comm_set_errhandler(comm, errhandler)
+}
+
+/// `MPI_Errhandler_get` (removed from MPI; old programs call it).
+pub fn errhandler_get(comm: &Arc<Comm>, errhandler: Out<ErrorHandler>) -> Result<()> {
+    comm_get_errhandler(comm, errhandler)
+}
+
+/// `MPI_Session_create_errhandler`.
+pub fn session_create_errhandler(
+    session_errhandler_fn: *const c_void,
+    errhandler: Out<ErrorHandler>,
+) -> Result<()> {
+    create(Subject::Session, "session_errhandler_fn", session_errhandler_fn, &errhandler)
+}
+
+/// `MPI_Session_set_errhandler`.
+pub fn session_set_errhandler(session: &Arc<Session>, errhandler: &Arc<ErrorHandler>) -> Result<()> {
+    check(errhandler, Subject::Session)?;
+    session.set_error_handler(errhandler.clone());
+    Ok(())
+}
+
+/// `MPI_Session_get_errhandler`.
+pub fn session_get_errhandler(session: &Arc<Session>, errhandler: Out<ErrorHandler>) -> Result<()> {
+    errhandler.put(session.error_handler())
+}
+
+/// `MPI_Session_call_errhandler`.
+pub fn session_call_errhandler(session: &Arc<Session>, errorcode: c_int) -> Result<()> {
+    let handle = SESSIONS.handle_of(session).unwrap_or(abi::MPI_SESSION_NULL);
+    call(&session.error_handler(), handle, "MPI_Session_call_errhandler", errorcode)
+}
+
+/// `MPI_Win_create_errhandler`: handlers come before windows do.
+pub fn win_create_errhandler(win_errhandler_fn: *const c_void, errhandler: Out<ErrorHandler>) -> Result<()> {
+    create(Subject::Window, "win_errhandler_fn", win_errhandler_fn, &errhandler)
+}
+
+/// `MPI_Errhandler_free`: objects that have the handler keep it.
+pub fn errhandler_free(errhandler: InOut<ErrorHandler>) -> Result<()> {
+    errhandler.take().map(drop)
+}
