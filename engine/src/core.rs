@@ -9,6 +9,7 @@ use crate::message::{wire, Matching};
 use crate::observe::Page;
 use crate::request::Slab;
 use crate::transport::{Packet, Transport};
+use crate::world::Exchange;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
 
@@ -33,6 +34,8 @@ pub struct Core {
     pub(crate) collectives: Vec<u32>,
     /// Calls of the program's code that collectives wait for.
     pub(crate) calls: VecDeque<Calling>,
+    /// Work that goes on by polling.
+    pub(crate) background: Vec<Background>,
     /// Counts completions: whoever waits compares it.
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
@@ -63,6 +66,28 @@ pub struct Calling {
 // thread of the program complete an operation, so any may run the call.
 unsafe impl Send for Calling {}
 
+/// Work of a request that goes on by polling with no lock held: the making of
+/// a communicator.
+pub struct Background {
+    /// The request.
+    pub(crate) request: u32,
+    /// `epoch` before it was polled last.
+    pub(crate) seen: Option<u64>,
+    /// Goes on; `true` when it is done.
+    pub(crate) poll: Poll,
+}
+
+/// A piece of [`Background`] work.
+pub type Poll = Box<dyn FnMut(&dyn Exchange) -> Result<bool> + Send>;
+
+/// What has to run with no lock held.
+pub enum Outside {
+    /// Code of the program.
+    Call(Calling),
+    /// Work that goes on by polling.
+    Background(Background),
+}
+
 impl Core {
     /// A rank at rest.
     pub(crate) fn new(
@@ -82,6 +107,7 @@ impl Core {
             streams: VecDeque::new(),
             collectives: Vec::new(),
             calls: VecDeque::new(),
+            background: Vec::new(),
             epoch: 0,
             collectives_seen: 0,
             copied_aside: 0,
@@ -199,6 +225,18 @@ impl Core {
         if request.detached {
             self.requests.remove(index);
         }
+    }
+
+    /// What has to run now with no lock held.
+    #[inline]
+    pub(crate) fn next_outside(&mut self) -> Option<Outside> {
+        if let Some(calling) = self.calls.pop_front() {
+            return Some(Outside::Call(calling));
+        }
+        let due = self.background.iter().position(|work| work.seen != Some(self.epoch))?;
+        let mut work = self.background.swap_remove(due);
+        work.seen = Some(self.epoch);
+        Some(Outside::Background(work))
     }
 
     /// Makes `request` complete when the packet queued last for `peer` has gone.

@@ -4,7 +4,7 @@
 //! loop that waits, and it drives everything that is under way.
 
 use crate::collective::Schedule;
-use crate::core::{Calling, Core};
+use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
 use crate::message::probe::Message;
 use crate::message::work::{Recipe, Work};
@@ -154,9 +154,9 @@ impl Engine {
                 pace.end(self.page);
                 return Ok(value);
             }
-            if let Some(calling) = core.calls.pop_front() {
+            if let Some(outside) = core.next_outside() {
                 drop(core);
-                self.run_call(calling);
+                self.run_outside(outside);
                 continue;
             }
             let (arrivals, epoch) = (core.transport.arrivals(), core.epoch);
@@ -188,6 +188,13 @@ impl Engine {
         Ok(())
     }
 
+    fn run_outside(&self, outside: Outside) {
+        match outside {
+            Outside::Call(calling) => self.run_call(calling),
+            Outside::Background(work) => self.run_background(work),
+        }
+    }
+
     /// Runs the program's code that a collective waits for, with no lock held.
     fn run_call(&self, calling: Calling) {
         // SAFETY: the collective waits for this call, and so keeps its buffers.
@@ -204,10 +211,10 @@ impl Engine {
         loop {
             let mut core = self.core.lock();
             self.drive(&mut core)?;
-            match core.calls.pop_front() {
-                Some(calling) => {
+            match core.next_outside() {
+                Some(outside) => {
                     drop(core);
-                    self.run_call(calling);
+                    self.run_outside(outside);
                 }
                 None => return Ok(ready(&mut core)),
             }
@@ -549,6 +556,7 @@ fn into_result(status: Status) -> Result<Status> {
     }
 }
 
+mod background;
 mod exchange;
 #[cfg(test)]
 mod tests;

@@ -248,3 +248,27 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
         assert!(engine.wait(never).unwrap().cancelled);
     });
 }
+
+#[test]
+fn communicators_are_made_while_other_work_goes_on() {
+    use crate::world::create::{split, start_dup, Copied};
+    both(3, |engine| {
+        let world = Communicator::world(engine.rank(), 3);
+        let under_way: Vec<_> = (0..20)
+            .map(|_| {
+                let duplication = start_dup(engine, &world, Copied::default()).unwrap();
+                let made = duplication.made();
+                (made, engine.start_pending(duplication).unwrap())
+            })
+            .collect();
+        let part = split(engine, &world, Some((engine.rank() % 2) as i32), 0).unwrap().unwrap();
+        let mut contexts = vec![part.context()];
+        for (made, request) in under_way {
+            assert!(engine.wait(request).unwrap().error.is_none());
+            contexts.push(made.context());
+        }
+        contexts.sort_unstable();
+        contexts.dedup();
+        assert!(contexts.len() == 21 && contexts[0] > 0);
+    });
+}

@@ -25,6 +25,8 @@ pub enum Work {
         /// The send's request.
         send: u32,
     },
+    /// Something that the engine polls (`Core::background`).
+    Background,
     /// A persistent request, with its recipe (also while it is active; the
     /// operation itself is then request `active`).
     Persistent(Box<Persistent>),

@@ -104,6 +104,13 @@ impl Communicator {
         self.context.load(Relaxed)
     }
 
+    /// All contexts in which its members may have talked; of each, also the one
+    /// after it.
+    pub fn contexts(&self) -> impl Iterator<Item = u64> {
+        let local = self.local.as_ref().map(|local| local.context());
+        [self.context()].into_iter().chain(local).flat_map(|context| [context, context::making(context)])
+    }
+
     /// Gives a communicator made with context 0 (and local context 0) its own.
     pub(super) fn settle(&self, context: u64, local_context: u64) {
         self.context.store(context, Relaxed);

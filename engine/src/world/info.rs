@@ -3,10 +3,11 @@
 use crate::{Class, Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The longest key, in bytes.
-pub const LONGEST_KEY: usize = 255;
+/// The longest key, in bytes: with a final 0 it fits `MPI_MAX_INFO_KEY` of both
+/// ABIs.
+pub const LONGEST_KEY: usize = 254;
 /// The longest value, in bytes.
-pub const LONGEST_VALUE: usize = 1024;
+pub const LONGEST_VALUE: usize = 1023;
 
 /// Keys and values, in the order in which the keys were first set.
 #[derive(Debug, Default)]
@@ -137,11 +138,11 @@ mod tests {
         let info = Info::default();
         let class = |result: Result<()>| result.unwrap_err().class();
         assert_eq!(class(info.set("", "x")), Class::InfoKey);
-        assert_eq!(class(info.set(&"k".repeat(256), "x")), Class::InfoKey);
-        assert_eq!(class(info.set("k", &"v".repeat(1025))), Class::InfoValue);
+        assert_eq!(class(info.set(&"k".repeat(255), "x")), Class::InfoKey);
+        assert_eq!(class(info.set("k", &"v".repeat(1024))), Class::InfoValue);
         assert_eq!(class(info.delete("k")), Class::InfoNokey);
         assert_eq!(info.nth_key(0).unwrap_err().class(), Class::Arg);
         assert_eq!(info.nth_key(-1).unwrap_err().class(), Class::Arg);
-        info.set(&"k".repeat(255), &"v".repeat(1024)).unwrap();
+        info.set(&"k".repeat(254), &"v".repeat(1023)).unwrap();
     }
 }

@@ -7,7 +7,6 @@ use crate::border::engine;
 use crate::handle::DATATYPES;
 use crate::objects::{Comm, Datatype};
 use crate::{abi, codes};
-use serried_engine::world::Attributes;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -159,7 +158,7 @@ pub fn type_delete_attr(datatype: &Arc<Datatype>, type_keyval: c_int) -> Result<
 
 /// The word by which callbacks know a datatype: its handle.
 pub fn datatype_owner(datatype: &Arc<Datatype>) -> usize {
-    DATATYPES.handle_of(datatype).map_or(0, |handle| abi::raw(handle) as usize)
+    DATATYPES.handle_of(datatype).map_or(0, |handle| abi::word(handle))
 }
 
 /// `MPI_Win_create_keyval`: keyvals come before windows do.
@@ -202,13 +201,4 @@ fn check_not_predefined(keyval: c_int) -> Result<()> {
         )),
         None => Ok(()),
     }
-}
-
-/// Deletes the attributes of `MPI_COMM_SELF`, as the first thing that
-/// `MPI_Finalize` does (§11.2.2).
-///
-/// # Errors
-/// What a delete callback says.
-pub fn delete_at_end(attributes: &Attributes) -> Result<()> {
-    attributes.delete_all(abi::raw(abi::MPI_COMM_SELF) as usize)
 }

@@ -1,13 +1,13 @@
 //! Communicators (MPI-5.0 §7.4, §7.6, §7.8).
 
 use super::group::comparison;
+use crate::abi;
 use crate::arguments::{read_string, write_string, OutValue};
 use crate::border::engine;
 use crate::handle::COMMS;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, Group, Info};
 use crate::request::OutRequest;
-use crate::abi;
 use serried_engine::world::create::{self, Bridge, Copied, SplitType};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The word by which callbacks know a communicator: its handle.
 pub fn owner(comm: &Arc<Comm>) -> usize {
-    COMMS.handle_of(comm).map_or(0, |handle| abi::raw(handle) as usize)
+    COMMS.handle_of(comm).map_or(0, |handle| abi::word(handle))
 }
 
 /// Stores a communicator, or the null handle for those who got none.
@@ -172,7 +172,7 @@ pub fn comm_free(comm: InOut<Comm>) -> Result<()> {
     if [abi::MPI_COMM_WORLD, abi::MPI_COMM_SELF].contains(&given) {
         return Err(Error::new(Class::Comm, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
     }
-    comm.get()?.attributes.delete_all(abi::raw(given) as usize)?;
+    comm.get()?.attributes.delete_all(abi::word(given))?;
     let freed = comm.take()?;
     freed.free();
     let engine = engine()?;

@@ -23,7 +23,7 @@ fn create(
     let handler = ErrorHandler::User(
         subject,
         Box::new(move |object, code| {
-            let mut object = abi::handle(object as u32);
+            let mut object = abi::from_word(object);
             // SAFETY: the program says that this is its error handler.
             unsafe { function(&mut object, code) };
         }),

@@ -72,7 +72,9 @@ impl Keyvals {
         let noun = self.noun;
         let what = match number {
             abi::MPI_KEYVAL_INVALID => format!("argument {name} is MPI_KEYVAL_INVALID"),
-            _ => format!("argument {name} ({number}) is no keyval that the program made for {noun}, or has been freed"),
+            _ => format!(
+                "argument {name} ({number}) is no keyval that the program made for {noun}, or has been freed"
+            ),
         };
         Error::new(Class::Keyval, what)
     }
@@ -94,9 +96,10 @@ pub fn with_callbacks(copy: *const c_void, delete: *const c_void, extra_state: *
         }),
         Box::new(move |call| {
             let Some(function) = delete else { return Ok(()) };
-            let (owner, keyval) = (abi::handle(call.owner as u32), call.keyval as c_int);
+            let (owner, keyval) = (abi::from_word(call.owner), call.keyval as c_int);
             // SAFETY: the program says that this is its delete callback.
-            let code = unsafe { function(owner, keyval, call.value as *mut c_void, extra_state as *mut c_void) };
+            let code =
+                unsafe { function(owner, keyval, call.value as *mut c_void, extra_state as *mut c_void) };
             check(code, "delete")
         }),
     )
@@ -129,7 +132,7 @@ fn of_delete(function: *const c_void) -> Option<DeleteAttribute> {
 }
 
 fn ask(function: CopyAttribute, call: Call, extra_state: usize) -> Result<Option<usize>> {
-    let (owner, keyval) = (abi::handle(call.owner as u32), call.keyval as c_int);
+    let (owner, keyval) = (abi::from_word(call.owner), call.keyval as c_int);
     let (extra_state, value) = (extra_state as *mut c_void, call.value as *mut c_void);
     let mut copied: *mut c_void = std::ptr::null_mut();
     let mut flag: c_int = 0;

@@ -3,13 +3,23 @@
 //! A body is a safe function over converted arguments; see
 //! `docs/architecture.md` for what each kind of argument becomes.
 
+pub mod attribute;
 pub mod collective;
+pub mod communicator;
 pub mod datatype;
+pub mod dynamic;
 pub mod environment;
+pub mod errhandler;
+pub mod graph;
+pub mod group;
 pub mod handle;
+pub mod info;
+pub mod keyval;
 pub mod operation;
 pub mod point_to_point;
 pub mod request;
+pub mod session;
+pub mod topology;
 
 pub use generated::NAMES;
 

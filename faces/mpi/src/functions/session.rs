@@ -124,8 +124,7 @@ pub fn intercomm_create_from_groups(
         return Ok(());
     }
     let (local, remote) = ((local_group, local_leader), (remote_group, remote_leader));
-    let made =
-        create::intercomm_create_from_groups(engine()?, local, remote, &tag, errhandler.clone())?;
+    let made = create::intercomm_create_from_groups(engine()?, local, remote, &tag, errhandler.clone())?;
     finish(made, info, &newintercomm)
 }
 
@@ -142,7 +141,10 @@ fn read_tag(stringtag: *const c_char) -> Result<String> {
     match tag.len() > longest {
         true => {
             let length = tag.len();
-            Err(Error::new(Class::Arg, format!("argument stringtag has {length} bytes; at most {longest} are allowed")))
+            Err(Error::new(
+                Class::Arg,
+                format!("argument stringtag has {length} bytes; at most {longest} are allowed"),
+            ))
         }
         false => Ok(tag),
     }

@@ -133,7 +133,10 @@ pub fn cart_sub(comm: &Arc<Comm>, remain_dims: Ints, newcomm: Out<Comm>) -> Resu
 pub fn fill(place: OutArray<c_int>, name: &str, room: c_int, values: &[c_int]) -> Result<()> {
     let count = values.len();
     if number(name, room)? < count {
-        return Err(Error::new(Class::Arg, format!("argument {name} is {room}, but there are {count} values")));
+        return Err(Error::new(
+            Class::Arg,
+            format!("argument {name} is {room}, but there are {count} values"),
+        ));
     }
     values.iter().enumerate().try_for_each(|(index, &value)| place.set(index, value))
 }

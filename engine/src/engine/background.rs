@@ -1,0 +1,49 @@
+//! Requests whose work goes on by polling: nonblocking making of communicators.
+//!
+//! The work is polled with no lock held, once for every change of the epoch,
+//! by whoever waits or tests for anything.
+
+use super::Engine;
+use crate::core::Background;
+use crate::message::work::Work;
+use crate::request::RequestId;
+use crate::world::Pending;
+use crate::Result;
+use std::sync::atomic::Ordering;
+
+impl Engine {
+    /// Starts something pending; the request is complete when it is done.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn start_pending(&self, mut pending: impl Pending<()> + 'static) -> Result<RequestId> {
+        let (request, id) = {
+            let mut core = self.core.lock();
+            let request = core.requests.insert(Work::Background)?;
+            (request, core.requests.id(request))
+        };
+        let poll =
+            Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.is_some()));
+        self.core.lock().background.push(Background { request, seen: None, poll });
+        self.look(|_| ())?;
+        Ok(id)
+    }
+
+    /// Polls once; puts the work back if it is not done.
+    pub(super) fn run_background(&self, mut work: Background) {
+        let polled = (work.poll)(self);
+        let mut core = self.core.lock();
+        match polled {
+            Ok(false) => {
+                core.background.push(work);
+                return;
+            }
+            Ok(true) => {}
+            Err(error) => core.requests[work.request].status.error = Some(error),
+        }
+        core.complete(work.request);
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            core.transport.ring_self();
+        }
+    }
+}
