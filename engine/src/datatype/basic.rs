@@ -70,6 +70,20 @@ pub enum Basic {
     TwoReal,
     /// Fortran pair of DOUBLE PRECISION.
     TwoDoublePrecision,
+    /// Signed integer of 16 bytes: no arithmetic yet, as for all that follow.
+    Int128,
+    /// Fortran LOGICAL of 16 bytes.
+    Logical128,
+    /// IEEE half.
+    Float16,
+    /// The upper half of an IEEE single ("brain float").
+    BrainFloat16,
+    /// IEEE quadruple.
+    Float128,
+    /// Two `Float16`.
+    ComplexFloat16,
+    /// Two `Float128`.
+    ComplexFloat128,
 }
 
 /// All kinds of elements, in the order of their numbers.
@@ -105,11 +119,18 @@ const ALL: [Basic; Basic::NUMBER] = [
     Basic::LongDoubleInt,
     Basic::TwoReal,
     Basic::TwoDoublePrecision,
+    Basic::Int128,
+    Basic::Logical128,
+    Basic::Float16,
+    Basic::BrainFloat16,
+    Basic::Float128,
+    Basic::ComplexFloat16,
+    Basic::ComplexFloat128,
 ];
 
 impl Basic {
     /// How many kinds there are.
-    pub const NUMBER: usize = 31;
+    pub const NUMBER: usize = 38;
 
     /// All kinds of elements, in the order of their numbers.
     pub fn all() -> &'static [Basic] {
@@ -121,14 +142,14 @@ impl Basic {
         use Basic::*;
         match self {
             Int8 | Uint8 | Bool | Logical8 | Character | Byte | Packed => 1,
-            Int16 | Uint16 | Logical16 => 2,
-            Int32 | Uint32 | Float32 | Logical32 | WideCharacter => 4,
+            Int16 | Uint16 | Logical16 | Float16 | BrainFloat16 => 2,
+            Int32 | Uint32 | Float32 | Logical32 | WideCharacter | ComplexFloat16 => 4,
             Int64 | Uint64 | Float64 | ComplexFloat32 | Logical64 | FloatInt | TwoInt | TwoReal => 8,
             ShortInt => 6,
             DoubleInt | LongInt => 12,
-            LongDouble | ComplexFloat64 | TwoDoublePrecision => 16,
+            LongDouble | ComplexFloat64 | TwoDoublePrecision | Int128 | Logical128 | Float128 => 16,
             LongDoubleInt => 20,
-            ComplexLongDouble => 32,
+            ComplexLongDouble | ComplexFloat128 => 32,
         }
     }
 
@@ -136,9 +157,10 @@ impl Basic {
     pub const fn alignment(self) -> u64 {
         use Basic::*;
         match self {
+            ComplexFloat16 => 2,
             ComplexFloat32 | FloatInt | TwoInt | TwoReal | ShortInt => 4,
             ComplexFloat64 | TwoDoublePrecision | DoubleInt | LongInt => 8,
-            LongDouble | ComplexLongDouble | LongDoubleInt => 16,
+            LongDouble | ComplexLongDouble | LongDoubleInt | ComplexFloat128 => 16,
             _ => self.size(),
         }
     }

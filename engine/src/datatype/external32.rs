@@ -127,6 +127,8 @@ impl Element {
             LongDoubleInt => Element { first: Scalar::LongDouble, second: Some(Scalar::Swapped(4)) },
             ComplexFloat32 => Element { first: Scalar::Swapped(4), second: Some(Scalar::Swapped(4)) },
             ComplexFloat64 => Element { first: Scalar::Swapped(8), second: Some(Scalar::Swapped(8)) },
+            ComplexFloat16 => Element { first: Scalar::Swapped(2), second: Some(Scalar::Swapped(2)) },
+            ComplexFloat128 => Element { first: Scalar::Swapped(16), second: Some(Scalar::Swapped(16)) },
             _ => match basic.pair() {
                 None => one(Scalar::Swapped(basic.size() as usize)),
                 Some((first, second)) => Element {

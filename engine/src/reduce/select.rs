@@ -111,6 +111,8 @@ pub(super) fn select(builtin: Builtin, basic: Basic) -> Option<Kernel> {
             select_long_double(builtin, basic)
         }
         Basic::WideCharacter | Basic::Packed => None,
+        Basic::Int128 | Basic::Logical128 | Basic::Float16 | Basic::BrainFloat16 => None,
+        Basic::Float128 | Basic::ComplexFloat16 | Basic::ComplexFloat128 => None,
     }
 }
 

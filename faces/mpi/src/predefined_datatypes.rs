@@ -1,7 +1,6 @@
 //! The predefined datatypes (MPI-5.0 §3.2.2, §20.3): each name's element.
 //!
-//! Names whose element the engine does not have (16-byte integers and
-//! logicals, 2-byte and 16-byte reals) stand for no datatype.
+//! `MPI_LB` and `MPI_UB`, which MPI-3.0 removed, stand for no datatype.
 
 use crate::abi::*;
 use crate::handle::DATATYPES;
@@ -79,11 +78,17 @@ static NAMES: &[(Handle, &str, Basic)] = names! {
     MPI_REAL8 Float64;
     MPI_COMPLEX8 ComplexFloat32;
     MPI_COMPLEX16 ComplexFloat64;
+    MPI_LOGICAL16 Logical128;
+    MPI_INTEGER16 Int128;
+    MPI_REAL2 Float16;
+    MPI_COMPLEX4 ComplexFloat16;
+    MPI_REAL16 Float128;
+    MPI_COMPLEX32 ComplexFloat128;
 };
 
 /// Gives every predefined datatype its handle.
 pub fn install() {
-    for &(handle, name, basic) in NAMES {
+    for &(handle, name, basic) in NAMES.iter().chain(MORE_DATATYPES) {
         DATATYPES.put_predefined(handle, Datatype::named(basic, name));
     }
 }

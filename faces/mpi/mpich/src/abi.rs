@@ -1,6 +1,7 @@
 //! Types and values of MPICH's ABI: handles are ints whose predefined values
 //! carry bits of their kind.
 
+use serried_engine::datatype::Basic;
 use std::ffi::c_int;
 
 /// `MPI_Comm`, `MPI_Datatype` …
@@ -103,3 +104,9 @@ pub fn word(handle: Handle) -> usize {
 pub fn from_word(word: usize) -> Handle {
     word as u32 as Handle
 }
+
+/// Predefined datatypes that only this ABI has.
+pub static MORE_DATATYPES: &[(Handle, &str, Basic)] = &[
+    (MPIX_C_FLOAT16, "MPIX_C_FLOAT16", Basic::Float16),
+    (MPIX_BFLOAT16, "MPIX_BFLOAT16", Basic::BrainFloat16),
+];

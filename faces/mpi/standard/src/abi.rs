@@ -1,6 +1,7 @@
 //! Types and values of the standard ABI (MPI-5.0 chapter 20): handles are
 //! pointers whose predefined values lie below 4096.
 
+use serried_engine::datatype::Basic;
 use std::ffi::c_int;
 
 /// `MPI_Comm`, `MPI_Datatype` …: an incomplete structure's address.
@@ -103,3 +104,6 @@ pub fn word(handle: Handle) -> usize {
 pub fn from_word(word: usize) -> Handle {
     word
 }
+
+/// Predefined datatypes that only this ABI has.
+pub static MORE_DATATYPES: &[(Handle, &str, Basic)] = &[];
