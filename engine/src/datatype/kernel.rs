@@ -1,4 +1,4 @@
-//! The inner loops: copying rows of small blocks to and from one piece.
+//! The inner loops: copying rows of small blocks.
 //!
 //! Blocks of the usual sizes are moved by a loop made for that size, so that a
 //! column of doubles goes about as fast as a loop written by hand.
@@ -43,54 +43,37 @@ pub(super) unsafe fn copy_block(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// Copies `count` blocks of `bytes` from `from`, `stride` apart, to `to`.
-///
-/// # Safety
-/// All blocks may be read, `bytes * count` bytes at `to` may be written, and
-/// the two do not overlap.
-pub(super) unsafe fn gather_row(from: *const u8, bytes: usize, count: usize, stride: isize, to: *mut u8) {
-    /// As `gather_row` for blocks of `N` bytes.
-    unsafe fn blocks<const N: usize>(mut from: *const u8, count: usize, stride: isize, mut to: *mut u8) {
-        for _ in 0..count {
-            // SAFETY: as the caller promises; the last step only computes addresses.
-            unsafe { copy_nonoverlapping(from, to, N) };
-            from = from.wrapping_offset(stride);
-            to = to.wrapping_add(N);
-        }
-    }
-    // SAFETY: as the caller promises, block by block.
-    unsafe {
-        by_block_size!(bytes, blocks(from, count, stride, to), {
-            for index in 0..count {
-                let source = from.wrapping_offset(stride.wrapping_mul(index as isize));
-                copy_nonoverlapping(source, to.add(index * bytes), bytes);
-            }
-        })
-    }
+/// A row of places, each `stride` bytes after the last.
+#[derive(Clone, Copy)]
+pub(super) struct Row<P> {
+    /// The first place.
+    pub first: P,
+    /// Bytes from one to the next.
+    pub stride: isize,
 }
 
-/// Copies one piece at `from` to `count` blocks of `bytes` at `to`, `stride`
-/// apart.
+/// Copies `count` blocks of `bytes` from one row of places to another.
 ///
 /// # Safety
-/// All blocks may be written, `bytes * count` bytes at `from` may be read, and
-/// the two do not overlap.
-pub(super) unsafe fn scatter_row(from: *const u8, to: *mut u8, bytes: usize, count: usize, stride: isize) {
-    /// As `scatter_row` for blocks of `N` bytes.
-    unsafe fn blocks<const N: usize>(mut from: *const u8, mut to: *mut u8, count: usize, stride: isize) {
+/// All blocks of `from` may be read, all of `to` written, and they do not
+/// overlap.
+pub(super) unsafe fn copy_row(from: Row<*const u8>, to: Row<*mut u8>, bytes: usize, count: usize) {
+    /// As `copy_row` for blocks of `N` bytes.
+    unsafe fn blocks<const N: usize>(mut from: Row<*const u8>, mut to: Row<*mut u8>, count: usize) {
         for _ in 0..count {
             // SAFETY: as the caller promises; the last step only computes addresses.
-            unsafe { copy_nonoverlapping(from, to, N) };
-            from = from.wrapping_add(N);
-            to = to.wrapping_offset(stride);
+            unsafe { copy_nonoverlapping(from.first, to.first, N) };
+            from.first = from.first.wrapping_offset(from.stride);
+            to.first = to.first.wrapping_offset(to.stride);
         }
     }
     // SAFETY: as the caller promises, block by block.
     unsafe {
-        by_block_size!(bytes, blocks(from, to, count, stride), {
-            for index in 0..count {
-                let target = to.wrapping_offset(stride.wrapping_mul(index as isize));
-                copy_nonoverlapping(from.add(index * bytes), target, bytes);
+        by_block_size!(bytes, blocks(from, to, count), {
+            for index in 0..count as isize {
+                let source = from.first.wrapping_offset(from.stride.wrapping_mul(index));
+                let target = to.first.wrapping_offset(to.stride.wrapping_mul(index));
+                copy_nonoverlapping(source, target, bytes);
             }
         })
     }
@@ -99,7 +82,8 @@ pub(super) unsafe fn scatter_row(from: *const u8, to: *mut u8, bytes: usize, cou
 /// Copies blocks of `bytes` at `base` + each of `offsets` to `to`.
 ///
 /// # Safety
-/// As [`gather_row`].
+/// All blocks may be read, as many bytes at `to` written, and they do not
+/// overlap.
 pub(super) unsafe fn gather_scattered(base: *const u8, bytes: usize, offsets: &[i64], to: *mut u8) {
     /// As `gather_scattered` for blocks of `N` bytes.
     unsafe fn blocks<const N: usize>(base: *const u8, offsets: &[i64], mut to: *mut u8) {
@@ -123,7 +107,8 @@ pub(super) unsafe fn gather_scattered(base: *const u8, bytes: usize, offsets: &[
 /// `offsets`.
 ///
 /// # Safety
-/// As [`scatter_row`].
+/// All blocks may be written, as many bytes at `from` read, and they do not
+/// overlap.
 pub(super) unsafe fn scatter_scattered(from: *const u8, base: *mut u8, bytes: usize, offsets: &[i64]) {
     /// As `scatter_scattered` for blocks of `N` bytes.
     unsafe fn blocks<const N: usize>(mut from: *const u8, base: *mut u8, offsets: &[i64]) {

@@ -1,7 +1,9 @@
 //! Moving the bytes of messages: into one piece, out of one piece, as a list of
 //! pieces, and from one layout to another.
 
-use super::walk::{walk, Sink};
+use super::kernel::Row;
+use super::layout::Part;
+use super::walk::{walk, Record, Sink};
 use super::{kernel, Datatype};
 use std::ptr;
 
@@ -138,6 +140,19 @@ unsafe fn copy_staged(from: (&Datatype, *const u8, u64), to: (&Datatype, *mut u8
     }
 }
 
+/// Goes through records column by column, a few records at a time so that they
+/// stay in the nearest cache: calls `copy` with the first record, how many
+/// records, the part and its bytes.
+fn columns(record: Record, count: usize, mut copy: impl FnMut(usize, usize, &Part, usize)) {
+    let group = (STAGE / 2 / record.size).max(1);
+    for item in (0..count).step_by(group) {
+        let items = group.min(count - item);
+        for (part, bytes) in record.blocks() {
+            copy(item, items, part, bytes);
+        }
+    }
+}
+
 /// Copies blocks into one piece. Made only by [`Datatype::pack`], whose walk
 /// visits no more bytes than there is room for, all of them in the items.
 struct Packer {
@@ -155,8 +170,25 @@ impl Sink for Packer {
 
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
         // SAFETY: see `Packer`.
-        unsafe { kernel::gather_row(address, bytes, count, stride, self.to) };
+        unsafe {
+            let to = Row { first: self.to, stride: bytes as isize };
+            kernel::copy_row(Row { first: address, stride }, to, bytes, count)
+        };
         self.to = self.to.wrapping_add(bytes * count);
+        true
+    }
+
+    fn records(&mut self, address: *mut u8, record: Record, count: usize, stride: isize) -> bool {
+        columns(record, count, |item, items, part, bytes| {
+            let place = address.wrapping_offset(stride.wrapping_mul(item as isize) + part.offset as isize);
+            let packed = self.to.wrapping_add(item * record.size + part.start as usize);
+            // SAFETY: see `Packer`.
+            unsafe {
+                let to = Row { first: packed, stride: record.size as isize };
+                kernel::copy_row(Row { first: place, stride }, to, bytes, items)
+            };
+        });
+        self.to = self.to.wrapping_add(record.size * count);
         true
     }
 
@@ -185,8 +217,25 @@ impl Sink for Unpacker {
 
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
         // SAFETY: see `Unpacker`.
-        unsafe { kernel::scatter_row(self.from, address, bytes, count, stride) };
+        unsafe {
+            let from = Row { first: self.from, stride: bytes as isize };
+            kernel::copy_row(from, Row { first: address, stride }, bytes, count)
+        };
         self.from = self.from.wrapping_add(bytes * count);
+        true
+    }
+
+    fn records(&mut self, address: *mut u8, record: Record, count: usize, stride: isize) -> bool {
+        columns(record, count, |item, items, part, bytes| {
+            let place = address.wrapping_offset(stride.wrapping_mul(item as isize) + part.offset as isize);
+            let packed = self.from.wrapping_add(item * record.size + part.start as usize);
+            // SAFETY: see `Unpacker`.
+            unsafe {
+                let from = Row { first: packed, stride: record.size as isize };
+                kernel::copy_row(from, Row { first: place, stride }, bytes, items)
+            };
+        });
+        self.from = self.from.wrapping_add(record.size * count);
         true
     }
 

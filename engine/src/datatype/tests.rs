@@ -289,6 +289,30 @@ fn copying_between_two_layouts_agrees_with_packing() {
 }
 
 #[test]
+fn many_structures_are_packed_in_order_at_any_split() {
+    let mut random = Random(0xfab);
+    let (int, double) = (Datatype::basic(Basic::Int32), Datatype::basic(Basic::Float64));
+    let record = Datatype::structure(&[1, 2, 1], &[28, 8, 0], &[int.clone(), double, int]).unwrap();
+    let count = 3000;
+    let memory: Vec<u8> = (0..32 * count).map(|_| random.below(256) as u8).collect();
+    let members = |item: &[u8]| [&item[28..32], &item[8..24], &item[..4]].concat();
+    let expected: Vec<u8> = memory.chunks(32).flat_map(members).collect();
+    for begin in [0, 1, 24, 30_005] {
+        let mut out = vec![0; expected.len() - begin - 7];
+        let mut back = vec![0; memory.len()];
+        let (mut again, whole) = (vec![0; expected.len()], count as u64);
+        // SAFETY: `memory` and `back` are `count` records.
+        unsafe {
+            assert_eq!(record.pack(memory.as_ptr(), whole, begin as u64, &mut out), out.len());
+            assert_eq!(record.unpack(back.as_mut_ptr(), whole, begin as u64, &out), out.len());
+            record.pack(back.as_ptr(), whole, 0, &mut again);
+        }
+        assert_eq!(out, expected[begin..begin + out.len()]);
+        assert_eq!(out, again[begin..begin + out.len()]);
+    }
+}
+
+#[test]
 fn regular_types_stay_small() {
     let double = Datatype::basic(Basic::Float64);
     let column = Datatype::vector(1_000_000, 1, 1000, &double).unwrap();

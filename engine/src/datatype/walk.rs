@@ -19,9 +19,36 @@ pub(super) trait Sink {
         self.row(address, bytes, 1, 0)
     }
 
+    /// `count` records of unlike blocks, the first at `address`, each `stride`
+    /// after the last.
+    fn records(&mut self, address: *mut u8, record: Record, count: usize, stride: isize) -> bool {
+        let place = |index: usize| address.wrapping_offset(stride.wrapping_mul(index as isize));
+        (0..count).all(|index| {
+            record
+                .blocks()
+                .all(|(part, bytes)| self.block(place(index).wrapping_offset(part.offset as isize), bytes))
+        })
+    }
+
     /// Blocks of `bytes` each at `address` + each of `offsets`.
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
         offsets.iter().all(|&offset| self.block(address.wrapping_offset(offset as isize), bytes))
+    }
+}
+
+/// Unlike blocks that lie at fixed places, as the members of a structure.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    parts: &'a [Part],
+    /// Bytes of data in all.
+    pub size: usize,
+}
+
+impl<'a> Record<'a> {
+    /// Each block, with its bytes.
+    pub fn blocks(self) -> impl Iterator<Item = (&'a Part, usize)> {
+        let ends = self.parts[1..].iter().map(|part| part.start as usize).chain([self.size]);
+        self.parts.iter().zip(ends).map(|(part, end)| (part, end - part.start as usize))
     }
 }
 
@@ -85,9 +112,14 @@ fn visit_whole<S: Sink>(layout: &Layout, address: *mut u8, sink: &mut S) -> bool
 
 /// `count` bodies at a stride, all of them.
 fn repeat_whole<S: Sink>(body: &Layout, base: *mut u8, count: u64, stride: i64, sink: &mut S) -> bool {
-    if body.is_block() {
-        let first = base.wrapping_offset(body.offset as isize);
-        return sink.row(first, body.size as usize, count as usize, stride as isize);
+    let first = base.wrapping_offset(body.offset as isize);
+    match &body.shape {
+        Shape::Block => return sink.row(first, body.size as usize, count as usize, stride as isize),
+        Shape::Sequence { parts } if body.depth == 1 => {
+            let record = Record { parts, size: body.size as usize };
+            return sink.records(first, record, count as usize, stride as isize);
+        }
+        _ => (),
     }
     let place = |index: u64| base.wrapping_offset((index as isize).wrapping_mul(stride as isize));
     (0..count).all(|index| visit_whole(body, place(index), sink))
