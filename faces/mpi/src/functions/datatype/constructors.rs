@@ -2,7 +2,7 @@
 
 use crate::abi;
 use crate::arguments::{Counts, Ints};
-use crate::handle;
+use crate::functions::attribute::datatype_owner;
 use crate::handle_arguments::{Handles, InOut, Out};
 use crate::objects::Datatype;
 use serried_engine::datatype::{Distribution, Order, DEFAULT_ARGUMENT};
@@ -181,7 +181,7 @@ pub fn type_create_resized(
 /// MPI_Type_dup: the same type and what the attributes' callbacks copy.
 pub fn type_dup(old: &Arc<Datatype>, new: Out<Datatype>) -> Result<()> {
     let mut made = old.dup();
-    let attributes = old.attributes.copy_all(word(old))?;
+    let attributes = old.attributes.copy_all(datatype_owner(old))?;
     if let Some(fresh) = Arc::get_mut(&mut made) {
         fresh.attributes = attributes;
     }
@@ -204,13 +204,8 @@ pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
             format!("argument datatype is the predefined type {name}, which cannot be freed"),
         ));
     }
-    object.attributes.delete_all(word(object))?;
+    object.attributes.delete_all(datatype_owner(object))?;
     datatype.take().map(|_| ())
-}
-
-/// The word by which attribute callbacks know a type: its handle.
-fn word(datatype: &Arc<Datatype>) -> usize {
-    handle::DATATYPES.handle_of(datatype).map_or(0, |handle| abi::raw(handle) as usize)
 }
 
 fn dimensions(ndims: c_int) -> Result<usize> {

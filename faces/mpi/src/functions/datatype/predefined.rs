@@ -61,8 +61,6 @@ pub fn type_get_value_index(value: &Arc<Datatype>, index: &Arc<Datatype>, pair: 
         Some((Basic::Int32, Basic::Int32)) => abi::MPI_2INT,
         Some((Basic::Int16, Basic::Int32)) => abi::MPI_SHORT_INT,
         Some((Basic::LongDouble, Basic::Int32)) => abi::MPI_LONG_DOUBLE_INT,
-        Some((Basic::Float32, Basic::Float32)) => abi::MPI_2REAL,
-        Some((Basic::Float64, Basic::Float64)) => abi::MPI_2DOUBLE_PRECISION,
         _ => abi::MPI_DATATYPE_NULL,
     };
     pair.put_handle(found);
