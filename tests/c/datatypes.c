@@ -273,6 +273,12 @@ static void attributes(void)
     MPI_Type_get_attr(twice, keyval, &value, &flag);
     CHECK(flag && value == &copied);
     CHECK_EQUAL(copied, 1);
+    int no_integers[1];
+    MPI_Aint no_addresses[1];
+    MPI_Datatype same;
+    MPI_Type_get_contents(twice, 0, 0, 1, no_integers, no_addresses, &same);
+    MPI_Type_free(&same);
+    CHECK_EQUAL(deleted, 0);
     MPI_Type_free(&type);
     CHECK_EQUAL(deleted, 1);
     MPI_Type_free(&twice);

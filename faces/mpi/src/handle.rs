@@ -156,6 +156,12 @@ impl<T> Table<T> {
         self.lock().known.get(&(Arc::as_ptr(object) as usize)).map(|(raw, _)| abi::handle(*raw))
     }
 
+    /// Whether the handle of an object that is in the table would be gone with
+    /// the next [`Table::take`].
+    pub fn is_last(&'static self, object: &Arc<T>) -> bool {
+        self.lock().known.get(&(Arc::as_ptr(object) as usize)).map_or(0, |(_, times)| *times) <= 1
+    }
+
     /// Gives up one reference of a handle; the handle is gone with the last.
     ///
     /// # Errors

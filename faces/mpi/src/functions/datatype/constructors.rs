@@ -3,6 +3,7 @@
 use crate::abi;
 use crate::arguments::{Counts, Ints};
 use crate::functions::attribute::datatype_owner;
+use crate::handle;
 use crate::handle_arguments::{Handles, InOut, Out};
 use crate::objects::Datatype;
 use serried_engine::datatype::{Distribution, Order, DEFAULT_ARGUMENT};
@@ -194,7 +195,8 @@ pub fn type_commit(datatype: InOut<Datatype>) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Type_free. What uses the type goes on with it.
+/// MPI_Type_free. What uses the type goes on with it; so does the program where
+/// MPI_Type_get_contents gave it the handle once more.
 pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
     let object = datatype.get()?;
     if object.is_predefined() {
@@ -204,7 +206,9 @@ pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
             format!("argument datatype is the predefined type {name}, which cannot be freed"),
         ));
     }
-    object.attributes.delete_all(datatype_owner(object))?;
+    if handle::DATATYPES.is_last(object) {
+        object.attributes.delete_all(datatype_owner(object))?;
+    }
     datatype.take().map(|_| ())
 }
 
