@@ -135,7 +135,8 @@ pub fn add(class: Option<c_int>) -> Result<c_int> {
 /// Removes what [`add`] has made.
 ///
 /// # Errors
-/// `Arg` for anything else, or for a class that still has codes.
+/// `Arg` for anything else, for what still has a sentence, or for a class that
+/// still has codes.
 pub fn remove(number: c_int, is_class: bool) -> Result<()> {
     let mut book = lock();
     let (index, mut added) = find_added(&book, number)?;
@@ -149,6 +150,10 @@ pub fn remove(number: c_int, is_class: bool) -> Result<()> {
             Class::Arg,
             format!("error class {number} still has error codes; remove them first"),
         ));
+    }
+    if !added.text.is_empty() {
+        let hint = "remove it with MPI_Remove_error_string first";
+        return Err(Error::new(Class::Arg, format!("{number} still has an error string; {hint}")));
     }
     added.removed = true;
     book.added[index] = added;
@@ -245,6 +250,8 @@ mod tests {
         assert_eq!((text_of(code).unwrap().as_str(), text_of(class).unwrap().as_str()), ("too late", ""));
         assert!(remove(class, true).unwrap_err().message().contains("still has error codes"));
         assert!(remove(code, true).is_err());
+        assert!(remove(code, false).unwrap_err().message().contains("error string"));
+        set_text(code, "").unwrap();
         for (number, is_class) in [(code, false), (of_mpi, false), (class, true)] {
             remove(number, is_class).unwrap();
             assert!(class_of(number).is_err());

@@ -3,6 +3,7 @@
 use crate::abi;
 use crate::arguments::{not_null, rank, rank_out, tag, tag_out};
 use crate::codes;
+use serried_engine::message::ANY_SOURCE;
 use serried_engine::request::Status;
 use serried_engine::Result;
 use std::ffi::c_int;
@@ -63,7 +64,8 @@ impl StatusOut {
         self.0.is_null() || self.0 == abi::MPI_STATUS_IGNORE
     }
 
-    /// Fills it, leaving `MPI_ERROR` as it was (MPI-5.0 §3.2.5).
+    /// Fills it, leaving `MPI_ERROR` as it was (MPI-5.0 §3.2.5); only the empty
+    /// status, which comes of no message, says success there (§3.7.3).
     #[inline]
     pub fn set(&self, status: &Status) {
         self.fill(0, status);
@@ -101,6 +103,9 @@ impl StatusOut {
             raw.MPI_SOURCE = rank_out(status.source);
             raw.MPI_TAG = tag_out(status.tag);
             raw.set_bytes(status.bytes, status.cancelled);
+            if status.source == ANY_SOURCE {
+                raw.MPI_ERROR = abi::MPI_SUCCESS;
+            }
         });
     }
 }

@@ -31,6 +31,11 @@ fn defined(value: c_int) -> Option<i64> {
 /// MPI_Type_match_size.
 pub fn type_match_size(class: c_int, size: c_int, datatype: Out<Datatype>) -> Result<()> {
     let found = match (class, size) {
+        (abi::MPI_TYPECLASS_REAL, 2) => abi::MPI_REAL2,
+        (abi::MPI_TYPECLASS_REAL, 16) => abi::MPI_REAL16,
+        (abi::MPI_TYPECLASS_INTEGER, 16) => abi::MPI_INTEGER16,
+        (abi::MPI_TYPECLASS_COMPLEX, 4) => abi::MPI_COMPLEX4,
+        (abi::MPI_TYPECLASS_COMPLEX, 32) => abi::MPI_COMPLEX32,
         (abi::MPI_TYPECLASS_REAL, 4) => abi::MPI_REAL4,
         (abi::MPI_TYPECLASS_REAL, 8) => abi::MPI_REAL8,
         (abi::MPI_TYPECLASS_INTEGER, 1) => abi::MPI_INTEGER1,
