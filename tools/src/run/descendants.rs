@@ -4,7 +4,7 @@
 //! whatever session or group, comes to hang below them when its parents die.
 
 use super::signals;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,18 @@ pub fn become_subreaper() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// Sends `signal` to every descendant of this process.
+/// Sends `signal` to every descendant of this process: to whole process groups
+/// where that spares our own, so that nothing forks itself away meanwhile.
 pub fn signal_all(signal: i32) {
+    // SAFETY: asking for one's own group cannot fail.
+    let own_group = unsafe { libc::getpgrp() };
+    let mut groups = HashSet::new();
     for process in list() {
-        signals::send(process, signal);
+        if process.group == own_group {
+            signals::send(process.id, signal);
+        } else if groups.insert(process.group) {
+            signals::send(-process.group, signal);
+        }
     }
 }
 
@@ -59,28 +67,35 @@ pub fn reap_one() -> Reaped {
     }
 }
 
-/// The ids of all descendants of this process.
-fn list() -> Vec<i32> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+/// A process below this one.
+struct Process {
+    id: i32,
+    parent: i32,
+    group: i32,
+}
+
+/// All descendants of this process.
+fn list() -> Vec<Process> {
+    let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        if let Some(parent) = parent_of(process) {
-            children.entry(parent).or_default().push(process);
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        if let Some(process) = look_at(id) {
+            children.entry(process.parent).or_default().push(process);
         }
     }
     let mut found = Vec::new();
     let mut open = vec![std::process::id() as i32];
     while let Some(parent) = open.pop() {
         let below = children.remove(&parent).unwrap_or_default();
-        found.extend(&below);
-        open.extend(below);
+        open.extend(below.iter().map(|process| process.id));
+        found.extend(below);
     }
     found
 }
 
-fn parent_of(process: i32) -> Option<i32> {
-    let text = fs::read(format!("/proc/{process}/stat")).ok()?;
+fn look_at(id: i32) -> Option<Process> {
+    let text = fs::read(format!("/proc/{id}/stat")).ok()?;
     let name_end = text.iter().rposition(|&byte| byte == b')')?;
-    let rest = std::str::from_utf8(&text[name_end + 1..]).ok()?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    let mut fields = std::str::from_utf8(&text[name_end + 1..]).ok()?.split_ascii_whitespace().skip(1);
+    Some(Process { id, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
 }

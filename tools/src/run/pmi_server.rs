@@ -32,6 +32,9 @@ pub enum Action {
 #[derive(Debug)]
 pub struct PmiServer {
     size: u32,
+    /// Name of the key-value space: MPICH names its shared memory after it, so
+    /// no two jobs of a machine may have the same.
+    space: String,
     program_of_rank: Vec<u32>,
     published: HashMap<String, String>,
     stages: Vec<Stage>,
@@ -40,15 +43,15 @@ pub struct PmiServer {
     skipping: Vec<bool>,
 }
 
-const SPACE: &str = "serried_0";
-
 impl PmiServer {
-    /// A server for ranks whose programs have these numbers.
-    pub fn new(program_of_rank: Vec<u32>) -> PmiServer {
+    /// A server for ranks whose programs have these numbers; no other job has
+    /// the name `job`.
+    pub fn new(job: &str, program_of_rank: Vec<u32>) -> PmiServer {
         let size = program_of_rank.len();
         let published = HashMap::from([("PMI_process_mapping".into(), format!("(vector,(0,1,{size}))"))]);
         PmiServer {
             size: size as u32,
+            space: format!("serried_{job}"),
             program_of_rank,
             published,
             stages: vec![Stage::Silent; size],
@@ -96,7 +99,7 @@ impl PmiServer {
                 "cmd=finalize_ack\n".into()
             }
             "get_maxes" => "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=4096\n".into(),
-            "get_my_kvsname" => format!("cmd=my_kvsname kvsname={SPACE}\n"),
+            "get_my_kvsname" => format!("cmd=my_kvsname kvsname={}\n", self.space),
             "get_appnum" => format!("cmd=appnum appnum={}\n", self.program_of_rank[rank as usize]),
             "get_universe_size" => format!("cmd=universe_size size={}\n", self.size),
             "put" => self.put(line),
@@ -142,15 +145,15 @@ mod tests {
 
     #[test]
     fn what_one_rank_puts_another_gets() {
-        let mut server = PmiServer::new(vec![0, 0]);
-        assert!(reply(&mut server, 0, "cmd=put kvsname=serried_0 key=a value=x=1 y\n").contains("rc=0"));
-        assert!(reply(&mut server, 1, "cmd=get kvsname=serried_0 key=a\n").ends_with("value=x=1 y\n"));
-        assert!(reply(&mut server, 1, "cmd=get kvsname=serried_0 key=b\n").contains("rc=-1"));
+        let mut server = PmiServer::new("7", vec![0, 0]);
+        assert!(reply(&mut server, 0, "cmd=put kvsname=serried_7 key=a value=x=1 y\n").contains("rc=0"));
+        assert!(reply(&mut server, 1, "cmd=get kvsname=serried_7 key=a\n").ends_with("value=x=1 y\n"));
+        assert!(reply(&mut server, 1, "cmd=get kvsname=serried_7 key=b\n").contains("rc=-1"));
     }
 
     #[test]
     fn a_barrier_opens_when_the_last_has_come() {
-        let mut server = PmiServer::new(vec![0, 0, 0]);
+        let mut server = PmiServer::new("7", vec![0, 0, 0]);
         assert!(server.line(2, "cmd=barrier_in").is_empty());
         assert!(server.line(0, "cmd=barrier_in").is_empty());
         assert_eq!(server.line(1, "cmd=barrier_in").len(), 3);
@@ -158,7 +161,7 @@ mod tests {
 
     #[test]
     fn stages_follow_init_and_finalize() {
-        let mut server = PmiServer::new(vec![0]);
+        let mut server = PmiServer::new("7", vec![0]);
         assert_eq!(server.stage(0), Stage::Silent);
         reply(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1");
         assert_eq!(server.stage(0), Stage::Running);
@@ -168,7 +171,7 @@ mod tests {
 
     #[test]
     fn spawn_is_refused_once_and_abort_is_heard() {
-        let mut server = PmiServer::new(vec![0]);
+        let mut server = PmiServer::new("7", vec![0]);
         assert!(server.line(0, "mcmd=spawn").is_empty());
         assert!(server.line(0, "nprocs=2").is_empty());
         assert!(reply(&mut server, 0, "endcmd").contains("spawn_result rc=-1"));

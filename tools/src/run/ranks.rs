@@ -92,7 +92,7 @@ impl Supervisor {
         }
         let stage = self.stage(failure.rank);
         let program = self.plan.program_of(failure.rank);
-        let alive = |rank: &&Rank| rank.life != Life::Ended;
+        let others = self.ranks.iter().enumerate().filter(|(index, _)| *index != failure.rank as usize);
         let scene = Scene {
             process: self.ranks[failure.rank as usize].process,
             host: &self.plan.host,
@@ -103,7 +103,7 @@ impl Supervisor {
                 _ => report::call(&self.job.node, failure.rank, stage, report::monotonic_now()),
             },
             out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,
-            others: self.ranks.iter().filter(alive).count(),
+            others: others.filter(|(_, rank)| rank.life != Life::Ended).count(),
         };
         let text = report::failure(&failure, &scene);
         self.sink(ERROR).say(&text);

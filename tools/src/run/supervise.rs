@@ -10,6 +10,7 @@ use super::output::Sink;
 use super::plan::Plan;
 use super::pmi_server::PmiServer;
 use super::ranks::{Life, Rank};
+use super::report::monotonic_now;
 use super::signals::Signals;
 use super::{memory_events, statistics};
 use std::os::fd::AsRawFd;
@@ -64,7 +65,7 @@ impl Supervisor {
     ) -> Supervisor {
         let program_of =
             |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
-        let pmi = PmiServer::new((0..plan.size).map(program_of).collect());
+        let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect());
         let one_sink = descriptors::identity(1) == descriptors::identity(2);
         let mut sinks = vec![Sink::new(1)];
         if !one_sink {
@@ -286,6 +287,11 @@ impl Supervisor {
             Err(_) => self.job.keyboard = None,
         }
     }
+}
+
+/// A name that no other job has: who we are, and when.
+fn job_name() -> String {
+    format!("{}_{:x}", std::process::id(), monotonic_now())
 }
 
 const _: () = assert!(OUTPUT == 0 && ERROR == 1);

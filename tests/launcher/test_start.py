@@ -1,0 +1,129 @@
+"""Starting: who the ranks are, what they inherit, what cannot be started."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+from conftest import SERRIED, program
+
+
+def lines(result):
+    assert result.returncode == 0, result.stderr
+    return sorted(result.stdout.splitlines())
+
+
+def test_every_rank_knows_its_rank_and_the_size(launcher):
+    result = launcher.run("-n", 3, "sh", "-c", "echo $PMI_RANK of $PMI_SIZE, $MPI_LOCALRANKID of $MPI_LOCALNRANKS")
+    assert lines(result) == [f"{rank} of 3, {rank} of 3" for rank in range(3)]
+
+
+def test_mpiexec_and_mpirun_are_the_same_command(launcher, tmp_path):
+    for name in ("mpiexec", "mpirun"):
+        (tmp_path / name).symlink_to(SERRIED)
+        result = subprocess.run([tmp_path / name, "-n", "2", "echo", "x"], capture_output=True, text=True)
+        assert (result.returncode, result.stdout) == (0, "x\nx\n")
+
+
+def test_several_programs_are_one_job(launcher):
+    result = launcher.run("-n", 1, "-env", "WHO", "one", "sh", "-c", "echo $PMI_RANK/$PMI_SIZE $WHO", ":",
+                          "-n", 2, "-env", "WHO", "two", "sh", "-c", "echo $PMI_RANK/$PMI_SIZE $WHO")
+    assert lines(result) == ["0/3 one", "1/3 two", "2/3 two"]
+
+
+def test_environment_options_of_hydra_and_open_mpi(launcher):
+    result = launcher.run("-genv", "A", "1", "-x", "B=2", "-x", "C", "-env", "D", "4", "--unset-env", "E",
+                          "sh", "-c", "echo $A$B$C$D${E-gone}", env={"C": "3", "E": "5"})
+    assert lines(result) == ["1234gone"]
+
+
+def test_variables_of_an_outer_job_are_not_passed_on(launcher):
+    outer = {"PMI_RANK": "7", "PMIX_RANK": "7", "OMPI_COMM_WORLD_RANK": "7", "SERRIED_NODE_SEGMENT": "3:4"}
+    result = launcher.run("-n", 1, "sh", "-c", "echo $PMI_RANK ${PMIX_RANK-none} ${OMPI_COMM_WORLD_RANK-none}",
+                          env=outer)
+    assert lines(result) == ["0 none none"]
+
+
+def test_a_job_can_start_a_job(launcher):
+    result = launcher.run("-n", 2, SERRIED, "run", "-n", "2", "sh", "-c", "echo $PMI_RANK/$PMI_SIZE")
+    assert lines(result) == ["0/2", "0/2", "1/2", "1/2"]
+
+
+def test_working_directory(launcher, tmp_path):
+    (tmp_path / "there").mkdir()
+    program(tmp_path / "there", "pwd\n")
+    result = launcher.run("-wdir", "there", "-n", 2, "./program")
+    assert lines(result) == [str((tmp_path / "there").resolve())] * 2
+
+
+def test_binding_stays_within_the_allowed_cpus(launcher):
+    cpu = min(os.sched_getaffinity(0))
+    allowed = "grep Cpus_allowed_list /proc/self/status"
+    bound = launcher.run("-n", 1, "--bind-to", "core", "--report-bindings", "sh", "-c", allowed)
+    assert bound.returncode == 0 and "rank 0 is bound to CPU" in bound.stderr
+    one = subprocess.run(["taskset", "-c", str(cpu), SERRIED, "run", "-n", "1", "--bind-to", "core", "sh", "-c", allowed],
+                         capture_output=True, text=True)
+    assert one.stdout.split() == ["Cpus_allowed_list:", str(cpu)]
+    many = launcher.run("-n", 2 * os.cpu_count(), "--bind-to", "core", "true")
+    assert many.returncode == 0 and "no rank is bound" in many.stderr
+
+
+def test_options_of_other_launchers_are_named_once(launcher):
+    result = launcher.run("--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self", "-f", "hosts", "-n", 3, "true")
+    assert result.returncode == 0
+    assert len(result.stderr.splitlines()) == 1 and "--mca btl self" in result.stderr
+
+
+def test_other_machines_are_refused_clearly(launcher):
+    result = launcher.run("-H", "far.example", "-n", 2, "true")
+    assert result.returncode == 2 and "far.example" in result.stderr
+
+
+def test_what_cannot_start_is_said_in_one_sentence(launcher, tmp_path):
+    (tmp_path / "here").write_text("#!/bin/sh\n")
+    cases = {
+        "absent-program": "no such program in PATH",
+        "here": "did you mean ./here",
+        "./here": "chmod +x",
+        ".": "it is a directory",
+    }
+    for name, words in cases.items():
+        if name == ".":
+            name = str(tmp_path)
+        if name == "here":
+            (tmp_path / "here").chmod(0o755)
+        result = launcher.run("-n", 3, name)
+        (tmp_path / "here").chmod(0o644)
+        assert result.returncode == 127 and words in result.stderr, (name, result.stderr)
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_failed_exec_is_reported_once(launcher, tmp_path):
+    path = tmp_path / "odd"
+    path.write_text("no program at all")
+    path.chmod(0o755)
+    result = launcher.run("-n", 8, "./odd")
+    assert result.returncode == 127 and result.stderr.count("cannot start") == 1
+    path.write_text("#!/nowhere/interpreter\n")
+    assert "interpreter" in launcher.run("-n", 2, "./odd").stderr
+
+
+def test_64_ranks_start_quickly_on_few_cores(launcher):
+    began = time.monotonic()
+    result = launcher.run("-n", 64, "sh", "-c", "echo $PMI_RANK")
+    assert sorted(map(int, result.stdout.split())) == list(range(64))
+    assert time.monotonic() - began < 5
+
+
+def test_200_starts_in_a_row_leave_nothing(launcher):
+    before = len(list(pathlib.Path("/proc/self/fd").iterdir()))
+    for _ in range(200):
+        assert launcher.run("-n", 2, "true").returncode == 0
+    launcher.assert_nothing_left()
+    assert len(list(pathlib.Path("/proc/self/fd").iterdir())) == before
+
+
+def test_signal_dispositions_and_masks_are_those_of_the_user(launcher):
+    show = "grep -E 'SigBlk|SigIgn' /proc/self/status"
+    plain = subprocess.run(["sh", "-c", show], capture_output=True, text=True, restore_signals=True)
+    assert launcher.run("-n", 1, "sh", "-c", show).stdout == plain.stdout
