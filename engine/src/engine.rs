@@ -115,7 +115,7 @@ impl Engine {
         self.job.node.publish_names(names)
     }
 
-    /// Ends the job with `code`; `message` is for people and already printed.
+    /// Ends the job with `code`; `message` and its empty form are as for [`Job::abort`].
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.job.abort(code, message)
     }

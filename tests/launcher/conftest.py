@@ -24,6 +24,9 @@ def find_serried():
 
 
 SERRIED = find_serried()
+STAGE = pathlib.Path(SERRIED).resolve().parents[1]
+PEERS = ROOT / "build/peers"
+PYTHON = ROOT / "build/venv/bin/python"
 
 
 class Launcher:

@@ -1,12 +1,8 @@
 """The PMI-1 server, by a client of a few lines and by MPICH and Intel MPI."""
 
-import os
-import pathlib
-import subprocess
-
 import pytest
 
-from conftest import HERE, compile_c
+from conftest import HERE, PEERS, compile_c
 
 
 def test_a_small_client_exchanges_values(launcher):
@@ -36,17 +32,16 @@ def test_a_bad_status_after_finalize_is_the_status_of_the_job(launcher):
     assert result.returncode == 6
 
 
-def peer(variable, library):
-    """The folder of an installed rival, from the environment."""
-    folder = pathlib.Path(os.environ.get(variable, "/nonexistent"))
-    if not (folder / "lib" / library).exists():
-        pytest.skip(f"{variable} names no installation with {library}")
-    return folder
+def peer(name):
+    """The folder of an installed rival."""
+    if not (PEERS / name / "lib/libmpi.so.12").exists():
+        pytest.skip(f"no {name} installed (`make test` installs it)")
+    return PEERS / name
 
 
 @pytest.fixture
 def mpich_program(tmp_path):
-    mpich = peer("SERRIED_TEST_MPICH", "libmpi.so.12")
+    mpich = peer("mpich")
     target = tmp_path / "sum"
     flags = ["-I", mpich / "include", "-L", mpich / "lib", "-lmpi"]
     return mpich, compile_c("sum.c", target, *map(str, flags))
@@ -66,7 +61,7 @@ def test_mpi_abort_of_mpich_gives_its_code(launcher, mpich_program):
 
 
 def test_programs_linked_to_intel_mpi_start_as_one_world(launcher, mpich_program):
-    intel = peer("SERRIED_TEST_IMPI", "libmpi.so.12")
+    intel = peer("impi")
     _, program = mpich_program
     libraries = {"LD_LIBRARY_PATH": str(intel / "lib"), "FI_PROVIDER_PATH": str(intel / "lib")}
     result = launcher.run("-n", 3, "--launch-only", program, env=libraries, timeout=60)

@@ -39,7 +39,8 @@ pub trait Bootstrap: Send {
     fn fence(&mut self) -> Result<()>;
 
     /// Asks for the end of the whole job; failures are nobody's business here.
-    fn abort(&mut self, code: i32, message: &str);
+    /// Returns whether the launcher itself tells people which rank asked.
+    fn abort(&mut self, code: i32, message: &str) -> bool;
 
     /// Takes leave: from here on the end of this process is no failure.
     ///

@@ -69,7 +69,11 @@ impl Job {
     /// when the segment does not fit.
     pub fn start() -> Result<Job> {
         let started = match detect::detect(&|name| std::env::var(name).ok())? {
-            Launcher::Own { segment, pmi, rank, size } => own::start(segment, pmi, rank, size)?,
+            Launcher::Own { segment, pmi, rank, size } => match own::start(segment, pmi, rank, size)? {
+                // A job of one rank may run several programs in turn: there is nothing to split.
+                used if size == 1 && used.node.page(0).identity.pid.load(Relaxed) != 0 => singleton::start()?,
+                fresh => fresh,
+            },
             Launcher::Pmi1(contact) => pmi1::start(contact)?,
             Launcher::None => singleton::start()?,
         };
@@ -106,11 +110,20 @@ impl Job {
 
     /// Ends the whole job with `code` (MPI_Abort, MPI-5.0 §9.8): the page says
     /// so, the launcher is told, and this process exits after flushing stdio.
+    /// `message` is printed; an empty one means that the program wants it so,
+    /// which is told too, by the launcher if it knows us.
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.page().identity.exit_code.store(code, Relaxed);
         self.page().set_state(State::Aborted);
-        if let Ok(mut bootstrap) = self.bootstrap.try_lock() {
-            bootstrap.abort(code, message);
+        let told = if let Ok(mut bootstrap) = self.bootstrap.try_lock() {
+            bootstrap.abort(code, message)
+        } else {
+            false
+        };
+        if !message.is_empty() {
+            eprintln!("{message}");
+        } else if !told {
+            eprintln!("serried: rank {} called MPI_Abort with code {code}", self.rank);
         }
         // SAFETY: flushing all streams and leaving are always allowed.
         unsafe {

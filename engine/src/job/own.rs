@@ -68,11 +68,12 @@ impl Bootstrap for Own {
         self.connection()?.barrier()
     }
 
-    fn abort(&mut self, code: i32, message: &str) {
+    fn abort(&mut self, code: i32, message: &str) -> bool {
         // The page has told it already; this wakes the launcher up.
         if let Ok(connection) = self.connection() {
             connection.abort(code, message);
         }
+        true
     }
 
     fn finish(&mut self) -> Result<()> {

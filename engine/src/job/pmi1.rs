@@ -170,8 +170,9 @@ impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {
         self.connection.barrier()
     }
 
-    fn abort(&mut self, code: i32, message: &str) {
+    fn abort(&mut self, code: i32, message: &str) -> bool {
         self.connection.abort(code, message);
+        false
     }
 
     fn finish(&mut self) -> Result<()> {

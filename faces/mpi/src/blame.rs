@@ -68,7 +68,6 @@ fn fatal(function: &str, code: c_int, error: &Error) -> ! {
     match border::engine() {
         Ok(engine) => {
             let message = format!("serried: rank {}: {function} failed: {error}", engine.rank());
-            eprintln!("{message}");
             engine.abort(class, &message)
         }
         Err(_) => {

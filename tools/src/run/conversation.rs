@@ -54,8 +54,9 @@ impl Supervisor {
                     self.ranks[rank as usize].socket = None; // it has died, or does not read its answers
                 }
             }
-            Action::Abort(rank, code) => {
-                let failure = Failure { rank, cause: Cause::Abort(code), patient: false };
+            Action::Abort { rank, code, by_error } => {
+                let cause = if by_error { Cause::Error(code) } else { Cause::Abort(code) };
+                let failure = Failure { rank, cause, patient: false };
                 self.hear_out(rank);
                 self.first_bad.get_or_insert(failure.status());
                 self.fail(failure);

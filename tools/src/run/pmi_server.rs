@@ -24,8 +24,16 @@ pub enum Stage {
 pub enum Action {
     /// Write this to the socket of that rank.
     Reply(u32, String),
-    /// End the job: that rank called abort with this code.
-    Abort(u32, i32),
+    /// End the job: that rank called abort.
+    Abort {
+        /// The rank.
+        rank: u32,
+        /// Its code.
+        code: i32,
+        /// Whether it has said why: an error that nobody handles, not the
+        /// program's own wish.
+        by_error: bool,
+    },
 }
 
 /// The state that the ranks of a job share.
@@ -79,7 +87,11 @@ impl PmiServer {
         }
         match line.command() {
             "barrier_in" => self.barrier(rank),
-            "abort" => vec![Action::Abort(rank, line.number("exitcode").unwrap_or(1) as i32)],
+            "abort" => {
+                let code = line.number("exitcode").unwrap_or(1) as i32;
+                let by_error = line.rest("message").is_some_and(|message| !message.is_empty());
+                vec![Action::Abort { rank, code, by_error }]
+            }
             "spawn" => {
                 self.skipping[index] = true;
                 Vec::new()
@@ -175,6 +187,6 @@ mod tests {
         assert!(server.line(0, "mcmd=spawn").is_empty());
         assert!(server.line(0, "nprocs=2").is_empty());
         assert!(reply(&mut server, 0, "endcmd").contains("spawn_result rc=-1"));
-        assert_eq!(server.line(0, "cmd=abort exitcode=42"), [Action::Abort(0, 42)]);
+        assert_eq!(server.line(0, "cmd=abort exitcode=42"), [Action::Abort { rank: 0, code: 42, by_error: false }]);
     }
 }

@@ -99,7 +99,7 @@ impl Supervisor {
             program: program.name(),
             stage,
             last_call: match failure.cause {
-                Cause::Abort(_) | Cause::NoInit => None,
+                Cause::Abort(_) | Cause::Error(_) | Cause::NoInit => None,
                 _ => report::call(&self.job.node, failure.rank, stage, report::monotonic_now()),
             },
             out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,

@@ -62,6 +62,7 @@ fn what_happened(cause: Cause, stage: Stage) -> String {
         Cause::NoFinalize => "exited with status 0 without MPI_Finalize".into(),
         Cause::NoInit => "exited without MPI_Init, but other ranks wait for it in MPI".into(),
         Cause::Abort(code) => format!("called MPI_Abort with code {code}"),
+        Cause::Error(_) => "ended the job because of the error above".into(),
     }
 }
 
@@ -79,7 +80,7 @@ fn hint(cause: Cause, scene: &Scene) -> Option<String> {
         }
         Cause::NoFinalize => "Does the program call exit() between MPI_Init and MPI_Finalize?",
         Cause::NoInit => "All ranks of a job must call MPI_Init, or none.",
-        Cause::Exited(_) | Cause::Abort(_) => return None,
+        Cause::Exited(_) | Cause::Abort(_) | Cause::Error(_) => return None,
     };
     Some(text.to_owned())
 }

@@ -42,6 +42,8 @@ pub enum Cause {
     NoInit,
     /// Called MPI_Abort with this code.
     Abort(i32),
+    /// Met an error that nobody handles, and told it; the code is its class.
+    Error(i32),
 }
 
 /// A failure of the job.
@@ -94,7 +96,7 @@ impl Failure {
             Cause::Killed(signal) => 128 + signal,
             Cause::Exited(status) => status,
             Cause::NoFinalize | Cause::NoInit => 1,
-            Cause::Abort(code) => exit_status(code),
+            Cause::Abort(code) | Cause::Error(code) => exit_status(code),
         }
     }
 }

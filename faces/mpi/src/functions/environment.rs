@@ -86,11 +86,7 @@ pub fn is_thread_main(flag: OutValue<c_int>) -> Result<()> {
 /// `MPI_Abort` (§9.8): ends the whole job, whatever the communicator.
 pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
     match border::engine() {
-        Ok(engine) => {
-            let message = format!("serried: rank {}: MPI_Abort({errorcode})", engine.rank());
-            eprintln!("{message}");
-            engine.abort(errorcode, &message)
-        }
+        Ok(engine) => engine.abort(errorcode, ""),
         Err(_) => std::process::exit(serried_engine::job::exit_status(errorcode)),
     }
 }
