@@ -20,6 +20,8 @@ static void misbehave(const char *what)
         MPI_Barrier(MPI_COMM_SELF);
         *(volatile int *)16 = 1;
     }
+    if (is(what, "error"))
+        MPI_Send(what, 1, MPI_BYTE, 1000, 0, MPI_COMM_WORLD);
     if (is(what, "leave"))
         _exit(0);
     if (is(what, "leave3"))

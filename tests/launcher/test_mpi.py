@@ -58,6 +58,12 @@ def test_mpi_abort_gives_its_code(launcher, ranks):
     assert "before the abort" in result.stdout
 
 
+def test_an_error_that_nobody_handles_is_told_before_the_launcher_speaks(launcher, ranks):
+    result = launcher.run("-n", 3, ranks, "error")
+    told, end = result.stderr.split("serried: rank 1 (process")
+    assert "MPI_Send failed" in told and "because of the error above" in end
+
+
 def test_a_crash_names_signal_and_last_call(launcher, ranks):
     result = failure(launcher, "-n", 3, ranks, "crash")
     assert result.returncode == 139

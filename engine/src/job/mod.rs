@@ -115,21 +115,18 @@ impl Job {
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.page().identity.exit_code.store(code, Relaxed);
         self.page().set_state(State::Aborted);
-        let told = if let Ok(mut bootstrap) = self.bootstrap.try_lock() {
-            bootstrap.abort(code, message)
-        } else {
-            false
-        };
+        // What the program has said comes first: the launcher may end us soon.
+        // SAFETY: flushing all streams is always allowed.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
         if !message.is_empty() {
             eprintln!("{message}");
-        } else if !told {
+        }
+        let told = self.bootstrap.try_lock().is_ok_and(|mut bootstrap| bootstrap.abort(code, message));
+        if message.is_empty() && !told {
             eprintln!("serried: rank {} called MPI_Abort with code {code}", self.rank);
         }
-        // SAFETY: flushing all streams and leaving are always allowed.
-        unsafe {
-            libc::fflush(std::ptr::null_mut());
-            libc::_exit(exit_status(code))
-        }
+        // SAFETY: leaving is always allowed.
+        unsafe { libc::_exit(exit_status(code)) }
     }
 
     /// Says that this rank has finalized: from here on its end is no failure.

@@ -51,8 +51,9 @@ impl<S: Read + Write> Connection<S> {
     }
 
     pub(super) fn abort(&mut self, code: i32, message: &str) {
-        let message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let _ = self.send(&format!("cmd=abort exitcode={code} message={message}"));
+        let words: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let message = if words.is_empty() { words } else { format!(" message={words}") }; // Hydra takes no empty one
+        let _ = self.send(&format!("cmd=abort exitcode={code}{message}"));
     }
 
     pub(super) fn finalize(&mut self) -> Result<()> {

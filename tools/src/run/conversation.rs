@@ -4,7 +4,7 @@ use super::ending::{Ending, Reason};
 use super::launch::ERROR;
 use super::pmi_server::Action;
 use super::supervise::Supervisor;
-use super::verdict::{Cause, Failure};
+use super::verdict::{Cause, Failure, Stage};
 use super::{descriptors, signals};
 use std::os::fd::AsRawFd;
 use std::time::Instant;
@@ -55,7 +55,9 @@ impl Supervisor {
                 }
             }
             Action::Abort { rank, code, by_error } => {
-                let cause = if by_error { Cause::Error(code) } else { Cause::Abort(code) };
+                // MPICH gives words to MPI_Abort too; a page says that it is our library.
+                let ours = matches!(self.stage(rank), Stage::Aborted(_));
+                let cause = if by_error && ours { Cause::Error(code) } else { Cause::Abort(code) };
                 let failure = Failure { rank, cause, patient: false };
                 self.hear_out(rank);
                 self.first_bad.get_or_insert(failure.status());

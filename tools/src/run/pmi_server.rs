@@ -187,6 +187,9 @@ mod tests {
         assert!(server.line(0, "mcmd=spawn").is_empty());
         assert!(server.line(0, "nprocs=2").is_empty());
         assert!(reply(&mut server, 0, "endcmd").contains("spawn_result rc=-1"));
-        assert_eq!(server.line(0, "cmd=abort exitcode=42"), [Action::Abort { rank: 0, code: 42, by_error: false }]);
+        assert_eq!(
+            server.line(0, "cmd=abort exitcode=42"),
+            [Action::Abort { rank: 0, code: 42, by_error: false }]
+        );
     }
 }
