@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
 
@@ -104,6 +105,29 @@ def test_what_is_typed_reaches_rank_0_of_several(launcher):
     script = "if [ $PMI_RANK = 0 ]; then printf 'ready? '; read x; echo got $x; fi"
     status, screen = on_terminal(["-n", 3, "sh", "-c", script], [(b"ready? ", b"yes\n")], launcher.environment)
     assert status == 0 and "got yes" in screen
+
+
+def test_the_stop_key_stops_the_ranks_too(launcher):
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(launcher.folder)
+        os.execve(SERRIED, [SERRIED, "run", "-n", "2", "sh", "-c", "echo $$ > ready.$PMI_RANK; sleep 0.6; echo over"],
+                  launcher.environment)
+    launcher.wait_until_running(2)
+    time.sleep(0.1)
+    os.write(terminal, b"\x1a")
+    _, status = os.waitpid(child, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    time.sleep(0.2)
+    for rank in launcher.rank_ids():
+        with open(f"/proc/{rank}/stat") as file:
+            assert file.read().rsplit(")", 1)[1].split()[0] == "T"
+    os.kill(child, signal.SIGCONT)
+    time.sleep(0.2)
+    screen = b""
+    while b"over" not in screen or screen.count(b"over") < 2:
+        screen += os.read(terminal, 4096)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_closed_output_ends_the_job(launcher):

@@ -66,19 +66,19 @@ impl Supervisor {
         }
     }
 
-    /// Obeys the guard's signals (and the terminal's stop key).
+    /// Obeys the guard's signals.
     pub(super) fn take_signals(&mut self) {
         while let Some(received) = self.signals.next() {
             match received.signal {
                 libc::SIGCHLD => {}
+                _ if received.sender != self.guard.process || received.from_kernel => {} // the guard passes it on
                 libc::SIGTSTP => self.pause(),
-                signal if received.sender == self.guard.process && !received.from_kernel => {
+                signal => {
                     let from_terminal = received.value != 0;
                     if !(from_terminal && self.job.shares_terminal) {
                         self.obey(signal);
                     }
                 }
-                _ => {} // the guard gets it too, and passes it on
             }
         }
     }

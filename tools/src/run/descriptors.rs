@@ -63,6 +63,12 @@ pub fn is_terminal(descriptor: RawFd) -> bool {
     unsafe { libc::isatty(descriptor) == 1 }
 }
 
+/// Whether this process may read from the terminal behind a descriptor.
+pub fn is_in_foreground(descriptor: RawFd) -> bool {
+    // SAFETY: a descriptor that is no terminal is an error, not a fault.
+    unsafe { libc::tcgetpgrp(descriptor) == libc::getpgrp() }
+}
+
 /// Reads what is there, up to the size of `buffer`.
 ///
 /// # Errors

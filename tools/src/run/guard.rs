@@ -58,8 +58,10 @@ fn watch(launcher: i32, signals: &Signals) -> i32 {
         // SAFETY: `entry` is one valid pollfd.
         unsafe { libc::poll(&mut entry, 1, -1) };
         while let Some(received) = signals.next() {
-            if received.signal != libc::SIGCHLD {
-                signals::send_with(launcher, received.signal, i32::from(received.from_kernel));
+            match received.signal {
+                libc::SIGCHLD => {}
+                libc::SIGTSTP => pause(launcher),
+                signal => signals::send_with(launcher, signal, i32::from(received.from_kernel)),
             }
         }
         while let Reaped::One(process, status) = reap_one() {
@@ -68,6 +70,13 @@ fn watch(launcher: i32, signals: &Signals) -> i32 {
             }
         }
     }
+}
+
+/// The user stops the job from the terminal; we are back when it goes on.
+fn pause(launcher: i32) {
+    signals::send_with(launcher, libc::SIGTSTP, 0);
+    signals::send(std::process::id() as i32, libc::SIGSTOP);
+    signals::send(launcher, libc::SIGCONT);
 }
 
 fn ended(launcher: i32, status: i32) -> i32 {

@@ -74,7 +74,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
 
 /// Divides into guard and launcher, starts the job and sees it to its end.
 fn start(plan: Plan, started: Instant) -> i32 {
-    let signals = match Signals::take(&[libc::SIGCHLD]) {
+    let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP]) {
         Ok(signals) => signals,
         Err(cause) => return complain(&format!("no signals: {cause}"), CANNOT_START),
     };

@@ -153,9 +153,10 @@ impl Supervisor {
             }
         }
         if let Some(pipe) = &self.job.keyboard {
-            match self.typed.is_empty() {
-                true => add(0, libc::POLLIN, Source::Keyboard),
-                false => add(pipe.as_raw_fd(), libc::POLLOUT, Source::Typed),
+            if !self.typed.is_empty() {
+                add(pipe.as_raw_fd(), libc::POLLOUT, Source::Typed);
+            } else if descriptors::is_in_foreground(0) {
+                add(0, libc::POLLIN, Source::Keyboard);
             }
         }
         (entries, sources)
@@ -184,7 +185,8 @@ impl Supervisor {
             at_latest(deadline);
         }
         let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
-        if all_ended || self.someone_stayed_outside() {
+        let in_background = self.job.keyboard.is_some() && !descriptors::is_in_foreground(0);
+        if all_ended || in_background || self.someone_stayed_outside() {
             at_latest(Instant::now() + LOOK);
         }
         match next {
