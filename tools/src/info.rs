@@ -4,9 +4,10 @@ use crate::run::{environment, host_name, topology};
 use serried_engine::job::{cpus, detect};
 
 /// Settings and variables that Serried reads, and what for.
-const SETTINGS: [(&str, &str); 2] = [
+const SETTINGS: [(&str, &str); 3] = [
     ("MPIEXEC_TIMEOUT", "seconds after which a job is ended (as --timeout)"),
-    ("SERRIED_MEMORY", "bytes that a rank may use for messages that nobody has received yet"),
+    ("SERRIED_COPY", "cells: copy big messages through shared memory only"),
+    ("SERRIED_CC", "the compiler behind mpicc (SERRIED_CXX: behind mpicxx)"),
 ];
 
 /// Prints it; returns the exit status.
