@@ -322,11 +322,6 @@ impl OutCount {
         Ok(place)
     }
 
-    /// Whether `value` can be stored.
-    pub fn holds(&self, value: i64) -> bool {
-        matches!(self, OutCount::Wide(_)) || c_int::try_from(value).is_ok()
-    }
-
     /// Stores the value; `MPI_UNDEFINED` where an `int` cannot hold it.
     pub fn set(&self, value: i64) {
         // SAFETY: by the contract of `new`.

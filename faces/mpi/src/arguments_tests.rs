@@ -33,7 +33,6 @@ fn a_result_that_an_int_cannot_hold_is_undefined() {
     a.set(1 << 40);
     b.set(1 << 40);
     assert_eq!((a.get(), b.get()), (i64::from(abi::MPI_UNDEFINED), 1 << 40));
-    assert!(!a.holds(1 << 31) && a.holds(7) && b.holds(1 << 31));
     // SAFETY: a null pointer is what it is made to refuse.
     assert!(unsafe { OutCount::new("c", std::ptr::null_mut::<c_int>()) }.is_err());
 }

@@ -22,5 +22,3 @@ pub type QueryRequest = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
 pub type FreeRequest = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// `MPI_Grequest_cancel_function`
 pub type CancelRequest = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-/// `MPI_Datarep_extent_function`
-pub type DatarepExtent = unsafe extern "C" fn(Handle, *mut i64, *mut c_void) -> c_int;

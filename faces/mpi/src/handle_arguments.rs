@@ -134,11 +134,6 @@ impl<'call, T> Handles<'call, T> {
         Handles { table, call, name, first }
     }
 
-    /// Whether there is no array.
-    pub fn is_null(&self) -> bool {
-        self.first.is_null()
-    }
-
     /// The handle at `index`, which the call's counts must allow.
     ///
     /// # Errors

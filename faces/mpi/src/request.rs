@@ -57,12 +57,6 @@ impl OutRequest {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle(id)) };
     }
-
-    /// Stores `MPI_REQUEST_NULL`.
-    pub fn put_null(&self) {
-        // SAFETY: valid by the contract of `new`.
-        unsafe { self.place.write(abi::MPI_REQUEST_NULL) };
-    }
 }
 
 /// A request that a call uses and may end.

@@ -3,9 +3,6 @@
 //! Everything but `abi` is written once, in `faces/mpi/src`, over the types of
 //! that module.
 
-// Bodies land chapter by chapter; what they will use is here before them.
-#![allow(dead_code)]
-
 mod abi;
 #[path = "../../src/arguments.rs"]
 mod arguments;

@@ -10,7 +10,7 @@ pub type Handle = usize;
 pub type FileHandle = usize;
 
 /// What `constants.api` says, made into constants.
-#[allow(clippy::all, clippy::pedantic)]
+#[allow(dead_code, clippy::all, clippy::pedantic)]
 mod constants {
     use super::{FileHandle, Handle, Status};
     use std::ffi::{c_int, c_void};
