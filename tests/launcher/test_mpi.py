@@ -162,6 +162,24 @@ def test_hydra_starts_our_ranks(ranks, count):
     assert aborted.returncode == 42
 
 
+def test_intels_hydra_starts_our_ranks(ranks):
+    hydra = PEERS / "impi/bin/mpiexec.hydra"
+    if not hydra.exists():
+        pytest.skip("no Intel MPI installed (`make test` installs one)")
+    result = subprocess.run([hydra, "-n", "3", ranks, "nothing"], env=without_launcher(), capture_output=True,
+                            text=True, timeout=20)
+    assert (result.returncode, result.stdout) == (0, "3 ranks\n"), result.stderr
+
+
+@pytest.mark.parametrize("elsewhere", [["-n"], ["-u", "sh", "-c", 'hostname no.such.host; exec "$@"', "sh"]])
+def test_a_machine_without_network_or_name_is_enough(ranks, elsewhere):
+    if subprocess.run(["unshare", elsewhere[0], "true"], capture_output=True).returncode:
+        pytest.skip("no right to make a namespace")
+    result = subprocess.run(["unshare", *elsewhere, SERRIED, "run", "-n", "3", ranks, "nothing"], capture_output=True,
+                            text=True, timeout=20)
+    assert (result.returncode, result.stdout) == (0, "3 ranks\n"), result.stderr
+
+
 def test_64_ranks_on_few_cores(launcher, ranks):
     began = time.monotonic()
     result = launcher.run("-n", 64, ranks, "nothing")

@@ -75,6 +75,9 @@ pub struct Call {
     pub tag: AtomicI32,
     /// Communicator's context id, 0 if the call has none.
     pub communicator: AtomicU64,
+    /// `sequence` when peer, tag and communicator were written: if it differs
+    /// from `sequence`, they belong to an earlier call.
+    pub about_sequence: AtomicU64,
     /// `CLOCK_MONOTONIC` nanoseconds since when it waits in this call; 0 while
     /// it does not wait. Written only when a wait outlasts its first spin.
     pub waiting_since: AtomicU64,
@@ -137,6 +140,7 @@ impl Page {
         call.communicator.store(communicator, Relaxed);
         call.peer.store(peer, Relaxed);
         call.tag.store(tag, Relaxed);
+        call.about_sequence.store(call.sequence.load(Relaxed), Relaxed);
     }
 
     /// Marks the end of the call.

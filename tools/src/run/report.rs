@@ -3,7 +3,7 @@
 use super::signals;
 use super::verdict::{Cause, Failure, Stage};
 use serried_engine::job::NodeSegment;
-use serried_engine::observe::page::NONE;
+use serried_engine::observe::page::{Call, NONE};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -117,6 +117,19 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
         return Some(format!("its last call was {name}, which had returned"));
     }
     let mut text = format!("it was inside {name}");
+    text.push_str(&subject(call));
+    let since = call.waiting_since.load(Relaxed);
+    if since != 0 && now > since {
+        let _ = write!(text, ", waiting for {:.1} s", (now - since) as f64 / 1e9);
+    }
+    Some(text)
+}
+
+/// Whom a call is about, in brackets; empty if it has not said so.
+fn subject(call: &Call) -> String {
+    if call.about_sequence.load(Relaxed) != call.sequence.load(Relaxed) {
+        return String::new();
+    }
     let mut about = Vec::new();
     let named = |value: i32| (value != NONE).then_some(value);
     about.extend(named(call.peer.load(Relaxed)).map(|peer| match peer {
@@ -131,14 +144,10 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
     if communicator != 0 {
         about.push(format!("communicator {communicator}"));
     }
-    if !about.is_empty() {
-        let _ = write!(text, " ({})", about.join(", "));
+    if about.is_empty() {
+        return String::new();
     }
-    let since = call.waiting_since.load(Relaxed);
-    if since != 0 && now > since {
-        let _ = write!(text, ", waiting for {:.1} s", (now - since) as f64 / 1e9);
-    }
-    Some(text)
+    format!(" ({})", about.join(", "))
 }
 
 /// Nanoseconds on the clock by which ranks note since when they wait.
