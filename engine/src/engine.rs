@@ -3,12 +3,9 @@
 //! Every blocking call of any face ends in [`Engine::wait_until`], the only
 //! loop that waits, and it drives everything that is under way.
 
-use crate::collective::Schedule;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
-use crate::message::probe::Message;
-use crate::message::work::{Recipe, Work};
-use crate::message::{Buffer, Envelope, Mode};
+use crate::message::work::Work;
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
@@ -16,10 +13,9 @@ use crate::progress::{lock::EngineLock, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::transport::node::NodeTransport;
 use crate::transport::{Means, Transport};
-use crate::world::{Communicator, Contexts};
+use crate::world::Contexts;
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
 
 /// The engine of this process.
 pub struct Engine {
@@ -207,7 +203,7 @@ impl Engine {
     }
 
     /// Progress without waiting, then `ready` once.
-    fn look<T>(&self, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
+    pub(super) fn look<T>(&self, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
         loop {
             let mut core = self.core.lock();
             self.drive(&mut core)?;
@@ -219,326 +215,6 @@ impl Engine {
                 None => return Ok(ready(&mut core)),
             }
         }
-    }
-}
-
-/// Messages. Ranks are job ranks here, contexts come from communicators; faces
-/// have checked the arguments. The caller keeps buffers alive until completion.
-impl Engine {
-    /// Sends and waits until the buffer may be reused.
-    ///
-    /// # Errors
-    /// What went wrong on the way.
-    #[inline]
-    pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
-        let started = self.core.lock().start_send(peer, envelope, buffer, mode)?;
-        match started {
-            Some(request) => into_result(self.wait_for_index(request)?).map(|_| ()),
-            None => Ok(()),
-        }
-    }
-
-    /// Starts sending.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        match core.start_send(peer, envelope, buffer, mode)? {
-            Some(request) => Ok(core.requests.id(request)),
-            None => completed(&mut core, Status::empty()),
-        }
-    }
-
-    /// Receives and waits for it; the failure of the operation is in the status.
-    ///
-    /// # Errors
-    /// What went wrong on the way.
-    #[inline]
-    pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
-        let request = {
-            let mut core = self.core.lock();
-            self.drive(&mut core)?;
-            core.start_receive(wanted, buffer)?
-        };
-        self.wait_for_index(request)
-    }
-
-    /// Starts receiving.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        self.drive(&mut core)?;
-        let request = core.start_receive(wanted, buffer)?;
-        Ok(core.requests.id(request))
-    }
-
-    /// A request that is complete already with `status` (null process).
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn completed(&self, status: Status) -> Result<RequestId> {
-        completed(&mut self.core.lock(), status)
-    }
-
-    /// What a receive would get, if it is there.
-    ///
-    /// # Errors
-    /// A broken protocol.
-    pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
-        self.look(|core| core.probe(wanted))
-    }
-
-    /// What a receive would get, as soon as it is there.
-    ///
-    /// # Errors
-    /// A broken protocol.
-    pub fn probe(&self, wanted: Envelope) -> Result<Status> {
-        self.wait_until(|core| core.probe(wanted))
-    }
-
-    /// Takes the message that a receive would get, if it is there.
-    ///
-    /// # Errors
-    /// A broken protocol.
-    pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
-        self.look(|core| core.take_message(wanted))
-    }
-
-    /// Takes the message that a receive would get, as soon as it is there.
-    ///
-    /// # Errors
-    /// A broken protocol.
-    pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
-        self.wait_until(|core| core.take_message(wanted))
-    }
-
-    /// Starts receiving a message taken before.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn start_matched_receive(&self, message: Message, buffer: Buffer) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        let request = core.start_matched_receive(message, buffer)?;
-        Ok(core.requests.id(request))
-    }
-}
-
-/// Collectives.
-impl Engine {
-    /// Runs a collective to its end.
-    ///
-    /// # Errors
-    /// The failure of the operation.
-    pub fn run_collective(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
-        let request = {
-            let mut core = self.core.lock();
-            self.drive(&mut core)?;
-            core.start_collective(communicator, schedule, None)?
-        };
-        into_result(self.wait_for_index(request)?).map(|_| ())
-    }
-
-    /// Starts a collective.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn start_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        schedule: Schedule,
-    ) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        self.drive(&mut core)?;
-        let request = core.start_collective(communicator, schedule, None)?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Makes a persistent collective, to be started any number of times.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn persistent_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        schedule: Schedule,
-    ) -> Result<RequestId> {
-        self.persistent(Recipe::Collective {
-            schedule: Some(schedule),
-            communicator: Arc::clone(communicator),
-        })
-    }
-}
-
-/// Requests.
-impl Engine {
-    /// Makes a persistent request.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn persistent(&self, recipe: Recipe) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        let request = core.add_persistent(recipe)?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Starts a persistent request.
-    ///
-    /// # Errors
-    /// `Request` when it is none or is active.
-    pub fn start_persistent(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
-        let request = core.requests.check(id)?;
-        core.start_persistent(request)
-    }
-
-    /// Waits for a request; it goes, or becomes inactive if it is persistent.
-    ///
-    /// # Errors
-    /// `Request` for a stale id. The failure of the operation is in the status.
-    pub fn wait(&self, id: RequestId) -> Result<Status> {
-        let request = self.core.lock().requests.check(id)?;
-        self.wait_for_index(request)
-    }
-
-    #[inline]
-    fn wait_for_index(&self, request: u32) -> Result<Status> {
-        self.wait_until(|core| core.settled(request).then(|| core.collect(request)))
-    }
-
-    /// As [`Engine::wait`] if the request is complete, else `None`.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
-        let request = self.core.lock().requests.check(id)?;
-        self.look(|core| core.settled(request).then(|| core.collect(request)))
-    }
-
-    /// The status of a request that is complete; the request stays.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn status(&self, id: RequestId) -> Result<Option<Status>> {
-        let request = self.core.lock().requests.check(id)?;
-        self.look(|core| core.settled(request).then(|| core.look(request)))
-    }
-
-    /// Whether each of `ids` is complete, after one round of progress; with
-    /// `wait`, not before one of them is.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn settled(&self, ids: &[RequestId], wait: bool) -> Result<Vec<bool>> {
-        let requests: Vec<u32> = {
-            let core = self.core.lock();
-            ids.iter().map(|&id| core.requests.check(id)).collect::<Result<_>>()?
-        };
-        let mut settled = vec![false; requests.len()];
-        let mut look = |core: &mut Core| {
-            settled
-                .iter_mut()
-                .zip(&requests)
-                .for_each(|(settled, &request)| *settled = core.settled(request));
-            settled.iter().any(|&settled| settled)
-        };
-        if wait {
-            self.wait_until(|core| look(core).then_some(()))?;
-        } else {
-            self.look(look)?;
-        }
-        Ok(settled)
-    }
-
-    /// Whether the request is persistent and inactive, so that waiting for it
-    /// reports an empty status at once.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn inactive(&self, id: RequestId) -> Result<bool> {
-        let core = self.core.lock();
-        let request = core.requests.check(id)?;
-        Ok(core.requests[request].persistent && !core.requests[request].active)
-    }
-
-    /// Whether the request is persistent.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn is_persistent(&self, id: RequestId) -> Result<bool> {
-        let core = self.core.lock();
-        let request = core.requests.check(id)?;
-        Ok(core.requests[request].persistent)
-    }
-
-    /// Asks for cancellation (MPI-5.0 §3.8.4); the request still has to be
-    /// completed.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn cancel(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
-        let request = core.requests.check(id)?;
-        core.cancel(request);
-        Ok(())
-    }
-
-    /// Gives a request up; what it does goes on.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn release(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
-        let request = core.requests.check(id)?;
-        core.release(request);
-        Ok(())
-    }
-
-    /// One request for a receive and a send, which go into it.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn both(&self, receive: RequestId, send: RequestId) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        let (receive, send) = (core.requests.check(receive)?, core.requests.check(send)?);
-        let request = core.requests.insert(Work::Both { receive, send })?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Makes a request that the program completes itself (MPI-5.0 §13.2).
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn generalized(&self) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        let request = core.requests.insert(Work::Generalized)?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Completes a request made by [`Engine::generalized`].
-    ///
-    /// # Errors
-    /// `Request` for a stale id or another kind of request.
-    pub fn complete_generalized(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
-        let request = core.requests.check(id)?;
-        if !matches!(core.requests[request].work, Work::Generalized) {
-            return Err(crate::Error::new(crate::Class::Request, "the request is no generalized request"));
-        }
-        core.complete(request);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            core.transport.ring_self();
-        }
-        Ok(())
-    }
-
-    /// Forgets the contexts of a communicator that was freed.
-    pub fn retire(&self, context: u64) {
-        let mut core = self.core.lock();
-        core.matching.retire(context);
-        core.matching.retire(context + 1);
     }
 }
 
@@ -558,5 +234,7 @@ fn into_result(status: Status) -> Result<Status> {
 
 mod background;
 mod exchange;
+mod messages;
+mod requests;
 #[cfg(test)]
 mod tests;

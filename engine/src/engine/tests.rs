@@ -4,7 +4,9 @@
 use super::*;
 use crate::datatype::{Basic, Datatype};
 use crate::job::NodeSegment;
-use crate::message::{ANY_SOURCE, ANY_TAG};
+use crate::message::work::Recipe;
+use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
+use crate::world::Communicator;
 use crate::Class;
 use std::os::fd::AsFd;
 

@@ -1,0 +1,161 @@
+//! Messages and collectives, as the faces start them.
+
+use super::{completed, into_result, Engine};
+use crate::collective::Schedule;
+use crate::message::probe::Message;
+use crate::message::work::Recipe;
+use crate::message::{Buffer, Envelope, Mode};
+use crate::request::{RequestId, Status};
+use crate::world::Communicator;
+use crate::Result;
+use std::sync::Arc;
+
+/// Messages. Ranks are job ranks here, contexts come from communicators; faces
+/// have checked the arguments. The caller keeps buffers alive until completion.
+impl Engine {
+    /// Sends and waits until the buffer may be reused.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    #[inline]
+    pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
+        let started = self.core.lock().start_send(peer, envelope, buffer, mode)?;
+        match started {
+            Some(request) => into_result(self.wait_for_index(request)?).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts sending.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        match core.start_send(peer, envelope, buffer, mode)? {
+            Some(request) => Ok(core.requests.id(request)),
+            None => completed(&mut core, Status::empty()),
+        }
+    }
+
+    /// Receives and waits for it; the failure of the operation is in the status.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    #[inline]
+    pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
+        let request = {
+            let mut core = self.core.lock();
+            self.drive(&mut core)?;
+            core.start_receive(wanted, buffer)?
+        };
+        self.wait_for_index(request)
+    }
+
+    /// Starts receiving.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        self.drive(&mut core)?;
+        let request = core.start_receive(wanted, buffer)?;
+        Ok(core.requests.id(request))
+    }
+
+    /// A request that is complete already with `status` (null process).
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn completed(&self, status: Status) -> Result<RequestId> {
+        completed(&mut self.core.lock(), status)
+    }
+
+    /// What a receive would get, if it is there.
+    ///
+    /// # Errors
+    /// A broken protocol.
+    pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
+        self.look(|core| core.probe(wanted))
+    }
+
+    /// What a receive would get, as soon as it is there.
+    ///
+    /// # Errors
+    /// A broken protocol.
+    pub fn probe(&self, wanted: Envelope) -> Result<Status> {
+        self.wait_until(|core| core.probe(wanted))
+    }
+
+    /// Takes the message that a receive would get, if it is there.
+    ///
+    /// # Errors
+    /// A broken protocol.
+    pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
+        self.look(|core| core.take_message(wanted))
+    }
+
+    /// Takes the message that a receive would get, as soon as it is there.
+    ///
+    /// # Errors
+    /// A broken protocol.
+    pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
+        self.wait_until(|core| core.take_message(wanted))
+    }
+
+    /// Starts receiving a message taken before.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn start_matched_receive(&self, message: Message, buffer: Buffer) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let request = core.start_matched_receive(message, buffer)?;
+        Ok(core.requests.id(request))
+    }
+}
+
+/// Collectives.
+impl Engine {
+    /// Runs a collective to its end.
+    ///
+    /// # Errors
+    /// The failure of the operation.
+    pub fn run_collective(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
+        let request = {
+            let mut core = self.core.lock();
+            self.drive(&mut core)?;
+            core.start_collective(communicator, schedule, None)?
+        };
+        into_result(self.wait_for_index(request)?).map(|_| ())
+    }
+
+    /// Starts a collective.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn start_collective(
+        &self,
+        communicator: &Arc<Communicator>,
+        schedule: Schedule,
+    ) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        self.drive(&mut core)?;
+        let request = core.start_collective(communicator, schedule, None)?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Makes a persistent collective, to be started any number of times.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn persistent_collective(
+        &self,
+        communicator: &Arc<Communicator>,
+        schedule: Schedule,
+    ) -> Result<RequestId> {
+        self.persistent(Recipe::Collective {
+            schedule: Some(schedule),
+            communicator: Arc::clone(communicator),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Requests: completing, starting again, cancelling, giving up.
+
+use super::Engine;
+use crate::core::Core;
+use crate::message::work::{Recipe, Work};
+use crate::request::{RequestId, Status};
+use crate::Result;
+use std::sync::atomic::Ordering;
+
+/// Requests.
+impl Engine {
+    /// Makes a persistent request.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn persistent(&self, recipe: Recipe) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let request = core.add_persistent(recipe)?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Starts a persistent request.
+    ///
+    /// # Errors
+    /// `Request` when it is none or is active.
+    pub fn start_persistent(&self, id: RequestId) -> Result<()> {
+        let mut core = self.core.lock();
+        let request = core.requests.check(id)?;
+        core.start_persistent(request)
+    }
+
+    /// Waits for a request; it goes, or becomes inactive if it is persistent.
+    ///
+    /// # Errors
+    /// `Request` for a stale id. The failure of the operation is in the status.
+    pub fn wait(&self, id: RequestId) -> Result<Status> {
+        let request = self.core.lock().requests.check(id)?;
+        self.wait_for_index(request)
+    }
+
+    #[inline]
+    pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
+        self.wait_until(|core| core.settled(request).then(|| core.collect(request)))
+    }
+
+    /// As [`Engine::wait`] if the request is complete, else `None`.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
+        let request = self.core.lock().requests.check(id)?;
+        self.look(|core| core.settled(request).then(|| core.collect(request)))
+    }
+
+    /// The status of a request that is complete; the request stays.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn status(&self, id: RequestId) -> Result<Option<Status>> {
+        let request = self.core.lock().requests.check(id)?;
+        self.look(|core| core.settled(request).then(|| core.look(request)))
+    }
+
+    /// Whether each of `ids` is complete, after one round of progress; with
+    /// `wait`, not before one of them is.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn settled(&self, ids: &[RequestId], wait: bool) -> Result<Vec<bool>> {
+        let requests: Vec<u32> = {
+            let core = self.core.lock();
+            ids.iter().map(|&id| core.requests.check(id)).collect::<Result<_>>()?
+        };
+        let mut settled = vec![false; requests.len()];
+        let mut look = |core: &mut Core| {
+            settled
+                .iter_mut()
+                .zip(&requests)
+                .for_each(|(settled, &request)| *settled = core.settled(request));
+            settled.iter().any(|&settled| settled)
+        };
+        if wait {
+            self.wait_until(|core| look(core).then_some(()))?;
+        } else {
+            self.look(look)?;
+        }
+        Ok(settled)
+    }
+
+    /// Whether the request is persistent and inactive, so that waiting for it
+    /// reports an empty status at once.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn inactive(&self, id: RequestId) -> Result<bool> {
+        let core = self.core.lock();
+        let request = core.requests.check(id)?;
+        Ok(core.requests[request].persistent && !core.requests[request].active)
+    }
+
+    /// Whether the request is persistent.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn is_persistent(&self, id: RequestId) -> Result<bool> {
+        let core = self.core.lock();
+        let request = core.requests.check(id)?;
+        Ok(core.requests[request].persistent)
+    }
+
+    /// Asks for cancellation (MPI-5.0 §3.8.4); the request still has to be
+    /// completed.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn cancel(&self, id: RequestId) -> Result<()> {
+        let mut core = self.core.lock();
+        let request = core.requests.check(id)?;
+        core.cancel(request);
+        Ok(())
+    }
+
+    /// Gives a request up; what it does goes on.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn release(&self, id: RequestId) -> Result<()> {
+        let mut core = self.core.lock();
+        let request = core.requests.check(id)?;
+        core.release(request);
+        Ok(())
+    }
+
+    /// One request for a receive and a send, which go into it.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn both(&self, receive: RequestId, send: RequestId) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let (receive, send) = (core.requests.check(receive)?, core.requests.check(send)?);
+        let request = core.requests.insert(Work::Both { receive, send })?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Makes a request that the program completes itself (MPI-5.0 §13.2).
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn generalized(&self) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let request = core.requests.insert(Work::Generalized)?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Completes a request made by [`Engine::generalized`].
+    ///
+    /// # Errors
+    /// `Request` for a stale id or another kind of request.
+    pub fn complete_generalized(&self, id: RequestId) -> Result<()> {
+        let mut core = self.core.lock();
+        let request = core.requests.check(id)?;
+        if !matches!(core.requests[request].work, Work::Generalized) {
+            return Err(crate::Error::new(crate::Class::Request, "the request is no generalized request"));
+        }
+        core.complete(request);
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            core.transport.ring_self();
+        }
+        Ok(())
+    }
+
+    /// Forgets the contexts of a communicator that was freed.
+    pub fn retire(&self, context: u64) {
+        let mut core = self.core.lock();
+        core.matching.retire(context);
+        core.matching.retire(context + 1);
+    }
+}
