@@ -40,6 +40,8 @@ pub struct Core {
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
     pub(crate) collectives_seen: u64,
+    /// Bytes that may be copied aside (`SERRIED_MEMORY`).
+    pub(crate) memory: u64,
     /// Bytes of messages copied aside because no cell was free.
     pub(crate) copied_aside: u64,
     /// Generation of the next shared copy.
@@ -95,6 +97,7 @@ impl Core {
         page: &'static Page,
         rank: u32,
         oversubscribed: bool,
+        memory: u64,
     ) -> Core {
         Core {
             transport,
@@ -110,6 +113,7 @@ impl Core {
             background: Vec::new(),
             epoch: 0,
             collectives_seen: 0,
+            memory,
             copied_aside: 0,
             shared_copies: 0,
         }

@@ -11,6 +11,7 @@ use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
 use crate::progress::{lock::EngineLock, Doorbell};
 use crate::request::{RequestId, Status};
+use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
 use crate::transport::{Means, Transport};
 use crate::world::Contexts;
@@ -44,27 +45,25 @@ impl Engine {
     /// # Errors
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn join(job: &'static Job) -> Result<Engine> {
-        let best = if std::env::var_os("SERRIED_COPY").is_some_and(|value| value == "cells") {
-            Means::Cells
-        } else {
-            Means::CrossMemory
-        };
-        Engine::join_with(job, best)
+        let settings = Settings::read(|name| std::env::var(name).ok())?;
+        Engine::join_with(job, settings)
     }
 
-    /// Joins a job, with no better means of copying than `best`.
+    /// Joins a job with these settings.
     ///
     /// # Errors
     /// `NoMem` when the mailbox cannot be reserved.
-    pub fn join_with(job: &'static Job, best: Means) -> Result<Engine> {
+    pub fn join_with(job: &'static Job, settings: Settings) -> Result<Engine> {
         let mut transport = NodeTransport::attach(&job.node, job.local_rank)?;
-        transport.limit_means(best);
+        if settings.cells_only {
+            transport.limit_means(Means::Cells);
+        }
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let oversubscribed = job.node.local_ranks() as usize > cpus::usable();
         let page = job.page();
-        let core = Core::new(Box::new(transport), page, job.rank, oversubscribed);
+        let core = Core::new(Box::new(transport), page, job.rank, oversubscribed, settings.memory);
         let core = EngineLock::new(core, false);
         page.set_state(State::Running);
         Ok(Engine {

@@ -24,6 +24,7 @@ pub mod observe;
 pub mod progress;
 pub mod reduce;
 pub mod request;
+pub mod settings;
 pub mod transport;
 pub mod world;
 

@@ -2,13 +2,7 @@
 
 use crate::run::{environment, host_name, topology};
 use serried_engine::job::{cpus, detect};
-
-/// Settings and variables that Serried reads, and what for.
-const SETTINGS: [(&str, &str); 3] = [
-    ("MPIEXEC_TIMEOUT", "seconds after which a job is ended (as --timeout)"),
-    ("SERRIED_COPY", "cells: copy big messages through shared memory only"),
-    ("SERRIED_CC", "the compiler behind mpicc (SERRIED_CXX: behind mpicxx)"),
-];
+use serried_engine::settings::{misspelt, Setting, SETTINGS};
 
 /// Prints it; returns the exit status.
 pub fn command() -> i32 {
@@ -24,10 +18,11 @@ pub fn command() -> i32 {
         "  bootstraps  serried run, PMI-1 (Hydra, Slurm's pmi2), none (one rank); PMIx is not there yet"
     );
     println!("  settings");
-    for (name, meaning) in SETTINGS {
-        let value = std::env::var(name).map_or(String::new(), |value| format!(" (is {value})"));
-        println!("    {name:16} {meaning}{value}");
+    for Setting { name, default, meaning } in &SETTINGS {
+        let value = std::env::var(name).map_or(format!("not set: {default}"), |value| format!("is {value}"));
+        println!("    {name:16} {meaning} ({value})");
     }
+    warn_of_misspelt();
     0
 }
 
@@ -51,5 +46,13 @@ fn launcher() -> String {
         Ok(detect::Launcher::Pmi1(_)) => "a PMI-1 launcher".into(),
         Ok(detect::Launcher::None) => "nobody: a program started here is a job of one rank".into(),
         Err(error) => format!("? {error}"),
+    }
+}
+
+/// Names what looks like a setting of ours and is none.
+pub fn warn_of_misspelt() {
+    let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    for name in misspelt(names.iter().map(String::as_str)) {
+        eprintln!("serried: {name} is no setting of Serried and has no effect; `serried info` lists them");
     }
 }

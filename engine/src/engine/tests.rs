@@ -14,6 +14,7 @@ const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
 fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
+    let settings = Settings { memory: 1 << 20, cells_only: best == Means::Cells };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {
@@ -22,7 +23,7 @@ fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
             let mine = NodeSegment::open(descriptor.as_fd().try_clone_to_owned().unwrap()).unwrap();
             scope.spawn(move || {
                 let job = Box::leak(Box::new(Job::in_process(rank, mine)));
-                let engine = Engine::join_with(job, best).unwrap();
+                let engine = Engine::join_with(job, settings).unwrap();
                 body(&engine);
                 engine.finalize().unwrap();
             });

@@ -8,10 +8,6 @@ use crate::observe::page::add;
 use crate::transport::{Packet, INLINE_BYTES};
 use crate::Result;
 
-/// Bytes of small messages that a rank copies aside when its cells are out,
-/// before their sends have to wait.
-const COPIED_ASIDE: u64 = 32 << 20;
-
 impl Core {
     /// Starts a send; `None` when it is complete already.
     #[inline]
@@ -82,7 +78,7 @@ impl Core {
     /// Leaves the message where it is and tells the receiver.
     fn offer(&mut self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
-        let small = bytes <= EAGER_BYTES && self.copied_aside + bytes <= COPIED_ASIDE;
+        let small = bytes <= EAGER_BYTES && self.copied_aside + bytes <= self.memory;
         let aside = mode == Mode::Buffered || (small && mode != Mode::Synchronous);
         let (buffer, owned) = if aside { copy_aside(&buffer) } else { (buffer, None) };
         if owned.is_some() {

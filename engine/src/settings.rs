@@ -1,0 +1,120 @@
+//! The settings, each declared once: the engine and the tools read them here,
+//! `serried info` lists them, and what looks like one but is none is named.
+
+use crate::{Class, Error, Result};
+
+/// A variable of the environment that changes what Serried does.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it changes.
+    pub meaning: &'static str,
+}
+
+/// Bytes that a rank may use for messages that nobody has received yet.
+pub const MEMORY: &str = "SERRIED_MEMORY";
+/// The best means of copying that may be used.
+pub const COPY: &str = "SERRIED_COPY";
+
+/// All of them.
+pub const SETTINGS: [Setting; 5] = [
+    Setting {
+        name: MEMORY,
+        default: "64M",
+        meaning: "bytes a rank may spend on small messages that wait for room (K, M, G allowed)",
+    },
+    Setting {
+        name: COPY,
+        default: "the best that works",
+        meaning: "cells: copy big messages through shared memory, even where one process may read the other's memory",
+    },
+    Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
+    Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
+    Setting {
+        name: "MPIEXEC_TIMEOUT",
+        default: "none",
+        meaning: "seconds after which `serried run` ends the job (as --timeout)",
+    },
+];
+
+/// Set by `serried run` for its ranks, not by people.
+pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
+
+/// What the engine of a rank takes from its environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// [`MEMORY`] in bytes.
+    pub memory: u64,
+    /// Whether [`COPY`] allows cells only.
+    pub cells_only: bool,
+}
+
+impl Settings {
+    /// Reads them by `lookup`.
+    ///
+    /// # Errors
+    /// `Arg` for a value that means nothing, naming it.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings> {
+        let memory = match lookup(MEMORY) {
+            Some(value) => bytes(&value).ok_or_else(|| wrong(MEMORY, &value, "a number of bytes such as 64M"))?,
+            None => 64 << 20,
+        };
+        let cells_only = match lookup(COPY).as_deref() {
+            None | Some("") => false,
+            Some("cells") => true,
+            Some(value) => return Err(wrong(COPY, value, "`cells`")),
+        };
+        Ok(Settings { memory, cells_only })
+    }
+}
+
+/// Names among `names` that begin like ours and are none.
+pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let known = |name: &str| name == SEGMENT || SETTINGS.iter().any(|setting| setting.name == name);
+    names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
+}
+
+fn wrong(name: &str, value: &str, right: &str) -> Error {
+    Error::new(Class::Arg, format!("the setting {name} is `{value}`, but has to be {right}"))
+}
+
+/// `64M` and the like in bytes.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().last()? {
+        (end, 'k' | 'K') => (&text[..end], 1 << 10),
+        (end, 'm' | 'M') => (&text[..end], 1 << 20),
+        (end, 'g' | 'G') => (&text[..end], 1 << 30),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Result<Settings> {
+        Settings::read(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn values_are_read_and_wrong_ones_are_named() {
+        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, cells_only: false });
+        assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
+        assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
+        assert!(with(COPY, "cells").unwrap().cells_only);
+        for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma")] {
+            assert!(with(name, value).unwrap_err().message().contains(value));
+        }
+    }
+
+    #[test]
+    fn misspelt_settings_are_found() {
+        let names = ["PATH", "SERRIED_MEMROY", "SERRIED_COPY", "SERRIED_NODE_SEGMENT"];
+        assert_eq!(misspelt(names.into_iter()), ["SERRIED_MEMROY"]);
+    }
+}
