@@ -59,7 +59,9 @@ impl Settings {
     /// `Arg` for a value that means nothing, naming it.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings> {
         let memory = match lookup(MEMORY) {
-            Some(value) => bytes(&value).ok_or_else(|| wrong(MEMORY, &value, "a number of bytes such as 64M"))?,
+            Some(value) => {
+                bytes(&value).ok_or_else(|| wrong(MEMORY, &value, "a number of bytes such as 64M"))?
+            }
             None => 64 << 20,
         };
         let cells_only = match lookup(COPY).as_deref() {

@@ -124,7 +124,12 @@ impl Engine {
         let request = {
             let mut core = self.core.lock();
             self.drive(&mut core)?;
-            core.start_collective(communicator, schedule, None)?
+            core.start_collective(
+                Arc::clone(communicator),
+                schedule,
+                communicator.next_collective_tag(),
+                None,
+            )?
         };
         into_result(self.wait_for_index(request)?).map(|_| ())
     }
@@ -140,7 +145,12 @@ impl Engine {
     ) -> Result<RequestId> {
         let mut core = self.core.lock();
         self.drive(&mut core)?;
-        let request = core.start_collective(communicator, schedule, None)?;
+        let request = core.start_collective(
+            Arc::clone(communicator),
+            schedule,
+            communicator.next_collective_tag(),
+            None,
+        )?;
         Ok(core.requests.id(request))
     }
 
@@ -153,9 +163,8 @@ impl Engine {
         communicator: &Arc<Communicator>,
         schedule: Schedule,
     ) -> Result<RequestId> {
-        self.persistent(Recipe::Collective {
-            schedule: Some(schedule),
-            communicator: Arc::clone(communicator),
-        })
+        let tag = communicator.next_collective_tag();
+        let communicator = Arc::clone(communicator);
+        self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
     }
 }

@@ -56,17 +56,17 @@ impl Port for ContextPort<'_> {
 }
 
 impl Core {
-    /// Starts a collective on `communicator`.
+    /// Starts a collective on `communicator`; `persistent` is the request that
+    /// gets the schedule back.
     pub(crate) fn start_collective(
         &mut self,
-        communicator: &Arc<Communicator>,
+        communicator: Arc<Communicator>,
         schedule: Schedule,
+        tag: i32,
         persistent: Option<u32>,
     ) -> Result<u32> {
         add(&self.page.counters.collectives, 1);
-        let tag = communicator.next_collective_tag();
-        let collective =
-            Collective { schedule, communicator: Arc::clone(communicator), tag, calling: false, persistent };
+        let collective = Collective { schedule, communicator, tag, calling: false, persistent };
         let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
         if self.advance_collective(request) {
             self.collectives.push(request);

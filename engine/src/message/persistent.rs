@@ -66,12 +66,12 @@ impl Core {
                 }
                 Ok(None)
             }
-            Recipe::Collective { schedule, communicator } => {
+            Recipe::Collective { schedule, communicator, tag } => {
                 let Some(schedule) = schedule.take() else {
                     return Err(Error::new(Class::Request, "the persistent collective has not ended yet"));
                 };
-                let communicator = Arc::clone(communicator);
-                self.start_collective(&communicator, schedule, Some(index)).map(Some)
+                let (communicator, tag) = (Arc::clone(communicator), *tag);
+                self.start_collective(communicator, schedule, tag, Some(index)).map(Some)
             }
         }
     }

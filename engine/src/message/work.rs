@@ -118,6 +118,9 @@ pub enum Recipe {
         schedule: Option<Schedule>,
         /// Where.
         communicator: Arc<Communicator>,
+        /// Its tag, taken when it was made: all ranks make persistent
+        /// collectives in one order, but may start them in another (§6.13).
+        tag: i32,
     },
 }
 

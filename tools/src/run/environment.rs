@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// The descriptor of the node segment and the inode of the rank's PMI socket.
-pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
+pub use serried_engine::settings::SEGMENT;
 
 /// Prefixes of variables that tell a rank of some other job who it is.
 const OTHER_LAUNCHERS: [&str; 8] =
@@ -35,9 +35,19 @@ pub fn of_program(options: &Options, program: &Program, inherited: Environment) 
     if !options.keep_library_path {
         if let Some(folder) = library_folder() {
             put_in_front(&mut environment, "LD_LIBRARY_PATH", &folder);
+            choose_for_mpi4py(&mut environment, &folder);
         }
     }
     environment
+}
+
+/// The mpi4py wheel looks for an MPI beside its Python before it asks the
+/// library path; unless the user has chosen, it gets ours.
+fn choose_for_mpi4py(environment: &mut Environment, folder: &Path) {
+    if !environment.contains_key(OsStr::new("MPI4PY_MPIABI")) {
+        let library = folder.join("libmpi.so.12").into_os_string();
+        environment.entry("MPI4PY_LIBMPI".into()).or_insert(library);
+    }
 }
 
 fn belongs_to_launcher(name: &OsStr) -> bool {

@@ -66,6 +66,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
     if !options.ignored.is_empty() {
         eprintln!("serried: accepted, but without meaning on one machine: {}", options.ignored.join(", "));
     }
+    crate::info::warn_of_misspelt();
     match plan::prepare(options) {
         Ok(plan) => start(plan, started),
         Err(text) => complain(&text, CANNOT_START),
