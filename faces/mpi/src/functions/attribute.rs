@@ -158,7 +158,7 @@ pub fn type_delete_attr(datatype: &Arc<Datatype>, type_keyval: c_int) -> Result<
 
 /// The word by which callbacks know a datatype: its handle.
 pub fn datatype_owner(datatype: &Arc<Datatype>) -> usize {
-    DATATYPES.handle_of(datatype).map_or(0, |handle| abi::word(handle))
+    DATATYPES.handle_of(datatype).map_or(0, abi::word)
 }
 
 /// `MPI_Win_create_keyval`: keyvals come before windows do.

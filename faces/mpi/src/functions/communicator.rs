@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The word by which callbacks know a communicator: its handle.
 pub fn owner(comm: &Arc<Comm>) -> usize {
-    COMMS.handle_of(comm).map_or(0, |handle| abi::word(handle))
+    COMMS.handle_of(comm).map_or(0, abi::word)
 }
 
 /// Stores a communicator, or the null handle for those who got none.
