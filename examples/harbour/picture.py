@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from matplotlib.colors import LightSource  # noqa: E402
-from waves import EDGE, LENGTH, WIDTH, depth_of_the_sea  # noqa: E402
+from place import EDGE, LENGTH, WIDTH, depth_of_the_sea  # noqa: E402
 
 LAND = "#d9c8a0"
 

@@ -86,7 +86,7 @@ def read_log(text, rank, result):
         result.fail(short_name(test), rank)
     ran = re.search(r"^Ran (\d+) tests? in", text, re.MULTILINE)
     if not ran:
-        begun = re.findall(r"^(test\w+ \(.*?\)|.* \.\.\. )", text, re.MULTILINE)
+        begun = re.findall(r"^(test\w+ \(.*?\)) .*\.\.\. ", text, re.MULTILINE)
         last = short_name(begun[-1]) if begun else "before the first test"
         result.fail(f"did not end (last: {last})", rank)
         return
@@ -126,7 +126,7 @@ def judge(logs, ranks, outcome):
         result.fail(f"{len(texts)} of {ranks} ranks started", -1)
     if outcome.status is None:
         result.fail("time was up", -1)
-    elif outcome.status != 0 and not result.failures:
+    elif outcome.status != 0 and (not result.failures or any("did not end" in test for test in result.failures)):
         result.fail(f"exit status {outcome.status}: {outcome.output[-300:].strip()}", -1)
     return result
 
