@@ -147,6 +147,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     class: Class,
     message: String,
+    context: Option<u64>,
 }
 
 impl Error {
@@ -154,13 +155,25 @@ impl Error {
     /// beginning, no full stop at the end; name the value that was wrong).
     #[cold]
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { class, message: message.into() }))
+        Error(Box::new(Inner { class, message: message.into(), context: None }))
     }
 
     /// A capability that is not there yet, named.
     #[cold]
     pub fn not_there_yet(what: &str) -> Self {
         Error::new(Class::UnsupportedOperation, format!("{what} is not there yet in this version of Serried"))
+    }
+
+    /// Says on which communicator it happened, by its point-to-point context,
+    /// where the call that reports it has no communicator among its arguments.
+    pub fn in_context(mut self, context: u64) -> Self {
+        self.0.context = Some(context & !1);
+        self
+    }
+
+    /// The point-to-point context of the communicator on which it happened.
+    pub fn context(&self) -> Option<u64> {
+        self.0.context
     }
 
     /// The class of this error.

@@ -34,7 +34,7 @@ class Launcher:
 
     def __init__(self, folder):
         self.folder = folder
-        self.mark = "SERRIED_TEST_MARK=" + uuid.uuid4().hex
+        self.mark = "MARK_OF_THIS_TEST=" + uuid.uuid4().hex
         self.environment = dict(os.environ)
         self.environment.pop("MPIEXEC_TIMEOUT", None)
         name, value = self.mark.split("=")

@@ -77,6 +77,18 @@ def test_signals_to_the_launcher_end_the_job(launcher, tmp_path, number):
     assert job.returncode == 128 + number and err.count("serried:") == 1
 
 
+def test_a_signal_to_the_whole_process_group_is_never_lost(launcher, tmp_path):
+    """As `timeout` does it: to the process that was started, then to its group."""
+    program(tmp_path, "exec sleep 60\n")
+    for _ in range(20):
+        job = launcher.start("-n", 3, "./program", start_new_session=True)
+        time.sleep(0.05)
+        job.send_signal(signal.SIGTERM)
+        os.killpg(job.pid, signal.SIGTERM)
+        job.communicate(timeout=5)
+        assert job.returncode in (143, -signal.SIGTERM)
+
+
 def test_a_second_interrupt_kills_at_once(launcher):
     job = launcher.start("-n", 2, "sh", "-c", "trap '' INT TERM; echo $$ > ready.$PMI_RANK; while :; do sleep 1; done")
     launcher.wait_until_running(2)

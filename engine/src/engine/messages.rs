@@ -148,7 +148,7 @@ impl Engine {
         let request = core.start_collective(
             Arc::clone(communicator),
             schedule,
-            communicator.next_collective_tag(),
+            communicator.next_nonblocking_tag(),
             None,
         )?;
         Ok(core.requests.id(request))
@@ -163,7 +163,7 @@ impl Engine {
         communicator: &Arc<Communicator>,
         schedule: Schedule,
     ) -> Result<RequestId> {
-        let tag = communicator.next_collective_tag();
+        let tag = communicator.next_nonblocking_tag();
         let communicator = Arc::clone(communicator);
         self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
     }

@@ -115,7 +115,7 @@ impl Core {
                 false
             }
             Err(error) => {
-                self.requests[index].status.error = Some(error);
+                self.requests[index].status.error = Some(error.in_context(communicator.context()));
                 self.end_collective(index, *collective);
                 false
             }

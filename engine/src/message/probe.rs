@@ -12,6 +12,7 @@ use crate::Result;
 /// A message taken by a matched probe, to be received by its holder alone.
 #[derive(Clone, Debug)]
 pub struct Message {
+    context: u64,
     unexpected: Unexpected,
 }
 
@@ -34,13 +35,14 @@ impl Core {
 
     /// Takes that message.
     pub(crate) fn take_message(&mut self, wanted: Envelope) -> Option<Message> {
-        self.matching.take_unexpected(wanted).map(|unexpected| Message { unexpected })
+        let context = wanted.context;
+        self.matching.take_unexpected(wanted).map(|unexpected| Message { context, unexpected })
     }
 
     /// Starts receiving a taken message.
     pub(crate) fn start_matched_receive(&mut self, message: Message, buffer: Buffer) -> Result<u32> {
         let Unexpected { source, tag, .. } = message.unexpected;
-        let wanted = Envelope { context: 0, source, tag };
+        let wanted = Envelope { context: message.context, source, tag };
         let receive = Receive { buffer, wanted, expected: 0, received: 0, block: None };
         let request = self.requests.insert(Work::Receive(receive))?;
         self.deliver_unexpected(request, message.unexpected)?;

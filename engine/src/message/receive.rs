@@ -81,7 +81,8 @@ impl Core {
         request.status.tag = tag;
         request.status.bytes = taken;
         if bytes > room {
-            request.status.error = Some(truncated(source, tag, bytes, room));
+            request.status.error =
+                Some(truncated(source, tag, bytes, room).in_context(receive.wanted.context));
         }
         add(&self.page.counters.messages_received, 1);
         add(&self.page.counters.bytes_received, taken);

@@ -6,6 +6,9 @@ use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Tags of one kind of collective: 30 bits.
+const TAGS: u32 = (1 << 30) - 1;
+
 /// A communicator. What messages need never changes once it is made; names,
 /// hints, the error handler and attributes do.
 ///
@@ -27,6 +30,7 @@ pub struct Communicator {
     topology: Option<Topology>,
     changing: Mutex<Changing>,
     collectives: AtomicU32,
+    nonblocking: AtomicU32,
     freed: AtomicBool,
 }
 
@@ -52,6 +56,7 @@ impl Communicator {
             topology: None,
             changing: Mutex::new(Changing { name: String::new(), hints: Info::default(), error_handler }),
             collectives: AtomicU32::new(0),
+            nonblocking: AtomicU32::new(0),
             freed: AtomicBool::new(false),
         }
     }
@@ -146,12 +151,18 @@ impl Communicator {
         self.topology.as_ref()
     }
 
-    /// The tag of the next collective operation, in context `context + 1`.
-    /// Every member takes the same ones, because all members start the
-    /// collectives of a communicator in the same order. It comes round after
-    /// two thousand million operations.
+    /// The tag of the next blocking collective operation, in context
+    /// `context + 1`. Every member takes the same ones, because all members
+    /// start the collectives of a communicator in the same order. It comes round
+    /// after a thousand million operations.
     pub fn next_collective_tag(&self) -> i32 {
-        (self.collectives.fetch_add(1, Relaxed) & i32::MAX as u32) as i32
+        (self.collectives.fetch_add(1, Relaxed) & TAGS) as i32
+    }
+
+    /// The same for nonblocking and persistent ones, which never match blocking
+    /// ones (MPI-5.0 §6.12) and so count by themselves.
+    pub fn next_nonblocking_tag(&self) -> i32 {
+        (self.nonblocking.fetch_add(1, Relaxed) & TAGS | (TAGS + 1)) as i32
     }
 
     /// The name (MPI-5.0 §7.8); empty until it is given one.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// Whose error handler answers for a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Blame {
-    /// That of `MPI_COMM_SELF`.
+    /// That of the communicator on which the error says it happened, if it
+    /// does; else that of `MPI_COMM_SELF`.
     CommSelf,
     /// That of this communicator, if it is one; else that of `MPI_COMM_SELF`.
     Comm(Handle),
@@ -33,7 +34,11 @@ pub fn answer(call: &Call, blame: Blame, function: &str, code: c_int, error: &Er
         Blame::File | Blame::Nobody => return code,
         Blame::Comm(handle) => of_communicator(call, handle),
         Blame::Session(handle) => of_session(call, handle),
-        Blame::CommSelf => None,
+        // The requests of the call know their communicator.
+        Blame::CommSelf => error
+            .context()
+            .and_then(|context| COMMS.find(|communicator| communicator.context() == context))
+            .and_then(|handle| of_communicator(call, handle)),
     }
     .or_else(|| of_communicator(call, abi::MPI_COMM_SELF))
     .unwrap_or_else(|| (Arc::new(ErrorHandler::Fatal), abi::MPI_COMM_NULL));

@@ -156,6 +156,18 @@ impl<T> Table<T> {
         self.lock().known.get(&(Arc::as_ptr(object) as usize)).map(|(raw, _)| abi::handle(*raw))
     }
 
+    /// A live handle whose object is wanted. Looks at all of them: for errors.
+    #[cold]
+    pub fn find(&'static self, wanted: impl Fn(&T) -> bool) -> Option<abi::Handle> {
+        let book = self.lock();
+        let object_of = |raw: u32| {
+            // SAFETY: the lock is held, so no other thread changes the value.
+            self.slot(raw).and_then(|slot| unsafe { (*slot.value.get()).as_ref() })
+        };
+        let mut handles = book.known.values().map(|(raw, _)| *raw);
+        handles.find(|&raw| object_of(raw).is_some_and(|object| wanted(object))).map(abi::handle)
+    }
+
     /// Whether the handle of an object that is in the table would be gone with
     /// the next [`Table::take`].
     pub fn is_last(&'static self, object: &Arc<T>) -> bool {

@@ -68,16 +68,19 @@ impl Supervisor {
 
     /// Obeys the guard's signals.
     pub(super) fn take_signals(&mut self) {
-        while let Some(received) = self.signals.next() {
-            match received.signal {
-                libc::SIGCHLD => {}
-                _ if received.sender != self.guard.process || received.from_kernel => {} // the guard passes it on
-                libc::SIGTSTP => self.pause(),
-                signal => {
-                    let from_terminal = received.value != 0;
-                    if !(from_terminal && self.job.shares_terminal) {
-                        self.obey(signal);
-                    }
+        // The ends of children are looked for at every turn; what was sent to
+        // us as to our group, the guard passes on.
+        while self.signals.next().is_some() {}
+    }
+
+    /// The guard passes a signal on, or has died.
+    pub(super) fn listen_to_guard(&mut self) {
+        match self.guard.next() {
+            None => self.guard_has_died(),
+            Some(passed) if passed.signal == libc::SIGTSTP => self.pause(),
+            Some(passed) => {
+                if !(passed.from_terminal && self.job.shares_terminal) {
+                    self.obey(passed.signal);
                 }
             }
         }

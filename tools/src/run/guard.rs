@@ -7,11 +7,15 @@
 //! Each notices the other's death and ends everything below: so SIGKILL of
 //! either leaves no process. The guard passes signals down and hands the
 //! launcher's exit status up; it does nothing else that could fail.
+//!
+//! Signals go down as bytes in a pipe: sent as signals, one would be lost while
+//! another of its kind is pending (`timeout` signals its whole process group).
 
 use super::descendants::{become_subreaper, kill_all, reap_one, Reaped};
 use super::signals::{self, Signals};
-use std::io;
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 const SWEEP: Duration = Duration::from_secs(5);
@@ -19,10 +23,37 @@ const SWEEP: Duration = Duration::from_secs(5);
 /// What the launcher knows of its guard.
 #[derive(Debug)]
 pub struct Guard {
-    /// Closed (hung up) when the guard has died.
-    pub pipe: OwnedFd,
-    /// Process id; the launcher obeys only signals from it.
-    pub process: i32,
+    pipe: File,
+}
+
+/// A signal that the guard has passed down.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passed {
+    /// Its number.
+    pub signal: i32,
+    /// Whether it came from a key on the terminal, and so to all of its group.
+    pub from_terminal: bool,
+}
+
+impl Guard {
+    /// To poll on.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// The next signal, once the descriptor is ready; `None` when the guard has
+    /// died.
+    pub fn next(&mut self) -> Option<Passed> {
+        let mut message = [0; 2];
+        self.pipe.read_exact(&mut message).ok()?;
+        Some(Passed { signal: i32::from(message[0]), from_terminal: message[1] != 0 })
+    }
+}
+
+/// Passes a signal down. Two bytes are written whole or not at all; a launcher
+/// that is gone is noticed elsewhere.
+fn pass(pipe: &mut File, signal: i32, from_terminal: bool) {
+    let _ = pipe.write_all(&[signal as u8, u8::from(from_terminal)]);
 }
 
 /// Divides this process into guard and launcher; only the launcher returns.
@@ -33,26 +64,24 @@ pub struct Guard {
 pub fn split(signals: &Signals) -> io::Result<Guard> {
     let (read_end, write_end) = super::descriptors::pipe()?;
     become_subreaper();
-    let process = std::process::id() as i32;
     // SAFETY: there is one thread, so the child may go on as usual.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             drop(write_end);
             become_subreaper();
-            Ok(Guard { pipe: read_end, process })
+            Ok(Guard { pipe: File::from(read_end) })
         }
         launcher => {
             drop(read_end);
-            let status = watch(launcher, signals);
-            drop(write_end);
-            std::process::exit(status)
+            std::process::exit(watch(launcher, signals, write_end))
         }
     }
 }
 
 /// Waits for the end of the launcher; returns the exit status of the job.
-fn watch(launcher: i32, signals: &Signals) -> i32 {
+fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
+    let mut pipe = File::from(pipe);
     loop {
         let mut entry = libc::pollfd { fd: signals.descriptor(), events: libc::POLLIN, revents: 0 };
         // SAFETY: `entry` is one valid pollfd.
@@ -60,8 +89,8 @@ fn watch(launcher: i32, signals: &Signals) -> i32 {
         while let Some(received) = signals.next() {
             match received.signal {
                 libc::SIGCHLD => {}
-                libc::SIGTSTP => pause(launcher),
-                signal => signals::send_with(launcher, signal, i32::from(received.from_kernel)),
+                libc::SIGTSTP => pause(launcher, &mut pipe),
+                signal => pass(&mut pipe, signal, received.from_kernel),
             }
         }
         while let Reaped::One(process, status) = reap_one() {
@@ -73,8 +102,8 @@ fn watch(launcher: i32, signals: &Signals) -> i32 {
 }
 
 /// The user stops the job from the terminal; we are back when it goes on.
-fn pause(launcher: i32) {
-    signals::send_with(launcher, libc::SIGTSTP, 0);
+fn pause(launcher: i32, pipe: &mut File) {
+    pass(pipe, libc::SIGTSTP, false);
     signals::send(std::process::id() as i32, libc::SIGSTOP);
     signals::send(launcher, libc::SIGCONT);
 }

@@ -13,10 +13,6 @@ pub struct Received {
     pub signal: i32,
     /// Whether the kernel sent it (a key on the terminal), not a process.
     pub from_kernel: bool,
-    /// The process that sent it.
-    pub sender: i32,
-    /// The value that came with it (see [`send_with`]).
-    pub value: i32,
 }
 
 /// Signals blocked and read from a descriptor instead.
@@ -69,12 +65,8 @@ impl Signals {
         let size = std::mem::size_of_val(&record);
         // SAFETY: `record` is a valid place of `size` bytes.
         let got = unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut record).cast(), size) };
-        (got == size as isize).then_some(Received {
-            signal: record.ssi_signo as i32,
-            from_kernel: record.ssi_code > 0,
-            sender: record.ssi_pid as i32,
-            value: record.ssi_int,
-        })
+        (got == size as isize)
+            .then_some(Received { signal: record.ssi_signo as i32, from_kernel: record.ssi_code > 0 })
     }
 }
 
@@ -84,13 +76,6 @@ fn is_ignored(signal: i32) -> bool {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
-}
-
-/// Sends `signal` with a value to a process.
-pub fn send_with(process: i32, signal: i32, value: i32) {
-    let value = libc::sigval { sival_ptr: value as usize as *mut libc::c_void };
-    // SAFETY: plain system call; a process that is gone is an error, not a fault.
-    unsafe { libc::sigqueue(process, signal, value) };
 }
 
 /// Sends `signal` to a process or, if negative, to a process group.

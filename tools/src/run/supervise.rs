@@ -132,7 +132,7 @@ impl Supervisor {
             sources.push(source);
         };
         add(self.signals.descriptor(), libc::POLLIN, Source::Signals);
-        add(self.guard.pipe.as_raw_fd(), libc::POLLIN, Source::Guard);
+        add(self.guard.descriptor().as_raw_fd(), libc::POLLIN, Source::Guard);
         if let Some(failures) = &self.job.failures {
             add(failures.as_raw_fd(), libc::POLLIN, Source::Failures);
         }
@@ -165,7 +165,7 @@ impl Supervisor {
     fn serve(&mut self, source: Source) {
         match source {
             Source::Signals => self.take_signals(),
-            Source::Guard => self.guard_has_died(),
+            Source::Guard => self.listen_to_guard(),
             Source::Failures => self.take_failures(),
             Source::Socket(index) => self.listen(index as u32),
             Source::Tap(index) => self.read_tap(index),
@@ -229,7 +229,7 @@ impl Supervisor {
         }
     }
 
-    fn guard_has_died(&self) -> ! {
+    pub(super) fn guard_has_died(&self) -> ! {
         kill_all(Duration::from_secs(5));
         std::process::exit(128 + libc::SIGKILL)
     }

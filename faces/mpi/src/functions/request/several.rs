@@ -40,9 +40,16 @@ fn take(index: usize, id: RequestId, requests: &Requests) -> Result<Status> {
     Ok(status)
 }
 
-/// The error of a call some of whose requests failed (§3.7.5).
-fn in_status() -> Error {
-    Error::new(Class::InStatus, "at least one of the operations failed; look at MPI_ERROR of each status")
+/// The error of a call some of whose requests failed (§3.7.5): on the
+/// communicator of the first.
+fn in_status(first: &Error) -> Error {
+    let message =
+        format!("at least one of the operations failed (look at MPI_ERROR of each status): {first}");
+    let error = Error::new(Class::InStatus, message);
+    match first.context() {
+        Some(context) => error.in_context(context),
+        None => error,
+    }
 }
 
 /// `MPI_Waitall` (§3.7.5).
@@ -59,18 +66,18 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
 
 /// Fills the statuses; `MPI_ERROR` of each only if one has failed.
 fn report_all(done: &[Status], statuses: StatusOut) -> Result<()> {
-    let failed = done.iter().any(|status| status.error.is_some());
+    let failed = done.iter().find_map(|status| status.error.as_ref());
     for (index, status) in done.iter().enumerate() {
-        if failed {
+        if failed.is_some() {
             statuses.set_at_with_error(index, status);
         } else {
             statuses.set_at(index, status);
         }
     }
-    if failed {
-        return Err(in_status());
+    match failed {
+        Some(first) => Err(in_status(first)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// `MPI_Testall` (§3.7.5).
