@@ -1,4 +1,5 @@
-/* Two ranks: latency, bandwidth one way and both ways, message rate. */
+/* Two ranks: latency, bandwidth one way and both ways, message rate.
+ * As other such benchmarks do, the messages of a window share one buffer on each side; nobody reads it. */
 #include "measure.h"
 
 #define WINDOW 64

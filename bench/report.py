@@ -44,6 +44,11 @@ class Figures:
         return min(rivals) / ours
 
 
+def sized(key):
+    """The size of a figure in words; empty where it has none."""
+    return "" if key[2] in ("barrier", "start to end") else size_text(key[3])
+
+
 def size_text(size):
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit and size % unit == 0:
@@ -59,11 +64,10 @@ def rows_of(figures):
     """The table as lists of words, the heading first."""
     yield ["", "ranks", "size", "unit", *figures.titles.values(), "times better"]
     for key in figures.keys():
-        program, ranks, name, size, unit = key
-        sized = "" if name in ("barrier", "start to end") else size_text(size)
+        _, ranks, name, _, unit = key
         better = figures.times_better(key)
         medians = [value_text(figures.median(library, key)) for library in figures.titles]
-        yield [name, str(ranks), sized, unit, *medians, "-" if better is None else f"{better:.2f}"]
+        yield [name, str(ranks), sized(key), unit, *medians, "-" if better is None else f"{better:.2f}"]
 
 
 def plain_table(rows):
@@ -99,7 +103,7 @@ def write(figures, folder):
     }
     (folder / "latest.json").write_text(json.dumps({"machine": machine(), "values": flat, "notes": figures.notes}))
     draw(figures, folder / "latest.svg")
-    print(f"written: {folder}/latest.md, latest.json, latest.svg")
+    print(f"written: latest.md, latest.json, latest.svg in {os.path.relpath(folder)}")
 
 
 def draw(figures, path):
@@ -113,12 +117,14 @@ def draw(figures, path):
     points = [(key, better) for key, better in points if better is not None]
     if not points:
         return
-    labels = [f"{key[2]} {size_text(key[3]) if key[3] else ''} · {key[1]} ranks" for key, _ in points]
+    texts = [(key[2], key[1], sized(key)) for key, _ in points]
+    labels = [" ".join(word for word in (name, size, f"· {ranks} ranks") if word) for name, ranks, size in texts]
     values = [better for _, better in points]
     figure, axes = plt.subplots(figsize=(8, 1 + 0.22 * len(points)), layout="constrained")
     colours = ["#2a7f62" if better >= 1 else "#c05a3a" for better in values]
     axes.barh(range(len(values)), [better - 1 for better in values], left=1, color=colours)
     axes.set_yticks(range(len(values)), labels, fontsize=7)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
