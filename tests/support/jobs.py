@@ -50,6 +50,14 @@ def job_command(launcher, ranks, program, options=()):
     return [*shlex.split(LAUNCHERS.get(launcher, launcher)), "-n", str(ranks), *options, *map(str, program)]
 
 
+def _leave(_signal, _frame):
+    """A runner that is told to end ends its job first: this goes through `except BaseException` below."""
+    sys.exit(143)
+
+
+signal.signal(signal.SIGTERM, _leave)
+
+
 def run_job(command, timeout, env=None, cwd=None):
     """Runs a command to its end, or to the end of its time: then the whole process group is killed."""
     process = subprocess.Popen(
