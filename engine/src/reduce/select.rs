@@ -1,9 +1,9 @@
 //! Which operator takes which type: the table of MPI-5.0 §6.9.2 as code.
 //!
-//! Wider than the standard in two points, in both as MPICH, Open MPI and
-//! Intel MPI are: characters (`MPI_CHAR`) are taken as integers of one byte,
-//! and, since a Fortran INTEGER is a C integer here, it takes logical
-//! operations.
+//! Wider than the standard in two points: characters are taken as integers of
+//! one byte (`MPI_CHAR` as MPICH, Open MPI and Intel MPI do; `MPI_CHARACTER`
+//! comes along), and, since a Fortran INTEGER is a C integer here, it takes
+//! logical operations (as in Intel MPI).
 
 use super::element::*;
 use super::kernel::{choose, Kernel, BLOCK};
