@@ -5,6 +5,7 @@
 //! `impl Core` blocks. Nothing here calls code of the program.
 
 use crate::collective::UserCall;
+use crate::message::work::{self, Work};
 use crate::message::{wire, Matching};
 use crate::observe::Page;
 use crate::request::Slab;
@@ -145,7 +146,9 @@ impl Core {
             wire::IN_CELL => self.arrived_in_cell(packet),
             wire::OFFER => self.arrived_offer(packet),
             wire::FINISH => {
-                self.finish(packet.read::<wire::Finish>().request);
+                // All is copied: of a send of ours, or of a receive whose
+                // copying was shared.
+                self.complete(packet.read::<wire::Finish>().request);
                 Ok(())
             }
             wire::STREAM => {
@@ -163,29 +166,15 @@ impl Core {
         }
     }
 
-    /// Sends a packet, now or as soon as the peer has room. `completes` is the
-    /// send that is complete when it has gone; `true` if it has gone already.
+    /// Sends a packet, now (`true`) or as soon as the peer has room, behind those
+    /// that wait already.
     #[inline]
-    pub(crate) fn post(&mut self, peer: u32, packet: &Packet, completes: Option<u32>) -> Result<bool> {
-        if self.outbox.is_empty() && self.transport.push(peer, packet)? {
-            if let Some(request) = completes {
-                self.complete(request);
-            }
+    pub(crate) fn post(&mut self, peer: u32, packet: &Packet) -> Result<bool> {
+        let others_wait = !self.outbox.is_empty() && self.outbox.contains_key(&peer);
+        if !others_wait && self.transport.push(peer, packet)? {
             return Ok(true);
         }
-        self.post_later(peer, packet, completes)
-    }
-
-    #[cold]
-    fn post_later(&mut self, peer: u32, packet: &Packet, completes: Option<u32>) -> Result<bool> {
-        let earlier = self.outbox.contains_key(&peer);
-        if !earlier && self.transport.push(peer, packet)? {
-            if let Some(request) = completes {
-                self.complete(request);
-            }
-            return Ok(true);
-        }
-        self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes });
+        self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes: None });
         Ok(false)
     }
 
@@ -219,14 +208,20 @@ impl Core {
         Ok(true)
     }
 
-    /// Marks a request complete; a detached one goes.
+    /// Marks a request complete and gives back what its work has held; a
+    /// detached one goes.
     #[inline]
     pub(crate) fn complete(&mut self, index: u32) {
         self.epoch += 1;
         let request = &mut self.requests[index];
         request.complete = true;
-        request.work = crate::message::work::Work::Nothing;
-        if request.detached {
+        let detached = request.detached;
+        match std::mem::replace(&mut request.work, Work::Nothing) {
+            Work::Send(work::Send { owned: Some(copy), .. }) => self.copied_aside -= copy.len() as u64,
+            Work::Receive(work::Receive { block: Some(block), .. }) => self.transport.free_shared_copy(block),
+            _ => {}
+        }
+        if detached {
             self.requests.remove(index);
         }
     }
@@ -248,13 +243,6 @@ impl Core {
         if let Some(last) = self.outbox.get_mut(&peer).and_then(VecDeque::back_mut) {
             last.completes = Some(request);
         }
-    }
-
-    /// The peer says that all is copied: of a send of ours, or of a receive
-    /// whose copying was shared.
-    fn finish(&mut self, index: u32) {
-        self.end_of_send(index);
-        self.finish_receive(index);
     }
 
     /// Nothing is under way any more that the program has left to us.

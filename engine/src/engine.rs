@@ -177,10 +177,18 @@ impl Engine {
     fn drive(&self, core: &mut Guard<'_, Core>) -> Result<()> {
         let before = core.epoch;
         core.progress()?;
-        if core.epoch != before && self.sleepers.load(Ordering::SeqCst) > 0 {
-            core.transport.ring_self();
+        if core.epoch != before {
+            self.rouse(core);
         }
         Ok(())
+    }
+
+    /// Wakes the other threads of this process that sleep in a wait.
+    #[inline]
+    fn rouse(&self, core: &Core) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            core.transport.ring_self();
+        }
     }
 
     fn run_outside(&self, outside: Outside) {
@@ -196,9 +204,7 @@ impl Engine {
         unsafe { calling.call.run() };
         let mut core = self.core.lock();
         core.called_back(calling.request);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            core.transport.ring_self();
-        }
+        self.rouse(&core);
     }
 
     /// Progress without waiting, then `ready` once.

@@ -9,7 +9,6 @@ use crate::message::work::Work;
 use crate::request::RequestId;
 use crate::world::Pending;
 use crate::Result;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Starts something pending; the request is complete when it is done.
@@ -42,8 +41,6 @@ impl Engine {
             Err(error) => core.requests[work.request].status.error = Some(error),
         }
         core.complete(work.request);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            core.transport.ring_self();
-        }
+        self.rouse(&core);
     }
 }

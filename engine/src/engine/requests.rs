@@ -5,7 +5,6 @@ use crate::core::Core;
 use crate::message::work::{Recipe, Work};
 use crate::request::{RequestId, Status};
 use crate::Result;
-use std::sync::atomic::Ordering;
 
 /// Requests.
 impl Engine {
@@ -163,9 +162,7 @@ impl Engine {
             return Err(crate::Error::new(crate::Class::Request, "the request is no generalized request"));
         }
         core.complete(request);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            core.transport.ring_self();
-        }
+        self.rouse(&core);
         Ok(())
     }
 

@@ -36,7 +36,7 @@ impl Core {
 
     pub(super) fn received_all(&mut self, index: u32, offer: Offer) -> Result<()> {
         self.complete(index);
-        self.post(offer.peer, &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }), None)?;
+        self.post(offer.peer, &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }))?;
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Core {
             peer: self.rank,
             spare: 0,
         };
-        self.post(offer.peer, &Packet::with(STREAM, [0; 2], &stream), None)?;
+        self.post(offer.peer, &Packet::with(STREAM, [0; 2], &stream))?;
         Ok(())
     }
 }

@@ -61,7 +61,7 @@ impl Core {
     /// complete when the packet has gone, and a buffered send at once.
     #[inline]
     fn send_packet(&mut self, peer: u32, packet: &Packet, mode: Mode) -> Result<Option<u32>> {
-        if self.post(peer, packet, None)? || mode == Mode::Buffered {
+        if self.post(peer, packet)? || mode == Mode::Buffered {
             return Ok(None);
         }
         self.wait_for_packet(peer).map(Some)
@@ -91,15 +91,8 @@ impl Core {
         let request = self.requests.insert(Work::Send(send))?;
         self.requests[request].detached = aside;
         let offer = Offer { bytes, address, peer: self.rank, request };
-        self.post(peer, &Packet::with(OFFER, envelope.header(), &offer), None)?;
+        self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok((!aside).then_some(request))
-    }
-
-    /// A send is over: what was copied aside for it goes.
-    pub(crate) fn end_of_send(&mut self, index: u32) {
-        if let Work::Send(Send { owned: Some(copy), .. }) = &self.requests[index].work {
-            self.copied_aside -= copy.len() as u64;
-        }
     }
 }
 

@@ -23,10 +23,7 @@ impl Core {
     pub(crate) fn pump_streams(&mut self) -> Result<()> {
         while let Some(index) = self.streams.pop_front() {
             match self.pump(index)? {
-                Pumped::Done => {
-                    self.end_of_send(index);
-                    self.complete(index);
-                }
+                Pumped::Done => self.complete(index),
                 Pumped::More => self.streams.push_back(index),
                 Pumped::NoCell => {
                     self.streams.push_front(index);
@@ -50,7 +47,7 @@ impl Core {
         send.streamed += bytes as u64;
         let (peer, done) = (send.peer, send.streamed == send.wanted);
         add(&self.page.counters.bytes_cells, bytes as u64);
-        self.post(peer, &Packet::with(CHUNK, [0; 2], &chunk), None)?;
+        self.post(peer, &Packet::with(CHUNK, [0; 2], &chunk))?;
         Ok(if done { Pumped::Done } else { Pumped::More })
     }
 

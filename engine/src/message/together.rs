@@ -73,7 +73,7 @@ impl Core {
             peer: self.rank,
             spare: 0,
         };
-        self.post(offer.peer, &Packet::with(TOGETHER, [0; 2], &together), None)?;
+        self.post(offer.peer, &Packet::with(TOGETHER, [0; 2], &together))?;
         loop {
             let Some((offset, bytes)) =
                 claim(self.transport.shared_copy(self.rank, block), generation, taken)
@@ -85,13 +85,7 @@ impl Core {
             unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
             add(&self.page.counters.bytes_cross_memory, bytes);
             if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
-                self.finish_receive(index);
-                self.post(
-                    offer.peer,
-                    &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }),
-                    None,
-                )?;
-                return Ok(());
+                return self.received_all(index, offer);
             }
         }
     }
@@ -120,22 +114,11 @@ impl Core {
             unsafe { self.transport.write(together.peer, together.address + offset, local, bytes as usize)? };
             add(&self.page.counters.bytes_cross_memory, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
-                self.end_of_send(together.request);
                 self.complete(together.request);
                 let finish = Finish { request: together.receiver_request };
-                self.post(together.peer, &Packet::with(FINISH, [0; 2], &finish), None)?;
+                self.post(together.peer, &Packet::with(FINISH, [0; 2], &finish))?;
                 return Ok(());
             }
         }
-    }
-
-    /// A receive is complete: its shared-copy block is free again.
-    pub(crate) fn finish_receive(&mut self, index: u32) {
-        if let Work::Receive(receive) = &mut self.requests[index].work {
-            if let Some(block) = receive.block.take() {
-                self.transport.free_shared_copy(block);
-            }
-        }
-        self.complete(index);
     }
 }

@@ -41,6 +41,22 @@ pub struct Request {
     pub work: Work,
 }
 
+impl Request {
+    #[inline]
+    fn new(generation: u8, work: Work) -> Request {
+        Request {
+            generation,
+            used: true,
+            complete: false,
+            active: true,
+            detached: false,
+            persistent: false,
+            status: Status::empty(),
+            work,
+        }
+    }
+}
+
 /// All requests of the process.
 #[derive(Default)]
 pub struct Slab {
@@ -57,13 +73,7 @@ impl Slab {
     pub fn insert(&mut self, work: Work) -> Result<u32> {
         if let Some(index) = self.free.pop() {
             let request = &mut self.requests[index as usize];
-            request.used = true;
-            request.complete = false;
-            request.active = true;
-            request.detached = false;
-            request.persistent = false;
-            request.status = Status::empty();
-            request.work = work;
+            *request = Request::new(request.generation, work);
             return Ok(index);
         }
         self.grow(work)
@@ -77,16 +87,7 @@ impl Slab {
                 format!("{index} requests are alive at once, the most there can be; complete some of them");
             return Err(Error::new(Class::Other, message));
         }
-        self.requests.push(Request {
-            generation: 0,
-            used: true,
-            complete: false,
-            active: true,
-            detached: false,
-            persistent: false,
-            status: Status::empty(),
-            work,
-        });
+        self.requests.push(Request::new(0, work));
         Ok(index)
     }
 
