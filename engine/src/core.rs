@@ -31,6 +31,8 @@ pub struct Core {
     pub(crate) outbox: HashMap<u32, VecDeque<Waiting>>,
     /// Sends that go through cells in parts, by request.
     pub(crate) streams: VecDeque<u32>,
+    /// Partitioned receives that wait for their sender's announcement.
+    pub(crate) unmatched: Vec<u32>,
     /// Collective operations under way, by request.
     pub(crate) collectives: Vec<u32>,
     /// Calls of the program's code that collectives wait for.
@@ -109,6 +111,7 @@ impl Core {
             requests: Slab::default(),
             outbox: HashMap::new(),
             streams: VecDeque::new(),
+            unmatched: Vec::new(),
             collectives: Vec::new(),
             calls: VecDeque::new(),
             background: Vec::new(),
@@ -132,6 +135,9 @@ impl Core {
         }
         if !self.streams.is_empty() {
             self.pump_streams()?;
+        }
+        if !self.unmatched.is_empty() {
+            self.match_partitioned()?;
         }
         if !self.collectives.is_empty() && self.collectives_seen != self.epoch {
             self.advance_collectives();

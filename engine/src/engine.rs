@@ -240,6 +240,7 @@ fn into_result(status: Status) -> Result<Status> {
 mod background;
 mod exchange;
 mod messages;
+mod partitioned;
 mod requests;
 #[cfg(test)]
 mod tests;

@@ -122,12 +122,11 @@ impl Engine {
     /// Gives a request up; what it does goes on.
     ///
     /// # Errors
-    /// `Request` for a stale id.
+    /// `Request` for a stale id or an active partitioned operation.
     pub fn release(&self, id: RequestId) -> Result<()> {
         let mut core = self.core.lock();
         let request = core.requests.check(id)?;
-        core.release(request);
-        Ok(())
+        core.release(request)
     }
 
     /// One request for a receive and a send, which go into it.

@@ -15,6 +15,7 @@
 pub mod buffer;
 mod collective;
 mod matching;
+pub mod partitioned;
 mod persistent;
 pub mod probe;
 mod receive;

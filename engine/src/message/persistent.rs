@@ -3,7 +3,7 @@
 
 use super::work::{Persistent, Recipe, Work};
 use crate::core::Core;
-use crate::request::Status;
+use crate::request::{Slab, Status};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
 
@@ -66,6 +66,7 @@ impl Core {
                 }
                 Ok(None)
             }
+            Recipe::Partitioned(_) => self.start_partitioned(index).map(|()| None),
             Recipe::Collective { schedule, communicator, tag } => {
                 let Some(schedule) = schedule.take() else {
                     return Err(Error::new(Class::Request, "the persistent collective has not ended yet"));
@@ -83,7 +84,7 @@ impl Core {
         match &request.work {
             Work::Persistent(persistent) => match persistent.running {
                 Some(running) if request.active => self.requests[running].complete,
-                _ => true,
+                _ => !request.active || persistent.recipe.settled(&self.requests),
             },
             Work::Both { receive, send } => self.requests[*receive].complete && self.requests[*send].complete,
             _ => request.complete,
@@ -108,11 +109,15 @@ impl Core {
         }
         request.active = false;
         let status = std::mem::replace(&mut request.status, Status::empty());
-        let Work::Persistent(persistent) = &mut request.work else { return status };
-        match persistent.running.take() {
-            Some(running) => self.requests.remove(running),
-            None => status,
-        }
+        let mut work = std::mem::replace(&mut request.work, Work::Nothing);
+        let Work::Persistent(persistent) = &mut work else { return status };
+        let status = match (persistent.running.take(), &mut persistent.recipe) {
+            (Some(running), _) => self.requests.remove(running),
+            (None, Recipe::Partitioned(partitioned)) => partitioned.end_round(&mut self.requests),
+            (None, _) => status,
+        };
+        self.requests[index].work = work;
+        status
     }
 
     /// The status of a settled request, which stays as it is.
@@ -120,9 +125,10 @@ impl Core {
         let request = &self.requests[index];
         match &request.work {
             Work::Persistent(_) if !request.active => Status::empty(),
-            Work::Persistent(persistent) => match persistent.running {
-                Some(running) => self.requests[running].status.clone(),
-                None => request.status.clone(),
+            Work::Persistent(persistent) => match (persistent.running, &persistent.recipe) {
+                (Some(running), _) => self.requests[running].status.clone(),
+                (None, Recipe::Partitioned(partitioned)) => partitioned.status(&self.requests),
+                (None, _) => request.status.clone(),
             },
             Work::Both { receive, .. } => self.requests[*receive].status.clone(),
             _ => request.status.clone(),
@@ -149,11 +155,17 @@ impl Core {
     }
 
     /// Gives a request up: what it does goes on, and it goes when that is done.
-    pub(crate) fn release(&mut self, index: u32) {
+    ///
+    /// # Errors
+    /// `Request` for an active partitioned operation.
+    pub(crate) fn release(&mut self, index: u32) -> Result<()> {
         if let Work::Both { receive, send } = self.requests[index].work {
             self.requests.remove(index);
-            self.release(send);
+            self.release(send)?;
             return self.release(receive);
+        }
+        if self.is_partitioned(index) {
+            return self.release_partitioned(index);
         }
         let running = match &self.requests[index].work {
             Work::Persistent(persistent) => persistent.running,
@@ -168,6 +180,22 @@ impl Core {
         }
         if running != Some(index) {
             self.requests.remove(index);
+        }
+        Ok(())
+    }
+
+    fn is_partitioned(&self, index: u32) -> bool {
+        matches!(&self.requests[index].work,
+            Work::Persistent(persistent) if matches!(persistent.recipe, Recipe::Partitioned(_)))
+    }
+}
+
+impl Recipe {
+    /// Whether what was started without a request of its own is complete.
+    fn settled(&self, requests: &Slab) -> bool {
+        match self {
+            Recipe::Partitioned(partitioned) => partitioned.settled(requests),
+            _ => true,
         }
     }
 }

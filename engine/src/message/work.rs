@@ -112,6 +112,8 @@ pub enum Recipe {
         /// A receive reports the null process as its source.
         receive: bool,
     },
+    /// A round of a partitioned operation.
+    Partitioned(Box<super::partitioned::Partitioned>),
     /// A collective.
     Collective {
         /// The schedule at rest; taken while it runs.

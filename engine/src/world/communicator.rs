@@ -113,7 +113,10 @@ impl Communicator {
     /// after it.
     pub fn contexts(&self) -> impl Iterator<Item = u64> {
         let local = self.local.as_ref().map(|local| local.context());
-        [self.context()].into_iter().chain(local).flat_map(|context| [context, context::making(context)])
+        [self.context()]
+            .into_iter()
+            .chain(local)
+            .flat_map(|context| [context, context::making(context), context::announcing(context)])
     }
 
     /// Gives a communicator made with context 0 (and local context 0) its own.

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! bit 63      lines used while a communicator is being made (see `making`)
-//! bits 39–62  job rank of the maker
+//! bit 62      announcements of partitioned operations (see `announcing`)
+//! bits 39–61  job rank of the maker
 //! bits 1–38   counter of the maker
 //! bit 0       0: point-to-point, 1: collectives
 //! ```
@@ -18,8 +19,9 @@ use crate::{Class, Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const COUNTER_BITS: u32 = 38;
-const RANK_BITS: u32 = 24;
+const RANK_BITS: u32 = 23;
 const MAKING: u64 = 1 << 63;
+const ANNOUNCING: u64 = 1 << 62;
 
 /// The context of `MPI_COMM_WORLD`.
 pub const WORLD: u64 = 2;
@@ -34,6 +36,12 @@ pub const fn of_self(job_rank: u32) -> u64 {
 /// meet those of messages).
 pub const fn making(context: u64) -> u64 {
     context | MAKING
+}
+
+/// The context, beside those of a communicator, in which partitioned sends are
+/// announced: they match partitioned receives only (MPI-5.0 §4.2).
+pub const fn announcing(context: u64) -> u64 {
+    context | ANNOUNCING
 }
 
 /// The context in which processes without a common communicator meet, from the

@@ -18,6 +18,7 @@ pub mod handle;
 pub mod info;
 pub mod keyval;
 pub mod operation;
+pub mod partitioned;
 pub mod point_to_point;
 pub mod request;
 pub mod session;

@@ -1,0 +1,58 @@
+//! Partitioned operations, as the faces start them.
+
+use super::Engine;
+use crate::message::partitioned::Data;
+use crate::message::Envelope;
+use crate::request::RequestId;
+use crate::world::context;
+use crate::Result;
+
+/// Partitioned operations (MPI-5.0 chapter 4). They are persistent requests.
+impl Engine {
+    /// Makes a partitioned send; `peer` is `None` for the null process.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn partitioned_send(&self, data: Data, peer: Option<u32>, envelope: Envelope) -> Result<RequestId> {
+        let channel = self.contexts.propose()?;
+        let mut core = self.core.lock();
+        let request = core.add_partitioned_send(data, peer, announced(envelope), channel)?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Makes a partitioned receive; `wanted` is `None` for the null process.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    pub fn partitioned_receive(&self, data: Data, wanted: Option<Envelope>) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        let request = core.add_partitioned_receive(data, wanted.map(announced))?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Sends partitions of an active send.
+    ///
+    /// # Errors
+    /// `Request` for another request or one that is not active, `Arg` for what
+    /// is no partition or has been sent.
+    pub fn ready(&self, id: RequestId, partitions: impl Iterator<Item = i64>) -> Result<()> {
+        let mut core = self.core.lock();
+        let request = core.requests.check(id)?;
+        core.ready(request, partitions)?;
+        self.rouse(&core);
+        Ok(())
+    }
+
+    /// Whether a partition of a receive has come.
+    ///
+    /// # Errors
+    /// `Request` for another request, `Arg` for what is no partition.
+    pub fn arrived_partition(&self, id: RequestId, partition: i64) -> Result<bool> {
+        let request = self.core.lock().requests.check(id)?;
+        self.look(|core| core.arrived_partition(request, partition))?
+    }
+}
+
+fn announced(envelope: Envelope) -> Envelope {
+    Envelope { context: context::announcing(envelope.context), ..envelope }
+}
