@@ -20,7 +20,7 @@ test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
 	@scripts/setup test-tools venv peers mpi4py-source
 	@build/venv/bin/python tests/run.py $(PARTS)
 
-bench: ## side by side with MPICH, Open MPI and Intel MPI (about 10 minutes; BENCH=quick is shorter)
+bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)
 	@scripts/setup venv peers
 	@scripts/stage
 	@build/venv/bin/python bench/run.py

@@ -1,7 +1,12 @@
-/* Any number of ranks: barrier, broadcast, sum, exchange of all with all. */
+/* Any number of ranks: the main collectives, and ping-pongs among many.
+ *
+ * From 4 KiB on, every rank writes its data afresh before each call. There is no barrier between the calls: in
+ * broadcast and reduction every rank is the root in turn, as in Intel's benchmark, so none can run ahead. */
 #include "measure.h"
 
-#define LARGEST (1 << 20)
+#define FRESH 4096
+#define LARGEST (4 << 20)
+#define LARGEST_FOR_EACH (1 << 20) /* allgather and alltoall: bytes for each rank */
 
 static void barrier(char *out, char *in, int bytes)
 {
@@ -12,40 +17,96 @@ static void barrier(char *out, char *in, int bytes)
 static void bcast(char *out, char *in, int bytes)
 {
     (void)in;
-    MPI_Bcast(out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    int root = call % ranks;
+    if (bytes >= FRESH && rank == root)
+        write_fresh(out, bytes);
+    MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 
-/* A broadcast alone lets rank 0 run ahead; the barrier after it holds all to one pace. */
-static void bcast_in_step(char *out, char *in, int bytes)
+static void reduce(char *out, char *in, int bytes)
 {
-    bcast(out, in, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (bytes >= FRESH)
+        write_fresh(out, bytes);
+    MPI_Reduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, call % ranks, MPI_COMM_WORLD);
 }
 
 static void allreduce(char *out, char *in, int bytes)
 {
+    if (bytes >= FRESH)
+        write_fresh(out, bytes);
     MPI_Allreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allgather(char *out, char *in, int bytes)
+{
+    if (bytes >= FRESH)
+        write_fresh(out, bytes);
+    MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static void alltoall(char *out, char *in, int bytes)
 {
+    if (bytes >= FRESH)
+        write_fresh(out, (long)bytes * ranks);
     MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+/* Ranks 0 and 1, 2 and 3, …: all pairs at once. */
+static void pairs(char *out, char *in, int bytes)
+{
+    int peer = rank ^ 1;
+    if (rank & 1) {
+        MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+    } else if (peer < ranks) {
+        MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+        MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Ranks 0 and 1 play, the others wait in a barrier: what Intel's PingPong does on more than two ranks. */
+static void two_of_all(char *out, char *in, int bytes)
+{
+    if (rank < 2)
+        pairs(out, in, bytes);
+}
+
+static const struct {
+    const char *name;
+    operation run;
+    enum order order;
+    int sizes[8]; /* ends with -1 */
+    int fewest_ranks;
+    double parts; /* a ping-pong is two messages */
+} points[] = {
+    {"barrier", barrier, AT_ONCE, {0, -1}, 2, 1},
+    {"pingpong-two", two_of_all, IN_TURN, {0, 8, 1024, 65536, -1}, 4, 2},
+    {"pingpong-pairs", pairs, AT_ONCE, {0, 8, 1024, 65536, -1}, 4, 2},
+    {"bcast", bcast, IN_TURN, {8, 1024, 8192, 65536, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"reduce", reduce, AT_ONCE, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"allreduce", allreduce, AT_ONCE, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"allgather", allgather, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
+    {"alltoall", alltoall, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
+};
+
+static void all_points(char *out, char *in, int largest)
+{
+    int point = 0;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        for (const int *bytes = points[i].sizes; ranks >= points[i].fewest_ranks && *bytes >= 0; bytes++)
+            if (*bytes <= largest)
+                show_time(points[i].name, *bytes,
+                          seconds_for(point++, points[i].run, points[i].order, out, in, *bytes), points[i].parts);
 }
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {8, 1024, 65536, LARGEST};
-
     start(&argc, &argv);
-    char *out = buffer_of((long)ranks * 65536 + LARGEST), *in = buffer_of((long)ranks * 65536 + LARGEST);
-    memset(out, 0, LARGEST); /* whole numbers of zero: no infinities in the sums */
-    show("barrier", 0, 1e6 * seconds_for(barrier, out, in, 0), "us");
-    for (int i = 0; i < 4; i++)
-        show("allreduce", sizes[i], 1e6 * seconds_for(allreduce, out, in, sizes[i]), "us");
-    for (int i = 0; i < 4; i++)
-        show("bcast", sizes[i], 1e6 * seconds_for(bcast_in_step, out, in, sizes[i]), "us");
-    for (int i = 0; i < 3; i++)
-        show("alltoall", sizes[i], 1e6 * seconds_for(alltoall, out, in, sizes[i]), "us");
+    long each = (long)ranks * LARGEST_FOR_EACH, size = each > LARGEST ? each : LARGEST;
+    char *out = buffer_of(size), *in = buffer_of(size);
+    do /* the longest only for few ranks: they would measure nothing but the machine's memory */
+        all_points(out, in, ranks > 8 ? 65536 : ranks > 2 ? 1 << 20 : LARGEST);
+    while (wait_at_gate("round\n"));
     MPI_Finalize();
     return 0;
 }

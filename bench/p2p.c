@@ -1,5 +1,6 @@
-/* Two ranks: latency, bandwidth one way and both ways, message rate.
- * As other such benchmarks do, the messages of a window share one buffer on each side; nobody reads it. */
+/* Two ranks: latency, latency of freshly written data, bandwidth one way, both ways, message rate.
+ * But for "fresh", as other such benchmarks do, nobody writes or reads the buffers meanwhile, and the messages of a
+ * window share one buffer on each side. */
 #include "measure.h"
 
 #define WINDOW 64
@@ -15,6 +16,21 @@ static void ping_pong(char *out, char *in, int bytes)
         MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
     }
+}
+
+/* Each message is written by its sender just before it goes. */
+static void fresh_ping_pong(char *out, char *in, int bytes)
+{
+    int peer = 1 - rank;
+    if (rank == 0)
+        write_fresh(out, bytes);
+    else
+        MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        write_fresh(out, bytes);
+    MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* A window of messages from rank 0, answered by one empty message. */
@@ -44,24 +60,32 @@ static void both_ways(char *out, char *in, int bytes)
     MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
 }
 
+static void all_points(char *out, char *in)
+{
+    int point = 0;
+
+    for (int bytes = 0; bytes <= LARGEST; bytes = bytes ? 2 * bytes : 8)
+        show_time("latency", bytes, seconds_for(point++, ping_pong, IN_TURN, out, in, bytes), 2);
+    for (int bytes = 65536; bytes <= LARGEST; bytes *= 2)
+        show_time("latency-fresh", bytes, seconds_for(point++, fresh_ping_pong, IN_TURN, out, in, bytes), 2);
+    for (int bytes = 64; bytes <= LARGEST; bytes *= 16)
+        show_rate("bandwidth", bytes, 1e-9 * WINDOW * bytes, seconds_for(point++, stream, AT_ONCE, out, in, bytes),
+                  "GB/s");
+    for (int bytes = 1024; bytes <= LARGEST; bytes *= 16)
+        show_rate("both-ways", bytes, 1e-9 * 8 * bytes, seconds_for(point++, both_ways, AT_ONCE, out, in, bytes),
+                  "GB/s");
+    show_rate("rate", 8, 1e-6 * WINDOW, seconds_for(point++, stream, AT_ONCE, out, in, 8), "M/s");
+}
+
 int main(int argc, char **argv)
 {
-    static const int latency_sizes[] = {0, 8, 64, 1024, 8192, 65536};
-    static const int stream_sizes[] = {4096, 65536, 1 << 20, LARGEST};
-
     start(&argc, &argv);
     if (ranks != 2)
         MPI_Abort(MPI_COMM_WORLD, 1);
     char *out = buffer_of(LARGEST), *in = buffer_of(LARGEST);
-    for (int i = 0; i < 6; i++)
-        show("latency", latency_sizes[i], 0.5e6 * seconds_for(ping_pong, out, in, latency_sizes[i]), "us");
-    for (int i = 0; i < 4; i++)
-        show("bandwidth", stream_sizes[i],
-             1e-9 * WINDOW * stream_sizes[i] / seconds_for(stream, out, in, stream_sizes[i]), "GB/s");
-    for (int i = 1; i < 4; i++)
-        show("both-ways", stream_sizes[i],
-             1e-9 * 8 * stream_sizes[i] / seconds_for(both_ways, out, in, stream_sizes[i]), "GB/s");
-    show("rate", 8, 1e-6 * WINDOW / seconds_for(stream, out, in, 8), "M/s");
+    do
+        all_points(out, in);
+    while (wait_at_gate("round\n"));
     MPI_Finalize();
     return 0;
 }

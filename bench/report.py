@@ -1,73 +1,45 @@
-"""From figures to a table: medians, ratios to the best rival, and the files in bench/results/."""
+"""From figures to files: a table in Markdown, all values in JSON, plots."""
 
 import json
 import os
 import platform
-import statistics
 import time
 
-OURS = "serried"
-MORE_IS_BETTER = ("GB/s", "M/s")
+import plots
+from figures import bar_of, meets, more_is_better
+from words import size_text, value_text
+
+METHOD = """Each program ran with all libraries at once, but only one library's ranks were awake at a time: point by
+point they took turns of some ten milliseconds (`bench/gate.py`), many rounds. Jobs that cannot be held (start-up,
+Intel's benchmark) ran whole, one after the other, several rounds. Shown are medians. *ratio*: ours to the rival's of
+the same round, median over the rounds, against the best rival; for times less is better, for GB/s and M/s more.
+*good*: the same of the best fifth of the rounds of each. *bar*: what we want to reach. Ranks are bound, one a core,
+where there are cores enough. Collectives of 4 KiB and more, and `latency-fresh`, move data that was written just
+before; the time of writing is taken off. In `pingpong-two` ranks 0 and 1 play and the others wait in a barrier; in
+`pingpong-pairs` all play."""
 
 
-class Figures:
-    """All that was measured: library -> (program, ranks, name, bytes, unit) -> values."""
-
-    def __init__(self, titles):
-        self.titles = titles
-        self.values = {name: {} for name in titles}
-        self.notes = []
-
-    def add(self, library, key, value):
-        self.values[library].setdefault(key, []).append(value)
-
-    def note(self, text):
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def keys(self):
-        """Every figure that any library has, in the order of measuring."""
-        return list(dict.fromkeys(key for rows in self.values.values() for key in rows))
-
-    def median(self, library, key):
-        values = self.values[library].get(key)
-        return statistics.median(values) if values else None
-
-    def times_better(self, key):
-        """Ours against the best rival: 2.0 is twice as good, whether less or more is better. None if unknown."""
-        ours = self.median(OURS, key) if OURS in self.values else None
-        rivals = [v for name in self.titles if name != OURS and (v := self.median(name, key)) is not None]
-        if ours is None or not rivals:
-            return None
-        if key[4] in MORE_IS_BETTER:
-            return ours / max(rivals)
-        return min(rivals) / ours
-
-
-def sized(key):
+def sized(point):
     """The size of a figure in words; empty where it has none."""
-    return "" if key[2] in ("barrier", "start to end") else size_text(key[3])
+    return "" if point[2] in ("barrier", "start to end") else size_text(point[3])
 
 
-def size_text(size):
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and size % unit == 0:
-            return f"{size // unit} {name}"
-    return f"{size} B"
-
-
-def value_text(value):
-    return "-" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+def verdict(figures, point):
+    """(ratio, ratio of the good, bar, whether it is met) in words."""
+    ratio, good, bar = figures.ratio(point), figures.ratio_of_good(point), bar_of(point)
+    sign = "≥" if more_is_better(point) else "≤"
+    met = "" if bar is None or ratio is None else "yes" if meets(point, ratio, bar) else "NO"
+    return [value_text(ratio, 2), value_text(good, 2), "" if bar is None else f"{sign} {bar:g}", met]
 
 
 def rows_of(figures):
     """The table as lists of words, the heading first."""
-    yield ["", "ranks", "size", "unit", *figures.titles.values(), "times better"]
-    for key in figures.keys():
-        _, ranks, name, _, unit = key
-        better = figures.times_better(key)
-        medians = [value_text(figures.median(library, key)) for library in figures.titles]
-        yield [name, str(ranks), sized(key), unit, *medians, "-" if better is None else f"{better:.2f}"]
+    yield ["", "ranks", "size", "unit", *figures.titles.values(), "ratio", "good", "bar", "met"]
+    for point in figures.points():
+        program, ranks, name, _, unit = point
+        medians = [value_text(figures.median(library, point)) for library in figures.titles]
+        shown = f"IMB {name}" if program == "imb" else name
+        yield [shown, str(ranks), sized(point), unit, *medians, *verdict(figures, point)]
 
 
 def plain_table(rows):
@@ -82,6 +54,14 @@ def markdown_table(rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def summary(figures):
+    """How many bars are met, and which are not."""
+    bars = [(point, figures.ratio(point), bar_of(point)) for point in figures.points()]
+    bars = [(point, ratio, bar) for point, ratio, bar in bars if bar is not None and ratio is not None]
+    met = sum(meets(*row) for row in bars)
+    return f"{met} of {len(bars)} bars are met" if bars else "no bar applies"
+
+
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
@@ -89,44 +69,17 @@ def machine():
 
 
 def write(figures, folder):
-    """Prints the table and leaves it in `folder` as latest.md, latest.json and latest.svg."""
+    """Prints the table and leaves it in `folder` as latest.md and latest.json, with plots beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = list(rows_of(figures))
-    print("\n" + plain_table(rows))
-    notes = "".join(f"- {note}\n" for note in figures.notes)
-    print("\n" + (notes or "every job ended well\n"))
-    heading = f"# Side by side\n\n{machine()}. Medians; times better: Serried against the best of the others.\n\n"
+    notes = "".join(f"- {note}\n" for note in figures.notes) or "Every job ended well.\n"
+    print("\n" + plain_table(rows) + f"\n\n{summary(figures)}\n\n{notes}")
+    heading = f"# Side by side\n\n{machine()}. {summary(figures)}.\n\n{METHOD}\n\n"
     (folder / "latest.md").write_text(heading + markdown_table(rows) + "\n\n" + notes)
     flat = {
-        name: {"/".join(map(str, key)): values for key, values in rows.items()}
+        name: {"/".join(map(str, point)): values for point, values in rows.items()}
         for name, rows in figures.values.items()
     }
     (folder / "latest.json").write_text(json.dumps({"machine": machine(), "values": flat, "notes": figures.notes}))
-    draw(figures, folder / "latest.svg")
-    print(f"written: latest.md, latest.json, latest.svg in {os.path.relpath(folder)}")
-
-
-def draw(figures, path):
-    """A bar for each figure: how many times better than the best rival, on a logarithmic axis."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    points = [(key, figures.times_better(key)) for key in figures.keys()]
-    points = [(key, better) for key, better in points if better is not None]
-    if not points:
-        return
-    texts = [(key[2], key[1], sized(key)) for key, _ in points]
-    labels = [" ".join(word for word in (name, size, f"· {ranks} ranks") if word) for name, ranks, size in texts]
-    values = [better for _, better in points]
-    figure, axes = plt.subplots(figsize=(8, 1 + 0.22 * len(points)), layout="constrained")
-    colours = ["#2a7f62" if better >= 1 else "#c05a3a" for better in values]
-    axes.barh(range(len(values)), [better - 1 for better in values], left=1, color=colours)
-    axes.set_yticks(range(len(values)), labels, fontsize=7)
-    axes.margins(y=0.01)
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlabel("times better than the best of MPICH, Open MPI and Intel MPI (log scale)")
-    figure.savefig(path)
+    names = ["latest.md", "latest.json", *plots.draw(figures, folder)]
+    print(f"written: {', '.join(names)} in {os.path.relpath(folder)}")

@@ -1,122 +1,124 @@
 #!/usr/bin/env python3
 """Measures the same programs with Serried, MPICH, Open MPI and Intel MPI, in turn, in one run.
 
-    make bench                        about 10 minutes
-    BENCH=quick make bench            one repeat
-    bench/run.py --libraries mpich serried --programs p2p
+    make bench                        about 12 minutes
+    BENCH=quick make bench            fewer rounds: 3 minutes
+    bench/run.py --libraries mpich serried --programs p2p --rounds 5
 
-Every repeat runs all libraries one after the other, so that what else the machine does hits all alike. Shown are
-medians, and how many times better Serried is than the best of the others (below 1.00: worse). A job that takes
-too long is stopped; its figures are missing and the table says so. Results go to bench/results/.
+All libraries' jobs of a program are alive at once; point by point they take turns of some ten milliseconds, while
+all others sleep (gate.py). So what else the machine does hits all alike. Start-up and Intel's own benchmark run as
+whole jobs, one library after the other, several rounds. A ratio is the median over the rounds of ours to the rival's
+of the same round, against the best rival (figures.py, where the bars are too). A job that takes too long is stopped;
+its figures are missing and the table says so. Results go to bench/results/.
 """
 
 import argparse
 import os
 import pathlib
-import re
-import subprocess
-import sys
 import time
 
+import intel
 import report
+from figures import Figures
+from gate import Turns
+from libraries import ROOT, all_libraries
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/support"))
-import jobs  # noqa: E402
-
-PROGRAMS = ROOT / "build/bench"
 QUICK = os.environ.get("BENCH") == "quick"
 
-# program, ranks, times in each repeat. "startup" is timed from outside: the whole job, from start to end.
+# program, ranks, rounds, rounds when quick
 PLAN = [
-    ("p2p", 2, 1),
-    ("collectives", 2, 1),
-    ("collectives", 4, 1),
-    ("collectives", 8, 1),
-    ("startup", 2, 3),
-    ("startup", 8, 2),
-    ("startup", 64, 1),
+    ("p2p", 2, 41, 7),
+    ("collectives", 2, 25, 5),
+    ("collectives", 4, 11, 3),
+    ("collectives", 8, 11, 3),
+    ("collectives", 16, 5, 1),
+    ("startup", 2, 9, 3),
+    ("startup", 8, 7, 3),
+    ("startup", 64, 5, 1),
+    ("imb", 2, 7, 1),
+    ("imb", 8, 5, 1),
 ]
 
 
-class Library:
-    """One MPI: how its programs are built and started."""
+class Bench:
+    """One run: the libraries, and what was measured so far."""
 
-    def __init__(self, name, title, mpicc, launcher, environment=None):
-        self.name, self.title = name, title
-        self.mpicc, self.launcher = mpicc, launcher
-        self.environment = dict(os.environ, **(environment or {}))
+    def __init__(self, libraries, timeout):
+        self.libraries, self.timeout = libraries, timeout
+        self.figures = Figures({library.name: library.title for library in libraries})
 
-    def program(self, name):
-        return PROGRAMS / self.name / name
+    def measure(self, program, ranks, rounds):
+        kind = {"startup": self.start_and_end, "imb": self.intels_own}.get(program, self.in_turns)
+        kind(program, ranks, rounds)
 
-    def build(self):
-        for source in ROOT.glob("bench/*.c"):
-            target = self.program(source.stem)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run([self.mpicc, "-O2", source, "-o", target], check=True)
+    def in_turns(self, program, ranks, rounds):
+        def failed(library, why, output):
+            self.lost(library, program, ranks, why, output)
 
-    def run(self, name, ranks, timeout):
-        command = [*map(str, self.launcher), "-n", str(ranks), str(self.program(name))]
-        return jobs.run_job(command, timeout, env=self.environment)
+        turns = Turns(self.libraries, program, ranks, self.timeout, failed)
+        for number in range(rounds):
+            for library, (name, size, value, unit) in turns.round(number):
+                self.figures.add(library.name, (program, ranks, name, int(size), unit), number, float(value))
+        turns.finish()
+
+    def start_and_end(self, program, ranks, rounds):
+        """An empty program, timed from outside: the whole job."""
+        for number in range(rounds):
+            for library in self.libraries:
+                began = time.monotonic()
+                outcome = library.run(program, ranks, self.timeout)
+                took = time.monotonic() - began
+                if outcome.ended_well():
+                    self.figures.add(library.name, (program, ranks, "start to end", 0, "s"), number, took)
+                else:
+                    self.lost(library, program, ranks, end_in_words(outcome), outcome.output)
+
+    def intels_own(self, program, ranks, rounds):
+        for number in range(rounds):
+            for job_ranks, arguments in intel.JOBS:
+                for library in self.libraries:
+                    if job_ranks != ranks or not intel.fits(library):
+                        continue
+                    outcome = intel.run(library, ranks, arguments, self.timeout)
+                    for name, size, value in intel.figures_in(outcome.output):
+                        self.figures.add(library.name, (program, ranks, name, size, "us"), number, value)
+                    if not outcome.ended_well():
+                        self.lost(library, program, ranks, end_in_words(outcome), outcome.output)
+
+    def lost(self, library, program, ranks, why, output):
+        self.figures.note(f"{library.title}, {program} on {ranks} ranks: {why}")
+        print(f"    {library.title}: {why}. {output[-400:].strip()}", flush=True)
 
 
-def libraries():
-    peers = jobs.PEERS
-    root_flags = ["--allow-run-as-root"] if os.getuid() == 0 else []
-    intel = {"I_MPI_ROOT": f"{peers}/impi", "FI_PROVIDER_PATH": f"{peers}/impi/lib"}
-    # Intel's wheel has no compiler wrapper: its programs are built with MPICH's, whose ABI it shares.
-    intel["LD_LIBRARY_PATH"] = f"{peers}/impi/lib"
-    return [
-        Library("serried", "Serried", jobs.STAGE / "bin/mpicc", [jobs.STAGE / "bin/mpiexec"]),
-        Library("mpich", "MPICH", peers / "mpich/bin/mpicc", [peers / "mpich/bin/mpiexec"]),
-        Library("openmpi", "Open MPI", peers / "openmpi/bin/mpicc",
-                [peers / "openmpi/bin/mpiexec", *root_flags, "--oversubscribe", "--bind-to", "none"]),
-        Library("impi", "Intel MPI", peers / "mpich/bin/mpicc", [peers / "impi/bin/mpiexec.hydra"], intel),
-    ]
-
-
-def measure(library, program, ranks, times, timeout, figures):
-    """Runs one program and files its figures under (program, ranks, name, bytes, unit)."""
-    for _ in range(times):
-        began = time.monotonic()
-        outcome = library.run(program, ranks, timeout)
-        took = time.monotonic() - began
-        if program == "startup" and outcome.ended_well():
-            figures.add(library.name, (program, ranks, "start to end", 0, "s"), took)
-        for name, size, value, unit in re.findall(r"^([\w-]+) (\d+) (\S+) (\S+)$", outcome.output, re.MULTILINE):
-            figures.add(library.name, (program, ranks, name, int(size), unit), float(value))
-        if not outcome.ended_well():
-            reason = f"stopped after {timeout:.0f} s" if outcome.status is None else f"status {outcome.status}"
-            figures.note(f"{library.title}, {program} on {ranks} ranks: {reason}")
-            print(f"    {library.title}: {reason}. {outcome.output[-300:].strip()}", flush=True)
-            return
+def end_in_words(outcome):
+    return "took too long" if outcome.status is None else f"ended with status {outcome.status}"
 
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [library.name for library in libraries()]
+    names = [library.name for library in all_libraries()]
     parser.add_argument("--libraries", nargs="+", choices=names, default=names)
-    parser.add_argument("--programs", nargs="+", choices=["p2p", "collectives", "startup"])
-    parser.add_argument("--repeats", type=int, default=1 if QUICK else 3)
-    parser.add_argument("--timeout", type=float, default=30 if QUICK else 60, help="seconds for one job")
+    parser.add_argument("--programs", nargs="+", choices=sorted({row[0] for row in PLAN}))
+    parser.add_argument("--ranks", nargs="+", type=int, help="only these numbers of ranks")
+    parser.add_argument("--rounds", type=int, help="rounds of each program (as in the plan)")
+    parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn, or one whole job (30)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results")
     return parser.parse_args()
 
 
 def main():
     options = read_options()
-    chosen = [library for library in libraries() if library.name in options.libraries]
-    plan = [row for row in PLAN if not options.programs or row[0] in options.programs]
-    for library in chosen:
+    bench = Bench([library for library in all_libraries() if library.name in options.libraries], options.timeout)
+    for library in bench.libraries:
         library.build()
-    figures = report.Figures({library.name: library.title for library in chosen})
-    for repeat in range(1, options.repeats + 1):
-        for program, ranks, times in plan:
-            print(f"  repeat {repeat} of {options.repeats}: {program} on {ranks} ranks", flush=True)
-            for library in chosen:
-                measure(library, program, ranks, times, options.timeout, figures)
-    report.write(figures, options.out)
+    for program, ranks, rounds, few in PLAN:
+        if program not in (options.programs or [program]) or ranks not in (options.ranks or [ranks]):
+            continue
+        rounds = options.rounds or (few if QUICK else rounds)
+        began = time.monotonic()
+        bench.measure(program, ranks, rounds)
+        print(f"  {program} on {ranks} ranks, {rounds} rounds  [{time.monotonic() - began:.0f} s]", flush=True)
+    report.write(bench.figures, options.out)
 
 
 if __name__ == "__main__":
