@@ -13,7 +13,7 @@ use crate::progress::{lock::EngineLock, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
-use crate::transport::{Means, Transport};
+use crate::transport::Transport;
 use crate::world::Contexts;
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -55,9 +55,7 @@ impl Engine {
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn join_with(job: &'static Job, settings: Settings) -> Result<Engine> {
         let mut transport = NodeTransport::attach(&job.node, job.local_rank)?;
-        if settings.cells_only {
-            transport.limit_means(Means::Cells);
-        }
+        transport.limit_means(settings.copy);
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };

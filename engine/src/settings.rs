@@ -1,6 +1,7 @@
 //! The settings, each declared once: the engine and the tools read them here,
 //! `serried info` lists them, and what looks like one but is none is named.
 
+use crate::transport::Means;
 use crate::{Class, Error, Result};
 
 /// A variable of the environment that changes what Serried does.
@@ -18,6 +19,8 @@ pub struct Setting {
 pub const MEMORY: &str = "SERRIED_MEMORY";
 /// The best means of copying that may be used.
 pub const COPY: &str = "SERRIED_COPY";
+/// The same for C.
+pub const COPY_NAME: &std::ffi::CStr = c"SERRIED_COPY";
 
 /// All of them.
 pub const SETTINGS: [Setting; 5] = [
@@ -29,7 +32,8 @@ pub const SETTINGS: [Setting; 5] = [
     Setting {
         name: COPY,
         default: "the best that works",
-        meaning: "cells: copy big messages through shared memory, even where one process may read the other's memory",
+        meaning: "the best means of copying big messages that may be used: direct (of memory that ranks map from each \
+                  other), cross-memory (through the kernel), cells (through shared memory)",
     },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -48,8 +52,8 @@ pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
 pub struct Settings {
     /// [`MEMORY`] in bytes.
     pub memory: u64,
-    /// Whether [`COPY`] allows cells only.
-    pub cells_only: bool,
+    /// The best means that [`COPY`] allows.
+    pub copy: Means,
 }
 
 impl Settings {
@@ -64,12 +68,13 @@ impl Settings {
             }
             None => 64 << 20,
         };
-        let cells_only = match lookup(COPY).as_deref() {
-            None | Some("") => false,
-            Some("cells") => true,
-            Some(value) => return Err(wrong(COPY, value, "`cells`")),
+        let copy = match lookup(COPY).as_deref() {
+            None | Some("" | "direct") => Means::Direct,
+            Some("cross-memory") => Means::CrossMemory,
+            Some("cells") => Means::Cells,
+            Some(value) => return Err(wrong(COPY, value, "`direct`, `cross-memory` or `cells`")),
         };
-        Ok(Settings { memory, cells_only })
+        Ok(Settings { memory, copy })
     }
 }
 
@@ -105,10 +110,11 @@ mod tests {
 
     #[test]
     fn values_are_read_and_wrong_ones_are_named() {
-        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, cells_only: false });
+        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, copy: Means::Direct });
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
-        assert!(with(COPY, "cells").unwrap().cells_only);
+        assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
+        assert_eq!(with(COPY, "cross-memory").unwrap().copy, Means::CrossMemory);
         for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma")] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }

@@ -6,6 +6,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::job::NodeSegment;
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
+use crate::transport::Means;
 use crate::world::Communicator;
 use crate::Class;
 use std::os::fd::AsFd;
@@ -14,7 +15,7 @@ const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
 fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
-    let settings = Settings { memory: 1 << 20, cells_only: best == Means::Cells };
+    let settings = Settings { memory: 1 << 20, copy: best };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {

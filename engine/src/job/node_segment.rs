@@ -8,15 +8,19 @@
 //! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | …
 //! part of a rank: Page (4 KiB) | transport area (TRANSPORT_BYTES)
 //! ```
+//!
+//! The file goes on beyond what all map: with the windows of the ranks (see
+//! `memory::window`), unless a limit on the size of files forbids it.
 
-use crate::memory::Segment;
+use crate::memory::segment::{self, Segment};
+use crate::memory::window::{layout, policy};
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -44,6 +48,8 @@ struct Header {
 pub struct NodeSegment {
     segment: Segment,
     local_ranks: u32,
+    /// Whether the file has windows.
+    windows: bool,
 }
 
 impl NodeSegment {
@@ -52,10 +58,13 @@ impl NodeSegment {
     /// # Errors
     /// `NoMem` when the system refuses the memory.
     pub fn create(local_ranks: u32) -> Result<NodeSegment> {
-        let bytes = HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES);
-        let segment = Segment::create(c"serried-node", bytes)?;
+        let bytes = mapped_bytes(local_ranks);
+        let windows = local_ranks > 1 && policy::limits().is_ok();
+        let length =
+            if windows { windows_at(local_ranks) + windows_bytes(local_ranks) } else { bytes as u64 };
+        let segment = Segment::create(c"serried-node", bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
-        let node = NodeSegment { segment, local_ranks };
+        let node = NodeSegment { segment, local_ranks, windows };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), PAGE_BYTES)?;
             node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
@@ -73,29 +82,25 @@ impl NodeSegment {
     /// # Errors
     /// `Intern` when the descriptor is something else or of another version.
     pub fn open(descriptor: OwnedFd) -> Result<NodeSegment> {
-        let segment = Segment::map(descriptor)?;
         let foreign = || {
             Error::new(
                 Class::Intern,
                 "the descriptor passed by the launcher is no node segment of this version of Serried",
             )
         };
-        if segment.bytes() < HEADER_BYTES + NAMES_BYTES {
+        let local_ranks = read_header(&descriptor).ok_or_else(foreign)?;
+        let (mapped, length) = (mapped_bytes(local_ranks), segment::length(descriptor.as_fd())?);
+        let windows = length == windows_at(local_ranks) + windows_bytes(local_ranks);
+        if !windows && length != mapped as u64 {
             return Err(foreign());
         }
-        let mut node = NodeSegment { segment, local_ranks: 0 };
-        let header = node.header();
-        if header.magic.load(Ordering::Acquire) != MAGIC || header.version.load(Ordering::Relaxed) != VERSION
-        {
-            return Err(foreign());
-        }
-        let local_ranks = header.local_ranks.load(Ordering::Relaxed);
-        let needed = HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES);
-        if local_ranks == 0 || node.segment.bytes() != needed {
-            return Err(foreign());
-        }
-        node.local_ranks = local_ranks;
-        Ok(node)
+        Ok(NodeSegment { segment: Segment::map(descriptor, mapped)?, local_ranks, windows })
+    }
+
+    /// Where the windows begin in the file behind the descriptor; `None`:
+    /// there are none.
+    pub fn windows(&self) -> Option<(RawFd, u64)> {
+        self.windows.then(|| (self.descriptor().as_raw_fd(), windows_at(self.local_ranks)))
     }
 
     /// How many ranks of the job this node has.
@@ -194,4 +199,28 @@ impl NodeSegment {
         // `self`; every bit pattern is a valid `Header` of atomics.
         unsafe { &*self.segment.base().cast::<Header>() }
     }
+}
+
+/// Bytes that every rank maps.
+fn mapped_bytes(local_ranks: u32) -> usize {
+    HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES)
+}
+
+fn windows_at(local_ranks: u32) -> u64 {
+    mapped_bytes(local_ranks).next_multiple_of(layout::HUGE) as u64
+}
+
+fn windows_bytes(local_ranks: u32) -> u64 {
+    local_ranks as u64 * layout::WINDOW_BYTES as u64
+}
+
+/// How many ranks a segment is for, if it is one.
+fn read_header(descriptor: &OwnedFd) -> Option<u32> {
+    let mut bytes = [0u8; std::mem::size_of::<Header>()];
+    // SAFETY: a system call on a descriptor of ours, into a valid buffer.
+    let got = unsafe { libc::pread(descriptor.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let ours = got == bytes.len() as isize && bytes[..8] == MAGIC.to_ne_bytes() && number(8) == VERSION;
+    let local_ranks = number(12);
+    (ours && (1..1 << 20).contains(&local_ranks)).then_some(local_ranks)
 }

@@ -3,10 +3,10 @@
 
 use crate::{Class, Error, Result};
 use std::ffi::CStr;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-/// A shared mapping of a whole memfd. Unmapped on drop.
+/// A shared mapping of a memfd, or of its beginning. Unmapped on drop.
 ///
 /// Every byte may be written by other processes at any time: access it by
 /// atomics, or by the ownership rules of the structure that lies in it.
@@ -24,12 +24,12 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes a memfd of `bytes` bytes (sparse, zero, sealed against growing and
-    /// shrinking) and maps it. `name` appears in /proc/PID/maps only.
+    /// Makes a memfd of `length` bytes (sparse, zero, sealed against growing and
+    /// shrinking) and maps its first `bytes`. `name` appears in /proc/PID/maps only.
     ///
     /// # Errors
     /// `NoMem` when the system refuses, with its reason.
-    pub fn create(name: &CStr, bytes: usize) -> Result<Segment> {
+    pub fn create(name: &CStr, bytes: usize, length: u64) -> Result<Segment> {
         // SAFETY: `name` is a C string; the flags are valid.
         let raw = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if raw < 0 {
@@ -38,27 +38,24 @@ impl Segment {
         // SAFETY: `raw` is a descriptor that we just got and nobody else owns.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         // SAFETY: plain system calls on our own descriptor.
-        let sized = unsafe { libc::ftruncate(raw, bytes as libc::off_t) };
+        let sized = unsafe { libc::ftruncate(raw, length as libc::off_t) };
         if sized != 0 {
             return Err(system_error("ftruncate of a memfd", bytes));
         }
         // SAFETY: as above.
         unsafe { libc::fcntl(raw, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW) };
-        Segment::map(descriptor)
+        Segment::map(descriptor, bytes)
     }
 
-    /// Maps a descriptor that another process made with [`Segment::create`].
+    /// Maps the first `bytes` of a descriptor that another process made with
+    /// [`Segment::create`].
     ///
     /// # Errors
-    /// `NoMem` when it cannot be mapped; `Intern` when it is empty.
-    pub fn map(descriptor: OwnedFd) -> Result<Segment> {
-        // SAFETY: an all-zero `stat` is a valid value to be overwritten.
-        let mut status: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `status` is a valid place for the result.
-        if unsafe { libc::fstat(descriptor.as_raw_fd(), &mut status) } != 0 || status.st_size <= 0 {
-            return Err(Error::new(Class::Intern, "the shared segment of the job has no size"));
+    /// `NoMem` when it cannot be mapped; `Intern` when it is shorter.
+    pub fn map(descriptor: OwnedFd, bytes: usize) -> Result<Segment> {
+        if length(descriptor.as_fd())? < bytes as u64 {
+            return Err(Error::new(Class::Intern, "the shared segment of the job is too short"));
         }
-        let bytes = status.st_size as usize;
         // SAFETY: a new shared mapping at an address the kernel chooses.
         let base = unsafe {
             libc::mmap(
@@ -106,7 +103,6 @@ impl Segment {
 
     /// The descriptor, to pass on.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        use std::os::fd::AsFd;
         self.descriptor.as_fd()
     }
 }
@@ -117,6 +113,20 @@ impl Drop for Segment {
         // borrowed from `self` outlives it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
+}
+
+/// Length of the file behind a descriptor.
+///
+/// # Errors
+/// `Intern` when it is no file of memory.
+pub fn length(descriptor: BorrowedFd) -> Result<u64> {
+    // SAFETY: an all-zero `stat` is a valid value to be overwritten.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` is a valid place for the result.
+    if unsafe { libc::fstat(descriptor.as_raw_fd(), &mut status) } != 0 || status.st_size <= 0 {
+        return Err(Error::new(Class::Intern, "the shared segment of the job has no size"));
+    }
+    Ok(status.st_size as u64)
 }
 
 fn system_error(what: &str, bytes: usize) -> Error {

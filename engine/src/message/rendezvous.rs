@@ -19,11 +19,10 @@ impl Core {
         if taken == 0 {
             return self.received_all(index, offer);
         }
-        let means = if offer.address == 0 { Means::Cells } else { self.transport.means(offer.peer) };
-        if means == Means::Cells || self.too_many_pieces(index) {
+        if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
             return self.ask_for_stream(index, offer, taken);
         }
-        if means == Means::CrossMemory && together::worth_it(self, index, taken) {
+        if together::worth_it(self, index, taken) && offer.peer != self.rank {
             return self.copy_together(index, offer, taken);
         }
         match self.pull(index, &offer, taken) {
@@ -32,6 +31,13 @@ impl Core {
             // sender can still copy.
             Err(_) => self.ask_for_stream(index, offer, taken),
         }
+    }
+
+    /// Whether the offered message can be read where it is.
+    fn reachable(&mut self, offer: &Offer, taken: u64) -> bool {
+        offer.address != 0
+            && (self.transport.means(offer.peer) != Means::Cells
+                || self.transport.direct(offer.peer, offer.address, taken).is_some())
     }
 
     pub(super) fn received_all(&mut self, index: u32, offer: Offer) -> Result<()> {
@@ -58,11 +64,22 @@ impl Core {
         while done < taken {
             let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
             // SAFETY: the pieces lie in the buffer that the program lends.
-            unsafe { self.transport.read(offer.peer, offer.address + done, &pieces)? };
+            let means = unsafe { self.transport.read(offer.peer, offer.address + done, &pieces)? };
+            self.count_copied(means, covered);
             done += covered;
         }
-        add(&self.page.counters.bytes_cross_memory, taken);
         Ok(())
+    }
+
+    /// Counts bytes copied between two processes.
+    pub(super) fn count_copied(&self, means: Means, bytes: u64) {
+        let counters = &self.page.counters;
+        let counter = match means {
+            Means::Direct => &counters.bytes_direct,
+            Means::CrossMemory => &counters.bytes_cross_memory,
+            Means::Cells => &counters.bytes_cells,
+        };
+        add(counter, bytes);
     }
 
     fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {

@@ -87,6 +87,9 @@ impl Core {
         // The address is offered even if nothing can be read there directly:
         // the receiver knows what it can reach.
         let address = buffer.dense().map_or(0, |address| address as u64);
+        if !aside && address != 0 {
+            self.transport.lend(address as *const u8, bytes);
+        }
         let send = Send { buffer, owned, peer, streamed: 0, wanted: 0, receiver_request: 0 };
         let request = self.requests.insert(Work::Send(send))?;
         self.requests[request].detached = aside;

@@ -13,7 +13,6 @@
 use super::wire::{Finish, Offer, Together, FINISH, TOGETHER};
 use super::work::Work;
 use crate::core::Core;
-use crate::observe::page::add;
 use crate::transport::{Means, Packet, SharedCopy};
 use crate::Result;
 use std::sync::atomic::Ordering;
@@ -58,6 +57,7 @@ impl Core {
             return self.pull_alone(index, offer, taken);
         };
         receive.block = Some(block);
+        self.transport.lend(address, taken);
         self.shared_copies = self.shared_copies.wrapping_add(1);
         let generation = self.shared_copies;
         let shared = self.transport.shared_copy(self.rank, block);
@@ -82,8 +82,8 @@ impl Core {
             };
             let piece = [(address as usize + offset as usize, bytes as usize)];
             // SAFETY: the claimed chunk of the buffer that the program lends.
-            unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
-            add(&self.page.counters.bytes_cross_memory, bytes);
+            let means = unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
+            self.count_copied(means, bytes);
             if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
                 return self.received_all(index, offer);
             }
@@ -95,11 +95,23 @@ impl Core {
         self.received_all(index, offer)
     }
 
-    /// The sender's share.
+    /// The sender's share, if it can write into the receiver's memory.
     pub(crate) fn help_copying(&mut self, together: Together) -> Result<()> {
-        if self.transport.means(together.peer) != Means::CrossMemory {
-            return Ok(());
+        let peer = together.peer;
+        let mapped = self.transport.begin_write(peer, together.address, together.bytes);
+        let helped = match mapped {
+            None if self.transport.means(peer) != Means::CrossMemory => Ok(()),
+            _ => self.copy_share(&together, mapped),
+        };
+        if mapped.is_some() {
+            self.transport.end_write(peer);
         }
+        helped
+    }
+
+    /// Copies chunks as long as there are any, to where the receiver's buffer is
+    /// mapped, or else through the kernel.
+    fn copy_share(&mut self, together: &Together, mapped: Option<*mut u8>) -> Result<()> {
         loop {
             let block = self.transport.shared_copy(together.peer, together.block);
             let Some((offset, bytes)) = claim(block, together.generation, together.bytes) else {
@@ -110,9 +122,21 @@ impl Core {
             let Some(source) = send.buffer.dense() else { return Ok(()) };
             let local = source.wrapping_add(offset as usize);
             // SAFETY: our buffer, lent by the program; the receiver has offered
-            // its own at `address`.
-            unsafe { self.transport.write(together.peer, together.address + offset, local, bytes as usize)? };
-            add(&self.page.counters.bytes_cross_memory, bytes);
+            // its own at `address`, which lies at `mapped` here.
+            let means = unsafe {
+                match mapped {
+                    Some(target) => {
+                        std::ptr::copy_nonoverlapping(local, target.add(offset as usize), bytes as usize);
+                        Means::Direct
+                    }
+                    None => {
+                        let target = together.address + offset;
+                        self.transport.write(together.peer, target, local, bytes as usize)?;
+                        Means::CrossMemory
+                    }
+                }
+            };
+            self.count_copied(means, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
                 self.complete(together.request);
                 let finish = Finish { request: together.receiver_request };

@@ -60,6 +60,8 @@ pub struct Identity {
     state: AtomicU32,
     /// The code given to abort.
     pub exit_code: AtomicI32,
+    /// Address of its window (see `memory::window`), 0 while nothing is shared.
+    pub window: AtomicU64,
 }
 
 /// The call that this rank is in, or was in last.

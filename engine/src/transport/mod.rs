@@ -82,7 +82,8 @@ unsafe impl Plain for Cell {}
 /// By what means this process reaches into the memory of a peer, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// The peer's addresses are valid here (so far: the process itself).
+    /// The peer's memory is mapped here: the process itself, and memory in the
+    /// peer's window as far as it is shared.
     Direct,
     /// The kernel copies between the two processes in one call.
     CrossMemory,
@@ -126,15 +127,32 @@ pub trait Transport: Send {
     /// Asks to be woken when a cell comes back; `true` if some have already.
     fn want_cells(&mut self) -> bool;
 
-    /// By what means the memory of `peer` is reached. Tried at first use.
+    /// By what means any memory of `peer` is reached. Tried at first use. Some
+    /// may be reached by better ones: see [`Transport::direct`].
     fn means(&mut self, peer: u32) -> Means;
 
+    /// Where `bytes` bytes at `address` of `peer` lie in this process, if they
+    /// can be read there by plain loads until the peer's operation with them is
+    /// complete.
+    fn direct(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*const u8>;
+
+    /// The program lends `bytes` bytes of its own at `address` until the
+    /// operation at hand is complete: they may become directly readable.
+    fn lend(&mut self, address: *const u8, bytes: u64);
+
+    /// As [`Transport::direct`], for writing. If it gives an address,
+    /// [`Transport::end_write`] must follow: the peer cannot fork before.
+    fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8>;
+
+    /// What [`Transport::begin_write`] began is over.
+    fn end_write(&mut self, peer: u32);
+
     /// Copies from the memory of `peer` into pieces of one's own: `remote` is an
-    /// address of the peer, the pieces are `(address, bytes)`.
+    /// address of the peer, the pieces are `(address, bytes)`. Says by what means.
     ///
     /// # Safety
     /// The pieces must be writable memory that nothing else uses meanwhile.
-    unsafe fn read(&mut self, peer: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<()>;
+    unsafe fn read(&mut self, peer: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<Means>;
 
     /// Copies `bytes` bytes of one's own at `local` to address `remote` of `peer`.
     ///

@@ -5,6 +5,7 @@
 
 pub mod area;
 pub mod cells;
+mod direct;
 pub mod mailbox;
 mod reach;
 
@@ -38,6 +39,7 @@ pub struct NodeTransport {
     peers: Vec<Option<Box<Peer>>>,
     free_blocks: Vec<u32>,
     means_allowed: Means,
+    direct: Option<direct::Direct>,
 }
 
 impl NodeTransport {
@@ -58,13 +60,15 @@ impl NodeTransport {
             peers: (0..node.local_ranks()).map(|_| None).collect(),
             free_blocks: (0..BLOCKS as u32).collect(),
             means_allowed: Means::CrossMemory,
+            direct: None,
             node,
         })
     }
 
-    /// Forbids better means than `best`: tests use it to try each rung.
+    /// Allows means up to `best`: tests use it to try each rung.
     pub fn limit_means(&mut self, best: Means) {
         self.means_allowed = best;
+        self.direct = if best == Means::Direct { direct::Direct::open(self.node, self.me) } else { None };
     }
 
     #[inline]
@@ -165,22 +169,48 @@ impl Transport for NodeTransport {
         entry.means.unwrap_or(Means::Cells)
     }
 
-    unsafe fn read(&mut self, peer: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<()> {
+    #[inline]
+    fn direct(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        if peer == self.me {
+            return Some(address as *const u8);
+        }
+        self.direct.as_mut()?.direct(self.node, peer, address, bytes)
+    }
+
+    #[inline]
+    fn lend(&mut self, address: *const u8, bytes: u64) {
+        if let Some(direct) = &self.direct {
+            direct.lend(address, bytes);
+        }
+    }
+
+    fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
+        self.direct.as_mut()?.begin_write(self.node, peer, address, bytes)
+    }
+
+    fn end_write(&mut self, peer: u32) {
+        if let Some(direct) = &mut self.direct {
+            direct.end_write(self.node, peer);
+        }
+    }
+
+    unsafe fn read(&mut self, peer: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<Means> {
         if peer == self.me {
             // SAFETY: our own addresses, offered by ourselves.
-            unsafe { reach::copy_own(remote as usize, pieces) };
-            return Ok(());
+            unsafe { direct::copy(remote as *const u8, pieces) };
+            return Ok(Means::Direct);
+        }
+        if let Some(direct) = &mut self.direct {
+            let pid = self.peers[peer as usize].as_ref().map_or(0, |peer| peer.pid);
+            // SAFETY: the caller vouches for the pieces.
+            if unsafe { direct.read(self.node, peer, pid, remote, pieces)? } {
+                return Ok(Means::Direct);
+            }
         }
         let pid = self.peer(peer)?.pid;
         // SAFETY: the caller vouches for the pieces.
-        unsafe {
-            match pieces {
-                [(address, bytes)] => {
-                    crate::memory::cross_memory::read_one(pid, remote, *address as *mut u8, *bytes)
-                }
-                _ => crate::memory::cross_memory::read(pid, remote, pieces),
-            }
-        }
+        unsafe { reach::read(pid, remote, pieces)? };
+        Ok(Means::CrossMemory)
     }
 
     unsafe fn write(&mut self, peer: u32, remote: u64, local: *const u8, bytes: usize) -> Result<()> {

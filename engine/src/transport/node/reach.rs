@@ -10,6 +10,7 @@ use super::area::Area;
 use crate::memory::cross_memory;
 use crate::progress::clock;
 use crate::transport::Means;
+use crate::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The word that peers read to prove that they reach this process.
@@ -47,16 +48,19 @@ pub fn probe(area: &Area, pid: u32) -> Option<Means> {
     Some(if proven { Means::CrossMemory } else { Means::Cells })
 }
 
-/// Copies within this process.
+/// Reads memory of process `pid` into pieces.
+///
+/// # Errors
+/// The system's reason.
 ///
 /// # Safety
-/// `remote` must be readable for the sum of the pieces, the pieces writable;
-/// they may overlap it only if the program itself has made them so.
-pub unsafe fn copy_own(remote: usize, pieces: &[(usize, usize)]) {
-    let mut at = remote;
-    for &(address, bytes) in pieces {
-        // SAFETY: by the caller.
-        unsafe { std::ptr::copy(at as *const u8, address as *mut u8, bytes) };
-        at += bytes;
+/// The pieces must be writable memory that nothing else uses meanwhile.
+pub unsafe fn read(pid: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<()> {
+    // SAFETY: by the caller.
+    unsafe {
+        match pieces {
+            [(address, bytes)] => cross_memory::read_one(pid, remote, *address as *mut u8, *bytes),
+            _ => cross_memory::read(pid, remote, pieces),
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::arguments::{read_string, write_string, OutValue};
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
 use crate::{abi, border, codes, predefined};
+use serried_engine::memory::window;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
@@ -145,7 +146,8 @@ pub fn aint_diff(addr1: i64, addr2: i64) -> i64 {
 
 const CACHE_LINE: usize = 64;
 
-/// `MPI_Alloc_mem` (§9.2); `baseptr` is where the address goes. Honours the
+/// `MPI_Alloc_mem` (§9.2), of memory that the ranks of this node can map;
+/// `baseptr` is where the address goes. Honours the
 /// info key `mpi_minimum_memory_alignment`.
 pub fn alloc_mem(size: i64, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> Result<()> {
     crate::arguments::not_null("baseptr", baseptr)?;
@@ -154,20 +156,18 @@ pub fn alloc_mem(size: i64, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> R
     let wanted = info.and_then(|info| info.get("mpi_minimum_memory_alignment"));
     let alignment = wanted.and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(CACHE_LINE);
     let alignment = alignment.checked_next_power_of_two().unwrap_or(CACHE_LINE).max(CACHE_LINE);
-    let mut memory = std::ptr::null_mut();
-    // SAFETY: the alignment is a power of two and a multiple of a pointer's size.
-    if unsafe { libc::posix_memalign(&mut memory, alignment, bytes.max(1)) } != 0 {
-        return Err(Error::new(Class::NoMem, format!("{bytes} bytes are not to be had from this machine")));
-    }
+    let memory = window::take(bytes.max(1), alignment).ok_or_else(|| {
+        Error::new(Class::NoMem, format!("{bytes} bytes are not to be had from this machine"))
+    })?;
     // SAFETY: MPI says that `baseptr` is the address of a pointer.
-    unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory) };
+    unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory.cast()) };
     Ok(())
 }
 
 /// `MPI_Free_mem` (§9.2).
 pub fn free_mem(base: *mut c_void) -> Result<()> {
     // SAFETY: MPI says that it comes from `MPI_Alloc_mem`, or is null.
-    unsafe { libc::free(base) };
+    unsafe { window::give(base.cast()) };
     Ok(())
 }
 

@@ -1,0 +1,106 @@
+//! What happens to a window around a fork.
+//!
+//! Shared pages become private views of the same pages, by mapping them again:
+//! their contents stay, and the kernel gives parent and child copies of their
+//! own as they write. Peers that read them for a message under way still may,
+//! because MPI forbids to change what is being sent.
+
+use super::{policy, system, Window};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a fork waits for peers that are writing into our pages.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Lets the window of this process take part in every fork from now on.
+pub fn watch() {
+    if !WATCHED.swap(true, Ordering::AcqRel) {
+        // SAFETY: the handlers are functions without state of their own.
+        unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+    }
+}
+
+extern "C" fn prepare() {
+    Window::of_process().before_fork();
+}
+
+extern "C" fn parent() {
+    Window::of_process().after_fork(false);
+}
+
+extern "C" fn child() {
+    Window::of_process().after_fork(true);
+}
+
+impl Window {
+    /// Before a fork: takes the lock and keeps it.
+    pub(super) fn before_fork(&self) {
+        self.lock.lock();
+        if self.decided.load(Ordering::Relaxed) != policy::USABLE {
+            return;
+        }
+        // SAFETY: the lock is held until `after_fork`.
+        let inner = unsafe { &mut *self.inner.get() };
+        let top = inner.ranges.top();
+        if inner.shared.next_run(0..top, true).is_none() && inner.demoted.next_run(0..top, true).is_none() {
+            return;
+        }
+        let told = inner.liveness.before_fork();
+        // Pinned pages stay as they are, and children do not have them.
+        if told && system::status("VmPin") == Some(0) {
+            self.demote();
+        }
+    }
+
+    /// Makes private views of all shared pages. The lock is held.
+    fn demote(&self) {
+        let base = self.base.load(Ordering::Relaxed);
+        // SAFETY: by the caller.
+        let inner = unsafe { &mut *self.inner.get() };
+        let (Some(file), true) = (inner.file, inner.published) else { return };
+        let top = inner.ranges.top();
+        inner.board_bits(base).clear(0..top);
+        self.wait_for_writers(base);
+        let mut at = 0;
+        while let Some(run) = inner.shared.next_run(at..top, true) {
+            at = run.end;
+            let (address, bytes) = (self.address(run.start), run.len() * super::PAGE);
+            let offset = file.offset + (address - base) as u64;
+            // SAFETY: pages of ours; the contents are those of the file.
+            if unsafe { system::map_private(address, bytes, file.descriptor, offset) } {
+                inner.shared.clear(run.clone());
+                inner.demoted.set(run);
+            } else {
+                // Too many mappings: these stay shared, and no child has them.
+                inner.board_bits(base).set(run);
+            }
+        }
+    }
+
+    /// writers: paired with `Peers::begin_write`. The bits are cleared; who
+    /// comes later sees that and does not write.
+    fn wait_for_writers(&self, base: usize) {
+        // SAFETY: by the caller.
+        let inner = unsafe { &*self.inner.get() };
+        let Some(board) = inner.board(base) else { return };
+        let began = Instant::now();
+        while board.writers.load(Ordering::SeqCst) != 0 && began.elapsed() < PATIENCE {
+            std::thread::yield_now();
+        }
+    }
+
+    /// After it: gives the lock back.
+    pub(super) fn after_fork(&self, in_child: bool) {
+        // SAFETY: the lock is held since `before_fork`.
+        let inner = unsafe { &mut *self.inner.get() };
+        if in_child {
+            self.child.store(true, Ordering::Relaxed);
+            inner.file = None; // the parent's: it is not ours to change
+        } else {
+            inner.liveness.after_fork();
+        }
+        self.lock.unlock();
+    }
+}

@@ -1,0 +1,41 @@
+//! Where windows lie, in memory and in the file.
+
+/// Grain of everything here. Machines with other pages have no window.
+pub const PAGE: usize = 4096;
+/// Address space of one window.
+pub const WINDOW_BYTES: usize = 64 << 30;
+/// Pages of one window.
+pub const PAGES: u32 = (WINDOW_BYTES / PAGE) as u32;
+/// The board at its beginning: what the owner publishes about its pages.
+pub const BOARD_PAGES: u32 = 1024;
+/// Alignment of a huge page.
+pub const HUGE: usize = 2 << 20;
+/// The window of slot 0: above what processes use from below, and below what
+/// the kernel gives out from above.
+const BASE: usize = 0x2000_0000_0000;
+/// More slots than this have no window.
+pub const SLOTS: u32 = 1024;
+/// The base of a window that is not there: no address is within
+/// [`WINDOW_BYTES`] above it, null and low heaps included.
+pub const NOWHERE: usize = 1 << 63;
+
+/// Where the window of a slot lies in every rank that can have it there.
+pub fn standard_base(slot: u32) -> usize {
+    BASE + slot as usize * WINDOW_BYTES
+}
+
+/// Pages that hold `bytes` bytes.
+pub fn pages_of(bytes: usize) -> usize {
+    bytes.div_ceil(PAGE)
+}
+
+/// What the first page of a window's file says; bits of its pages follow.
+#[repr(C)]
+pub struct Board {
+    /// Peers that write into shared pages right now.
+    pub writers: std::sync::atomic::AtomicU64,
+}
+
+/// Offset in a window of the published bits: one for each page, 1: shared.
+pub const BITS_AT: usize = PAGE;
+const _: () = assert!(BITS_AT + PAGES as usize / 8 <= BOARD_PAGES as usize * PAGE);

@@ -1,0 +1,202 @@
+//! The windows of the peers, as this process has them mapped.
+
+use super::bits::Bits;
+use super::layout::{Board, BITS_AT, BOARD_PAGES, PAGE, WINDOW_BYTES};
+use super::{system, Window};
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that was read once is mapped; remembered in units of this many bytes.
+const UNIT: usize = 64 << 10;
+const SEEN_BYTES: usize = WINDOW_BYTES / UNIT / 8;
+
+/// The windows of all peers on the node; each is mapped when it is first of use.
+#[derive(Debug)]
+pub struct Peers {
+    file: RawFd,
+    /// Where the part of slot 0 begins in the file.
+    offset: u64,
+    windows: Vec<Mapping>,
+}
+
+#[derive(Debug)]
+enum Mapping {
+    NotYet,
+    Here(Mapped),
+    /// It could not be mapped.
+    Never,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mapped {
+    /// Where it lies in this process.
+    here: usize,
+    /// Where its owner has it.
+    there: u64,
+    /// Bits of the units that have been read.
+    seen: usize,
+}
+
+/// A piece of a peer's memory of which the whole pages can be reached directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Where the piece lies in this process, its edges included.
+    pub address: *mut u8,
+    /// Bytes at its beginning that must be had by other means.
+    pub before: usize,
+    /// Bytes at its end that must be had by other means.
+    pub after: usize,
+}
+
+impl Peers {
+    /// No window mapped yet. `offset` is where the parts of `slots` windows
+    /// begin in the file.
+    pub fn new(file: RawFd, offset: u64, slots: u32) -> Peers {
+        Peers { file, offset, windows: (0..slots).map(|_| Mapping::NotYet).collect() }
+    }
+
+    /// Where `bytes` bytes at `address` of the peer in `slot` lie in this
+    /// process, if all of them can be read there by plain loads, from now until
+    /// the peer gets the memory back (MPI: until its operation is complete).
+    /// `announced` is the address that the peer has published for its window.
+    #[inline]
+    pub fn direct(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
+        let reach = self.reach(slot, announced, address, bytes)?;
+        (reach.before == 0 && reach.after == 0).then_some(reach.address)
+    }
+
+    /// As [`Peers::direct`], except that pages at the edges of which only a
+    /// part belongs to the piece need not be shared.
+    #[inline]
+    pub fn reach(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<Reach> {
+        let start = address.wrapping_sub(announced);
+        let end = start.checked_add(bytes)?;
+        if announced == 0
+            || bytes == 0
+            || start < (BOARD_PAGES as usize * PAGE) as u64
+            || end > WINDOW_BYTES as u64
+        {
+            return None;
+        }
+        let mapped = self.mapped(slot, announced)?;
+        let reach = mapped.reach(start as usize, end as usize)?;
+        mapped.see(start as usize + reach.before, end as usize - reach.after);
+        Some(reach)
+    }
+
+    /// As [`Peers::direct`], for writing. If it gives an address,
+    /// [`Peers::end_write`] must follow soon: the peer cannot fork before.
+    pub fn begin_write(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
+        // writers: paired with `Window::wait_for_writers`. Counted first and
+        // looked after, while a fork clears the bits first and looks after.
+        self.direct(slot, announced, address, bytes)?;
+        let board = self.mapped(slot, announced)?.board();
+        board.writers.fetch_add(1, Ordering::SeqCst);
+        let still = self.direct(slot, announced, address, bytes);
+        if still.is_none() {
+            board.writers.fetch_sub(1, Ordering::SeqCst);
+        }
+        still
+    }
+
+    /// The write is over.
+    pub fn end_write(&mut self, slot: u32, announced: u64) {
+        if let Some(mapped) = self.mapped(slot, announced) {
+            mapped.board().writers.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[inline]
+    fn mapped(&mut self, slot: u32, announced: u64) -> Option<Mapped> {
+        match self.windows.get(slot as usize)? {
+            Mapping::Here(mapped) if mapped.there == announced => Some(*mapped),
+            Mapping::NotYet => self.map(slot, announced),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn map(&mut self, slot: u32, announced: u64) -> Option<Mapped> {
+        let offset = Window::part(self.offset, slot);
+        let here = reserve(announced as usize).filter(|&here| {
+            // A process that locks all its future memory would fill the window.
+            let locks = system::status("VmLck") != Some(0);
+            // SAFETY: just reserved; the file has a part for every slot.
+            let mapped =
+                !locks && unsafe { system::map_shared(here, WINDOW_BYTES, self.file, offset, false) };
+            if !mapped {
+                system::release(here, WINDOW_BYTES);
+            }
+            mapped
+        });
+        let seen = here.and_then(|_| {
+            // SAFETY: just reserved.
+            system::reserve(0, SEEN_BYTES).filter(|&seen| unsafe { system::commit(seen, SEEN_BYTES) })
+        });
+        let window = &mut self.windows[slot as usize];
+        let (Some(here), Some(seen)) = (here, seen) else {
+            *window = Mapping::Never;
+            return None;
+        };
+        // SAFETY: our own mapping; core dumps of peers are not ours to write.
+        unsafe { libc::madvise(here as *mut _, WINDOW_BYTES, libc::MADV_DONTDUMP) };
+        let mapped = Mapped { here, there: announced, seen };
+        *window = Mapping::Here(mapped);
+        Some(mapped)
+    }
+}
+
+/// Address space for a window, where its owner has it if that can be.
+fn reserve(there: usize) -> Option<usize> {
+    system::reserve(there, WINDOW_BYTES).or_else(|| system::reserve(0, WINDOW_BYTES))
+}
+
+impl Mapped {
+    fn board(self) -> &'static Board {
+        // SAFETY: windows stay mapped; atomics only.
+        unsafe { &*(self.here as *const Board) }
+    }
+
+    #[inline]
+    fn reach(self, start: usize, end: usize) -> Option<Reach> {
+        // SAFETY: windows stay mapped; the board has room for all bits.
+        let shared = unsafe { Bits::at((self.here + BITS_AT) as *const AtomicU64) };
+        let (mut first, mut last) = (start / PAGE, end.div_ceil(PAGE));
+        if !shared.all(first as u32..last as u32) {
+            if start & (PAGE - 1) != 0 && !shared.all(first as u32..first as u32 + 1) {
+                first += 1;
+            }
+            if end & (PAGE - 1) != 0 && last > first && !shared.all(last as u32 - 1..last as u32) {
+                last -= 1;
+            }
+            if first >= last || !shared.all(first as u32..last as u32) {
+                return None;
+            }
+        }
+        Some(Reach {
+            address: (self.here + start) as *mut u8,
+            before: (first * PAGE).saturating_sub(start),
+            after: end.saturating_sub(last * PAGE),
+        })
+    }
+
+    /// Has pages mapped in one go when they are used for the first time.
+    #[inline]
+    fn see(self, start: usize, end: usize) {
+        // SAFETY: windows stay mapped, and their bits.
+        let seen = unsafe { std::slice::from_raw_parts(self.seen as *const AtomicU64, SEEN_BYTES / 8) };
+        let mut missing = false;
+        for unit in start / UNIT..end.div_ceil(UNIT) {
+            let (word, bit) = (&seen[unit / 64], 1 << (unit % 64));
+            if word.load(Ordering::Relaxed) & bit == 0 {
+                word.fetch_or(bit, Ordering::Relaxed);
+                missing = true;
+            }
+        }
+        if missing {
+            system::populate(self.here + start, end - start);
+        }
+    }
+}
+
+const _: () = assert!(std::mem::size_of::<Board>() <= BITS_AT);

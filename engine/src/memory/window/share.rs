@@ -1,0 +1,158 @@
+//! How pages become shared.
+
+use super::layout::PAGE;
+use super::{policy, system, File, Inner, Window};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Pages looked at in one go.
+const LOOK: usize = 512;
+/// So often at most do pages become shared: each time may cost the process two
+/// more mappings, of which it may have 65530.
+const MOST: u32 = 16_000;
+
+impl Window {
+    /// Makes pages shared with their contents; `false` when it cannot be.
+    ///
+    /// # Safety
+    /// Nobody may write into the pages meanwhile.
+    pub(super) unsafe fn share_pages(&self, pages: Range<u32>) -> bool {
+        if !policy::pages_may_move() {
+            return false;
+        }
+        let base = self.base.load(Ordering::Relaxed);
+        self.with(|inner| {
+            let Some(file) = inner.publish(base) else { return false };
+            if inner.shares >= MOST || self.child.load(Ordering::Relaxed) {
+                return false;
+            }
+            if inner.demoted.any(pages.clone()) && !inner.liveness.none_lives() {
+                return false;
+            }
+            inner.shares += 1;
+            let mut at = pages.start;
+            while let Some(run) = inner.shared.next_run(at..pages.end, false) {
+                at = run.end;
+                // SAFETY: by the caller; the pages are ours and not shared.
+                if !unsafe { inner.share_run(base, file, run) } {
+                    return false;
+                }
+            }
+            true
+        })
+    }
+}
+
+impl Inner {
+    /// Shares a run of pages that are private or demoted.
+    ///
+    /// # Safety
+    /// As [`Window::share_pages`]; no child may see the demoted ones.
+    unsafe fn share_run(&mut self, base: usize, file: File, run: Range<u32>) -> bool {
+        let mut at = run.start;
+        while at < run.end {
+            let part = at..run.end.min(at + LOOK as u32);
+            // SAFETY: by the caller.
+            if !unsafe { self.write_own(base, file, part.clone()) } {
+                self.take_back(file, run.start..part.end);
+                return false;
+            }
+            at = part.end;
+        }
+        let (address, bytes) = (base + run.start as usize * PAGE, run.len() * PAGE);
+        let offset = file.offset + (address - base) as u64;
+        // SAFETY: by the caller; the file has the contents now.
+        if !unsafe { system::map_shared(address, bytes, file.descriptor, offset, true) } {
+            self.take_back(file, run);
+            return false;
+        }
+        self.now_shared(base, run);
+        true
+    }
+
+    /// Pages of the file that private pages will not become after all.
+    fn take_back(&self, file: File, pages: Range<u32>) {
+        let mut at = pages.start;
+        while let Some(run) = self.demoted.next_run(at..pages.end, false) {
+            at = run.end;
+            system::punch(file.descriptor, file.offset + run.start as u64 * PAGE as u64, run.len() * PAGE);
+        }
+    }
+
+    /// Writes what pages have of their own to the file.
+    ///
+    /// # Safety
+    /// As [`Window::share_pages`].
+    unsafe fn write_own(&self, base: usize, file: File, pages: Range<u32>) -> bool {
+        let mut words = [0u64; LOOK];
+        let words = &mut words[..pages.len()];
+        let first = base + pages.start as usize * PAGE;
+        if !system::own_pages(first, words) {
+            return false;
+        }
+        let mut at = 0;
+        while at < words.len() {
+            let length = words[at..].iter().take_while(|&&own| own == words[at]).count();
+            if words[at] == 1 {
+                let address = first + at * PAGE;
+                let offset = file.offset + (address - base) as u64;
+                // SAFETY: pages of ours, readable.
+                if !unsafe { system::write_to(file.descriptor, offset, address, length * PAGE) } {
+                    return false;
+                }
+            }
+            at += length;
+        }
+        true
+    }
+
+    fn now_shared(&mut self, base: usize, pages: Range<u32>) {
+        self.demoted.clear(pages.clone());
+        self.shared.set(pages.clone());
+        self.board_bits(base).set(pages);
+    }
+
+    /// Shares pages whose contents nobody needs; `false` when it cannot be.
+    ///
+    /// # Safety
+    /// The pages must be ours and free.
+    pub(super) unsafe fn share_empty(&mut self, base: usize, pages: Range<u32>) -> bool {
+        let Some(file) = self.publish(base) else { return false };
+        if self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
+            return false;
+        }
+        let mut at = pages.start;
+        while let Some(run) = self.shared.next_run(at..pages.end, false) {
+            at = run.end;
+            let (address, bytes) = (base + run.start as usize * PAGE, run.len() * PAGE);
+            let offset = file.offset + (address - base) as u64;
+            // SAFETY: by the caller.
+            if !unsafe { system::map_shared(address, bytes, file.descriptor, offset, false) } {
+                return false;
+            }
+            self.now_shared(base, run);
+        }
+        true
+    }
+
+    /// Gives the memory of free pages back; `true` if they read as zero now.
+    pub(super) fn purge(&mut self, base: usize, pages: Range<u32>) -> bool {
+        let mut zero = true;
+        let mut at = pages.start;
+        while at < pages.end {
+            let shared = self.shared.all(at..at + 1);
+            let end = self.shared.next_run(at..pages.end, !shared).map_or(pages.end, |next| next.start);
+            let (address, bytes) = (base + at as usize * PAGE, (end - at) as usize * PAGE);
+            zero &= match self.file.filter(|_| shared) {
+                Some(file) => system::punch(file.descriptor, file.offset + (address - base) as u64, bytes),
+                None => {
+                    // SAFETY: free pages: nobody needs what lies there.
+                    let forgotten = unsafe { system::forget(address, bytes) };
+                    forgotten && !self.demoted.any(at..end)
+                }
+            };
+            at = end;
+        }
+        zero
+    }
+}

@@ -1,0 +1,155 @@
+//! The system calls under a window, without allocation.
+
+use super::layout::PAGE;
+use std::os::fd::RawFd;
+
+/// Reserves address space, at `at` unless that is 0. Costs no memory.
+pub fn reserve(at: usize, bytes: usize) -> Option<usize> {
+    let fixed = if at == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
+    // SAFETY: a new mapping that replaces none.
+    let got = unsafe { libc::mmap(at as *mut _, bytes, libc::PROT_NONE, flags, -1, 0) };
+    if got == libc::MAP_FAILED {
+        return None;
+    }
+    if at != 0 && got as usize != at {
+        // A kernel that does not know the flag took the address as a hint.
+        release(got as usize, bytes);
+        return None;
+    }
+    Some(got as usize)
+}
+
+/// Gives a reservation back.
+pub fn release(at: usize, bytes: usize) {
+    // SAFETY: only ever called with what `reserve` gave and nobody has used.
+    unsafe { libc::munmap(at as *mut _, bytes) };
+}
+
+/// Makes reserved address space usable.
+///
+/// # Safety
+/// The range must lie in a reservation of the caller.
+pub unsafe fn commit(at: usize, bytes: usize) -> bool {
+    // SAFETY: by the caller.
+    unsafe { libc::mprotect(at as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+/// Replaces a range by shared pages of a file, which children do not inherit.
+///
+/// # Safety
+/// The range must belong to the caller; what lay there is lost.
+pub unsafe fn map_shared(at: usize, bytes: usize, file: RawFd, offset: u64, populate: bool) -> bool {
+    let populate = if populate { libc::MAP_POPULATE } else { 0 };
+    // SAFETY: by the caller.
+    unsafe {
+        map(at, bytes, libc::MAP_SHARED | populate, file, offset)
+            && libc::madvise(at as *mut _, bytes, libc::MADV_DONTFORK) == 0
+    }
+}
+
+/// Replaces a range by a private view of pages of a file.
+///
+/// # Safety
+/// As [`map_shared`].
+pub unsafe fn map_private(at: usize, bytes: usize, file: RawFd, offset: u64) -> bool {
+    // SAFETY: by the caller.
+    unsafe { map(at, bytes, libc::MAP_PRIVATE, file, offset) }
+}
+
+unsafe fn map(at: usize, bytes: usize, flags: i32, file: RawFd, offset: u64) -> bool {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = flags | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: by the callers.
+    unsafe { libc::mmap(at as *mut _, bytes, access, flags, file, offset as i64) != libc::MAP_FAILED }
+}
+
+/// Gives the pages of a private range back; it reads as zero, or as the file.
+///
+/// # Safety
+/// Nobody may need what lies there.
+pub unsafe fn forget(at: usize, bytes: usize) -> bool {
+    // SAFETY: by the caller.
+    unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_DONTNEED) == 0 }
+}
+
+/// Gives pages of a file back: they read as zero, for everybody.
+pub fn punch(file: RawFd, offset: u64, bytes: usize) -> bool {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: a system call on a file of ours.
+    unsafe { libc::fallocate(file, mode, offset as i64, bytes as i64) == 0 }
+}
+
+/// Writes memory to a file.
+///
+/// # Safety
+/// The range must be readable.
+pub unsafe fn write_to(file: RawFd, offset: u64, at: usize, bytes: usize) -> bool {
+    let mut done = 0;
+    while done < bytes {
+        // SAFETY: by the caller.
+        let wrote = unsafe {
+            libc::pwrite(file, (at + done) as *const _, bytes - done, (offset + done as u64) as i64)
+        };
+        if wrote <= 0 {
+            return false;
+        }
+        done += wrote as usize;
+    }
+    true
+}
+
+/// Maps pages of a range that are there into this process, for reading.
+pub fn populate(at: usize, bytes: usize) {
+    let start = at & !(PAGE - 1);
+    // SAFETY: advice changes no contents; a refusal only means faults later.
+    unsafe { libc::madvise(start as *mut _, at + bytes - start, libc::MADV_POPULATE_READ) };
+}
+
+/// A number of `/proc/self/status`, in its own unit (KiB for memory).
+pub fn status(name: &str) -> Option<u64> {
+    let mut text = [0u8; 4096];
+    let length = read_file(c"/proc/self/status", &mut text)?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+fn read_file(path: &std::ffi::CStr, into: &mut [u8]) -> Option<usize> {
+    // SAFETY: plain system calls on a valid path and buffer.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = libc::read(file, into.as_mut_ptr().cast(), into.len());
+        libc::close(file);
+        usize::try_from(length).ok()
+    }
+}
+
+/// Whether a page of private memory has contents of its own, by the words of
+/// `/proc/self/pagemap` for pages from `at` on. `false`: they are not to be had.
+pub fn own_pages(at: usize, words: &mut [u64]) -> bool {
+    // SAFETY: plain system calls on a valid path and buffer.
+    unsafe {
+        let file = libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let wanted = words.len() * 8;
+        let got = libc::pread(file, words.as_mut_ptr().cast(), wanted, (at / PAGE * 8) as i64);
+        libc::close(file);
+        if got != wanted as isize {
+            return false;
+        }
+    }
+    const PRESENT: u64 = 1 << 63;
+    const SWAPPED: u64 = 1 << 62;
+    const OF_FILE: u64 = 1 << 61;
+    for word in words.iter_mut() {
+        let own = *word & (PRESENT | SWAPPED) != 0 && *word & OF_FILE == 0;
+        *word = own as u64;
+    }
+    true
+}

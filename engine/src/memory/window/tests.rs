@@ -1,0 +1,219 @@
+//! Windows of several owners in one process, over a file of their own.
+
+use super::heap::Birth;
+use super::layout::{HUGE, PAGE, WINDOW_BYTES};
+use super::peers::{Peers, Reach};
+use super::*;
+use crate::memory::Segment;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::AtomicU64;
+
+/// An owner in slot 900 + `slot`, and a peer that has nothing mapped yet.
+struct Pair {
+    owner: &'static Window,
+    announced: &'static AtomicU64,
+    peers: Peers,
+    _file: Segment,
+}
+
+impl Pair {
+    fn new(slot: u32) -> Pair {
+        let file = Segment::create(c"serried-test", PAGE, WINDOW_BYTES as u64).unwrap();
+        let owner: &'static Window = Box::leak(Box::new(Window::new()));
+        let announced: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
+        let descriptor = file.descriptor().as_raw_fd();
+        assert!(owner.connect(900 + slot, descriptor, 0, announced));
+        Pair { owner, announced, peers: Peers::new(descriptor, 0, 1), _file: file }
+    }
+
+    fn direct(&mut self, address: *const u8, bytes: usize) -> Option<*mut u8> {
+        self.peers.direct(0, self.announced.load(Ordering::Acquire), address as u64, bytes as u64)
+    }
+
+    fn private(&self, bytes: usize) -> &'static mut [u8] {
+        let block = self.owner.allocate(bytes, 1, Birth::Private).unwrap();
+        assert!(block.zero);
+        // SAFETY: just taken.
+        unsafe { std::slice::from_raw_parts_mut(block.address, bytes) }
+    }
+
+    fn lend_often(&self, memory: &[u8]) {
+        (0..20).for_each(|_| self.owner.lend(memory.as_ptr() as usize, memory.len()));
+    }
+}
+
+fn fill(memory: &mut [u8], seed: usize) {
+    memory.iter_mut().enumerate().for_each(|(index, byte)| *byte = (index / 7 + seed) as u8);
+}
+
+fn read(address: *const u8, bytes: usize) -> &'static [u8] {
+    // SAFETY: a mapping of a window, which stays.
+    unsafe { std::slice::from_raw_parts(address, bytes) }
+}
+
+#[test]
+fn memory_born_shared_is_seen_by_the_peer_with_no_further_call() {
+    let mut pair = Pair::new(0);
+    for (bytes, seed) in [(5, 1), (100_000, 2), (3 * HUGE + 5, 3)] {
+        let block = pair.owner.allocate(bytes, 64, Birth::Shared).unwrap();
+        // SAFETY: just taken.
+        let mine = unsafe { std::slice::from_raw_parts_mut(block.address, bytes) };
+        fill(mine, seed);
+        let theirs = pair.direct(block.address, bytes).expect("it is shared");
+        assert!(read(theirs, bytes) == mine);
+        mine[bytes - 1] ^= 77;
+        assert_eq!(read(theirs, bytes)[bytes - 1], mine[bytes - 1]);
+    }
+}
+
+#[test]
+fn private_memory_becomes_shared_when_it_has_been_lent_often() {
+    let mut pair = Pair::new(1);
+    let mine = pair.private(300_001);
+    fill(mine, 9);
+    pair.owner.lend(mine.as_ptr() as usize, mine.len());
+    assert_eq!(pair.direct(mine.as_ptr(), mine.len()), None);
+    pair.lend_often(mine);
+    let theirs = pair.direct(mine.as_ptr(), mine.len()).expect("shared by now");
+    assert!(read(theirs, mine.len()) == mine);
+    fill(mine, 10);
+    assert!(read(theirs, mine.len()) == mine);
+    let beyond = pair.private(300_000);
+    assert_eq!(pair.direct(beyond.as_ptr(), beyond.len()), None);
+}
+
+#[test]
+fn only_whole_pages_of_a_message_become_shared() {
+    let mut pair = Pair::new(2);
+    let block = pair.private(1 << 20);
+    fill(block, 3);
+    let (start, bytes) = (100, 500_000);
+    pair.lend_often(&block[start..start + bytes]);
+    let announced = pair.announced.load(Ordering::Acquire);
+    let reach = pair.peers.reach(0, announced, block[start..].as_ptr() as u64, bytes as u64).unwrap();
+    let (before, after) = (PAGE - start, (start + bytes) % PAGE);
+    assert_eq!((reach.before, reach.after), (before, after));
+    assert_eq!(pair.direct(block[start..].as_ptr(), bytes), None);
+    let theirs = read(reach.address.wrapping_add(before), bytes - before - after);
+    assert!(*theirs == block[start + before..start + bytes - after]);
+    let none: Option<Reach> = pair.peers.reach(0, announced, block.as_ptr() as u64, 1 << 20);
+    assert_eq!(none, None);
+}
+
+#[test]
+fn a_peer_writes_into_shared_memory_and_not_elsewhere() {
+    let mut pair = Pair::new(3);
+    let mine = pair.private(200_000);
+    fill(mine, 1);
+    pair.lend_often(mine);
+    let announced = pair.announced.load(Ordering::Acquire);
+    let at = pair.peers.begin_write(0, announced, mine.as_ptr() as u64, 10).unwrap();
+    // SAFETY: ten bytes of the mapping.
+    unsafe { std::ptr::write_bytes(at, 0xee, 10) };
+    pair.peers.end_write(0, announced);
+    assert_eq!(mine[..10], [0xee; 10]);
+    let other = pair.private(200_000);
+    assert!(pair.peers.begin_write(0, announced, other.as_ptr() as u64, 10).is_none());
+}
+
+#[test]
+fn addresses_elsewhere_are_not_direct() {
+    let mut pair = Pair::new(4);
+    let block = pair.owner.allocate(PAGE, 1, Birth::Shared).unwrap();
+    assert!(pair.direct(block.address, PAGE).is_some());
+    let announced = pair.announced.load(Ordering::Acquire);
+    for address in [0, 1, announced, announced - 1, announced + WINDOW_BYTES as u64 - 10, u64::MAX - 5] {
+        assert!(pair.peers.direct(0, announced, address, 100).is_none(), "{address:x}");
+    }
+    assert!(pair.peers.direct(0, announced, block.address as u64, u64::MAX).is_none());
+    assert!(pair.peers.direct(0, 0, block.address as u64, 10).is_none());
+}
+
+#[test]
+fn freed_memory_goes_back_and_reads_as_zero_where_that_is_promised() {
+    let pair = Pair::new(5);
+    let bytes = 100 << 20;
+    for birth in [Birth::Private, Birth::Shared, Birth::Private] {
+        let block = pair.owner.allocate(bytes, 1, birth).unwrap();
+        assert!(block.zero, "so much is not kept");
+        // SAFETY: just taken, and not used after.
+        unsafe {
+            assert!(read(block.address, bytes).iter().step_by(1111).all(|&byte| byte == 0));
+            std::ptr::write_bytes(block.address, 5, bytes);
+            pair.owner.free(block.address);
+        }
+    }
+}
+
+#[test]
+fn blocks_grow_and_shrink_where_they_are() {
+    let pair = Pair::new(6);
+    let block = pair.private(100_000);
+    fill(block, 4);
+    let address = block.as_mut_ptr();
+    // SAFETY: blocks of ours.
+    unsafe {
+        assert!(pair.owner.resize(address, 900_000) && pair.owner.usable(address) == 900_000);
+        assert!(read(address, 100_000) == block && read(address, 900_000)[899_999] == 0);
+        assert!(pair.owner.resize(address, 10) && pair.owner.usable(address) == 10);
+        let next = pair.owner.allocate(PAGE, 1, Birth::Private).unwrap();
+        assert!(!pair.owner.resize(address, 2 * PAGE), "the neighbour is in use");
+        pair.owner.free(next.address);
+        assert!(pair.owner.resize(address, 2 * PAGE));
+    }
+}
+
+/// Runs `work` in a child of a fork, told of it as by the handlers; its answer.
+fn in_child(window: &Window, work: impl FnOnce() -> bool, meanwhile: impl FnOnce()) -> bool {
+    let mut ends = [0; 2];
+    // SAFETY: the child only reads memory, waits for the pipe and leaves.
+    unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        window.before_fork();
+        let child = libc::fork();
+        window.after_fork(child == 0);
+        if child == 0 {
+            libc::close(ends[1]);
+            let mut byte = 0u8;
+            libc::read(ends[0], (&raw mut byte).cast(), 1);
+            libc::_exit(if work() { 7 } else { 8 });
+        }
+        meanwhile();
+        libc::close(ends[0]);
+        libc::close(ends[1]);
+        let mut status = 0;
+        libc::waitpid(child, &mut status, 0);
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7
+    }
+}
+
+#[test]
+fn parent_and_child_of_a_fork_have_their_own_memory_and_sharing_comes_back() {
+    let mut pair = Pair::new(7);
+    let mine = pair.private(400_000);
+    let memory = mine.as_mut_ptr();
+    fill(mine, 1);
+    let copy = mine.to_vec();
+    pair.lend_often(mine);
+    assert!(pair.direct(memory, 400_000).is_some());
+    let (owner, announced) = (pair.owner, pair.announced);
+    let peers = &mut pair.peers;
+    let whole = in_child(
+        owner,
+        || read(memory, 400_000) == copy,
+        || {
+            let seen = |peers: &mut Peers| {
+                peers.direct(0, announced.load(Ordering::Acquire), memory as u64, 400_000).is_some()
+            };
+            assert!(!seen(peers), "private again");
+            fill(mine, 2);
+            (0..30).for_each(|_| owner.lend(mine.as_ptr() as usize, mine.len()));
+            assert!(!seen(peers), "the child still lives");
+        },
+    );
+    assert!(whole, "the child has what was there at the fork");
+    mine[5] = 99;
+    pair.lend_often(mine);
+    let theirs = pair.direct(memory, 400_000).expect("shared again");
+    assert!(read(theirs, 400_000) == mine);
+}

@@ -1,0 +1,122 @@
+//! The best rung: memory in the windows of the ranks, copied by plain loads.
+
+use super::reach;
+use crate::job::NodeSegment;
+use crate::memory::window::peers::Peers;
+use crate::memory::window::{fork, Window};
+use crate::Result;
+use std::sync::atomic::Ordering;
+
+/// The windows of this node.
+#[derive(Debug)]
+pub struct Direct {
+    /// Of this process; `None` if it has none, or is several ranks (in tests).
+    own: Option<&'static Window>,
+    peers: Peers,
+}
+
+impl Direct {
+    /// The windows, if the node has some. Nothing is mapped yet.
+    pub fn open(node: &'static NodeSegment, me: u32) -> Option<Direct> {
+        let (descriptor, offset) = node.windows()?;
+        let window = Window::of_process();
+        let announce = &node.page(me).identity.window;
+        fork::watch();
+        let mine = window.connect(me, descriptor, Window::part(offset, me), announce);
+        let peers = Peers::new(descriptor, offset, node.local_ranks());
+        Some(Direct { own: mine.then_some(window), peers })
+    }
+
+    #[inline]
+    fn announced(node: &NodeSegment, peer: u32) -> u64 {
+        node.page(peer).identity.window.load(Ordering::Acquire) // announced: paired with `Inner::publish`
+    }
+
+    /// See [`crate::transport::Transport::lend`].
+    #[inline]
+    pub fn lend(&self, address: *const u8, bytes: u64) {
+        if let Some(own) = self.own {
+            own.lend(address as usize, bytes as usize);
+        }
+    }
+
+    /// See [`crate::transport::Transport::direct`].
+    #[inline]
+    pub fn direct(&mut self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        let found = self.peers.direct(peer, Direct::announced(node, peer), address, bytes)?;
+        Some(found.cast_const())
+    }
+
+    /// See [`crate::transport::Transport::begin_write`].
+    pub fn begin_write(
+        &mut self,
+        node: &NodeSegment,
+        peer: u32,
+        address: u64,
+        bytes: u64,
+    ) -> Option<*mut u8> {
+        self.peers.begin_write(peer, Direct::announced(node, peer), address, bytes)
+    }
+
+    /// See [`crate::transport::Transport::end_write`].
+    pub fn end_write(&mut self, node: &NodeSegment, peer: u32) {
+        self.peers.end_write(peer, Direct::announced(node, peer));
+    }
+
+    /// Reads as much of a piece of a peer's memory as is shared, and its edges
+    /// through the kernel; `false`: too little is shared, nothing was read.
+    ///
+    /// # Errors
+    /// The system's reason not to copy an edge from process `pid`.
+    ///
+    /// # Safety
+    /// The pieces must be writable memory that nothing else uses meanwhile.
+    pub unsafe fn read(
+        &mut self,
+        node: &NodeSegment,
+        peer: u32,
+        pid: u32,
+        remote: u64,
+        pieces: &[(usize, usize)],
+    ) -> Result<bool> {
+        let bytes: usize = pieces.iter().map(|piece| piece.1).sum();
+        let announced = Direct::announced(node, peer);
+        let Some(found) = self.peers.reach(peer, announced, remote, bytes as u64) else { return Ok(false) };
+        let source = found.address.cast_const();
+        // SAFETY: the pages of the middle are shared; the caller vouches for the
+        // pieces.
+        unsafe {
+            match *pieces {
+                _ if found.before == 0 && found.after == 0 => copy(source, pieces),
+                [(target, _)] if pid != 0 => {
+                    let end = bytes - found.after;
+                    if found.before > 0 {
+                        reach::read(pid, remote, &[(target, found.before)])?;
+                    }
+                    if found.after > 0 {
+                        reach::read(pid, remote + end as u64, &[(target + end, found.after)])?;
+                    }
+                    copy(source.add(found.before), &[(target + found.before, end - found.before)]);
+                }
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Copies to pieces from memory of this process.
+///
+/// # Safety
+/// `source` must be readable for the sum of the pieces, the pieces writable;
+/// they may overlap it only if the program itself has made them so.
+pub unsafe fn copy(source: *const u8, pieces: &[(usize, usize)]) {
+    let mut at = source;
+    for &(address, bytes) in pieces {
+        // SAFETY: by the caller.
+        unsafe {
+            std::ptr::copy(at, address as *mut u8, bytes);
+            at = at.add(bytes);
+        }
+    }
+}
