@@ -44,7 +44,7 @@ static double writing_clock(void)
 }
 
 /* Whole numbers, so that sums stay small and exact. */
-static void write_fresh(char *out, long bytes)
+static inline void write_fresh(char *out, long bytes)
 {
     static double value;
     double began = writing_clock();
@@ -117,7 +117,7 @@ static void show_time(const char *name, int bytes, double seconds, double parts)
         show(name, bytes, 1e6 * seconds / parts, "us");
 }
 
-static void show_rate(const char *name, int bytes, double amount, double seconds, const char *unit)
+static inline void show_rate(const char *name, int bytes, double amount, double seconds, const char *unit)
 {
     if (seconds >= 0)
         show(name, bytes, amount / seconds, unit);

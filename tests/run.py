@@ -36,7 +36,7 @@ PARTS = [
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),
-    ("imb", "Intel's IMB-MPI1 with data checking", [PYTHON, "tests/imb/run.py"], 10),
+    ("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 20),
 ]
 
 
