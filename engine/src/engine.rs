@@ -124,12 +124,26 @@ impl Engine {
         self.job.finish()
     }
 
+    /// Goes on after [`Engine::finalize`]: this rank takes part again.
+    pub fn resume(&self) {
+        self.page.set_state(State::Running);
+    }
+
     /// Waits until every message that was left to the engine has been taken.
     ///
     /// # Errors
     /// What progress reports.
     pub fn flush(&self) -> Result<()> {
         self.wait_until(|core| core.quiet().then_some(()))
+    }
+
+    /// Waits until nothing is under way any more in these contexts: messages
+    /// left to the engine have been taken, and what was started has ended.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub fn settle(&self, contexts: &[u64]) -> Result<()> {
+        self.wait_until(|core| (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(()))
     }
 
     /// Drives everything until `ready` says so.

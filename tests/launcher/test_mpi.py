@@ -196,3 +196,13 @@ def test_200_jobs_in_a_row_leave_nothing(launcher, ranks):
 def test_serried_info_tells_what_is_here():
     result = subprocess.run([SERRIED, "info"], capture_output=True, text=True)
     assert result.returncode == 0 and "CPUs" in result.stdout and "libraries" in result.stdout
+
+
+def test_each_program_of_several_knows_its_number(launcher, python):
+    code = "from mpi4py import MPI; print(MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_attr(MPI.APPNUM), flush=True)"
+    program = [python, "-c", code]
+    result = launcher.run("-n", 1, *program, ":", "-n", 2, *program)
+    assert sorted(result.stdout.splitlines()) == ["0 0", "1 1", "2 1"], result.stderr
+    hydra = [PEERS / "mpich/bin/mpiexec", "-n", "2", *program, ":", "-n", "1", *program]
+    result = subprocess.run(hydra, env=without_launcher(), capture_output=True, text=True, timeout=20)
+    assert sorted(result.stdout.splitlines()) == ["0 0", "1 0", "2 1"], result.stderr

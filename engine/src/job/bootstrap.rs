@@ -20,6 +20,12 @@ pub trait Bootstrap: Send {
     /// `Other` when the launcher breaks off or its answer makes no sense.
     fn nodes(&mut self) -> Result<Vec<u32>>;
 
+    /// Which of the programs that were started together this one is, from 0.
+    ///
+    /// # Errors
+    /// `Other` when the launcher breaks off.
+    fn program(&mut self) -> Result<u32>;
+
     /// Publishes `value` under `key`; others see it after the next fence.
     ///
     /// # Errors

@@ -29,8 +29,8 @@ pub use pmi_line::PmiLine;
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use detect::Launcher;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The place of this process in its job.
 pub struct Job {
@@ -45,6 +45,10 @@ pub struct Job {
     /// The segment that the ranks of this node share.
     pub node: NodeSegment,
     bootstrap: Mutex<Box<dyn Bootstrap>>,
+    /// The launcher has been told that this rank has finalized.
+    finished: AtomicBool,
+    /// Which program of the job this is, once asked for.
+    program: OnceLock<u32>,
 }
 
 /// What a bootstrap hands to [`Job::start`].
@@ -84,6 +88,8 @@ impl Job {
             local_ranks: started.local_ranks,
             node: started.node,
             bootstrap: Mutex::new(started.bootstrap),
+            finished: AtomicBool::new(false),
+            program: OnceLock::new(),
         };
         job.claim_page()?;
         Ok(job)
@@ -95,7 +101,17 @@ impl Job {
         let size = node.local_ranks();
         node.page(rank).identity.pid.store(std::process::id(), Relaxed);
         let bootstrap = Mutex::new(singleton::bootstrap());
-        Job { rank, size, local_rank: rank, local_ranks: (0..size).collect(), node, bootstrap }
+        let (finished, program) = (AtomicBool::new(false), OnceLock::new());
+        Job {
+            rank,
+            size,
+            local_rank: rank,
+            local_ranks: (0..size).collect(),
+            node,
+            bootstrap,
+            finished,
+            program,
+        }
     }
 
     /// This rank's own page.
@@ -106,6 +122,18 @@ impl Job {
     /// The launcher's services, for exchange between nodes.
     pub fn bootstrap(&self) -> MutexGuard<'_, Box<dyn Bootstrap>> {
         self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which of the programs that were started together this one is, from 0.
+    ///
+    /// # Errors
+    /// `Other` when the launcher has gone.
+    pub fn program(&self) -> Result<u32> {
+        if let Some(&program) = self.program.get() {
+            return Ok(program);
+        }
+        let program = self.bootstrap().program()?;
+        Ok(*self.program.get_or_init(|| program))
     }
 
     /// Ends the whole job with `code` (MPI_Abort, MPI-5.0 §9.8): the page says
@@ -130,11 +158,15 @@ impl Job {
     }
 
     /// Says that this rank has finalized: from here on its end is no failure.
+    /// A launcher that does not read the page hears it the first time only.
     ///
     /// # Errors
     /// `Other` when the launcher has gone.
     pub fn finish(&self) -> Result<()> {
         self.page().set_state(State::Finalized);
+        if self.finished.swap(true, Relaxed) {
+            return Ok(());
+        }
         self.bootstrap().finish()
     }
 

@@ -56,6 +56,10 @@ impl Bootstrap for Own {
         Ok(vec![0; self.size as usize])
     }
 
+    fn program(&mut self) -> Result<u32> {
+        self.connection()?.program()
+    }
+
     fn put(&mut self, key: &str, value: &str) -> Result<()> {
         self.connection()?.put(key, value)
     }

@@ -46,6 +46,13 @@ impl<S: Read + Write> Connection<S> {
         Ok(line.rest("value").filter(|_| !line.refused()).map(str::to_owned))
     }
 
+    /// The number of this program; 0 from a server that does not know.
+    pub(super) fn program(&mut self) -> Result<u32> {
+        let answer = self.ask("cmd=get_appnum", "appnum")?;
+        let number = PmiLine::new(&answer).number("appnum");
+        Ok(number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0))
+    }
+
     pub(super) fn barrier(&mut self) -> Result<()> {
         self.ask("cmd=barrier_in", "barrier_out").map(drop)
     }
@@ -157,6 +164,10 @@ impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {
             Some(map) => node_map::parse(&map, self.size),
             None => Ok(vec![0; self.size as usize]),
         }
+    }
+
+    fn program(&mut self) -> Result<u32> {
+        self.connection.program()
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<()> {

@@ -97,8 +97,8 @@ impl Core {
     pub(crate) fn collect(&mut self, index: u32) -> Status {
         if let Work::Both { receive, send } = self.requests[index].work {
             self.requests.remove(index);
-            self.requests.remove(send);
-            return self.requests.remove(receive);
+            let sent = self.requests.remove(send);
+            return both(self.requests.remove(receive), sent.error);
         }
         if !self.requests[index].persistent {
             return self.requests.remove(index);
@@ -130,7 +130,9 @@ impl Core {
                 (None, Recipe::Partitioned(partitioned)) => partitioned.status(&self.requests),
                 (None, _) => request.status.clone(),
             },
-            Work::Both { receive, .. } => self.requests[*receive].status.clone(),
+            Work::Both { receive, send } => {
+                both(self.requests[*receive].status.clone(), self.requests[*send].status.error.clone())
+            }
             _ => request.status.clone(),
         }
     }
@@ -188,6 +190,12 @@ impl Core {
         matches!(&self.requests[index].work,
             Work::Persistent(persistent) if matches!(persistent.recipe, Recipe::Partitioned(_)))
     }
+}
+
+/// The status of a receive and a send in one: what was received, and the error
+/// of either.
+fn both(received: Status, not_sent: Option<Error>) -> Status {
+    Status { error: received.error.or(not_sent), ..received }
 }
 
 impl Recipe {

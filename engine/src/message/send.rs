@@ -90,7 +90,15 @@ impl Core {
         if !aside && address != 0 {
             self.transport.lend(address as *const u8, bytes);
         }
-        let send = Send { buffer, owned, peer, streamed: 0, wanted: 0, receiver_request: 0 };
+        let send = Send {
+            buffer,
+            owned,
+            context: envelope.context,
+            peer,
+            streamed: 0,
+            wanted: 0,
+            receiver_request: 0,
+        };
         let request = self.requests.insert(Work::Send(send))?;
         self.requests[request].detached = aside;
         let offer = Offer { bytes, address, peer: self.rank, request };

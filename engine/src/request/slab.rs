@@ -122,6 +122,16 @@ impl Slab {
         }
     }
 
+    /// Whether something is under way in one of these contexts.
+    pub fn any_in(&self, contexts: &[u64]) -> bool {
+        self.requests.iter().any(|request| match &request.work {
+            Work::Send(send) => contexts.contains(&send.context),
+            Work::Receive(receive) => contexts.contains(&receive.wanted.context),
+            Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
+            _ => false,
+        })
+    }
+
     /// Whether an operation that nobody will ask for again is under way.
     pub fn any_detached(&self) -> bool {
         self.requests.iter().any(|request| request.used && request.detached && !request.complete)

@@ -97,16 +97,20 @@ fn not_running() -> Error {
     Error::new(Class::Other, what)
 }
 
-/// Starts the engine for one more user (the world model, a session).
+/// Starts the engine for one more user (the world model, a session), also
+/// again after its last user has left it (sessions: MPI-5.0 §11.3).
 ///
 /// # Errors
-/// What the engine says when it cannot start; `Other` when it has ended.
+/// What the engine says when it cannot start.
 pub fn acquire_engine() -> Result<&'static Engine> {
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if STAGE.load(Ordering::Acquire) == AFTER {
-        return Err(Error::new(Class::Other, "MPI has been finalized and cannot be initialised again"));
-    }
-    if *users == 0 {
+        // SAFETY: set before the stage, to an engine that is never given back.
+        if let Some(engine) = unsafe { ENGINE.load(Ordering::Relaxed).as_ref() } {
+            engine.resume();
+            STAGE.store(RUNNING, Ordering::Release);
+        }
+    } else if *users == 0 {
         predefined::install();
         let engine = Box::leak(Box::new(Engine::start()?));
         engine.publish_names(NAMES)?;

@@ -186,7 +186,7 @@ fn predefined(keyval: c_int) -> Result<Option<*mut c_int>> {
         abi::MPI_WTIME_IS_GLOBAL => (3, 1),
         abi::MPI_UNIVERSE_SIZE => (4, engine()?.size() as c_int),
         abi::MPI_LASTUSEDCODE => (5, codes::last_used()),
-        abi::MPI_APPNUM => (6, 0),
+        abi::MPI_APPNUM => (6, engine()?.job().program()? as c_int),
         _ => return Ok(None),
     };
     VALUES[place].store(value, Relaxed);

@@ -175,6 +175,7 @@ pub fn comm_free(comm: InOut<Comm>) -> Result<()> {
     comm.get()?.attributes.delete_all(abi::word(given))?;
     let freed = comm.take()?;
     freed.free();
+    super::point_to_point::communicator_is_freed(&freed);
     let engine = engine()?;
     freed.contexts().for_each(|context| engine.retire(context));
     Ok(())

@@ -1,6 +1,7 @@
 //! Dynamic processes (MPI-5.0 §11.8, §11.10): what is true without them.
 
 use super::communicator::comm_free;
+use crate::border::engine;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Comm;
 use serried_engine::Result;
@@ -11,8 +12,10 @@ pub fn comm_get_parent(parent: Out<Comm>) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Comm_disconnect`: as `MPI_Comm_free`, since the program has completed
-/// its operations and all processes are of one job.
+/// `MPI_Comm_disconnect` (§11.10.4): as `MPI_Comm_free` (all processes are of
+/// one job), but not before pending communication has ended.
 pub fn comm_disconnect(comm: InOut<Comm>) -> Result<()> {
+    let contexts: Vec<u64> = comm.get()?.contexts().collect();
+    engine()?.settle(&contexts)?;
     comm_free(comm)
 }

@@ -34,7 +34,7 @@ pub fn session_init(
 
 /// `MPI_Session_finalize`.
 pub fn session_finalize(session: InOut<Session>) -> Result<()> {
-    session.take()?;
+    super::point_to_point::session_is_finalized(&session.take()?);
     release_engine()
 }
 

@@ -74,11 +74,27 @@ fn detach(owner: Owner, place: *mut c_void, size: OutCount) -> Result<()> {
     Ok(())
 }
 
+/// Forgets the buffer of a communicator that is freed.
+pub fn communicator_is_freed(comm: &Comm) {
+    attached().get_or_insert_default().remove(&Owner::Communicator(comm.context()));
+}
+
+/// Forgets the buffer of a session that is finalized.
+pub fn session_is_finalized(session: &Arc<Session>) {
+    attached().get_or_insert_default().remove(&Owner::Session(Arc::as_ptr(session) as usize));
+}
+
 /// The buffer that a buffered send on `comm` uses.
 fn check_room(comm: &Comm, bytes: u64) -> Result<()> {
     let attached = attached();
     let find = |owner| attached.as_ref().and_then(|buffers| buffers.get(&owner)).copied();
-    let Some(buffer) = find(Owner::Communicator(comm.context())).or_else(|| find(Owner::Process)) else {
+    // A communicator does not know its session: any session's buffer will do.
+    let of_session = || {
+        let mut buffers = attached.as_ref()?.iter();
+        buffers.find(|(owner, _)| matches!(owner, Owner::Session(_))).map(|(_, &buffer)| buffer)
+    };
+    let own = find(Owner::Communicator(comm.context()));
+    let Some(buffer) = own.or_else(|| find(Owner::Process)).or_else(of_session) else {
         let message = "no buffer is attached for buffered sends; attach one with MPI_Buffer_attach";
         return Err(Error::new(Class::Buffer, message));
     };

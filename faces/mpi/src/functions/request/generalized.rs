@@ -21,6 +21,8 @@ struct Callbacks {
     free: FreeRequest,
     cancel: CancelRequest,
     extra: usize,
+    /// The program has freed the request, which is not complete yet.
+    freed: bool,
 }
 
 static CALLBACKS: Mutex<Option<HashMap<u32, Callbacks>>> = Mutex::new(None);
@@ -58,7 +60,7 @@ pub fn grequest_start(
         )
     };
     let id = engine()?.generalized()?;
-    let given = Callbacks { query, free, cancel, extra: extra_state as usize };
+    let given = Callbacks { query, free, cancel, extra: extra_state as usize, freed: false };
     callbacks().get_or_insert_default().insert(id.0, given);
     COUNT.fetch_add(1, Relaxed);
     request.put(id);
@@ -67,7 +69,12 @@ pub fn grequest_start(
 
 /// `MPI_Grequest_complete` (§13.2).
 pub fn grequest_complete(request: Option<RequestId>) -> Result<()> {
-    engine()?.complete_generalized(super::present(request)?)
+    let id = super::present(request)?;
+    engine()?.complete_generalized(id)?;
+    match of(id) {
+        Some(given) if given.freed => free(id, &given),
+        _ => Ok(()),
+    }
 }
 
 /// Asks the program for the status of a complete request.
@@ -106,12 +113,14 @@ pub fn ended(id: RequestId, status: Status) -> Status {
     status
 }
 
-/// A request that is freed: so are its callbacks, once it is complete.
+/// A request that is freed: so are its callbacks, once it is complete (§13.2).
 pub fn released(id: RequestId) -> Result<()> {
-    match of(id) {
-        Some(given) => free(id, &given),
-        None => Ok(()),
+    let Some(given) = of(id) else { return Ok(()) };
+    if engine()?.status(id)?.is_some() {
+        return free(id, &given);
     }
+    callbacks().get_or_insert_default().insert(id.0, Callbacks { freed: true, ..given });
+    Ok(())
 }
 
 /// Tells the program that its operation should be cancelled.
