@@ -6,10 +6,11 @@
 
 use crate::collective::UserCall;
 use crate::message::work::{self, Work};
-use crate::message::{wire, Matching};
+use crate::message::{wire, Envelope, Found, Matching};
 use crate::observe::Page;
 use crate::request::Slab;
-use crate::transport::{Packet, Transport};
+use crate::transport::node::NodeTransport;
+use crate::transport::{Arrival, Packet, Transport};
 use crate::world::Exchange;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
@@ -17,9 +18,10 @@ use std::collections::{HashMap, VecDeque};
 /// Packets handled before other work gets its turn.
 const BURST: usize = 256;
 
-/// The state of a rank.
+/// The state of a rank. Its transport is named and not a `dyn`, so that a small
+/// message is a few inlined stores; only what the trait offers is used of it.
 pub struct Core {
-    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) transport: Box<NodeTransport>,
     pub(crate) page: &'static Page,
     /// My job rank.
     pub(crate) rank: u32,
@@ -47,6 +49,8 @@ pub struct Core {
     pub(crate) memory: u64,
     /// Bytes of messages copied aside because no cell was free.
     pub(crate) copied_aside: u64,
+    /// Bytes of messages that came in packets and were kept for later.
+    pub(crate) kept: u64,
     /// Generation of the next shared copy.
     pub(crate) shared_copies: u32,
 }
@@ -96,7 +100,7 @@ pub enum Outside {
 impl Core {
     /// A rank at rest.
     pub(crate) fn new(
-        transport: Box<dyn Transport>,
+        transport: Box<NodeTransport>,
         page: &'static Page,
         rank: u32,
         oversubscribed: bool,
@@ -119,6 +123,7 @@ impl Core {
             collectives_seen: 0,
             memory,
             copied_aside: 0,
+            kept: 0,
             shared_copies: 0,
         }
     }
@@ -127,8 +132,8 @@ impl Core {
     #[inline]
     pub(crate) fn progress(&mut self) -> Result<()> {
         for _ in 0..BURST {
-            let Some(packet) = self.transport.pop() else { break };
-            self.handle(&packet)?;
+            let Some(arrival) = self.transport.peek() else { break };
+            self.handle(&arrival)?;
         }
         if !self.outbox.is_empty() {
             self.flush()?;
@@ -145,39 +150,47 @@ impl Core {
         Ok(())
     }
 
+    /// Reads a packet and then gives its place back.
     #[inline]
-    fn handle(&mut self, packet: &Packet) -> Result<()> {
-        match packet.kind {
-            wire::INLINE => self.arrived_inline(packet),
-            wire::IN_CELL => self.arrived_in_cell(packet),
-            wire::OFFER => self.arrived_offer(packet),
+    pub(crate) fn handle(&mut self, arrival: &Arrival) -> Result<()> {
+        let handled = self.read(arrival);
+        self.transport.advance(arrival);
+        handled
+    }
+
+    #[inline]
+    fn read(&mut self, arrival: &Arrival) -> Result<()> {
+        match arrival.kind {
+            wire::INLINE => self.arrived(Envelope::of(arrival.header), Found::Inline(*arrival)),
+            wire::IN_CELL => self.arrived(Envelope::of(arrival.header), Found::InCell(arrival.read())),
+            wire::OFFER => self.arrived(Envelope::of(arrival.header), Found::Offer(arrival.read())),
             wire::FINISH => {
                 // All is copied: of a send of ours, or of a receive whose
                 // copying was shared.
-                self.complete(packet.read::<wire::Finish>().request);
+                self.complete(arrival.read::<wire::Finish>().request);
                 Ok(())
             }
             wire::STREAM => {
-                self.begin_stream(packet.read());
+                self.begin_stream(arrival.read());
                 Ok(())
             }
-            wire::CHUNK => self.arrived_chunk(packet.read()),
-            wire::TOGETHER => self.help_copying(packet.read()),
-            other => {
-                let message = format!(
-                    "a packet of unknown kind {other} has arrived: two versions of Serried in one job?"
-                );
-                Err(crate::Error::new(crate::Class::Intern, message))
-            }
+            wire::CHUNK => self.arrived_chunk(arrival.read()),
+            wire::TOGETHER => self.help_copying(arrival.read()),
+            other => Err(unknown_kind(other)),
         }
+    }
+
+    /// Whether packets for this peer wait already: no other may overtake them.
+    #[inline]
+    pub(crate) fn others_wait(&self, peer: u32) -> bool {
+        !self.outbox.is_empty() && self.outbox.contains_key(&peer)
     }
 
     /// Sends a packet, now (`true`) or as soon as the peer has room, behind those
     /// that wait already.
     #[inline]
     pub(crate) fn post(&mut self, peer: u32, packet: &Packet) -> Result<bool> {
-        let others_wait = !self.outbox.is_empty() && self.outbox.contains_key(&peer);
-        if !others_wait && self.transport.push(peer, packet)? {
+        if !self.others_wait(peer) && self.transport.push(peer, &packet.letter())? {
             return Ok(true);
         }
         self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes: None });
@@ -203,7 +216,7 @@ impl Core {
     /// Sends what fits; `true` when nothing is left.
     fn flush_to(&mut self, peer: u32, waiting: &mut VecDeque<Waiting>) -> Result<bool> {
         while let Some(next) = waiting.front() {
-            if !self.transport.push(peer, &next.packet)? {
+            if !self.transport.push(peer, &next.packet.letter())? {
                 return Ok(false);
             }
             if let Some(request) = next.completes {
@@ -221,13 +234,15 @@ impl Core {
         self.epoch += 1;
         let request = &mut self.requests[index];
         request.complete = true;
-        let detached = request.detached;
-        match std::mem::replace(&mut request.work, Work::Nothing) {
+        match &request.work {
             Work::Send(work::Send { owned: Some(copy), .. }) => self.copied_aside -= copy.len() as u64,
-            Work::Receive(work::Receive { block: Some(block), .. }) => self.transport.free_shared_copy(block),
+            Work::Receive(work::Receive { block: Some(block), .. }) => {
+                self.transport.free_shared_copy(*block)
+            }
             _ => {}
         }
-        if detached {
+        request.work = Work::Nothing;
+        if request.detached {
             self.requests.remove(index);
         }
     }
@@ -255,4 +270,10 @@ impl Core {
     pub(crate) fn quiet(&self) -> bool {
         self.outbox.is_empty() && self.streams.is_empty() && !self.requests.any_detached()
     }
+}
+
+#[cold]
+fn unknown_kind(kind: u8) -> crate::Error {
+    let message = format!("a packet of unknown kind {kind} has arrived: two versions of Serried in one job?");
+    crate::Error::new(crate::Class::Intern, message)
 }

@@ -9,7 +9,7 @@ use crate::message::work::Work;
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
-use crate::progress::{lock::EngineLock, Doorbell};
+use crate::progress::{barrier, lock::EngineLock, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
@@ -61,6 +61,9 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let oversubscribed = job.node.local_ranks() as usize > cpus::usable();
         let page = job.page();
+        if !oversubscribed && barrier::register() {
+            doorbell.promise_barriers();
+        }
         let core = Core::new(Box::new(transport), page, job.rank, oversubscribed, settings.memory);
         let core = EngineLock::new(core, false);
         page.set_state(State::Running);
@@ -73,6 +76,17 @@ impl Engine {
             sleepers: AtomicU32::new(0),
             contexts: Contexts::new(job.rank),
         })
+    }
+
+    /// How often a receive looks for its message before it makes a request: as
+    /// long as a wait would spin, but once with threads, which wait for the lock.
+    #[inline]
+    fn looks(&self) -> u32 {
+        if self.core.is_threaded() {
+            1
+        } else {
+            Pace::spins(self.oversubscribed)
+        }
     }
 
     /// From now on several threads may call at once.

@@ -26,7 +26,7 @@ impl Exchange for Engine {
         let mut bytes = vec![0; message.status().bytes as usize];
         let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
         let request = self.start_matched_receive(message, buffer)?;
-        match self.wait(request)?.error {
+        match self.wait(request)?.0.error {
             Some(error) => Err(error),
             None => Ok(Some(bytes)),
         }

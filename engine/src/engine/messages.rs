@@ -5,7 +5,7 @@ use crate::collective::Schedule;
 use crate::message::probe::Message;
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode};
-use crate::request::{RequestId, Status};
+use crate::request::{RequestId, Status, DONE};
 use crate::world::Communicator;
 use crate::Result;
 use std::sync::Arc;
@@ -30,12 +30,11 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
+    #[inline]
     pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
         let mut core = self.core.lock();
-        match core.start_send(peer, envelope, buffer, mode)? {
-            Some(request) => Ok(core.requests.id(request)),
-            None => completed(&mut core, Status::empty()),
-        }
+        let request = core.start_send(peer, envelope, buffer, mode)?.unwrap_or(DONE);
+        Ok(core.requests.id(request))
     }
 
     /// Receives and waits for it; the failure of the operation is in the status.
@@ -46,6 +45,11 @@ impl Engine {
     pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
         let request = {
             let mut core = self.core.lock();
+            if core.may_receive_at_once(wanted.context) {
+                if let Some(status) = core.receive_at_once(wanted, &buffer, self.looks())? {
+                    return Ok(status);
+                }
+            }
             self.drive(&mut core)?;
             core.start_receive(wanted, buffer)?
         };
@@ -56,6 +60,7 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
+    #[inline]
     pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
         let mut core = self.core.lock();
         self.drive(&mut core)?;

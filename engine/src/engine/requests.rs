@@ -28,13 +28,23 @@ impl Engine {
         core.start_persistent(request)
     }
 
-    /// Waits for a request; it goes, or becomes inactive if it is persistent.
+    /// Waits for a request; it goes (`true`), or becomes inactive if it is
+    /// persistent.
     ///
     /// # Errors
     /// `Request` for a stale id. The failure of the operation is in the status.
-    pub fn wait(&self, id: RequestId) -> Result<Status> {
-        let request = self.core.lock().requests.check(id)?;
-        self.wait_for_index(request)
+    #[inline]
+    pub fn wait(&self, id: RequestId) -> Result<(Status, bool)> {
+        let (request, goes) = {
+            let mut core = self.core.lock();
+            let request = core.requests.check(id)?;
+            let goes = !core.requests[request].persistent;
+            if core.settled(request) {
+                return Ok((core.collect(request), goes));
+            }
+            (request, goes)
+        };
+        Ok((self.wait_for_index(request)?, goes))
     }
 
     #[inline]
@@ -46,9 +56,12 @@ impl Engine {
     ///
     /// # Errors
     /// `Request` for a stale id.
-    pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
+    pub fn test(&self, id: RequestId) -> Result<Option<(Status, bool)>> {
         let request = self.core.lock().requests.check(id)?;
-        self.look(|core| core.settled(request).then(|| core.collect(request)))
+        self.look(|core| {
+            let goes = !core.requests[request].persistent;
+            core.settled(request).then(|| (core.collect(request), goes))
+        })
     }
 
     /// The status of a request that is complete; the request stays.
@@ -95,16 +108,6 @@ impl Engine {
         let core = self.core.lock();
         let request = core.requests.check(id)?;
         Ok(core.requests[request].persistent && !core.requests[request].active)
-    }
-
-    /// Whether the request is persistent.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn is_persistent(&self, id: RequestId) -> Result<bool> {
-        let core = self.core.lock();
-        let request = core.requests.check(id)?;
-        Ok(core.requests[request].persistent)
     }
 
     /// Asks for cancellation (MPI-5.0 §3.8.4); the request still has to be

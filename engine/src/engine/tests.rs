@@ -83,7 +83,7 @@ fn a_rank_sends_to_itself() {
             let (mut mine, mut theirs) = (pattern(length, 3), vec![0; length]);
             let receive = engine.start_receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut theirs)).unwrap();
             engine.send(0, as_sender(engine, 5), bytes_of(&mut mine), Mode::Standard).unwrap();
-            assert_eq!(engine.wait(receive).unwrap().bytes, length as u64);
+            assert_eq!(engine.wait(receive).unwrap().0.bytes, length as u64);
             assert_eq!(mine, theirs);
         }
     });
@@ -208,7 +208,7 @@ fn probes_see_and_take_messages() {
             assert!(engine.try_probe(from(0, length as i32)).unwrap().is_none());
             let mut data = vec![0; length];
             let request = engine.start_matched_receive(message, bytes_of(&mut data)).unwrap();
-            assert_eq!(engine.wait(request).unwrap().tag, length as i32);
+            assert_eq!(engine.wait(request).unwrap().0.tag, length as i32);
             assert_eq!(data, pattern(length, 0));
             if length == 50_000 {
                 // The others were held back by nothing.
@@ -239,7 +239,7 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
             engine.start_persistent(send).unwrap();
             assert!(engine.start_persistent(send).is_err());
             engine.wait(send).unwrap();
-            assert_eq!(engine.wait(receive).unwrap().bytes, 100_000);
+            assert_eq!(engine.wait(receive).unwrap().0.bytes, 100_000);
             assert!(into.iter().all(|&byte| byte == round));
         }
         assert!(engine.inactive(send).unwrap());
@@ -249,7 +249,7 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
 
         let never = engine.start_receive(from(0, 99), bytes_of(&mut into)).unwrap();
         engine.cancel(never).unwrap();
-        assert!(engine.wait(never).unwrap().cancelled);
+        assert!(engine.wait(never).unwrap().0.cancelled);
     });
 }
 
@@ -268,7 +268,7 @@ fn communicators_are_made_while_other_work_goes_on() {
         let part = split(engine, &world, Some((engine.rank() % 2) as i32), 0).unwrap().unwrap();
         let mut contexts = vec![part.context()];
         for (made, request) in under_way {
-            assert!(engine.wait(request).unwrap().error.is_none());
+            assert!(engine.wait(request).unwrap().0.error.is_none());
             contexts.push(made.context());
         }
         contexts.sort_unstable();

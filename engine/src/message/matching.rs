@@ -6,11 +6,11 @@
 
 use super::wire::{Envelope, InCell, Offer};
 use super::{ANY_SOURCE, ANY_TAG};
-use crate::transport::INLINE_BYTES;
+use crate::transport::{Arrival, INLINE_BYTES};
 use std::collections::{HashMap, VecDeque};
 
 /// A message that nobody has asked for yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Unexpected {
     /// Rank of the sender in its group.
     pub source: i32,
@@ -21,15 +21,19 @@ pub struct Unexpected {
 }
 
 /// Where a message is when its receive is found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Found {
-    /// In the packet.
-    Inline {
+    /// In a packet that is being read: only until the packet's place is given back.
+    Inline(Arrival),
+    /// A copy of what was in a packet.
+    Short {
         /// Its length.
-        length: u8,
+        bytes: u8,
         /// Its bytes.
         payload: [u8; INLINE_BYTES],
     },
+    /// The same, longer.
+    Kept(Box<[u8]>),
     /// In a cell of the sender.
     InCell(InCell),
     /// With the sender.
@@ -38,12 +42,31 @@ pub enum Found {
 
 impl Found {
     /// Bytes of the message.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         match self {
-            Found::Inline { length, .. } => *length as u64,
+            Found::Inline(arrival) => arrival.bytes as u64,
+            Found::Short { bytes, .. } => *bytes as u64,
+            Found::Kept(payload) => payload.len() as u64,
             Found::InCell(cell) => cell.bytes,
             Found::Offer(offer) => offer.bytes,
         }
+    }
+
+    /// As it can be kept until somebody asks for it.
+    pub fn keep(self) -> Found {
+        let Found::Inline(arrival) = self else { return self };
+        let bytes = arrival.bytes as usize;
+        if bytes <= INLINE_BYTES {
+            let mut payload = [0; INLINE_BYTES];
+            // SAFETY: the packet is being read and that long; it fits.
+            unsafe { arrival.copy_to(payload.as_mut_ptr(), bytes) };
+            return Found::Short { bytes: bytes as u8, payload };
+        }
+        let mut payload = vec![0; bytes].into_boxed_slice();
+        // SAFETY: the packet is being read and that long.
+        unsafe { arrival.copy_to(payload.as_mut_ptr(), bytes) };
+        Found::Kept(payload)
     }
 }
 
@@ -57,13 +80,14 @@ struct Posted {
 impl Posted {
     #[inline]
     fn accepts(&self, source: i32, tag: i32) -> bool {
-        (self.source == source || self.source == ANY_SOURCE) && accepts_tag(self.tag, tag)
+        accepts(self.source, self.tag, source, tag)
     }
 }
 
+/// Whether a receive from `wanted_source` with `wanted_tag` takes a message.
 #[inline]
-fn accepts_tag(wanted: i32, tag: i32) -> bool {
-    wanted == tag || wanted == ANY_TAG
+pub fn accepts(wanted_source: i32, wanted_tag: i32, source: i32, tag: i32) -> bool {
+    (wanted_source == source || wanted_source == ANY_SOURCE) && (wanted_tag == tag || wanted_tag == ANY_TAG)
 }
 
 #[derive(Debug, Default)]
@@ -172,6 +196,12 @@ impl Matching {
         queue.iter().position(|message| posted.accepts(message.source, message.tag))
     }
 
+    /// Whether no receive of a context waits for a message.
+    #[inline]
+    pub fn none_posted(&mut self, context: u64) -> bool {
+        self.queues(context).posted.is_empty()
+    }
+
     /// Messages that nobody has asked for, in all contexts.
     pub fn unexpected(&self) -> u64 {
         self.unexpected
@@ -196,7 +226,7 @@ mod tests {
     use super::*;
 
     fn message(source: i32, tag: i32, byte: u8) -> Unexpected {
-        Unexpected { source, tag, found: Found::Inline { length: 1, payload: [byte; INLINE_BYTES] } }
+        Unexpected { source, tag, found: Found::Short { bytes: 1, payload: [byte; INLINE_BYTES] } }
     }
 
     fn envelope(source: i32, tag: i32) -> Envelope {
@@ -205,7 +235,7 @@ mod tests {
 
     fn byte(message: Unexpected) -> u8 {
         match message.found {
-            Found::Inline { payload, .. } => payload[0],
+            Found::Short { payload, .. } => payload[0],
             _ => panic!("not inline"),
         }
     }

@@ -41,7 +41,7 @@ impl Core {
 
     /// Starts receiving a taken message.
     pub(crate) fn start_matched_receive(&mut self, message: Message, buffer: Buffer) -> Result<u32> {
-        let Unexpected { source, tag, .. } = message.unexpected;
+        let (source, tag) = (message.unexpected.source, message.unexpected.tag);
         let wanted = Envelope { context: message.context, source, tag };
         let receive = Receive { buffer, wanted, expected: 0, received: 0, block: None };
         let request = self.requests.insert(Work::Receive(receive))?;

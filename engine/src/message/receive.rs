@@ -1,14 +1,23 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
-use super::matching::{Found, Unexpected};
-use super::wire::{Envelope, InCell, Offer};
+use super::matching::{self, Found, Unexpected};
+use super::wire::{self, Envelope};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::Packet;
+use crate::request::Status;
+use crate::transport::{Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// Messages of several lines are kept up to this many bytes; then senders leave
+/// them in their cells.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// Looks for a packet without a pause between them: some microseconds.
+const EAGER_LOOKS: u32 = 400;
 
 impl Core {
     /// Starts a receive.
@@ -29,23 +38,9 @@ impl Core {
         self.deliver(request, message.source, message.tag, message.found)
     }
 
+    /// A message has arrived.
     #[inline]
-    pub(crate) fn arrived_inline(&mut self, packet: &Packet) -> Result<()> {
-        let found = Found::Inline { length: packet.length, payload: packet.payload };
-        self.arrived(Envelope::of(packet), found)
-    }
-
-    #[inline]
-    pub(crate) fn arrived_in_cell(&mut self, packet: &Packet) -> Result<()> {
-        self.arrived(Envelope::of(packet), Found::InCell(packet.read::<InCell>()))
-    }
-
-    pub(crate) fn arrived_offer(&mut self, packet: &Packet) -> Result<()> {
-        self.arrived(Envelope::of(packet), Found::Offer(packet.read::<Offer>()))
-    }
-
-    #[inline]
-    fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
+    pub(crate) fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         match self.matching.take_posted(envelope) {
             Some(request) => self.deliver(request, envelope.source, envelope.tag, found),
             None => {
@@ -57,6 +52,13 @@ impl Core {
 
     #[cold]
     fn keep(&mut self, envelope: Envelope, found: Found) {
+        let found = found.keep();
+        if let Found::Kept(payload) = &found {
+            self.kept += payload.len() as u64;
+            if self.kept > KEPT_BYTES {
+                self.transport.take_long_letters(false);
+            }
+        }
         self.matching
             .keep(envelope.context, Unexpected { source: envelope.source, tag: envelope.tag, found });
         self.epoch += 1; // a probe may wait for it
@@ -70,12 +72,11 @@ impl Core {
 
     #[inline]
     fn deliver(&mut self, index: u32, source: i32, tag: i32, found: Found) -> Result<()> {
-        let bytes = found.bytes();
         let request = &mut self.requests[index];
         let Work::Receive(receive) = &mut request.work else {
             return Err(Error::new(Class::Intern, "a message was matched with a request that is no receive"));
         };
-        let room = receive.buffer.bytes();
+        let (bytes, room) = (found.bytes(), receive.buffer.bytes());
         let taken = bytes.min(room);
         request.status.source = source;
         request.status.tag = tag;
@@ -86,24 +87,100 @@ impl Core {
         }
         add(&self.page.counters.messages_received, 1);
         add(&self.page.counters.bytes_received, taken);
-        match found {
-            Found::Inline { payload, .. } => {
-                if taken > 0 {
-                    // SAFETY: the program lends the buffer; `taken` fits both.
-                    unsafe { receive.buffer.unpack(0, payload.as_ptr(), taken as usize) };
-                }
-                self.complete(index);
-            }
-            Found::InCell(message) => {
-                let source = self.transport.cell_address(message.cell);
-                // SAFETY: the cell is ours to read until given back.
-                unsafe { receive.buffer.unpack(0, source, taken as usize) };
-                self.transport.give_back(message.cell);
-                self.complete(index);
-            }
-            Found::Offer(offer) => self.accept(index, offer, taken)?,
+        if let Found::Offer(offer) = found {
+            return self.accept(index, offer, taken);
         }
+        // SAFETY: the program lends the buffer; `taken` fits both.
+        unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
+        if let Found::Kept(payload) = &found {
+            self.kept -= payload.len() as u64;
+            if self.kept < KEPT_BYTES / 2 {
+                self.transport.take_long_letters(true);
+            }
+        }
+        self.complete(index);
         Ok(())
+    }
+
+    /// Receives without a request, if nothing but waiting is left to do: looks
+    /// for the message at most `looks` times, the first of them without a pause.
+    /// `None` if the next packet is something else, which stays where it is, or
+    /// none came.
+    #[inline]
+    pub(crate) fn receive_at_once(
+        &mut self,
+        wanted: Envelope,
+        buffer: &Buffer,
+        looks: u32,
+    ) -> Result<Option<Status>> {
+        for look in 0..looks {
+            let Some(arrival) = self.transport.peek() else {
+                if look > EAGER_LOOKS {
+                    std::hint::spin_loop();
+                }
+                continue;
+            };
+            let envelope = Envelope::of(arrival.header);
+            let fits = arrival.kind == wire::INLINE
+                && arrival.bytes as u64 <= buffer.bytes()
+                && envelope.context == wanted.context
+                && matching::accepts(wanted.source, wanted.tag, envelope.source, envelope.tag);
+            if !fits {
+                // It may be one for others, the message itself in another
+                // form, or the start of other work: the long way.
+                return Ok(None);
+            }
+            // SAFETY: the program lends the buffer, and the message fits.
+            unsafe {
+                unpack(self.transport.as_mut(), buffer, &Found::Inline(arrival), arrival.bytes as usize);
+            }
+            self.transport.advance(&arrival);
+            add(&self.page.counters.messages_received, 1);
+            add(&self.page.counters.bytes_received, arrival.bytes as u64);
+            let (source, tag, bytes) = (envelope.source, envelope.tag, arrival.bytes as u64);
+            return Ok(Some(Status { source, tag, bytes, ..Status::empty() }));
+        }
+        Ok(None)
+    }
+
+    /// Whether a receive that matches the next message in the mailbox would be
+    /// the first to match it, and nothing but messages is under way.
+    #[inline]
+    pub(crate) fn may_receive_at_once(&mut self, context: u64) -> bool {
+        self.matching.unexpected() == 0
+            && self.matching.none_posted(context)
+            && self.outbox.is_empty()
+            && self.streams.is_empty()
+            && self.collectives.is_empty()
+            && self.background.is_empty()
+    }
+}
+
+/// Copies the first `taken` bytes of a message that is in a packet or a cell.
+///
+/// # Safety
+/// The buffer must be writable; neither it nor the message may be shorter.
+#[inline]
+unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found, taken: usize) {
+    // SAFETY: by the caller, in each branch.
+    unsafe {
+        match found {
+            Found::Inline(arrival) => match buffer.dense() {
+                Some(address) => arrival.copy_to(address, taken),
+                None => {
+                    let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
+                    arrival.copy_to(packed.as_mut_ptr().cast(), taken);
+                    buffer.unpack(0, packed.as_ptr().cast(), taken);
+                }
+            },
+            Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
+            Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
+            Found::InCell(message) => {
+                buffer.unpack(0, transport.cell_address(message.cell), taken);
+                transport.give_back(message.cell);
+            }
+            Found::Offer(_) => {}
+        }
     }
 }
 

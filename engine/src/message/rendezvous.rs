@@ -5,7 +5,7 @@ use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
 use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Means, Packet};
+use crate::transport::{Means, Packet, Transport};
 use crate::Result;
 
 /// Pieces listed at a time for a receive buffer with gaps.

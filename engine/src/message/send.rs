@@ -5,8 +5,9 @@ use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Packet, INLINE_BYTES};
+use crate::transport::{Cell, Letter, Packet, Transport, INLINE_BYTES, LETTER_BYTES};
 use crate::Result;
+use std::mem::MaybeUninit;
 
 impl Core {
     /// Starts a send; `None` when it is complete already.
@@ -22,22 +23,23 @@ impl Core {
         let counters = &self.page.counters;
         add(&counters.messages_sent, 1);
         add(&counters.bytes_sent, bytes);
-        if bytes <= INLINE_BYTES as u64 && mode != Mode::Synchronous {
-            return self.send_inline(peer, envelope, &buffer, mode);
-        }
-        if bytes <= EAGER_BYTES && mode != Mode::Synchronous {
-            if let Some(cell) = self.transport.take_cell(bytes as usize)? {
-                // SAFETY: the program lends the buffer; the cell is ours and
-                // large enough.
-                unsafe { buffer.pack(0, self.transport.cell_address(cell), bytes as usize) };
-                add(&counters.bytes_cells, bytes);
-                let packet = Packet::with(IN_CELL, envelope.header(), &InCell { cell, bytes });
-                return self.send_packet(peer, &packet, mode);
+        if mode != Mode::Synchronous {
+            if bytes <= INLINE_BYTES as u64 {
+                return self.send_inline(peer, envelope, &buffer, mode);
+            }
+            if bytes <= LETTER_BYTES as u64 && self.send_long_letter(peer, envelope, &buffer)? {
+                return Ok(None);
+            }
+            if bytes <= EAGER_BYTES {
+                if let Some(cell) = self.transport.take_cell(bytes as usize)? {
+                    return self.send_in_cell(peer, envelope, &buffer, mode, cell);
+                }
             }
         }
         self.offer(peer, envelope, buffer, mode)
     }
 
+    /// In a packet of one line.
     #[inline]
     fn send_inline(
         &mut self,
@@ -47,13 +49,58 @@ impl Core {
         mode: Mode,
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
+        add(&self.page.counters.bytes_inline, bytes as u64);
+        if let Some(address) = buffer.dense().filter(|_| !self.others_wait(peer)) {
+            // SAFETY: the program lends the buffer for the time of the call.
+            let payload = unsafe { slice(address, bytes) };
+            let letter = Letter { kind: INLINE, header: envelope.header(), payload };
+            if self.transport.push(peer, &letter)? {
+                return Ok(None);
+            }
+        }
         let mut packet = Packet::new(INLINE, envelope.header());
         packet.length = bytes as u8;
-        if bytes > 0 {
-            // SAFETY: the program lends the buffer; `bytes` fits.
-            unsafe { buffer.pack(0, packet.payload.as_mut_ptr(), bytes) };
+        // SAFETY: the program lends the buffer; `bytes` fits.
+        unsafe { buffer.pack(0, packet.payload.as_mut_ptr(), bytes) };
+        self.send_packet(peer, &packet, mode)
+    }
+
+    /// In a packet of several lines; `false` if that is not possible now.
+    #[inline]
+    fn send_long_letter(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
+        let bytes = buffer.bytes() as usize;
+        if bytes > self.transport.longest_letter(peer)? || self.others_wait(peer) {
+            return Ok(false);
         }
-        add(&self.page.counters.bytes_inline, bytes as u64);
+        let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
+        let address = buffer.dense().unwrap_or_else(|| {
+            // SAFETY: the program lends the buffer; `bytes` fits.
+            unsafe { buffer.pack(0, packed.as_mut_ptr().cast(), bytes) };
+            packed.as_mut_ptr().cast()
+        });
+        // SAFETY: lent by the program, or packed just now.
+        let payload = unsafe { slice(address, bytes) };
+        let letter = Letter { kind: INLINE, header: envelope.header(), payload };
+        let sent = self.transport.push(peer, &letter)?;
+        if sent {
+            add(&self.page.counters.bytes_inline, bytes as u64);
+        }
+        Ok(sent)
+    }
+
+    fn send_in_cell(
+        &mut self,
+        peer: u32,
+        envelope: Envelope,
+        buffer: &Buffer,
+        mode: Mode,
+        cell: Cell,
+    ) -> Result<Option<u32>> {
+        let bytes = buffer.bytes();
+        // SAFETY: the program lends the buffer; the cell is ours and large enough.
+        unsafe { buffer.pack(0, self.transport.cell_address(cell), bytes as usize) };
+        add(&self.page.counters.bytes_cells, bytes);
+        let packet = Packet::with(IN_CELL, envelope.header(), &InCell { cell, bytes });
         self.send_packet(peer, &packet, mode)
     }
 
@@ -114,4 +161,16 @@ fn copy_aside(buffer: &Buffer) -> (Buffer, Option<Box<[u8]>>) {
     // SAFETY: the program lends the buffer; the copy has its length.
     unsafe { buffer.pack(0, copy.as_mut_ptr(), copy.len()) };
     (Buffer::Dense { address: copy.as_mut_ptr(), bytes }, Some(copy))
+}
+
+/// The bytes of a block; an empty one may be anywhere.
+///
+/// # Safety
+/// The block must be readable for the time of the call.
+unsafe fn slice<'a>(address: *const u8, bytes: usize) -> &'a [u8] {
+    if bytes == 0 {
+        return &[];
+    }
+    // SAFETY: by the caller.
+    unsafe { std::slice::from_raw_parts(address, bytes) }
 }

@@ -6,7 +6,7 @@ use super::wire::{Chunk, Stream, CHUNK};
 use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::Packet;
+use crate::transport::{Packet, Transport};
 use crate::Result;
 
 impl Core {

@@ -13,7 +13,7 @@
 use super::wire::{Finish, Offer, Together, FINISH, TOGETHER};
 use super::work::Work;
 use crate::core::Core;
-use crate::transport::{Means, Packet, SharedCopy};
+use crate::transport::{Means, Packet, SharedCopy, Transport};
 use crate::Result;
 use std::sync::atomic::Ordering;
 

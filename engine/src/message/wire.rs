@@ -1,8 +1,8 @@
 //! What the packets mean: kinds, the header that is matched, and the payloads.
 
-use crate::transport::{Cell, Packet, Plain};
+use crate::transport::{Cell, Plain};
 
-/// A message whole in the packet.
+/// A message whole in the packet: its payload is the message.
 pub const INLINE: u8 = 1;
 /// A message in a cell of the sender: payload [`InCell`].
 pub const IN_CELL: u8 = 2;
@@ -37,12 +37,8 @@ impl Envelope {
 
     /// As it arrived.
     #[inline]
-    pub fn of(packet: &Packet) -> Envelope {
-        Envelope {
-            context: packet.header[0],
-            source: packet.header[1] as u32 as i32,
-            tag: (packet.header[1] >> 32) as u32 as i32,
-        }
+    pub fn of(header: [u64; 2]) -> Envelope {
+        Envelope { context: header[0], source: header[1] as u32 as i32, tag: (header[1] >> 32) as u32 as i32 }
     }
 }
 

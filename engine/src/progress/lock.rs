@@ -45,6 +45,12 @@ impl<T> EngineLock<T> {
         self.threaded.store(true, Relaxed);
     }
 
+    /// Whether several threads may call at once.
+    #[inline]
+    pub fn is_threaded(&self) -> bool {
+        self.threaded.load(Relaxed)
+    }
+
     /// Takes the lock. Not reentrant: nothing of the user is called meanwhile.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {

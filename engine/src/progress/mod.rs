@@ -1,6 +1,7 @@
 //! How a rank waits: it spins while a core is free for it and only for
 //! microseconds, then it sleeps, and whoever sends to it wakes it.
 
+pub mod barrier;
 pub mod clock;
 pub mod doorbell;
 pub mod lock;

@@ -23,10 +23,20 @@ impl Pace {
     /// on it but a peer that was killed between its message and its ring.
     pub const LONGEST_SLEEP: u64 = 1_000_000_000;
 
+    /// How often a wait looks before it sleeps.
+    #[inline]
+    pub fn spins(oversubscribed: bool) -> u32 {
+        if oversubscribed {
+            SPINS_SHARED
+        } else {
+            SPINS
+        }
+    }
+
     /// A wait that has just begun.
     #[inline]
     pub fn new(oversubscribed: bool) -> Pace {
-        Pace { spins: if oversubscribed { SPINS_SHARED } else { SPINS }, since: 0 }
+        Pace { spins: Pace::spins(oversubscribed), since: 0 }
     }
 
     /// Spins until something arrives (`true`) or it is time to sleep.

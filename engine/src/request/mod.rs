@@ -5,5 +5,5 @@
 pub mod slab;
 pub mod status;
 
-pub use slab::{Request, RequestId, Slab};
+pub use slab::{Request, RequestId, Slab, DONE};
 pub use status::Status;

@@ -57,11 +57,22 @@ impl Request {
     }
 }
 
+/// The one request that all operations share which were complete when they were
+/// started and have nothing to report: it is always complete and never goes.
+pub const DONE: u32 = 0;
+
 /// All requests of the process.
-#[derive(Default)]
 pub struct Slab {
     requests: Vec<Request>,
     free: Vec<u32>,
+}
+
+impl Default for Slab {
+    fn default() -> Self {
+        let mut done = Request::new(0, Work::Nothing);
+        done.complete = true;
+        Slab { requests: vec![done], free: Vec::new() }
+    }
 }
 
 impl Slab {
@@ -91,9 +102,12 @@ impl Slab {
         Ok(index)
     }
 
-    /// Removes a request; its id is stale from now on.
+    /// Removes a request; its id is stale from now on ([`DONE`] stays).
     #[inline]
     pub fn remove(&mut self, index: u32) -> Status {
+        if index == DONE {
+            return Status::empty();
+        }
         let request = &mut self.requests[index as usize];
         request.used = false;
         request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;

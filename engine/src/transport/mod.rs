@@ -1,6 +1,6 @@
 //! How bytes move between ranks: the waist.
 //!
-//! A transport carries packets (a kind, 16 bytes of header, at most 40 bytes of
+//! A transport carries packets (a kind, 16 bytes of header, some bytes of
 //! payload), lends cells of memory that the peer can read, and reaches into the
 //! memory of a peer where the system allows it. It knows no communicator, no tag
 //! and no request: the message room gives those bytes their meaning.
@@ -8,11 +8,68 @@
 pub mod node;
 
 use crate::Result;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Payload bytes that fit into a packet.
+/// Payload bytes that fit into a packet of one cache line.
 pub const INLINE_BYTES: usize = 40;
 
-/// One packet: a cache line on the way.
+/// The longest payload of a packet.
+pub const LETTER_BYTES: usize = 1024;
+
+/// A packet to be sent: its payload still lies where the program has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<'a> {
+    /// What it means to the message room.
+    pub kind: u8,
+    /// 16 bytes that the message room reads at every arrival.
+    pub header: [u64; 2],
+    /// The payload, at most [`Transport::longest_letter`] bytes.
+    pub payload: &'a [u8],
+}
+
+/// A packet that has arrived and still lies in the transport's memory, until
+/// [`Transport::advance`].
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// What it means to the message room.
+    pub kind: u8,
+    /// Bytes of its payload.
+    pub bytes: u32,
+    /// 16 bytes of the message room.
+    pub header: [u64; 2],
+    pub(crate) payload: *const u8,
+}
+
+// SAFETY: the payload lies in the node segment; whoever has the transport may
+// read it.
+unsafe impl Send for Arrival {}
+// SAFETY: as above.
+unsafe impl Sync for Arrival {}
+
+impl Arrival {
+    /// The payload read as a `T`; every bit pattern of a `Plain` type is valid.
+    #[inline]
+    pub fn read<T: Plain>(&self) -> T {
+        const { assert!(std::mem::size_of::<T>() <= INLINE_BYTES) };
+        // SAFETY: every packet has room for `INLINE_BYTES` bytes of payload,
+        // whatever was written there; `T: Plain` is valid for every bit pattern.
+        unsafe { std::ptr::read_unaligned(self.payload.cast::<T>()) }
+    }
+
+    /// Copies the first `bytes` bytes of the payload.
+    ///
+    /// # Safety
+    /// The packet must not have been advanced over, `bytes` must not be more
+    /// than it has, and `target` must have room.
+    #[inline]
+    pub unsafe fn copy_to(&self, target: *mut u8, bytes: usize) {
+        debug_assert!(bytes <= self.bytes as usize);
+        // SAFETY: by the caller.
+        unsafe { node::packet::copy(self.payload, target, bytes) };
+    }
+}
+
+/// A packet of at most one cache line that can be kept.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
@@ -50,13 +107,10 @@ impl Packet {
         packet
     }
 
-    /// The payload read as a `T` (bytes beyond `length` are zero or garbage of
-    /// the sender; every bit pattern of a `Plain` type is valid).
-    pub fn read<T: Plain>(&self) -> T {
-        assert!(std::mem::size_of::<T>() <= INLINE_BYTES);
-        // SAFETY: `T: Plain` is valid for every bit pattern; the payload holds
-        // at least its size.
-        unsafe { std::ptr::read_unaligned(self.payload.as_ptr().cast::<T>()) }
+    /// As it is sent.
+    #[inline]
+    pub fn letter(&self) -> Letter<'_> {
+        Letter { kind: self.kind, header: self.header, payload: &self.payload[..self.length as usize] }
     }
 }
 
@@ -97,19 +151,30 @@ pub enum Means {
 #[repr(C, align(64))]
 pub struct SharedCopy {
     /// Generation (upper 32 bits) and next chunk to copy (lower 32 bits).
-    pub claim: std::sync::atomic::AtomicU64,
+    pub claim: AtomicU64,
     /// Bytes copied so far.
-    pub done: std::sync::atomic::AtomicU64,
+    pub done: AtomicU64,
 }
 
 /// What every transport offers. `peer` is a job rank.
 pub trait Transport: Send {
-    /// Puts a packet into the mailbox of `peer` and wakes it if it sleeps;
-    /// `false` when the mailbox is full. Packets of one sender arrive in order.
-    fn push(&mut self, peer: u32, packet: &Packet) -> Result<bool>;
+    /// Sends a packet to `peer` and wakes it if it sleeps; `false` when it has no
+    /// room. Packets of one sender arrive in order.
+    fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool>;
 
-    /// The next packet that has arrived.
-    fn pop(&mut self) -> Option<Packet>;
+    /// The longest payload that `peer` takes in a packet now: never less than
+    /// [`INLINE_BYTES`].
+    fn longest_letter(&mut self, peer: u32) -> Result<usize>;
+
+    /// Whether peers may send payloads longer than [`INLINE_BYTES`] in packets:
+    /// `false` after many of them had to be kept.
+    fn take_long_letters(&mut self, take: bool);
+
+    /// The next packet that has arrived; it stays until [`Transport::advance`].
+    fn peek(&mut self) -> Option<Arrival>;
+
+    /// The packet that was looked at last has been read.
+    fn advance(&mut self, arrival: &Arrival);
 
     /// The largest cell that [`Transport::take_cell`] gives.
     fn largest_cell(&self) -> usize;
@@ -184,22 +249,45 @@ pub trait Transport: Send {
     fn ring_self(&self);
 }
 
-/// A place to look for new packets without the engine's lock.
+/// Rings that one rank reads at most.
+const SOURCES: usize = 1 + node::express::BOXES;
+
+/// Places to look for new packets without the engine's lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrivals {
-    pub(crate) word: *const std::sync::atomic::AtomicU64,
-    pub(crate) expected: u32,
+    count: usize,
+    words: [(*const AtomicU64, u32); SOURCES],
 }
 
-// SAFETY: the word lies in the node segment, which lives as long as the engine.
+// SAFETY: the words lie in the node segment, which lives as long as the engine.
 unsafe impl Send for Arrivals {}
 
+impl Default for Arrivals {
+    fn default() -> Self {
+        Arrivals { count: 0, words: [(std::ptr::null(), 0); SOURCES] }
+    }
+}
+
 impl Arrivals {
-    /// Whether the next packet is there.
+    /// One more place: a word in the node segment, and what its upper half will
+    /// be; 0 if it is the whole word that will not be zero.
+    pub(crate) fn add(&mut self, word: &AtomicU64, expected: u32) {
+        self.words[self.count] = (word, expected);
+        self.count += 1;
+    }
+
+    /// Whether a packet is there.
     #[inline]
     pub fn any(&self) -> bool {
-        // SAFETY: see `Send` above.
-        let word = unsafe { &*self.word };
-        (word.load(std::sync::atomic::Ordering::Acquire) >> 32) as u32 == self.expected
+        let there = |&(word, expected): &(*const AtomicU64, u32)| {
+            // SAFETY: see `Send` above.
+            let word = unsafe { &*word }.load(Ordering::Acquire);
+            if expected == 0 {
+                word != 0
+            } else {
+                (word >> 32) as u32 == expected
+            }
+        };
+        self.words[..self.count].iter().any(there)
     }
 }

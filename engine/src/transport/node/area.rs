@@ -1,25 +1,26 @@
 //! Layout of the part of the node segment that the transport of one rank has.
 //!
 //! ```text
-//! Control (4 KiB) | mailbox lines (64 KiB) | shared-copy blocks (4 KiB) | cells, by class
+//! Control (4 KiB) | mailbox (64 KiB) | shared-copy blocks (4 KiB) | express boxes | cells, by class
 //! ```
 
 use super::cells::{Returned, CLASSES};
+use super::express::{self, BOXES, BOX_BYTES};
+use super::mailbox::{self, LINES, LINE_BYTES};
 use crate::job::node_segment::TRANSPORT_BYTES;
 use crate::progress::Doorbell;
 use crate::transport::SharedCopy;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Lines of a mailbox: a power of two.
-pub const LINES: u64 = 1024;
 const CONTROL_BYTES: usize = 4096;
-const LINES_AT: usize = CONTROL_BYTES;
-const BLOCKS_AT: usize = LINES_AT + LINES as usize * 64;
+const MAILBOX_AT: usize = CONTROL_BYTES;
+const BLOCKS_AT: usize = MAILBOX_AT + LINES as usize * LINE_BYTES;
 /// Shared-copy blocks of a rank.
 pub const BLOCKS: usize = 64;
-const CELLS_AT: usize = BLOCKS_AT + BLOCKS * 64;
+const EXPRESS_AT: usize = BLOCKS_AT + BLOCKS * 64;
+const CELLS_AT: usize = EXPRESS_AT + BOXES * BOX_BYTES;
 /// What has to be reserved before the first packet.
-pub const FIRST_BYTES: usize = CELLS_AT;
+pub const FIRST_BYTES: usize = EXPRESS_AT;
 
 /// The fixed words of a rank's transport area. Zero is the right initial value
 /// of each, so that a peer may send before the owner has started.
@@ -36,8 +37,21 @@ pub struct Control {
     pub room_wanted: Line<AtomicU32>,
     /// By what a peer proves that it can read the owner's memory.
     pub proof: Line<Proof>,
+    /// Not 0: the owner takes no packets of several lines now. The owner writes it.
+    pub short_only: Line<AtomicU32>,
+    /// The express boxes.
+    pub boxes: [Line<ExpressBox>; BOXES],
     /// Cells that peers have given back.
     pub returned: Line<Returned>,
+}
+
+/// Whose an express box is, and how far it has been read.
+#[repr(C)]
+pub struct ExpressBox {
+    /// 1 + local rank of the sender that has taken it, for ever; 0: free.
+    pub owner: AtomicU32,
+    /// Lines consumed; the reader writes it, now and then.
+    pub head: AtomicU64,
 }
 
 /// The address of a word in the owner's private memory, and what it holds.
@@ -81,10 +95,18 @@ impl Area {
         unsafe { &*self.base.cast::<Control>() }
     }
 
-    /// Line `position` of the mailbox (counted for ever, taken modulo its length).
-    pub fn line(&self, position: u64) -> *mut u8 {
-        // SAFETY: the modulus keeps it inside the lines.
-        unsafe { self.base.add(LINES_AT + (position % LINES) as usize * 64) }
+    /// The mailbox.
+    #[inline]
+    pub fn mailbox(&self) -> mailbox::Ring {
+        // SAFETY: inside the area, and that long.
+        unsafe { mailbox::Ring::new(self.base.add(MAILBOX_AT)) }
+    }
+
+    /// Express box `number`; its memory must have been reserved.
+    pub fn express(&self, number: usize) -> express::Ring {
+        assert!(number < BOXES, "express box {number} does not exist");
+        // SAFETY: inside the area, and that long.
+        unsafe { express::Ring::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) }
     }
 
     /// A shared-copy block.
@@ -100,6 +122,11 @@ impl Area {
         // SAFETY: inside the area, by the assertion below and the callers.
         unsafe { self.base.add(CELLS_AT + offset) }
     }
+}
+
+/// Offset of express box `number` in the area, to reserve it.
+pub fn express_offset(number: usize) -> usize {
+    EXPRESS_AT + number * BOX_BYTES
 }
 
 /// Offset of byte `offset` of the cells in the area, to reserve it.

@@ -1,22 +1,71 @@
-//! The mailbox: a ring of cache lines that many ranks fill and one empties.
+//! The mailbox: a ring of cache lines that many ranks fill and one empties, a line
+//! for a packet.
 //!
 //! # Ownership
 //! 1. A sender takes line `p` by moving `tail` from `p` to `p + 1`; it may do so
-//!    only while `p - head < LINES`.
-//! 2. The line is the sender's until it writes the line's first word, whose upper
-//!    half is then the lap of `p` plus one. That store publishes the rest.
-//! 3. A line whose first word carries the expected lap is the owner's, which
-//!    reads it and counts it in `head`; published `head` gives it to senders.
+//!    only while `p - head` is less than [`LINES`].
+//! 2. The line is the sender's until it stores the line's word, whose upper half is
+//!    the lap of `p`, so that an old word is never taken for a new one.
+//! 3. Then it is the reader's, until it publishes a head beyond it.
 //!
-//! A silent peer costs nothing: there is one ring per rank, whoever sends.
+//! A silent peer costs nothing: there is one mailbox per rank, whoever sends.
 
-use super::area::{Area, LINES};
-use crate::transport::{Arrivals, Packet};
+use super::area::Area;
+use super::packet::{self, PAYLOAD_AT};
+use crate::transport::{Arrival, Letter, INLINE_BYTES};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The head is published after this many lines, so that senders' copies of it
-/// stay valid for long and its line moves seldom.
-const PUBLISH_EVERY: u64 = 64;
+/// Lines of a mailbox: a power of two.
+pub const LINES: u64 = 1024;
+/// Bytes of a line.
+pub const LINE_BYTES: usize = PAYLOAD_AT + INLINE_BYTES;
+const _: () = assert!(LINE_BYTES == 64);
+
+/// The lines of a mailbox; positions are counted for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring(*mut u8);
+
+// SAFETY: a mailbox lies in the node segment, which lives as long as the engine;
+// its lines are handed over by the rules above.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// # Safety
+    /// `base` must be [`LINES`] lines of shared memory, zero at first, mapped for
+    /// as long as this value and its copies are used.
+    pub unsafe fn new(base: *mut u8) -> Ring {
+        Ring(base)
+    }
+
+    #[inline]
+    fn line(self, position: u64) -> *mut u8 {
+        // SAFETY: the modulus keeps it inside the ring.
+        unsafe { self.0.add((position % LINES) as usize * LINE_BYTES) }
+    }
+
+    /// The word of a line.
+    #[inline]
+    pub fn word(&self, position: u64) -> &AtomicU64 {
+        // SAFETY: aligned, in the ring, and only ever used as an atomic.
+        unsafe { &*self.line(position).cast::<AtomicU64>() }
+    }
+
+    /// The packet at a position, if it is there.
+    #[inline]
+    pub fn arrived(self, position: u64) -> Option<Arrival> {
+        // line: paired with `NodeTransport::push`
+        let word = self.word(position).load(Ordering::Acquire);
+        // SAFETY: rule 3.
+        ((word >> 32) as u32 == lap(position)).then(|| unsafe { packet::read(self.line(position), word) })
+    }
+}
+
+/// What the upper half of a word is when the packet of a position is there:
+/// never zero.
+#[inline]
+pub fn lap(position: u64) -> u32 {
+    (position / LINES) as u32 | 1 << 31
+}
 
 /// A sender's memory of a peer's head.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,92 +73,29 @@ pub struct SenderView {
     head: u64,
 }
 
-/// Puts a packet into the mailbox of `area`; `false` if it is full.
-#[inline]
-pub fn push(area: &Area, view: &mut SenderView, packet: &Packet) -> bool {
-    let control = area.control();
-    let mut position = control.tail.0.load(Ordering::Relaxed);
-    loop {
-        if position.wrapping_sub(view.head) >= LINES {
-            view.head = control.head.0.load(Ordering::SeqCst); // head: paired with `Reader::publish`
-            if position.wrapping_sub(view.head) >= LINES {
-                return false;
+impl SenderView {
+    /// Takes a line and fills it: the word to store, and what publishes it; `None`
+    /// if there is no room. The payload must fit the line.
+    #[inline]
+    pub fn fill(&mut self, area: &Area, letter: &Letter<'_>) -> Option<(*const AtomicU64, u64)> {
+        assert!(letter.payload.len() <= INLINE_BYTES);
+        let (control, ring) = (area.control(), area.mailbox());
+        let mut position = control.tail.0.load(Ordering::Relaxed);
+        loop {
+            if position.wrapping_sub(self.head) >= LINES {
+                self.head = control.head.0.load(Ordering::SeqCst); // head: paired with `Inbox::advance`
+                if position.wrapping_sub(self.head) >= LINES {
+                    return None;
+                }
+            }
+            let next = position + 1;
+            match control.tail.0.compare_exchange_weak(position, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => position = now,
             }
         }
-        let next = position + 1;
-        match control.tail.0.compare_exchange_weak(position, next, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => break,
-            Err(now) => position = now,
-        }
-    }
-    let line = area.line(position);
-    // SAFETY: rule 1 makes bytes 8..64 of the line ours until rule 2.
-    unsafe {
-        std::ptr::copy_nonoverlapping((packet as *const Packet).cast::<u8>().add(8), line.add(8), 56);
-    }
-    let word = (lap(position) as u64) << 32 | (packet.length as u64) << 8 | packet.kind as u64;
-    // SAFETY: the first word of a line is only ever used as an atomic.
-    let first = unsafe { &*line.cast::<AtomicU64>() };
-    // line: paired with `Reader::pop`. SeqCst, because the caller next asks
-    // whether the owner sleeps (see `Doorbell`).
-    first.swap(word, Ordering::SeqCst);
-    true
-}
-
-#[inline]
-fn lap(position: u64) -> u32 {
-    (position / LINES) as u32 + 1
-}
-
-/// The owner's end.
-#[derive(Debug)]
-pub struct Reader {
-    area: Area,
-    position: u64,
-    published: u64,
-}
-
-impl Reader {
-    /// The reader of `area`, which must be the only one ever.
-    pub fn new(area: Area) -> Reader {
-        Reader { area, position: 0, published: 0 }
-    }
-
-    /// Where the next packet will show.
-    pub fn arrivals(&self) -> Arrivals {
-        Arrivals { word: self.area.line(self.position).cast::<AtomicU64>(), expected: lap(self.position) }
-    }
-
-    /// The next packet, if it is there.
-    #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
-        let line = self.area.line(self.position);
-        // SAFETY: the first word of a line is only ever used as an atomic.
-        let word = unsafe { &*line.cast::<AtomicU64>() }.load(Ordering::Acquire); // line: paired with `push`
-        if (word >> 32) as u32 != lap(self.position) {
-            return None;
-        }
-        let mut packet = Packet::new(word as u8, [0; 2]);
-        packet.length = (word >> 8) as u8;
-        // SAFETY: rule 3: the line is ours now; both sides have 56 bytes.
-        unsafe {
-            std::ptr::copy_nonoverlapping(line.add(8), (&mut packet as *mut Packet).cast::<u8>().add(8), 56);
-        }
-        self.position += 1;
-        Some(packet)
-    }
-
-    /// Tells senders what was read, once enough was; `true` if a sender waits
-    /// for room and has to be woken.
-    #[inline]
-    pub fn publish(&mut self) -> bool {
-        if self.position - self.published < PUBLISH_EVERY {
-            return false;
-        }
-        self.published = self.position;
-        let control = self.area.control();
-        control.head.0.store(self.position, Ordering::SeqCst); // head: paired with `push`
-        control.room_wanted.0.load(Ordering::SeqCst) != 0
-            && control.room_wanted.0.swap(0, Ordering::SeqCst) != 0
+        // SAFETY: moving `tail` has made the line ours, and the payload fits it.
+        unsafe { packet::write(ring.line(position), letter) };
+        Some((ring.word(position), (lap(position) as u64) << 32 | packet::describe(letter)))
     }
 }

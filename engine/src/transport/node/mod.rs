@@ -6,23 +6,31 @@
 pub mod area;
 pub mod cells;
 mod direct;
+pub mod express;
+mod inbox;
 pub mod mailbox;
+pub mod packet;
 mod reach;
 
-use self::area::{Area, BLOCKS, FIRST_BYTES};
-use self::mailbox::{Reader, SenderView};
+use self::area::{express_offset, Area, BLOCKS, FIRST_BYTES};
+use self::inbox::Inbox;
+use self::mailbox::SenderView;
 use crate::job::NodeSegment;
 use crate::observe::State;
-use crate::progress::Doorbell;
-use crate::transport::{Arrivals, Cell, Means, Packet, SharedCopy, Transport};
+use crate::progress::{barrier, Doorbell};
+use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport};
+use crate::transport::{INLINE_BYTES, LETTER_BYTES};
 use crate::Result;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What this rank remembers of a peer it has spoken to.
 #[derive(Debug)]
 struct Peer {
     area: Area,
     view: SenderView,
+    /// Packets sent by the mailbox, counted until a box is asked for.
+    sent: u32,
+    express: Option<express::Sender>,
     means: Option<Means>,
     pid: u32,
 }
@@ -34,12 +42,14 @@ pub struct NodeTransport {
     /// My local rank.
     me: u32,
     own: Area,
-    reader: Reader,
+    inbox: Inbox,
     pool: cells::Pool,
     peers: Vec<Option<Box<Peer>>>,
     free_blocks: Vec<u32>,
     means_allowed: Means,
     direct: Option<direct::Direct>,
+    /// Peers' barriers reach this process.
+    registered: bool,
 }
 
 impl NodeTransport {
@@ -55,12 +65,13 @@ impl NodeTransport {
         Ok(NodeTransport {
             me,
             own,
-            reader: Reader::new(own),
+            inbox: Inbox::new(own),
             pool: cells::Pool::new(own),
             peers: (0..node.local_ranks()).map(|_| None).collect(),
             free_blocks: (0..BLOCKS as u32).collect(),
             means_allowed: Means::CrossMemory,
             direct: None,
+            registered: barrier::register(),
             node,
         })
     }
@@ -102,27 +113,115 @@ fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
     }
     // SAFETY: the node segment lives as long as the process needs it (`attach`).
     let area = unsafe { Area::new(node.transport_area(peer)) };
-    Ok(Box::new(Peer { area, view: SenderView::default(), means: None, pid: 0 }))
+    let view = SenderView::default();
+    Ok(Box::new(Peer { area, view, sent: 0, express: None, means: None, pid: 0 }))
+}
+
+impl Peer {
+    /// Writes a packet where it goes: the word to store, and what publishes it.
+    #[inline]
+    fn fill(
+        &mut self,
+        node: &NodeSegment,
+        route: (u32, u32),
+        letter: &Letter<'_>,
+    ) -> Option<(*const AtomicU64, u64)> {
+        if self.express.is_none() && self.sent <= express::HOT {
+            self.count(node, route)?;
+        }
+        match &mut self.express {
+            Some(sender) => sender.fill(&self.area, letter),
+            None => self.view.fill(&self.area, letter),
+        }
+    }
+
+    /// Counts a packet, and asks for a box if it is one too many. `None` when
+    /// there is no room to do so now.
+    #[cold]
+    fn count(&mut self, node: &NodeSegment, route: (u32, u32)) -> Option<()> {
+        if self.sent == express::HOT {
+            return self.ask_for_express(node, route);
+        }
+        self.sent += 1;
+        Some(())
+    }
+
+    /// Takes a box of the peer, if one is free, and says so in the mailbox.
+    /// `None` when the mailbox has no room to say so now.
+    #[cold]
+    fn ask_for_express(&mut self, node: &NodeSegment, (me, peer): (u32, u32)) -> Option<()> {
+        let Some(sender) = express::take(&self.area, me) else {
+            self.sent += 1;
+            return Some(());
+        };
+        let number = sender.number();
+        let give_back = || self.area.control().boxes[number].0.owner.store(0, Ordering::Relaxed);
+        if node.reserve_transport(peer, express_offset(number), express::BOX_BYTES).is_err() {
+            give_back();
+            self.sent += 1;
+            return Some(());
+        }
+        let opening = Letter { kind: express::OPEN, header: [number as u64, 0], payload: &[] };
+        let Some((line, word)) = self.view.fill(&self.area, &opening) else {
+            give_back();
+            return None;
+        };
+        // SAFETY: a word of the peer's mailbox, which lives for ever.
+        unsafe { &*line }.store(word, Ordering::Release); // line: paired with `arrived`
+        self.express = Some(sender);
+        Some(())
+    }
 }
 
 impl Transport for NodeTransport {
     #[inline]
-    fn push(&mut self, peer: u32, packet: &Packet) -> Result<bool> {
+    fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
+        let (node, route, registered) = (self.node, (self.me, peer), self.registered);
         let peer = self.peer(peer)?;
-        if !mailbox::push(&peer.area, &mut peer.view, packet) {
-            return Ok(false);
+        let Some((line, word)) = peer.fill(node, route, letter) else { return Ok(false) };
+        // SAFETY: a word of the peer's rings, which live for ever.
+        let (line, doorbell) = (unsafe { &*line }, &peer.area.control().doorbell.0);
+        if registered && doorbell.has_promised() {
+            line.store(word, Ordering::Release); // line: paired with `arrived`
+            barrier::counterpart();
+        } else {
+            // line: the same; and a barrier before the owner's sleep is asked for
+            line.swap(word, Ordering::SeqCst);
         }
-        peer.area.control().doorbell.0.ring();
+        doorbell.ring();
         Ok(true)
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Packet> {
-        let packet = self.reader.pop()?;
-        if self.reader.publish() {
+    fn longest_letter(&mut self, peer: u32) -> Result<usize> {
+        let peer = self.peer(peer)?;
+        let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
+        Ok(if short { INLINE_BYTES } else { LETTER_BYTES })
+    }
+
+    fn take_long_letters(&mut self, take: bool) {
+        self.own.control().short_only.0.store(u32::from(!take), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn peek(&mut self) -> Option<Arrival> {
+        loop {
+            let arrival = self.inbox.peek()?;
+            if arrival.kind < express::SKIP {
+                return Some(arrival);
+            }
+            self.advance(&arrival);
+            if arrival.kind == express::OPEN {
+                self.inbox.open(arrival.header[0] as usize);
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, arrival: &Arrival) {
+        if self.inbox.advance(arrival) {
             self.wake_all();
         }
-        Some(packet)
     }
 
     fn largest_cell(&self) -> usize {
@@ -241,7 +340,7 @@ impl Transport for NodeTransport {
     }
 
     fn arrivals(&self) -> Arrivals {
-        self.reader.arrivals()
+        self.inbox.arrivals()
     }
 
     fn want_room(&mut self, peer: u32) {

@@ -2,7 +2,7 @@
 //! real segment.
 
 use super::*;
-use crate::transport::Plain;
+use crate::transport::{Packet, Plain};
 
 fn pair() -> (NodeTransport, NodeTransport) {
     let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
@@ -16,6 +16,14 @@ fn number(value: u64) -> Packet {
     Packet::with(7, [value, !value], &Number(value))
 }
 
+/// Reads the next packet: kind, bytes, header, and its payload as a number.
+fn pop(transport: &mut NodeTransport) -> Option<(u8, u32, [u64; 2], u64)> {
+    let arrival = transport.peek()?;
+    let found = (arrival.kind, arrival.bytes, arrival.header, arrival.read::<Number>().0);
+    transport.advance(&arrival);
+    Some(found)
+}
+
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct Number(u64);
@@ -26,17 +34,66 @@ unsafe impl Plain for Number {}
 fn packets_arrive_whole_and_in_order_and_a_full_mailbox_says_so() {
     let (mut sender, mut receiver) = pair();
     let mut sent = 0;
-    while sender.push(1, &number(sent)).unwrap() {
+    while sender.push(1, &number(sent).letter()).unwrap() {
         sent += 1;
     }
-    assert_eq!(sent, area::LINES);
+    let fit = (express::BOX_BYTES as u64 - 1) / 32;
+    assert_eq!(sent, express::HOT as u64 + fit, "by the mailbox first, then by a box");
     for expected in 0..sent {
-        let packet = receiver.pop().expect("it was pushed");
-        assert_eq!((packet.kind, packet.length, packet.header), (7, 8, [expected, !expected]));
-        assert_eq!(packet.read::<Number>().0, expected);
+        assert_eq!(pop(&mut receiver).expect("it was pushed"), (7, 8, [expected, !expected], expected));
     }
-    assert!(receiver.pop().is_none());
-    assert!(sender.push(1, &number(0)).unwrap());
+    assert!(pop(&mut receiver).is_none());
+    assert!(sender.push(1, &number(0).letter()).unwrap());
+}
+
+#[test]
+fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
+    let (mut sender, mut receiver) = pair();
+    let mut bytes = 0;
+    let mut waiting = std::collections::VecDeque::new();
+    for round in 0..20_000usize {
+        bytes = if round < 20 { 8 } else { (bytes * 5 + 77) % (LETTER_BYTES + 1) };
+        let payload: Vec<u8> = (0..bytes).map(|byte| (byte * 31 + round) as u8).collect();
+        let letter = Letter { kind: 9, header: [round as u64, 2], payload: &payload };
+        while !sender.push(1, &letter).unwrap() {
+            let arrival = receiver.peek().expect("a full box has something in it");
+            let expected: Vec<u8> = waiting.pop_front().unwrap();
+            let mut back = vec![0u8; arrival.bytes as usize];
+            // SAFETY: it is that long.
+            unsafe { arrival.copy_to(back.as_mut_ptr(), back.len()) };
+            assert_eq!(back, expected);
+            receiver.advance(&arrival);
+        }
+        waiting.push_back(payload);
+    }
+    assert_eq!(sender.longest_letter(1).unwrap(), LETTER_BYTES);
+    receiver.take_long_letters(false);
+    assert_eq!(sender.longest_letter(1).unwrap(), INLINE_BYTES);
+}
+
+#[test]
+fn who_gets_no_express_box_stays_with_the_mailbox() {
+    let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(12).unwrap()));
+    let mut receiver = NodeTransport::attach(node, 0).unwrap();
+    let mut senders: Vec<_> = (1..12).map(|rank| NodeTransport::attach(node, rank).unwrap()).collect();
+    let payload: Vec<u8> = (0..40).collect();
+    for round in 0..100u64 {
+        for sender in &mut senders {
+            let letter = Letter { kind: 3, header: [sender.me as u64, round], payload: &payload };
+            assert!(sender.push(0, &letter).unwrap());
+        }
+        for _ in 0..senders.len() {
+            let arrival = receiver.peek().expect("it was pushed");
+            assert_eq!(arrival.header[1], round);
+            let mut back = [0u8; 40];
+            // SAFETY: it is that long.
+            unsafe { arrival.copy_to(back.as_mut_ptr(), 40) };
+            assert_eq!(back[..], payload[..]);
+            receiver.advance(&arrival);
+        }
+    }
+    let boxes = senders.iter().filter(|sender| sender.peers[0].as_ref().unwrap().express.is_some()).count();
+    assert_eq!(boxes, express::BOXES);
 }
 
 #[test]
@@ -49,7 +106,7 @@ fn many_senders_lose_nothing() {
             std::thread::spawn(move || {
                 let mut transport = NodeTransport::attach(node, rank as u32).unwrap();
                 for value in 0..count {
-                    while !transport.push(0, &number(rank << 32 | value)).unwrap() {
+                    while !transport.push(0, &number(rank << 32 | value).letter()).unwrap() {
                         std::thread::yield_now();
                     }
                 }
@@ -59,11 +116,10 @@ fn many_senders_lose_nothing() {
     let mut next = [0u64; 4];
     let mut received = 0;
     while received < 3 * count {
-        let Some(packet) = receiver.pop() else {
+        let Some((_, _, _, value)) = pop(&mut receiver) else {
             receiver.doorbell().sleep_unless(|| receiver.arrivals().any(), None);
             continue;
         };
-        let value = packet.read::<Number>().0;
         let rank = (value >> 32) as usize;
         assert_eq!(value & 0xffff_ffff, next[rank]);
         next[rank] += 1;

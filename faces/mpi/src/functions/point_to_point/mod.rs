@@ -47,7 +47,7 @@ pub struct Incoming {
 }
 
 /// Checks the data of a message.
-#[inline]
+#[inline(always)]
 pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     if count < 0 {
         return Err(bad_count(count));
@@ -83,7 +83,7 @@ fn null_buffer(count: i64) -> Error {
 }
 
 /// Checks a destination.
-#[inline]
+#[inline(always)]
 fn destination(comm: &Comm, dest: i32) -> Result<Option<u32>> {
     if dest == PROC_NULL {
         return Ok(None);
@@ -112,7 +112,7 @@ fn bad_tag(receiving: bool) -> Error {
 }
 
 /// Checks a send.
-#[inline]
+#[inline(always)]
 pub fn outgoing(
     buf: *const c_void,
     count: i64,
@@ -134,7 +134,7 @@ pub fn outgoing(
 }
 
 /// Checks the source and tag of a receive or probe.
-#[inline]
+#[inline(always)]
 pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
     let size = comm.peers().size();
     let null_process = source == PROC_NULL;
@@ -151,7 +151,7 @@ pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
 }
 
 /// Checks a receive.
-#[inline]
+#[inline(always)]
 pub fn incoming(
     buf: *mut c_void,
     count: i64,
@@ -167,7 +167,7 @@ pub fn incoming(
 
 impl Outgoing {
     /// Sends and waits.
-    #[inline]
+    #[inline(always)]
     fn send(self, mode: Mode) -> Result<()> {
         match self.peer {
             Some(peer) => engine()?.send(peer, self.envelope, self.buffer, mode),
@@ -176,6 +176,7 @@ impl Outgoing {
     }
 
     /// Starts sending.
+    #[inline(always)]
     pub fn start(self, mode: Mode) -> Result<RequestId> {
         let engine = engine()?;
         match self.peer {
@@ -196,7 +197,7 @@ impl Outgoing {
 
 impl Incoming {
     /// Receives and waits.
-    #[inline]
+    #[inline(always)]
     fn receive(self) -> Result<Status> {
         if self.null_process {
             return Ok(Status::null_process());
@@ -205,6 +206,7 @@ impl Incoming {
     }
 
     /// Starts receiving.
+    #[inline(always)]
     pub fn start(self) -> Result<RequestId> {
         let engine = engine()?;
         if self.null_process {

@@ -108,7 +108,7 @@ pub fn mrecv(
     let Some(taken) = take(&message)? else { return report(Status::null_process(), status) };
     let engine = engine()?;
     let request = engine.start_matched_receive(taken, buffer)?;
-    report(engine.wait(request)?, status)
+    report(engine.wait(request)?.0, status)
 }
 
 /// `MPI_Imrecv` (§3.8.3).

@@ -17,14 +17,14 @@ fn exchange(outgoing: Outgoing, incoming: Incoming) -> Result<Status> {
     let send = outgoing.start(Mode::Standard);
     let engine = engine()?;
     let sent = match send {
-        Ok(send) => engine.wait(send),
+        Ok(send) => engine.wait(send).map(|(done, _)| done),
         Err(error) => {
             engine.cancel(receive)?;
             engine.wait(receive)?;
             return Err(error);
         }
     };
-    let received = engine.wait(receive)?;
+    let (received, _) = engine.wait(receive)?;
     match sent?.error {
         Some(error) => Err(error),
         None => Ok(received),

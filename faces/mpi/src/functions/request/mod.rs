@@ -19,18 +19,15 @@ use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 
 /// Waits for a request and tells whether its handle is null now.
+#[inline]
 fn finish(id: RequestId) -> Result<(Status, bool)> {
-    let engine = engine()?;
-    let persistent = engine.is_persistent(id)?;
-    let status = engine.wait(id)?;
-    Ok((generalized::ended(id, status), !persistent))
+    let (status, gone) = engine()?.wait(id)?;
+    Ok((generalized::ended(id, status), gone))
 }
 
 /// As [`finish`] if the request is complete.
 fn try_finish(id: RequestId) -> Result<Option<(Status, bool)>> {
-    let engine = engine()?;
-    let persistent = engine.is_persistent(id)?;
-    Ok(engine.test(id)?.map(|status| (generalized::ended(id, status), !persistent)))
+    Ok(engine()?.test(id)?.map(|(status, gone)| (generalized::ended(id, status), gone)))
 }
 
 /// `MPI_Wait` (§3.7.3).

@@ -54,14 +54,24 @@ fn in_status(first: &Error) -> Error {
 
 /// `MPI_Waitall` (§3.7.5).
 pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<()> {
-    let mut done = Vec::with_capacity(count);
+    let mut failed = None;
     for index in 0..count {
-        done.push(match requests.get(index)? {
+        let status = match requests.get(index)? {
             Some(id) => take(index, id, &requests)?,
             None => Status::empty(),
-        });
+        };
+        if status.error.is_some() && failed.is_none() {
+            // Now `MPI_ERROR` of each matters, of those before too.
+            (0..index).for_each(|earlier| statuses.set_error_at(earlier, abi::MPI_SUCCESS));
+            failed = status.error.clone();
+        }
+        if failed.is_some() {
+            statuses.set_at_with_error(index, &status);
+        } else {
+            statuses.set_at(index, &status);
+        }
     }
-    report_all(&done, statuses)
+    failed.map_or(Ok(()), |first| Err(in_status(&first)))
 }
 
 /// Fills the statuses; `MPI_ERROR` of each only if one has failed.

@@ -1,0 +1,183 @@
+//! Express boxes: rings of one sender each.
+//!
+//! In a mailbox senders take turns by an atomic exchange, which on most
+//! processors also waits until everything written before has left the core, and
+//! a packet has one line. A sender that has sent a few packets to a peer
+//! therefore takes one of the peer's boxes for itself, as long as there are any:
+//! in a ring with one sender a packet is a few plain stores, takes as many bytes
+//! as it needs, and several share a cache line. There are [`BOXES`] per rank, so
+//! their memory does not grow with the peers; who comes later stays with the
+//! mailbox.
+//!
+//! # Which words are published
+//! A packet is a word of 8 bytes, the header of 16, and the payload, filled up to
+//! 8. A word that is not zero publishes its packet. Before a sender publishes one
+//! it makes the word zero with which the next will begin. A packet never passes
+//! the ring's end: where it would, the rest is skipped ([`SKIP`]). What is
+//! published is the reader's, until it publishes a head beyond it.
+//!
+//! # Order
+//! The last packet that a sender puts into the mailbox says which box it has
+//! taken ([`OPEN`]). The reader looks into a box only after it has read that, so
+//! that the packets of one sender keep their order.
+
+use super::area::Area;
+use super::packet::{self, PAYLOAD_AT};
+use crate::transport::{Arrival, Letter};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Boxes of a rank.
+pub const BOXES: usize = 8;
+/// Bytes of a box: a power of two. Small, so that it stays in the first cache.
+pub const BOX_BYTES: usize = 4096;
+/// Lines behind the next one that a waiting reader asks for.
+const AHEAD: u64 = 1;
+/// Packets to a peer after which a sender asks for a box.
+pub const HOT: u32 = 16;
+/// Kind of the packet that opens a box: the transport's own, header `[box, 0]`.
+pub const OPEN: u8 = 0xff;
+/// Kind of the packet that skips the bytes up to the ring's end.
+pub const SKIP: u8 = 0xfe;
+
+/// The bytes of a box; positions are counted for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring(*mut u8);
+
+// SAFETY: a box lies in the node segment, which lives as long as the engine; its
+// bytes are handed over by the rules above.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// # Safety
+    /// `base` must be [`BOX_BYTES`] bytes of shared memory, zero at first, mapped
+    /// for as long as this value and its copies are used.
+    pub unsafe fn new(base: *mut u8) -> Ring {
+        Ring(base)
+    }
+
+    #[inline]
+    fn place(self, position: u64) -> *mut u8 {
+        // SAFETY: the mask keeps it inside the box.
+        unsafe { self.0.add(position as usize & (BOX_BYTES - 1)) }
+    }
+
+    /// The word at a position.
+    #[inline]
+    pub fn word(&self, position: u64) -> &AtomicU64 {
+        // SAFETY: positions are multiples of 8; at the time it can be the first
+        // of a packet, a word is only used as an atomic.
+        unsafe { &*self.place(position).cast::<AtomicU64>() }
+    }
+
+    /// Bytes from a position to the ring's end.
+    #[inline]
+    pub fn left(self, position: u64) -> u64 {
+        BOX_BYTES as u64 - (position & (BOX_BYTES as u64 - 1))
+    }
+
+    /// The packet at a position, if it is there.
+    #[inline]
+    pub fn arrived(self, position: u64) -> Option<Arrival> {
+        // line: paired with `NodeTransport::push`
+        let word = self.word(position).load(Ordering::Acquire);
+        // SAFETY: a published packet is the reader's.
+        (word != 0).then(|| unsafe { packet::read(self.place(position), word) })
+    }
+
+    /// Asks the processor for the lines behind the one that a reader waits for, so
+    /// that a packet of several lines comes as it is written and not line by line
+    /// once its first has come.
+    #[inline]
+    pub fn fetch_ahead(self, position: u64) {
+        #[cfg(target_arch = "x86_64")]
+        for line in 1..=AHEAD {
+            let place = self.place(position + line * 64);
+            // SAFETY: a hint, of an address inside the box.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast()) };
+        }
+    }
+
+    /// Bytes that a packet takes which lies at a position.
+    #[inline]
+    pub fn length(self, position: u64, arrival: &Arrival) -> u64 {
+        match arrival.kind {
+            SKIP => self.left(position),
+            _ => length_for(arrival.bytes as usize),
+        }
+    }
+}
+
+#[inline]
+fn length_for(bytes: usize) -> u64 {
+    (PAYLOAD_AT + bytes).next_multiple_of(8) as u64
+}
+
+/// A sender's end of a box.
+#[derive(Debug)]
+pub struct Sender {
+    ring: Ring,
+    number: usize,
+    position: u64,
+    head: u64,
+}
+
+/// Takes a box of the rank at `area` for local rank `me`, if one is free.
+pub fn take(area: &Area, me: u32) -> Option<Sender> {
+    let boxes = &area.control().boxes;
+    let free = |owner: &std::sync::atomic::AtomicU32| {
+        owner.compare_exchange(0, me + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    };
+    let number = boxes.iter().position(|entry| free(&entry.0.owner))?;
+    Some(Sender { ring: area.express(number), number, position: 0, head: 0 })
+}
+
+impl Sender {
+    /// Which box it is.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Writes the next packet: the word to store, and what publishes it; `None`
+    /// if there is no room.
+    #[inline]
+    pub fn fill(&mut self, area: &Area, letter: &Letter<'_>) -> Option<(*const AtomicU64, u64)> {
+        let length = length_for(letter.payload.len());
+        if length > self.ring.left(self.position) {
+            self.skip(area, length)?;
+        }
+        let (position, next) = (self.position, self.position + length);
+        if !self.has_room(area, next) {
+            return None;
+        }
+        self.ring.word(next).store(0, Ordering::Relaxed);
+        // SAFETY: nobody else writes into this box, the reader is past these
+        // bytes, and they do not pass the end.
+        unsafe { packet::write(self.ring.place(position), letter) };
+        self.position = next;
+        Some((self.ring.word(position), packet::describe(letter)))
+    }
+
+    /// Whether all before `next` is free, and the word there.
+    #[inline]
+    fn has_room(&mut self, area: &Area, next: u64) -> bool {
+        if next - self.head < BOX_BYTES as u64 {
+            return true;
+        }
+        // head: paired with `Inbox::advance`
+        self.head = area.control().boxes[self.number].0.head.load(Ordering::SeqCst);
+        next - self.head < BOX_BYTES as u64
+    }
+
+    /// Goes on at the ring's beginning, if the next packet fits there then.
+    #[cold]
+    fn skip(&mut self, area: &Area, length: u64) -> Option<()> {
+        let next = self.position + self.ring.left(self.position);
+        if !self.has_room(area, next + length) {
+            return None;
+        }
+        self.ring.word(next).store(0, Ordering::Relaxed);
+        self.ring.word(self.position).store(SKIP as u64, Ordering::Release); // line: paired with `arrived`
+        self.position = next;
+        Some(())
+    }
+}

@@ -1,0 +1,133 @@
+//! What a rank reads: its mailbox, and the express boxes that senders have opened.
+
+use super::area::Area;
+use super::express::{self, BOXES, BOX_BYTES};
+use super::mailbox::{self, LINES};
+use crate::transport::{Arrival, Arrivals};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Packets of one ring before the others get their turn.
+const TURN: u32 = 32;
+
+/// How far a ring has been read.
+#[derive(Debug)]
+struct Reader<Ring> {
+    ring: Ring,
+    head: *const AtomicU64,
+    position: u64,
+    published: u64,
+}
+
+impl<Ring> Reader<Ring> {
+    fn new(ring: Ring, head: &AtomicU64) -> Self {
+        Reader { ring, head, position: 0, published: 0 }
+    }
+
+    /// So much has been read. The head is published only after a quarter of the
+    /// ring's `size`, so that senders' copies of it stay valid for long; `true` if
+    /// it was.
+    #[inline]
+    fn advance(&mut self, length: u64, size: u64) -> bool {
+        self.position += length;
+        if self.position - self.published < size / 4 {
+            return false;
+        }
+        self.published = self.position;
+        // SAFETY: it lies in the node segment, which lives for ever.
+        // head: paired with the senders' `fill`
+        unsafe { &*self.head }.store(self.position, Ordering::SeqCst);
+        true
+    }
+}
+
+/// All that arrives at a rank. There must be only one per rank, ever.
+#[derive(Debug)]
+pub struct Inbox {
+    area: Area,
+    mailbox: Reader<mailbox::Ring>,
+    boxes: Vec<Reader<express::Ring>>,
+    /// Which ring is looked at first: 0 for the mailbox, else 1 + the box.
+    turn: usize,
+    in_a_row: u32,
+}
+
+// SAFETY: the heads lie in the node segment, which lives as long as the engine.
+unsafe impl Send for Inbox {}
+
+impl Inbox {
+    /// The inbox of the rank at `area`.
+    pub fn new(area: Area) -> Inbox {
+        let mailbox = Reader::new(area.mailbox(), &area.control().head.0);
+        Inbox { area, mailbox, boxes: Vec::with_capacity(BOXES), turn: 0, in_a_row: 0 }
+    }
+
+    /// A sender says that it uses a box from now on.
+    pub fn open(&mut self, number: usize) {
+        let head = &self.area.control().boxes[number].0.head;
+        self.boxes.push(Reader::new(self.area.express(number), head));
+    }
+
+    /// The next packet, which stays until [`Inbox::advance`].
+    #[inline]
+    pub fn peek(&mut self) -> Option<Arrival> {
+        for _ in 0..=self.boxes.len() {
+            let found = match self.turn {
+                0 => self.mailbox.ring.arrived(self.mailbox.position),
+                turn => {
+                    let reader = &self.boxes[turn - 1];
+                    let found = reader.ring.arrived(reader.position);
+                    if found.is_none() {
+                        reader.ring.fetch_ahead(reader.position);
+                    }
+                    found
+                }
+            };
+            if found.is_some() {
+                return found;
+            }
+            self.next_turn();
+        }
+        None
+    }
+
+    #[inline]
+    fn next_turn(&mut self) {
+        self.in_a_row = 0;
+        self.turn = if self.turn == self.boxes.len() { 0 } else { self.turn + 1 };
+    }
+
+    /// The packet that was looked at has been read. `true` if a sender waits for
+    /// room and has to be woken.
+    #[inline]
+    pub fn advance(&mut self, arrival: &Arrival) -> bool {
+        let published = match self.turn {
+            0 => self.mailbox.advance(1, LINES),
+            turn => {
+                let reader = &mut self.boxes[turn - 1];
+                let length = reader.ring.length(reader.position, arrival);
+                reader.advance(length, BOX_BYTES as u64)
+            }
+        };
+        self.in_a_row += 1;
+        if self.in_a_row >= TURN {
+            self.next_turn();
+        }
+        published && self.somebody_waits()
+    }
+
+    fn somebody_waits(&self) -> bool {
+        let wanted = &self.area.control().room_wanted.0;
+        wanted.load(Ordering::SeqCst) != 0 && wanted.swap(0, Ordering::SeqCst) != 0
+    }
+
+    /// Where the next packets will show.
+    pub fn arrivals(&self) -> Arrivals {
+        let mut arrivals = Arrivals::default();
+        let position = self.mailbox.position;
+        arrivals.add(self.mailbox.ring.word(position), mailbox::lap(position));
+        for reader in &self.boxes {
+            arrivals.add(reader.ring.word(reader.position), 0);
+        }
+        arrivals
+    }
+}
