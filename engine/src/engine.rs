@@ -3,13 +3,14 @@
 //! Every blocking call of any face ends in [`Engine::wait_until`], the only
 //! loop that waits, and it drives everything that is under way.
 
+use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
 use crate::message::work::Work;
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
-use crate::progress::{barrier, lock::EngineLock, Doorbell};
+use crate::progress::{barrier, lock::EngineLock, Crowd, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
@@ -17,6 +18,7 @@ use crate::transport::Transport;
 use crate::world::Contexts;
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 
 /// The engine of this process.
 pub struct Engine {
@@ -24,9 +26,11 @@ pub struct Engine {
     job: &'static Job,
     page: &'static Page,
     doorbell: &'static Doorbell,
-    oversubscribed: bool,
+    crowd: Crowd,
     /// Threads of this process that sleep in a wait.
     sleepers: AtomicU32,
+    /// Blocks of shared memory for the communicators that this rank leads.
+    blocks: Mutex<Pool>,
     contexts: Contexts,
 }
 
@@ -59,12 +63,14 @@ impl Engine {
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
-        let oversubscribed = job.node.local_ranks() as usize > cpus::usable();
+        let ranks = job.node.local_ranks();
+        // SAFETY: counter and doorbell lie in the node segment, which lives for ever.
+        let crowd = unsafe { Crowd::join(job.node.awake(), doorbell, ranks, cpus::usable()) };
         let page = job.page();
-        if !oversubscribed && barrier::register() {
+        if !crowd.can_be() && barrier::register() {
             doorbell.promise_barriers();
         }
-        let core = Core::new(Box::new(transport), page, job.rank, oversubscribed, settings.memory);
+        let core = Core::new(Box::new(transport), page, job.rank, crowd.can_be(), settings.memory);
         let core = EngineLock::new(core, false);
         page.set_state(State::Running);
         Ok(Engine {
@@ -72,8 +78,9 @@ impl Engine {
             job,
             page,
             doorbell,
-            oversubscribed,
+            crowd,
             sleepers: AtomicU32::new(0),
+            blocks: Mutex::new(collectives::blocks_of(job)),
             contexts: Contexts::new(job.rank),
         })
     }
@@ -85,7 +92,7 @@ impl Engine {
         if self.core.is_threaded() {
             1
         } else {
-            Pace::spins(self.oversubscribed)
+            Pace::looks(&self.crowd)
         }
     }
 
@@ -135,12 +142,14 @@ impl Engine {
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
         self.flush()?;
+        self.crowd.leave();
         self.job.finish()
     }
 
     /// Goes on after [`Engine::finalize`]: this rank takes part again.
     pub fn resume(&self) {
         self.page.set_state(State::Running);
+        self.crowd.come_back();
     }
 
     /// Waits until every message that was left to the engine has been taken.
@@ -158,44 +167,6 @@ impl Engine {
     /// What progress reports.
     pub fn settle(&self, contexts: &[u64]) -> Result<()> {
         self.wait_until(|core| (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(()))
-    }
-
-    /// Drives everything until `ready` says so.
-    ///
-    /// # Errors
-    /// A broken protocol; never the failure of an operation.
-    #[inline]
-    pub(crate) fn wait_until<T>(&self, mut ready: impl FnMut(&mut Core) -> Option<T>) -> Result<T> {
-        let mut pace = Pace::new(self.oversubscribed);
-        loop {
-            let mut core = self.core.lock();
-            self.drive(&mut core)?;
-            if let Some(value) = ready(&mut core) {
-                drop(core);
-                pace.end(self.page);
-                return Ok(value);
-            }
-            if let Some(outside) = core.next_outside() {
-                drop(core);
-                self.run_outside(outside);
-                continue;
-            }
-            let (arrivals, epoch) = (core.transport.arrivals(), core.epoch);
-            drop(core);
-            if pace.spin(&arrivals) {
-                continue;
-            }
-            pace.begin_sleep(self.page);
-            self.sleepers.fetch_add(1, Ordering::SeqCst);
-            self.doorbell.sleep_unless(
-                || {
-                    let core = self.core.lock();
-                    core.transport.arrivals().any() || core.epoch != epoch || !core.calls.is_empty()
-                },
-                Some(Pace::LONGEST_SLEEP),
-            );
-            self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 
     /// Progress, and other threads told of it.
@@ -264,9 +235,11 @@ fn into_result(status: Status) -> Result<Status> {
 }
 
 mod background;
+mod collectives;
 mod exchange;
 mod messages;
 mod partitioned;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod waiting;

@@ -21,6 +21,8 @@ mod gather;
 mod halving;
 mod members;
 mod neighbour;
+pub mod node;
+mod operation;
 mod partial;
 pub mod port;
 mod reduce;
@@ -45,6 +47,7 @@ pub use members::{Members, Role, Root};
 pub use neighbour::{
     neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbourhood,
 };
+pub use operation::Operation;
 pub use port::{Data, Port, Ticket};
 pub use reduce::reduce;
 pub use reduce_scatter::{reduce_scatter, reduce_scatter_block};

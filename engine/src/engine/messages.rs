@@ -1,14 +1,10 @@
-//! Messages and collectives, as the faces start them.
+//! Messages, as the faces start them.
 
 use super::{completed, into_result, Engine};
-use crate::collective::Schedule;
 use crate::message::probe::Message;
-use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::request::{RequestId, Status, DONE};
-use crate::world::Communicator;
 use crate::Result;
-use std::sync::Arc;
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
 /// have checked the arguments. The caller keeps buffers alive until completion.
@@ -116,60 +112,5 @@ impl Engine {
         let mut core = self.core.lock();
         let request = core.start_matched_receive(message, buffer)?;
         Ok(core.requests.id(request))
-    }
-}
-
-/// Collectives.
-impl Engine {
-    /// Runs a collective to its end.
-    ///
-    /// # Errors
-    /// The failure of the operation.
-    pub fn run_collective(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
-        let request = {
-            let mut core = self.core.lock();
-            self.drive(&mut core)?;
-            core.start_collective(
-                Arc::clone(communicator),
-                schedule,
-                communicator.next_collective_tag(),
-                None,
-            )?
-        };
-        into_result(self.wait_for_index(request)?).map(|_| ())
-    }
-
-    /// Starts a collective.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn start_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        schedule: Schedule,
-    ) -> Result<RequestId> {
-        let mut core = self.core.lock();
-        self.drive(&mut core)?;
-        let request = core.start_collective(
-            Arc::clone(communicator),
-            schedule,
-            communicator.next_nonblocking_tag(),
-            None,
-        )?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Makes a persistent collective, to be started any number of times.
-    ///
-    /// # Errors
-    /// When no request can be made.
-    pub fn persistent_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        schedule: Schedule,
-    ) -> Result<RequestId> {
-        let tag = communicator.next_nonblocking_tag();
-        let communicator = Arc::clone(communicator);
-        self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
     }
 }

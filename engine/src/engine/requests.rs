@@ -173,5 +173,7 @@ impl Engine {
         let mut core = self.core.lock();
         core.matching.retire(context);
         core.matching.retire(context + 1);
+        drop(core);
+        self.collect_blocks();
     }
 }

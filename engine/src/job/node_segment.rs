@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | …
-//! part of a rank: Page (4 KiB) | transport area (TRANSPORT_BYTES)
+//! part of a rank: Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
 //! ```
 //!
 //! The file goes on beyond what all map: with the windows of the ranks (see
@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -28,7 +28,11 @@ const NAMES_BYTES: usize = 65536;
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 const PAGE_BYTES: usize = 4096;
 /// Bytes that the node transport has for each rank (address space, not memory).
-pub const TRANSPORT_BYTES: usize = (4 << 20) - PAGE_BYTES;
+pub const TRANSPORT_BYTES: usize = (3 << 20) - PAGE_BYTES;
+/// Bytes of each rank for the blocks of communicators that it leads (address
+/// space as well).
+pub const BLOCKS_BYTES: usize = 1 << 20;
+const PART_BYTES: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
 
 #[repr(C)]
 struct Header {
@@ -41,6 +45,8 @@ struct Header {
     ending: AtomicU32,
     /// Ranks on the node that have initialised (never decreases).
     arrived: AtomicU32,
+    /// Ranks on the node that are in the job and do not sleep in a wait.
+    awake: AtomicU32,
 }
 
 /// The mapped node segment.
@@ -140,6 +146,32 @@ impl NodeSegment {
         self.segment.reserve(self.part(local_rank) + PAGE_BYTES + offset, bytes)
     }
 
+    /// Address of the blocks area of a local rank ([`BLOCKS_BYTES`] long, 4 KiB
+    /// aligned), valid as long as `self`.
+    pub fn blocks_area(&self, local_rank: u32) -> *mut u8 {
+        // SAFETY: inside the mapping, by the layout above.
+        unsafe { self.segment.base().add(self.part(local_rank) + PAGE_BYTES + TRANSPORT_BYTES) }
+    }
+
+    /// Reserves `[offset, offset + bytes)` of the blocks area of a rank before it
+    /// is touched.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_blocks(&self, local_rank: u32, offset: usize, bytes: usize) -> Result<()> {
+        assert!(offset + bytes <= BLOCKS_BYTES);
+        self.segment.reserve(self.part(local_rank) + PAGE_BYTES + TRANSPORT_BYTES + offset, bytes)
+    }
+
+    /// Gives such bytes back to the system; they read as zero afterwards.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses.
+    pub fn give_back_blocks(&self, local_rank: u32, offset: usize, bytes: usize) -> Result<()> {
+        assert!(offset + bytes <= BLOCKS_BYTES);
+        self.segment.give_back(self.part(local_rank) + PAGE_BYTES + TRANSPORT_BYTES + offset, bytes)
+    }
+
     /// Writes the table of call names (index 0 is "no call"), once per job:
     /// whoever comes first does it.
     ///
@@ -179,6 +211,11 @@ impl NodeSegment {
         &self.header().arrived
     }
 
+    /// Ranks on the node that are in the job and do not sleep in a wait.
+    pub fn awake(&self) -> &AtomicU32 {
+        &self.header().awake
+    }
+
     /// Not 0 once the launcher has decided to end the job.
     pub fn ending(&self) -> &AtomicU32 {
         &self.header().ending
@@ -186,7 +223,7 @@ impl NodeSegment {
 
     fn part(&self, local_rank: u32) -> usize {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
-        HEADER_BYTES + NAMES_BYTES + local_rank as usize * (PAGE_BYTES + TRANSPORT_BYTES)
+        HEADER_BYTES + NAMES_BYTES + local_rank as usize * PART_BYTES
     }
 
     fn name_address(&self, index: usize) -> *mut u8 {
@@ -203,7 +240,7 @@ impl NodeSegment {
 
 /// Bytes that every rank maps.
 fn mapped_bytes(local_ranks: u32) -> usize {
-    HEADER_BYTES + NAMES_BYTES + local_ranks as usize * (PAGE_BYTES + TRANSPORT_BYTES)
+    HEADER_BYTES + NAMES_BYTES + local_ranks as usize * PART_BYTES
 }
 
 fn windows_at(local_ranks: u32) -> u64 {

@@ -91,6 +91,24 @@ impl Segment {
         Ok(())
     }
 
+    /// Gives the pages of `[offset, offset + bytes)` back to the system, for all
+    /// who map them; they read as zero afterwards.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses, with its reason.
+    pub fn give_back(&self, offset: usize, bytes: usize) -> Result<()> {
+        debug_assert!(offset + bytes <= self.bytes);
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: plain system call on our own descriptor.
+        let refused = unsafe {
+            libc::fallocate(self.descriptor.as_raw_fd(), mode, offset as libc::off_t, bytes as libc::off_t)
+        };
+        if refused != 0 {
+            return Err(system_error("giving shared memory back", bytes));
+        }
+        Ok(())
+    }
+
     /// Where the segment begins in this process.
     pub fn base(&self) -> *mut u8 {
         self.base.as_ptr()

@@ -11,9 +11,14 @@
 //! both sides itself ([`Doorbell::promise_barriers`]). Publishers that it reaches
 //! (`barrier::register`) then publish with a plain release store. The promise is
 //! never taken back; who has not seen it yet issues a barrier too many.
+//!
+//! A doorbell may be counted ([`Doorbell::count_in`]): a counter in the same
+//! segment then holds how many ranks are awake. Who moves the word from 0 to 1
+//! takes one away, who moves it from 1 to 0 adds one; so a rank that has been
+//! woken counts before it has got a core.
 
 use super::barrier;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 /// One per rank, in its transport area. Zero: awake.
 #[derive(Debug)]
@@ -22,12 +27,14 @@ pub struct Doorbell {
     asleep: AtomicU32,
     /// 1: the owner issues the barriers of both sides before it sleeps.
     promised: AtomicU32,
+    /// Bytes from here to the counter of ranks awake; 0: not counted.
+    counter: AtomicI64,
 }
 
 impl Doorbell {
     /// A doorbell outside shared memory, for tests.
     pub const fn new() -> Doorbell {
-        Doorbell { asleep: AtomicU32::new(0), promised: AtomicU32::new(0) }
+        Doorbell { asleep: AtomicU32::new(0), promised: AtomicU32::new(0), counter: AtomicI64::new(0) }
     }
 
     /// The owner will issue the barriers of publishers from now on. Only where
@@ -43,6 +50,32 @@ impl Doorbell {
         self.promised.load(Ordering::Relaxed) != 0
     }
 
+    /// Counts this rank, which is awake, in `counter` from now on.
+    ///
+    /// # Safety
+    /// The counter must live as long as the doorbell and lie at the same distance
+    /// from it in all processes: in the same segment.
+    pub unsafe fn count_in(&self, counter: &AtomicU32) {
+        let distance = (counter as *const AtomicU32 as i64) - (self as *const Doorbell as i64);
+        counter.fetch_add(1, Ordering::Relaxed);
+        self.counter.store(distance, Ordering::Relaxed);
+    }
+
+    /// This rank is not counted any more.
+    pub fn count_out(&self) {
+        if let Some(counter) = self.counter() {
+            counter.fetch_sub(1, Ordering::Relaxed);
+            self.counter.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn counter(&self) -> Option<&AtomicU32> {
+        let distance = self.counter.load(Ordering::Relaxed);
+        let place = (self as *const Doorbell).cast::<u8>().wrapping_offset(distance as isize);
+        // SAFETY: `count_in` demands that the counter lies there in all processes.
+        (distance != 0).then(|| unsafe { &*place.cast::<AtomicU32>() })
+    }
+
     /// Wakes all threads that sleep here; costs a system call only if one does.
     #[inline]
     pub fn ring(&self) {
@@ -54,17 +87,31 @@ impl Doorbell {
 
     #[cold]
     fn wake(&self) {
-        if self.asleep.swap(0, Ordering::SeqCst) != 0 {
+        if self.rise() {
             // SAFETY: the address is valid and four-byte aligned.
             unsafe { libc::syscall(libc::SYS_futex, self.asleep.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
         }
+    }
+
+    /// Moves the word to 0; `true` if it was 1.
+    fn rise(&self) -> bool {
+        let was_asleep = self.asleep.swap(0, Ordering::SeqCst) != 0;
+        if let (true, Some(counter)) = (was_asleep, self.counter()) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        was_asleep
     }
 
     /// Sleeps until rung, unless `work` says that there is something to do.
     /// May return early; the caller looks again in any case. `limit` in
     /// nanoseconds bounds the sleep.
     pub fn sleep_unless(&self, work: impl FnOnce() -> bool, limit: Option<u64>) {
-        self.asleep.store(1, Ordering::SeqCst); // doorbell: paired with `ring`
+        // doorbell: paired with `ring`
+        if self.asleep.swap(1, Ordering::SeqCst) == 0 {
+            if let Some(counter) = self.counter() {
+                counter.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.has_promised() && !barrier::everywhere() {
             // It worked when it was promised: a sandbox entered since. Without
@@ -87,6 +134,10 @@ impl Doorbell {
         // SAFETY: the address is valid and aligned; `time` is null or points to
         // a live timespec.
         unsafe { libc::syscall(libc::SYS_futex, self.asleep.as_ptr(), libc::FUTEX_WAIT, 1, time) };
+        if self.asleep.load(Ordering::Relaxed) != 0 {
+            // Nobody has rung. Other threads that sleep here are woken with this one.
+            self.wake();
+        }
     }
 }
 
@@ -99,6 +150,26 @@ impl Default for Doorbell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rank_that_sleeps_is_not_counted_and_one_that_was_rung_is() {
+        let (counter, bell) = (AtomicU32::new(0), Doorbell::new());
+        // SAFETY: both live until the end of this test, in one process.
+        unsafe { bell.count_in(&counter) };
+        let seen = || counter.load(Ordering::Relaxed);
+        let work = || {
+            assert_eq!(seen(), 0);
+            bell.ring();
+            assert_eq!(seen(), 1);
+            true
+        };
+        bell.sleep_unless(work, None);
+        bell.sleep_unless(|| false, Some(1000));
+        assert_eq!(seen(), 1);
+        bell.count_out();
+        assert_eq!(seen(), 0);
+    }
+
     use std::sync::atomic::AtomicU64;
     use std::sync::Arc;
 

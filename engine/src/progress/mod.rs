@@ -3,8 +3,10 @@
 
 pub mod barrier;
 pub mod clock;
+pub mod crowd;
 pub mod doorbell;
 pub mod lock;
 pub mod wait;
 
+pub use crowd::Crowd;
 pub use doorbell::Doorbell;

@@ -1,20 +1,22 @@
 //! The pace of a wait: how long to spin before sleeping.
 
-use super::clock;
+use super::{clock, Crowd};
 use crate::observe::{page::add, Page};
-use crate::transport::Arrivals;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Looks at the mailbox before sleeping, a core to itself: some tens of
+/// Looks before sleeping, while nobody else needs the core: some tens of
 /// microseconds, more than a message takes and less than anyone notices.
-const SPINS: u32 = 2000;
-/// The same with more ranks than cores: hand the core over at once.
-const SPINS_SHARED: u32 = 4;
+const LOOKS: u32 = 2000;
+/// Looks while others need the core.
+const LOOKS_IN_A_CROWD: u32 = 4;
+/// How often the core is offered to others before sleeping. Whoever takes it may
+/// be the one that is waited for, and a sleep and a wake are saved; nothing
+/// depends on it.
+const OFFERS: u32 = 8;
 
 /// One wait.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Pace {
-    spins: u32,
     since: u64,
 }
 
@@ -23,30 +25,45 @@ impl Pace {
     /// on it but a peer that was killed between its message and its ring.
     pub const LONGEST_SLEEP: u64 = 1_000_000_000;
 
-    /// How often a wait looks before it sleeps.
+    /// How often a receive may look for its message before it begins to wait.
     #[inline]
-    pub fn spins(oversubscribed: bool) -> u32 {
-        if oversubscribed {
-            SPINS_SHARED
+    pub fn looks(crowd: &Crowd) -> u32 {
+        if crowd.is_here() {
+            LOOKS_IN_A_CROWD
         } else {
-            SPINS
+            LOOKS
         }
     }
 
     /// A wait that has just begun.
     #[inline]
-    pub fn new(oversubscribed: bool) -> Pace {
-        Pace { spins: Pace::spins(oversubscribed), since: 0 }
+    pub fn new() -> Pace {
+        Pace::default()
     }
 
-    /// Spins until something arrives (`true`) or it is time to sleep.
+    /// Looks until something has come (`true`) or it is time to sleep.
     #[inline]
-    pub fn spin(&mut self, arrivals: &Arrivals) -> bool {
-        for _ in 0..self.spins {
-            if arrivals.any() {
+    pub fn spin(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+        if crowd.is_here() {
+            return self.offer(crowd, come);
+        }
+        look(LOOKS, &come)
+    }
+
+    /// Lets others have the core, some times.
+    fn offer(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+        if look(LOOKS_IN_A_CROWD, &come) {
+            return true;
+        }
+        for _ in 0..OFFERS {
+            // SAFETY: no memory is involved.
+            unsafe { libc::sched_yield() };
+            if come() {
                 return true;
             }
-            std::hint::spin_loop();
+            if !crowd.is_here() {
+                return look(LOOKS, &come);
+            }
         }
         false
     }
@@ -69,4 +86,15 @@ impl Pace {
             add(&page.counters.waiting_nanoseconds, clock::nanoseconds() - self.since);
         }
     }
+}
+
+#[inline]
+fn look(times: u32, come: &impl Fn() -> bool) -> bool {
+    for _ in 0..times {
+        if come() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    false
 }

@@ -3,8 +3,9 @@
 
 use super::exchange::Line;
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
+use crate::collective::node::Seat;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Tags of one kind of collective: 30 bits.
 const TAGS: u32 = (1 << 30) - 1;
@@ -32,6 +33,8 @@ pub struct Communicator {
     collectives: AtomicU32,
     nonblocking: AtomicU32,
     freed: AtomicBool,
+    node: OnceLock<Option<Seat>>,
+    before_node: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -58,6 +61,8 @@ impl Communicator {
             collectives: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
             freed: AtomicBool::new(false),
+            node: OnceLock::new(),
+            before_node: AtomicU32::new(0),
         }
     }
 
@@ -166,6 +171,24 @@ impl Communicator {
     /// ones (MPI-5.0 §6.12) and so count by themselves.
     pub fn next_nonblocking_tag(&self) -> i32 {
         (self.nonblocking.fetch_add(1, Relaxed) & TAGS | (TAGS + 1)) as i32
+    }
+
+    /// My seat at its block of shared memory: `None` while that is not settled,
+    /// `Some(None)` if it has none.
+    #[inline]
+    pub fn seat(&self) -> Option<Option<&Seat>> {
+        self.node.get().map(Option::as_ref)
+    }
+
+    /// Settles it, once.
+    pub fn settle_seat(&self, seat: Option<Seat>) {
+        let _ = self.node.set(seat);
+    }
+
+    /// How many blocking collectives there were before a block was asked for; the
+    /// same at all members.
+    pub fn count_before_seat(&self) -> u32 {
+        self.before_node.fetch_add(1, Relaxed)
     }
 
     /// The name (MPI-5.0 §7.8); empty until it is given one.

@@ -122,6 +122,17 @@ impl Side {
     }
 }
 
+impl Side {
+    /// Compares every byte with what it shall be; `before` is what was sent.
+    pub fn compare(&mut self, what: &str, rank: u32, before: &Buffer) {
+        let expected = Buffer::with(&self.expected, &self.receive.datatype);
+        let got = from_bytes(&packed(&self.receive.data()));
+        assert_eq!(got, self.expected, "{what}: rank {rank}");
+        assert_eq!(self.receive.bytes, expected.bytes, "{what}: rank {rank} has written to a gap");
+        assert_eq!(self.send.bytes, before.bytes, "{what}: rank {rank} has written to its send buffer");
+    }
+}
+
 /// Makes the schedules of all ranks with `build`, runs them twice (as a
 /// persistent operation would), and compares every byte.
 pub fn check(
@@ -140,14 +151,7 @@ pub fn check(
         }
         super::twin::run(members, &mut schedules, seed);
         for (rank, side) in sides.iter_mut().enumerate() {
-            let expected = Buffer::with(&side.expected, &side.receive.datatype);
-            let got = from_bytes(&packed(&side.receive.data()));
-            assert_eq!(got, side.expected, "{what}: rank {rank} of {members:?}");
-            assert_eq!(side.receive.bytes, expected.bytes, "{what}: rank {rank} has written to a gap");
-            assert_eq!(
-                side.send.bytes, before[rank].0.bytes,
-                "{what}: rank {rank} has written to its send buffer"
-            );
+            side.compare(&format!("{what} of {members:?}"), rank as u32, &before[rank].0);
         }
         schedules.iter_mut().for_each(Schedule::reset);
     }

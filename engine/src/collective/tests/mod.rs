@@ -1,11 +1,11 @@
 //! Every algorithm, in one process, against what MPI says the result is.
 
 mod between;
-mod buffer;
+pub mod buffer;
 mod movement;
 mod neighbours;
 mod reduction;
-mod twin;
+pub mod twin;
 
 use super::{Advance, Data, Port, Schedule, Ticket};
 use crate::datatype::{Basic, Datatype};

@@ -105,6 +105,15 @@ impl NodeTransport {
     }
 }
 
+/// Where a local rank of `node` sleeps.
+pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Doorbell {
+    // SAFETY: the node segment lives for ever, and so do its areas.
+    let area = unsafe { Area::new(node.transport_area(local_rank)) };
+    let doorbell: *const Doorbell = &area.control().doorbell.0;
+    // SAFETY: as above; the doorbell is made of atomics.
+    unsafe { &*doorbell }
+}
+
 #[cold]
 fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
     if node.page(peer).state() == State::Unused {

@@ -1,8 +1,8 @@
 //! Collective communication (MPI-5.0 chapter 6) and on neighbourhoods (§8.6).
 //!
-//! Each operation is one function that checks its arguments and writes its
-//! [`Schedule`]; blocking, nonblocking and persistent forms are made of it here.
-//! The schedule holds what it needs of datatypes and operations, so a program
+//! Each operation is one function that checks its arguments and describes the
+//! [`Operation`]; blocking, nonblocking and persistent forms are made of it here.
+//! The operation holds what it needs of datatypes and operations, so a program
 //! may free those while the operation is pending (§6.12).
 
 mod check;
@@ -15,23 +15,23 @@ use crate::border::engine;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype, Info, Op};
 use crate::request::OutRequest;
-use serried_engine::collective::Schedule;
+use serried_engine::collective::Operation;
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-fn run(comm: &Arc<Comm>, schedule: Schedule) -> Result<()> {
-    engine()?.run_collective(comm, schedule)
+fn run(comm: &Arc<Comm>, operation: Operation) -> Result<()> {
+    engine()?.run_collective(comm, operation)
 }
 
-fn start(comm: &Arc<Comm>, schedule: Schedule, request: OutRequest) -> Result<()> {
-    request.put(engine()?.start_collective(comm, schedule)?);
+fn start(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
+    request.put(engine()?.start_collective(comm, operation)?);
     Ok(())
 }
 
 /// The hints of §6.13 are taken and not used.
-fn persist(comm: &Arc<Comm>, schedule: Schedule, request: OutRequest) -> Result<()> {
-    request.put(engine()?.persistent_collective(comm, schedule)?);
+fn persist(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
+    request.put(engine()?.persistent_collective(comm, operation)?);
     Ok(())
 }
 
@@ -44,13 +44,13 @@ macro_rules! forms {
         /// The blocking form.
         #[allow(clippy::too_many_arguments)] // MPI's own
         pub fn $blocking($($name: $type,)* comm: &Arc<Comm>) -> Result<()> {
-            run(comm, $file::$blocking($($name,)* comm)?)
+            run(comm, $file::$blocking($($name,)* comm)?.into())
         }
 
         /// The nonblocking form.
         #[allow(clippy::too_many_arguments)]
         pub fn $nonblocking($($name: $type,)* comm: &Arc<Comm>, request: OutRequest) -> Result<()> {
-            start(comm, $file::$blocking($($name,)* comm)?, request)
+            start(comm, $file::$blocking($($name,)* comm)?.into(), request)
         }
 
         /// The persistent form.
@@ -61,7 +61,7 @@ macro_rules! forms {
             _info: Option<&Arc<Info>>,
             request: OutRequest,
         ) -> Result<()> {
-            persist(comm, $file::$blocking($($name,)* comm)?, request)
+            persist(comm, $file::$blocking($($name,)* comm)?.into(), request)
         }
     };
 }

@@ -1,4 +1,4 @@
-//! Operations that move data (MPI-5.0 §6.3 to §6.8): arguments to schedules.
+//! Operations that move data (MPI-5.0 §6.3 to §6.8): checked arguments.
 
 #![allow(clippy::too_many_arguments)] // they are MPI's own
 
@@ -7,14 +7,15 @@ use super::MaybeType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use serried_engine::collective::{self, Data, Members, Role, Root, Schedule};
+use serried_engine::collective::{self, Data, Members, Operation, Role, Root, Schedule};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 /// `MPI_Barrier` (§6.3).
-pub fn barrier(comm: &Arc<Comm>) -> Result<Schedule> {
-    collective::barrier(members(comm)?)
+pub fn barrier(comm: &Arc<Comm>) -> Result<Operation> {
+    members(comm)?;
+    Ok(Operation::Barrier)
 }
 
 /// `MPI_Bcast` (§6.4).
@@ -24,13 +25,13 @@ pub fn bcast(
     datatype: &Arc<Datatype>,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
-    let (members, root) = members_and_root(comm, root)?;
+) -> Result<Operation> {
+    let (_, root) = members_and_root(comm, root)?;
     let data = match root {
         Root::Nobody => Data::nothing(),
         _ => BUFFER.data(buffer, count, Some(datatype))?,
     };
-    collective::broadcast(members, root, data)
+    Ok(Operation::Broadcast { root, data })
 }
 
 /// What a rank sends to a root, if anything; at the root it may be in place.
@@ -78,7 +79,7 @@ pub fn gather(
     recvtype: MaybeType,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = to_root(&members, role, (sendbuf, sendcount, sendtype))?;
@@ -88,7 +89,7 @@ pub fn gather(
     };
     let block = receive.as_ref().map(|receive| receive.block(members.rank, members.peers())).transpose()?;
     own(send.as_ref(), block.as_ref())?;
-    collective::gather(members, root, send, receive)
+    Ok(Operation::Gather { root, send, receive })
 }
 
 /// `MPI_Gatherv` (§6.5).
@@ -124,7 +125,7 @@ pub fn scatter(
     recvtype: MaybeType,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = match role {
@@ -134,7 +135,7 @@ pub fn scatter(
     let receive = from_root(&members, role, (recvbuf, recvcount, recvtype))?;
     let block = send.as_ref().map(|send| send.block(members.rank, members.peers())).transpose()?;
     own(block.as_ref(), receive.as_ref())?;
-    collective::scatter(members, root, send, receive)
+    Ok(Operation::Scatter { root, send, receive })
 }
 
 /// `MPI_Scatterv` (§6.6).
@@ -169,7 +170,7 @@ pub fn allgather(
     recvcount: i64,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
@@ -179,7 +180,7 @@ pub fn allgather(
             fits(send, &receive)?;
         }
     }
-    collective::allgather(members, send, receive)
+    Ok(Operation::Allgather { send, receive })
 }
 
 /// `MPI_Allgatherv` (§6.7).
@@ -211,7 +212,7 @@ pub fn alltoall(
     recvcount: i64,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
@@ -221,7 +222,7 @@ pub fn alltoall(
             fits(send, &receive)?;
         }
     }
-    collective::alltoall(members, send, receive)
+    Ok(Operation::Alltoall { send, receive })
 }
 
 /// Checks blocks sent and received and writes the schedule of alltoallw.

@@ -1,9 +1,9 @@
-//! Reductions (MPI-5.0 §6.9 to §6.11): arguments to schedules.
+//! Reductions (MPI-5.0 §6.9 to §6.11): checked arguments.
 
 use super::check::{apart, in_place, members, members_and_root, members_of_one_group, OPERAND, RESULT};
 use crate::arguments::Counts;
 use crate::objects::{Comm, Datatype, Op};
-use serried_engine::collective::{self, Data, Members, Role, Schedule};
+use serried_engine::collective::{self, Data, Members, Operation, Role, Schedule};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub fn reduce(
     op: &Arc<Op>,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = match role {
@@ -32,7 +32,7 @@ pub fn reduce(
     if let (Some(send), Some(receive)) = (&send, &receive) {
         apart(send, receive)?;
     }
-    collective::reduce(members, root, send, receive, op)
+    Ok(Operation::Reduce { root, send, receive, operator: Arc::clone(op) })
 }
 
 /// Operand and result of a reduction to all.
@@ -59,10 +59,10 @@ pub fn allreduce(
     datatype: &Arc<Datatype>,
     op: &Arc<Op>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    collective::allreduce(members, send, receive, op)
+    Ok(Operation::Allreduce { send, receive, operator: Arc::clone(op) })
 }
 
 /// `MPI_Scan` (§6.11.1).

@@ -1,0 +1,283 @@
+//! The control block of a communicator: memory that all its members share.
+//!
+//! ```text
+//! Head | where each member sleeps | two marks for each member | two slots for each member
+//! ```
+//!
+//! # Ownership
+//! The operations of a communicator that use its block are numbered from 1 by
+//! their *epoch*; all members come to them in the same order. What a member has
+//! for even and for odd epochs lies apart.
+//!
+//! 1. A member stores epoch `e` in its mark (*arrives*) when it begins operation
+//!    `e`, and so when it has finished all operations before.
+//! 2. Before it writes payload of `e` it waits until all members have arrived at
+//!    `e - 1`: they have finished `e - 2`, whose payload lay in the same place.
+//!    Payload is in the mark or, if it is long, in the slot; storing `e` publishes
+//!    it together with its length. Who has no payload writes the epoch only.
+//! 3. Whoever sees `e` (or more) in a mark may read the payload of `e` until it
+//!    arrives at `e + 1` itself.
+//!
+//! So a member may be ahead of the slowest by one operation, and by two where it
+//! needs nothing of the others.
+//!
+//! # Sleeping
+//! A member that sleeps says first for what (`Wish`), counts itself in
+//! `sleepers`, and then looks once more. Who arrives reads `sleepers` after its
+//! epoch is published; if there are any it looks which wishes hold now, and rings
+//! their doorbells. Both sides have a full barrier between their store and their
+//! load (`sleep`), so one of them sees the other.
+
+use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
+
+/// Payload bytes that a mark holds, in the cache line of its epoch.
+pub const INLINE_BYTES: usize = 48;
+/// The largest communicator that has a block.
+pub const MOST_MEMBERS: u32 = 1024;
+
+/// What all members write.
+#[repr(C, align(128))]
+struct Head {
+    /// Members that have not left the communicator.
+    members: AtomicU32,
+    /// Members that sleep; on a line of its own.
+    sleepers: Apart<AtomicU32>,
+}
+
+#[repr(C, align(128))]
+struct Apart<T>(T);
+
+/// For what a member sleeps: `kind` is 0 (nothing), 1 (all members), or 2 + the
+/// member that it waits for. Written by that member alone.
+#[repr(C, align(16))]
+struct Wish {
+    kind: AtomicU32,
+    epoch: AtomicU64,
+}
+
+/// How far a member has come, and its payload.
+#[repr(C, align(64))]
+struct Mark {
+    epoch: AtomicU64,
+    bytes: AtomicU32,
+    spare: u32,
+    inline: [u8; INLINE_BYTES],
+}
+
+const HEAD_BYTES: usize = std::mem::size_of::<Head>();
+const WISH_BYTES: usize = std::mem::size_of::<Wish>();
+/// A mark for even and one for odd epochs, two lines apart, because processors
+/// fetch lines in pairs.
+const MARK_BYTES: usize = 128;
+const _: () = assert!(HEAD_BYTES == 256 && WISH_BYTES == 16 && std::mem::size_of::<Mark>() == 64);
+
+/// Something to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// All members have arrived at the epoch.
+    All(u64),
+    /// This member has.
+    Member(u32, u64),
+}
+
+/// Where things lie in the block of a communicator of some size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    members: u32,
+    slot: usize,
+}
+
+impl Shape {
+    /// The shape for `members` members: the same wherever it is asked for.
+    pub fn new(members: u32) -> Shape {
+        let slot = match members {
+            0..=16 => 4096,
+            17..=32 => 2048,
+            _ => 1024,
+        };
+        Shape { members, slot }
+    }
+
+    /// The longest payload of a member.
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// Bytes of a whole block.
+    pub fn bytes(&self) -> usize {
+        (self.slots_at() + self.members as usize * 2 * self.slot).next_multiple_of(4096)
+    }
+
+    fn marks_at(&self) -> usize {
+        HEAD_BYTES + (self.members as usize * WISH_BYTES).next_multiple_of(128)
+    }
+
+    fn slots_at(&self) -> usize {
+        self.marks_at() + self.members as usize * 2 * MARK_BYTES
+    }
+}
+
+/// A mapped block.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    base: *mut u8,
+    shape: Shape,
+}
+
+// SAFETY: all that lies in a block is atomic or guarded by the rules above; the
+// memory lives as long as the process (`Block::new`).
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// The block at `base`.
+    ///
+    /// # Safety
+    /// `shape.bytes()` bytes, zero when the block was made, aligned to 128,
+    /// mapped as long as this value and its copies are used, and used as a block
+    /// of this shape only.
+    pub unsafe fn new(base: *mut u8, shape: Shape) -> Block {
+        Block { base, shape }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Says that all members use it from now on; before any of them does.
+    pub fn found(&self) {
+        self.head().members.store(self.shape.members, Ordering::Release);
+    }
+
+    /// One member will not use it any more.
+    pub fn leave(&self) {
+        self.head().members.fetch_sub(1, Ordering::AcqRel); // left: paired with `is_left`
+    }
+
+    /// Nobody uses it any more.
+    pub fn is_left(&self) -> bool {
+        self.head().members.load(Ordering::Acquire) == 0 // left: paired with `leave`
+    }
+
+    /// Where `bytes` bytes of payload of a member lie in an epoch.
+    #[inline]
+    pub fn payload(&self, member: u32, epoch: u64, bytes: usize) -> *mut u8 {
+        debug_assert!(member < self.shape.members && bytes <= self.shape.slot);
+        if bytes <= INLINE_BYTES {
+            // SAFETY: inside the mark; the address is taken without a reference.
+            return unsafe { std::ptr::addr_of_mut!((*self.mark_address(member, epoch)).inline).cast() };
+        }
+        let slot = member as usize * 2 + (epoch & 1) as usize;
+        // SAFETY: inside the slots, by the shape.
+        unsafe { self.base.add(self.shape.slots_at() + slot * self.shape.slot) }
+    }
+
+    /// Publishes `bytes` bytes of payload, which lie where [`Block::payload`] says.
+    #[inline]
+    pub fn publish(&self, member: u32, epoch: u64, bytes: usize) {
+        self.mark(member, epoch).bytes.store(bytes as u32, Ordering::Relaxed);
+        self.arrive(member, epoch);
+    }
+
+    /// Arrives at an epoch without payload.
+    #[inline]
+    pub fn arrive(&self, member: u32, epoch: u64) {
+        self.mark(member, epoch).epoch.store(epoch, Ordering::Release); // mark: paired with `has_arrived`
+    }
+
+    /// How many bytes a member that has arrived has published.
+    #[inline]
+    pub fn published(&self, member: u32, epoch: u64) -> usize {
+        self.mark(member, epoch).bytes.load(Ordering::Relaxed) as usize
+    }
+
+    /// Whether a member has arrived at an epoch.
+    #[inline]
+    pub fn has_arrived(&self, member: u32, epoch: u64) -> bool {
+        self.mark(member, epoch).epoch.load(Ordering::Acquire) >= epoch // mark: paired with `arrive`
+    }
+
+    /// Whether what is waited for has come.
+    #[inline]
+    pub fn holds(&self, until: Until) -> bool {
+        match until {
+            Until::All(epoch) => (0..self.shape.members).all(|member| self.has_arrived(member, epoch)),
+            Until::Member(member, epoch) => self.has_arrived(member, epoch),
+        }
+    }
+
+    /// Says that a member is about to sleep; it has to look once more then.
+    pub fn lie_down(&self, member: u32, until: Until) {
+        let wish = self.wish(member);
+        let (kind, epoch) = match until {
+            Until::All(epoch) => (1, epoch),
+            Until::Member(peer, epoch) => (2 + peer, epoch),
+        };
+        wish.epoch.store(epoch, Ordering::Relaxed);
+        wish.kind.store(kind, Ordering::Release);
+        self.head().sleepers.0.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst); // sleep: paired with `anyone_asleep`
+    }
+
+    /// Says that it is awake.
+    pub fn get_up(&self, member: u32) {
+        self.wish(member).kind.store(0, Ordering::Relaxed);
+        self.head().sleepers.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether anyone may be asleep whom my arrival concerns.
+    #[inline]
+    pub fn anyone_asleep(&self) -> bool {
+        fence(Ordering::SeqCst); // sleep: paired with `lie_down`
+        self.head().sleepers.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The members that sleep although what they wait for has come.
+    pub fn to_wake(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.shape.members).filter(|&member| {
+            let wish = self.wish(member);
+            let kind = wish.kind.load(Ordering::Acquire);
+            let epoch = wish.epoch.load(Ordering::Relaxed);
+            match kind {
+                0 => false,
+                1 => self.holds(Until::All(epoch)),
+                peer => self.holds(Until::Member((peer - 2).min(self.shape.members - 1), epoch)),
+            }
+        })
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: the block begins with it, aligned; atomics only.
+        unsafe { &*self.base.cast::<Head>() }
+    }
+
+    fn wish(&self, member: u32) -> &Wish {
+        debug_assert!(member < self.shape.members);
+        // SAFETY: inside the wishes, aligned; atomics only.
+        unsafe { &*self.base.add(HEAD_BYTES + member as usize * WISH_BYTES).cast::<Wish>() }
+    }
+
+    #[inline]
+    fn mark_address(&self, member: u32, epoch: u64) -> *mut Mark {
+        debug_assert!(member < self.shape.members);
+        let mark = member as usize * 2 + (epoch & 1) as usize;
+        // SAFETY: inside the marks, by the shape.
+        unsafe { self.base.add(self.shape.marks_at() + mark * MARK_BYTES).cast() }
+    }
+
+    #[inline]
+    fn mark(&self, member: u32, epoch: u64) -> MarkWords<'_> {
+        let mark = self.mark_address(member, epoch);
+        // SAFETY: inside the marks, aligned; only the atomic words are borrowed,
+        // because the payload beside them is written by its owner.
+        unsafe { MarkWords { epoch: &(*mark).epoch, bytes: &(*mark).bytes } }
+    }
+}
+
+/// The atomic words of a mark.
+struct MarkWords<'a> {
+    epoch: &'a AtomicU64,
+    bytes: &'a AtomicU32,
+}

@@ -1,0 +1,208 @@
+//! The operations, in their forms over a block.
+
+use super::combine::Combine;
+use super::seat::{Seat, Wait};
+use crate::collective::members::Role;
+use crate::collective::{Data, Members, Operation, Root};
+use crate::reduce::Operator;
+use crate::Result;
+use std::sync::Arc;
+
+/// Whether an operation goes over the block: all members come to the same answer,
+/// from what all of them know.
+#[inline]
+pub fn fits(seat: &Seat, operation: &Operation) -> bool {
+    let bytes = |data: &Option<Data>, other: &Option<Data>| data.as_ref().or(other.as_ref()).map(Data::bytes);
+    let total = match operation {
+        Operation::Barrier => return true,
+        Operation::Broadcast { data, .. } => data.bytes(),
+        Operation::Reduce { send, receive, .. } => bytes(send, receive).unwrap_or(0),
+        Operation::Allreduce { receive, .. } => receive.bytes(),
+        Operation::Gather { send, receive, .. } => bytes(receive, send).unwrap_or(0),
+        Operation::Scatter { send, receive, .. } => blocks(seat, bytes(send, receive).unwrap_or(0)),
+        Operation::Allgather { receive, .. } => receive.bytes(),
+        Operation::Alltoall { receive, .. } => blocks(seat, receive.bytes()),
+        Operation::Messages(_) => 0,
+    };
+    total > 0 && total <= seat.slot()
+}
+
+/// Bytes of a block for each member.
+fn blocks(seat: &Seat, bytes: u64) -> u64 {
+    bytes.saturating_mul(u64::from(seat.size))
+}
+
+/// Runs an operation that [`fits`] and has been checked to its end.
+///
+/// # Errors
+/// `NoMem` as in the message forms, `Truncate` where members do not agree, what
+/// waiting reports.
+pub fn run(seat: &Seat, operation: &Operation, wait: &impl Wait) -> Result<()> {
+    match operation {
+        Operation::Barrier => barrier(seat, wait),
+        Operation::Broadcast { root, data } => broadcast(seat, *root, data, wait),
+        Operation::Reduce { root, send, receive, operator } => {
+            reduce(seat, *root, send.as_ref(), receive.as_ref(), operator, wait)
+        }
+        Operation::Allreduce { send, receive, operator } => {
+            allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, wait)
+        }
+        Operation::Gather { root, send, receive } => {
+            gather(seat, *root, send.as_ref(), receive.as_ref(), wait)
+        }
+        Operation::Scatter { root, send, receive } => {
+            scatter(seat, *root, send.as_ref(), receive.as_ref(), wait)
+        }
+        Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, wait),
+        Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, wait),
+        Operation::Messages(_) => unreachable!("`fits` has said no"),
+    }
+}
+
+/// The rank of the root, and whether I am it.
+fn root_of(seat: &Seat, root: Root) -> (u32, bool) {
+    let members = Members { rank: seat.rank, size: seat.size, remote: None };
+    match members.role(root) {
+        Role::Leaf(root) => (root, false),
+        _ => (seat.rank, true),
+    }
+}
+
+#[inline]
+fn barrier(seat: &Seat, wait: &impl Wait) -> Result<()> {
+    let epoch = seat.begin();
+    seat.arrive(epoch);
+    seat.all(epoch, wait)
+}
+
+fn broadcast(seat: &Seat, root: Root, data: &Data, wait: &impl Wait) -> Result<()> {
+    let (root, is_me) = root_of(seat, root);
+    let epoch = seat.begin();
+    if is_me {
+        return seat.publish(epoch, data, wait);
+    }
+    seat.arrive(epoch);
+    seat.member(root, epoch, wait)?;
+    seat.agree(root, epoch, data.bytes())?;
+    seat.take(root, epoch, (0, data.bytes()), data);
+    Ok(())
+}
+
+#[inline]
+fn allreduce(
+    seat: &Seat,
+    send: &Data,
+    receive: &Data,
+    operator: &Arc<Operator>,
+    wait: &impl Wait,
+) -> Result<()> {
+    let epoch = seat.begin();
+    seat.publish(epoch, send, wait)?;
+    seat.all(epoch, wait)?;
+    Combine::new(seat, epoch, operator, receive)?.run()
+}
+
+fn reduce(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    operator: &Arc<Operator>,
+    wait: &impl Wait,
+) -> Result<()> {
+    let Some(mine) = send.or(receive) else { return Ok(()) };
+    let epoch = seat.begin();
+    seat.publish(epoch, mine, wait)?;
+    match receive {
+        Some(receive) if root_of(seat, root).1 => {
+            seat.all(epoch, wait)?;
+            Combine::new(seat, epoch, operator, receive)?.run()
+        }
+        _ => Ok(()),
+    }
+}
+
+fn gather(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    wait: &impl Wait,
+) -> Result<()> {
+    let (_, is_me) = root_of(seat, root);
+    let epoch = seat.begin();
+    let (Some(receive), true) = (receive, is_me) else {
+        let Some(send) = send else { return Ok(()) };
+        return seat.publish(epoch, send, wait);
+    };
+    seat.arrive(epoch);
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { crate::collective::schedule::copy(send, &receive.blocks(seat.rank, 1)) };
+    }
+    seat.all(epoch, wait)?;
+    collect(seat, epoch, receive)
+}
+
+/// Takes the block of each other member.
+fn collect(seat: &Seat, epoch: u64, receive: &Data) -> Result<()> {
+    for member in (0..seat.size).filter(|&member| member != seat.rank) {
+        seat.agree(member, epoch, receive.bytes())?;
+        seat.take(member, epoch, (0, receive.bytes()), &receive.blocks(member, 1));
+    }
+    Ok(())
+}
+
+fn scatter(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    wait: &impl Wait,
+) -> Result<()> {
+    let (root, is_me) = root_of(seat, root);
+    let epoch = seat.begin();
+    let (Some(send), true) = (send, is_me) else {
+        let Some(receive) = receive else { return Ok(()) };
+        seat.arrive(epoch);
+        seat.member(root, epoch, wait)?;
+        let whole = blocks(seat, receive.bytes());
+        seat.agree(root, epoch, whole)?;
+        seat.take(root, epoch, (u64::from(seat.rank) * receive.bytes(), whole), receive);
+        return Ok(());
+    };
+    seat.publish(epoch, &send.times(seat.size)?, wait)?;
+    if let Some(receive) = receive {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { crate::collective::schedule::copy(&send.blocks(seat.rank, 1), receive) };
+    }
+    Ok(())
+}
+
+fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
+    let own = receive.blocks(seat.rank, 1);
+    let epoch = seat.begin();
+    seat.publish(epoch, send.unwrap_or(&own), wait)?;
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { crate::collective::schedule::copy(send, &own) };
+    }
+    seat.all(epoch, wait)?;
+    collect(seat, epoch, receive)
+}
+
+fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
+    let all = receive.times(seat.size)?;
+    let epoch = seat.begin();
+    match send {
+        Some(send) => seat.publish(epoch, &send.times(seat.size)?, wait)?,
+        None => seat.publish(epoch, &all, wait)?,
+    }
+    seat.all(epoch, wait)?;
+    let (block, whole) = (receive.bytes(), all.bytes());
+    for member in 0..seat.size {
+        seat.agree(member, epoch, whole)?;
+        seat.take(member, epoch, (u64::from(seat.rank) * block, whole), &receive.blocks(member, 1));
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The place of one member at the block of its communicator.
+
+use super::block::{Block, Until};
+use crate::datatype::{self, Basic, Datatype};
+use crate::progress::Doorbell;
+use crate::{collective::Data, Class, Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// How a member waits. The engine's own drives everything meanwhile; tests have
+/// simpler ones.
+pub trait Wait {
+    /// Returns when `until` holds at the block of `seat`.
+    ///
+    /// # Errors
+    /// What progress reports.
+    fn wait(&self, seat: &Seat, until: Until) -> Result<()>;
+}
+
+/// A member's own view. MPI lets only one thread at a time be in a collective of
+/// a communicator, so the counters are atomic for their type only.
+pub struct Seat {
+    block: Block,
+    /// My rank in the communicator.
+    pub rank: u32,
+    /// How many members it has.
+    pub size: u32,
+    /// The last operation that I have begun.
+    epoch: AtomicU64,
+    /// All members are known to have arrived here.
+    known: AtomicU64,
+    /// Where each member sleeps.
+    doorbells: Box<[&'static Doorbell]>,
+}
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seat").field("rank", &self.rank).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    /// Takes the place of member `rank`; `doorbells` has one for each member.
+    pub fn new(block: Block, rank: u32, doorbells: Box<[&'static Doorbell]>) -> Seat {
+        let size = doorbells.len() as u32;
+        Seat { block, rank, size, epoch: AtomicU64::new(0), known: AtomicU64::new(0), doorbells }
+    }
+
+    /// The block.
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// The longest payload of a member.
+    pub fn slot(&self) -> u64 {
+        self.block.shape().slot() as u64
+    }
+
+    /// The epoch of the operation that begins now.
+    #[inline]
+    pub(super) fn begin(&self) -> u64 {
+        let epoch = self.epoch.load(Relaxed) + 1;
+        self.epoch.store(epoch, Relaxed);
+        epoch
+    }
+
+    /// Arrives without payload.
+    #[inline]
+    pub(super) fn arrive(&self, epoch: u64) {
+        self.block.arrive(self.rank, epoch);
+        self.wake();
+    }
+
+    /// Waits until all members have arrived.
+    #[inline]
+    pub(super) fn all(&self, epoch: u64, wait: &impl Wait) -> Result<()> {
+        if self.known.load(Relaxed) < epoch {
+            wait.wait(self, Until::All(epoch))?;
+            self.known.store(epoch, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Waits until `member` has arrived.
+    #[inline]
+    pub(super) fn member(&self, member: u32, epoch: u64, wait: &impl Wait) -> Result<()> {
+        wait.wait(self, Until::Member(member, epoch))
+    }
+
+    /// Publishes items, one after the other, as the payload of an epoch.
+    #[inline]
+    pub(super) fn publish(&self, epoch: u64, data: &Data, wait: &impl Wait) -> Result<()> {
+        self.all(epoch - 1, wait)?; // rule 2 of the block
+        let bytes = data.bytes() as usize;
+        let packed = self.packed(self.rank, epoch, bytes);
+        let source = (&*data.datatype, data.address.cast_const(), data.count);
+        // SAFETY: the program lends the data; the place is ours by rule 2, and
+        // has room, because who called has compared `bytes` with `slot`.
+        unsafe { datatype::copy(source, (Seat::bytes(), packed, bytes as u64)) };
+        self.block.publish(self.rank, epoch, bytes);
+        self.wake();
+        Ok(())
+    }
+
+    /// Where the payload of a member that has arrived lies.
+    #[inline]
+    pub(super) fn packed(&self, member: u32, epoch: u64, bytes: usize) -> *mut u8 {
+        self.block.payload(member, epoch, bytes)
+    }
+
+    /// Checks that a member that has arrived has published `expected` bytes.
+    ///
+    /// # Errors
+    /// `Truncate`: the members do not agree.
+    #[inline]
+    pub(super) fn agree(&self, member: u32, epoch: u64, expected: u64) -> Result<()> {
+        let published = self.block.published(member, epoch) as u64;
+        if published == expected {
+            return Ok(());
+        }
+        Err(self.disagree(member, published, expected))
+    }
+
+    #[cold]
+    fn disagree(&self, member: u32, published: u64, expected: u64) -> Error {
+        let sentence = format!(
+            "rank {member} takes part with {published} bytes and this rank ({}) with {expected}; the counts and \
+             datatypes of a collective operation must match at all ranks",
+            self.rank
+        );
+        Error::new(Class::Truncate, sentence)
+    }
+
+    /// Copies `bytes` payload bytes from `offset` on of a member to `data`.
+    #[inline]
+    pub(super) fn take(&self, member: u32, epoch: u64, (offset, bytes): (u64, u64), data: &Data) {
+        let payload = self.packed(member, epoch, self.block.published(member, epoch));
+        let part = data.bytes();
+        debug_assert!(offset + part <= bytes);
+        // SAFETY: the payload has `bytes` bytes, which stay by rule 3; the program
+        // lends the data.
+        unsafe {
+            let from = payload.cast_const().add(offset as usize);
+            datatype::copy((Seat::bytes(), from, part), (&data.datatype, data.address, data.count));
+        }
+    }
+
+    fn bytes() -> &'static Datatype {
+        use std::sync::{Arc, OnceLock};
+        static BYTES: OnceLock<Arc<Datatype>> = OnceLock::new();
+        BYTES.get_or_init(|| Datatype::basic(Basic::Packed))
+    }
+
+    /// Wakes the members that have waited for my arrival.
+    #[inline]
+    fn wake(&self) {
+        if self.block.anyone_asleep() {
+            self.wake_sleepers();
+        }
+    }
+
+    #[cold]
+    fn wake_sleepers(&self) {
+        for member in self.block.to_wake() {
+            self.doorbells[member as usize].ring();
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.block.leave();
+    }
+}

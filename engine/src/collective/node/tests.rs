@@ -1,0 +1,313 @@
+//! All members as threads over one block: long sequences of different operations,
+//! so that members run ahead, payloads change between mark and slot, and epochs
+//! of both parities meet.
+
+use super::*;
+use crate::collective::tests::buffer::{composed, composition, items, shapes, Buffer, Item, Side, UNTOUCHED};
+use crate::collective::tests::twin::Random;
+use crate::collective::{self as collective, Data, Members, Operation, Root};
+use crate::datatype::{Basic, Datatype};
+use crate::progress::Doorbell;
+use crate::reduce::{Builtin, Operator};
+use crate::{Class, Result};
+use std::alloc::Layout;
+use std::sync::{Arc, Mutex};
+
+/// Zeroed memory for blocks.
+struct Memory {
+    base: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: only an address; what lies there is guarded by the rules of blocks.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    fn new(bytes: usize) -> Memory {
+        let layout = Layout::from_size_align(bytes, 4096).unwrap();
+        // SAFETY: the size is not zero. Never given back: seats point into it.
+        Memory { base: unsafe { std::alloc::alloc_zeroed(layout) }, bytes }
+    }
+}
+
+impl pool::Area for Memory {
+    fn base(&self) -> *mut u8 {
+        self.base
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+    fn reserve(&self, offset: usize, bytes: usize) -> Result<()> {
+        assert!(offset + bytes <= self.bytes);
+        Ok(())
+    }
+    fn give_back(&self, offset: usize, bytes: usize) -> Result<()> {
+        // SAFETY: inside the memory, and nobody uses it any more.
+        unsafe { std::ptr::write_bytes(self.base.add(offset), 0, bytes) };
+        Ok(())
+    }
+}
+
+/// Waits by sleeping on doorbells, as the engine does, or by looking.
+struct Sleeper<'a> {
+    doorbell: &'a Doorbell,
+    looks: u32,
+}
+
+impl Wait for Sleeper<'_> {
+    fn wait(&self, seat: &Seat, until: Until) -> Result<()> {
+        for _ in 0..self.looks {
+            if seat.block().holds(until) {
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+        while !seat.block().holds(until) {
+            seat.block().lie_down(seat.rank, until);
+            // No limit: a wake that is missed hangs the test.
+            self.doorbell.sleep_unless(|| seat.block().holds(until), None);
+            seat.block().get_up(seat.rank);
+        }
+        Ok(())
+    }
+}
+
+/// Runs `body` at each of `size` seats.
+fn at_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
+    let shape = Shape::new(size);
+    // SAFETY: fresh memory of the right size, which stays.
+    let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
+    block.found();
+    let doorbells: Vec<&'static Doorbell> =
+        (0..size).map(|_| &*Box::leak(Box::new(Doorbell::new()))).collect();
+    std::thread::scope(|scope| {
+        for rank in 0..size {
+            let (doorbells, body) = (&doorbells, &body);
+            scope.spawn(move || {
+                let seat = Seat::new(block, rank, doorbells.clone().into_boxed_slice());
+                let doorbell = doorbells[rank as usize];
+                body(&seat, &Sleeper { doorbell, looks: rank % 3 * 5 });
+            });
+        }
+    });
+    assert!(block.is_left());
+}
+
+/// One operation of a sequence, the same at all members.
+struct Turn {
+    kind: u64,
+    root: u32,
+    count: usize,
+    in_place: bool,
+    shape: u64,
+}
+
+impl Turn {
+    fn next(random: &mut Random, size: u32) -> Turn {
+        let count = [1, 2, 3, 4, 17, 60][random.below(6) as usize];
+        Turn {
+            kind: random.below(8),
+            root: random.below(u64::from(size)) as u32,
+            count,
+            in_place: random.below(3) == 0,
+            shape: random.below(3),
+        }
+    }
+
+    /// A type of a member: reductions want the same type everywhere.
+    fn datatype(&self, rank: u32) -> Arc<Datatype> {
+        let shape = if (6..8).contains(&self.kind) { self.shape } else { self.shape + u64::from(rank) };
+        shapes().swap_remove(shape as usize % 3)
+    }
+
+    /// What a member has and what it shall get.
+    fn side(&self, seat: &Seat) -> Side {
+        let (rank, size, count) = (seat.rank, seat.size, self.count);
+        let datatype = &self.datatype(rank);
+        let is_root = rank == self.root;
+        let joined = || -> Vec<Item> { (0..size).flat_map(|rank| items(rank, count)).collect() };
+        let own_block = || {
+            let mut before = vec![UNTOUCHED; size as usize * count];
+            before[rank as usize * count..][..count].copy_from_slice(&items(rank, count));
+            before
+        };
+        let blocks = |rank| items(rank, count * size as usize);
+        let block_of = |rank: u32, of: u32| blocks(rank)[of as usize * count..][..count].to_vec();
+        let reduced = || {
+            let both = |left: Vec<Item>, right: Vec<Item>| {
+                left.into_iter().zip(right).map(|(l, r)| composed(l, r)).collect()
+            };
+            (0..size).map(|rank| items(rank, count)).reduce(both).unwrap()
+        };
+        let same = (datatype, datatype);
+        let in_place = self.in_place && (is_root || [4, 5, 7].contains(&self.kind));
+        match (self.kind, in_place) {
+            (0, _) => Side::new(&[], vec![], same),
+            (1, _) if is_root => Side::in_place(&items(rank, count), items(rank, count), datatype),
+            (1, _) => Side::in_place(&vec![UNTOUCHED; count], items(self.root, count), datatype),
+            (2, true) => Side::in_place(&own_block(), joined(), datatype),
+            (2, false) => Side::new(&items(rank, count), if is_root { joined() } else { vec![] }, same),
+            (3, true) => Side::new(&blocks(rank), vec![], same),
+            (3, false) if is_root => Side::new(&blocks(rank), block_of(self.root, rank), same),
+            (3, false) => Side::new(&[], block_of(self.root, rank), same),
+            (4, true) => Side::in_place(&own_block(), joined(), datatype),
+            (4, false) => Side::new(&items(rank, count), joined(), same),
+            (5, in_place) => {
+                let expected: Vec<Item> = (0..size).flat_map(|from| block_of(from, rank)).collect();
+                match in_place {
+                    true => Side::in_place(&blocks(rank), expected, datatype),
+                    false => Side::new(&blocks(rank), expected, same),
+                }
+            }
+            (_, true) => Side::in_place(&items(rank, count), reduced(), datatype),
+            (6, false) if !is_root => Side::new(&items(rank, count), vec![], same),
+            (_, false) => Side::new(&items(rank, count), reduced(), same),
+        }
+    }
+
+    fn operation(&self, seat: &Seat, side: &mut Side, operator: &Arc<Operator>) -> Operation {
+        let root = Root::Rank(self.root);
+        let is_root = seat.rank == self.root;
+        let count = self.count;
+        let in_place = self.in_place && (is_root || [4, 5, 7].contains(&self.kind));
+        let whole = |buffer: &mut Buffer, is_there: bool| is_there.then(|| buffer.data());
+        let first = |buffer: &mut Buffer, is_there: bool| is_there.then(|| buffer.part(0, count));
+        let operator = Arc::clone(operator);
+        let Side { send, receive, .. } = side;
+        match self.kind {
+            0 => Operation::Barrier,
+            1 => Operation::Broadcast { root, data: receive.data() },
+            2 => Operation::Gather { root, send: whole(send, !in_place), receive: first(receive, is_root) },
+            3 => Operation::Scatter { root, send: first(send, is_root), receive: whole(receive, !in_place) },
+            4 => Operation::Allgather { send: whole(send, !in_place), receive: receive.part(0, count) },
+            5 => Operation::Alltoall { send: first(send, !in_place), receive: receive.part(0, count) },
+            6 => {
+                let (send, receive) = (whole(send, !in_place), whole(receive, is_root));
+                Operation::Reduce { root, send, receive, operator }
+            }
+            _ => Operation::Allreduce { send: whole(send, !in_place), receive: receive.data(), operator },
+        }
+    }
+}
+
+#[test]
+fn any_sequence_of_operations_gives_what_mpi_says() {
+    let operator = composition();
+    for size in [2, 3, 4, 5, 7, 8] {
+        at_seats(size, |seat, wait| {
+            let mut random = Random::new(u64::from(size));
+            let mut over_block = 0;
+            for number in 0..400 {
+                let turn = Turn::next(&mut random, size);
+                let mut side = turn.side(seat);
+                let before = side.send.clone();
+                let operation = turn.operation(seat, &mut side, &operator);
+                operation.check(&Members { rank: seat.rank, size, remote: None }).unwrap();
+                if !fits(seat, &operation) {
+                    continue;
+                }
+                over_block += 1;
+                run(seat, &operation, wait).unwrap();
+                side.compare(&format!("operation {number} ({}) of {size}", turn.kind), seat.rank, &before);
+            }
+            assert!(over_block > 300, "{over_block}");
+        });
+    }
+}
+
+#[test]
+fn sums_have_the_bits_of_the_message_forms() {
+    let double = Datatype::basic(Basic::Float64);
+    let operator = Arc::new(Operator::builtin(Builtin::Sum));
+    for size in [2u32, 3, 5, 6, 8, 9, 13] {
+        for count in [1usize, 6, 7, 500] {
+            let numbers = |rank: u32| -> Vec<f64> {
+                let mut random = Random::new(u64::from(rank) + 5);
+                let power = |random: &mut Random| 10f64.powi(random.below(30) as i32 - 15);
+                (0..count).map(|_| (random.below(1 << 40) as f64) * power(&mut random)).collect()
+            };
+            let data = |numbers: &mut Vec<f64>| {
+                Data::new(numbers.as_mut_ptr().cast(), 0, numbers.len() as i64, &double).unwrap()
+            };
+            let members = collective::tests::buffer::group(size);
+            let mut sends: Vec<_> = (0..size).map(numbers).collect();
+            let mut expected = vec![vec![0f64; count]; size as usize];
+            let mut schedules: Vec<_> = members
+                .iter()
+                .zip(sends.iter_mut().zip(&mut expected))
+                .map(|(members, (send, result))| {
+                    collective::allreduce(*members, Some(data(send)), data(result), &operator).unwrap()
+                })
+                .collect();
+            collective::tests::twin::run(&members, &mut schedules, 3);
+            let results = Mutex::new(Vec::new());
+            at_seats(size, |seat, wait| {
+                let (mut send, mut receive) = (numbers(seat.rank), vec![0f64; count]);
+                let (send, receive_data) = (Some(data(&mut send)), data(&mut receive));
+                let operation =
+                    Operation::Allreduce { send, receive: receive_data, operator: operator.clone() };
+                assert!(fits(seat, &operation));
+                run(seat, &operation, wait).unwrap();
+                results.lock().unwrap().push(receive);
+            });
+            let bits = |numbers: &Vec<f64>| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+            for result in results.lock().unwrap().iter() {
+                assert_eq!(bits(result), bits(&expected[0]), "{size} ranks, {count} numbers");
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_of_value_and_index_are_reduced_over_the_block() {
+    let pair = Datatype::basic(Basic::DoubleInt);
+    let operator = Arc::new(Operator::builtin(Builtin::MaxLocation));
+    #[repr(C)]
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Pair(f64, i32);
+    at_seats(5, |seat, wait| {
+        for count in [1usize, 2, 40] {
+            let mut pairs: Vec<Pair> =
+                (0..count).map(|at| Pair(f64::from((seat.rank + at as u32) % 5), seat.rank as i32)).collect();
+            let receive = Data::new(pairs.as_mut_ptr().cast(), 0, count as i64, &pair).unwrap();
+            let operation = Operation::Allreduce { send: None, receive, operator: operator.clone() };
+            run(seat, &operation, wait).unwrap();
+            for (at, pair) in pairs.iter().enumerate() {
+                assert_eq!(*pair, Pair(4.0, (4 + 4 * at as i32) % 5), "pair {at}");
+            }
+        }
+    });
+}
+
+#[test]
+fn members_that_disagree_get_an_error_and_no_foreign_memory() {
+    at_seats(2, |seat, wait| {
+        let mut bytes = vec![7u8; 64];
+        let count = if seat.rank == 0 { 64 } else { 16 };
+        let packed = Datatype::basic(Basic::Packed);
+        let data = Data::new(bytes.as_mut_ptr(), 0, count, &packed).unwrap();
+        let done = run(seat, &Operation::Broadcast { root: Root::Rank(0), data }, wait);
+        match seat.rank {
+            0 => done.unwrap(),
+            _ => assert_eq!(done.unwrap_err().class(), Class::Truncate),
+        }
+    });
+}
+
+#[test]
+fn a_pool_lends_what_it_has_and_takes_back_what_all_have_left() {
+    let shape = Shape::new(2);
+    // SAFETY: fresh memory, which stays, and only this pool uses it.
+    let mut pool = unsafe { Pool::new(Box::new(Memory::new(3 * shape.bytes() + 100))) };
+    let offsets: Vec<usize> = (0..3).map(|_| pool.lend(shape).unwrap()).collect();
+    assert_eq!(offsets, [0, shape.bytes(), 2 * shape.bytes()]);
+    assert!(pool.lend(shape).is_none() && pool.lent() == 3);
+    let block = pool.block(offsets[1], shape);
+    block.arrive(1, 9);
+    block.leave();
+    assert!(pool.lend(shape).is_none(), "one member is still there");
+    block.leave();
+    assert_eq!(pool.lend(Shape::new(3)), None, "no room for a larger one");
+    assert_eq!(pool.lend(shape), Some(offsets[1]));
+    assert!(!block.has_arrived(1, 1), "a block begins with zeros");
+}

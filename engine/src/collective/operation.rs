@@ -1,0 +1,137 @@
+//! One description of each operation, from which its forms are made.
+//!
+//! A face says *what* is to be done; the engine decides how: over shared memory
+//! when the communicator has a block and the data are small (`node`), else by the
+//! [`Schedule`] of messages that [`Operation::schedule`] writes.
+
+use super::{Data, Members, Root, Schedule};
+use crate::reduce::Operator;
+use crate::Result;
+use std::sync::Arc;
+
+/// A collective operation of one rank, with checked arguments. The fields are
+/// the arguments of the functions of the same name.
+pub enum Operation {
+    /// [`super::barrier`].
+    Barrier,
+    /// [`super::broadcast`].
+    Broadcast {
+        /// Who has the data.
+        root: Root,
+        /// Where they are, or go.
+        data: Data,
+    },
+    /// [`super::reduce`].
+    Reduce {
+        /// Who gets the result.
+        root: Root,
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// Where the result goes, at the root.
+        receive: Option<Data>,
+        /// How two become one.
+        operator: Arc<Operator>,
+    },
+    /// [`super::allreduce`].
+    Allreduce {
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// Where the result goes.
+        receive: Data,
+        /// How two become one.
+        operator: Arc<Operator>,
+    },
+    /// [`super::gather`].
+    Gather {
+        /// Who gets the blocks.
+        root: Root,
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// The first of the blocks, at the root.
+        receive: Option<Data>,
+    },
+    /// [`super::scatter`].
+    Scatter {
+        /// Who has the blocks.
+        root: Root,
+        /// The first of the blocks, at the root.
+        send: Option<Data>,
+        /// Where my block goes, if not in place.
+        receive: Option<Data>,
+    },
+    /// [`super::allgather`].
+    Allgather {
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// The first of the blocks.
+        receive: Data,
+    },
+    /// [`super::alltoall`].
+    Alltoall {
+        /// The first of my blocks, if not in place.
+        send: Option<Data>,
+        /// The first of the blocks that I get.
+        receive: Data,
+    },
+    /// What has no form but messages.
+    Messages(Schedule),
+}
+
+impl From<Schedule> for Operation {
+    fn from(schedule: Schedule) -> Operation {
+        Operation::Messages(schedule)
+    }
+}
+
+impl Operation {
+    /// What one rank can see to be wrong. Asked before anything is counted or
+    /// sent, so that a wrong call of one rank leaves the communicator as it was.
+    ///
+    /// # Errors
+    /// `Op` where an operator does not take the type; `Count` where blocks
+    /// together do not fit 64 bits.
+    #[inline]
+    pub fn check(&self, members: &Members) -> Result<()> {
+        let blocks = |data: &Option<Data>| match data {
+            Some(data) => data.times(members.peers()).map(|_| ()),
+            None => Ok(()),
+        };
+        match self {
+            Operation::Reduce { send, receive, operator, .. } => match send.as_ref().or(receive.as_ref()) {
+                Some(data) => operator.check(&data.datatype),
+                None => Ok(()),
+            },
+            Operation::Allreduce { receive, operator, .. } => operator.check(&receive.datatype),
+            Operation::Gather { receive, .. } => blocks(receive),
+            Operation::Scatter { send, .. } => blocks(send),
+            Operation::Allgather { receive, .. } => receive.times(members.peers()).map(|_| ()),
+            Operation::Alltoall { send, receive } => {
+                blocks(send)?;
+                receive.times(members.peers()).map(|_| ())
+            }
+            Operation::Barrier | Operation::Broadcast { .. } | Operation::Messages(_) => Ok(()),
+        }
+    }
+
+    /// The operation as messages.
+    ///
+    /// # Errors
+    /// Those of the function that it stands for.
+    pub fn schedule(self, members: Members) -> Result<Schedule> {
+        match self {
+            Operation::Barrier => super::barrier(members),
+            Operation::Broadcast { root, data } => super::broadcast(members, root, data),
+            Operation::Reduce { root, send, receive, operator } => {
+                super::reduce(members, root, send, receive, &operator)
+            }
+            Operation::Allreduce { send, receive, operator } => {
+                super::allreduce(members, send, receive, &operator)
+            }
+            Operation::Gather { root, send, receive } => super::gather(members, root, send, receive),
+            Operation::Scatter { root, send, receive } => super::scatter(members, root, send, receive),
+            Operation::Allgather { send, receive } => super::allgather(members, send, receive),
+            Operation::Alltoall { send, receive } => super::alltoall(members, send, receive),
+            Operation::Messages(schedule) => Ok(schedule),
+        }
+    }
+}

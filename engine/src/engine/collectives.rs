@@ -1,0 +1,233 @@
+//! Collectives, as the faces start them: over shared memory or by messages.
+
+use super::waiting::Beside;
+use super::{into_result, Engine};
+use crate::collective::node::{self, Block, Pool, Seat, Shape, Until, Wait};
+use crate::collective::{self, Data, Members, Operation, Root, Schedule};
+use crate::datatype::{Basic, Datatype};
+use crate::job::node_segment::BLOCKS_BYTES;
+use crate::job::{Job, NodeSegment};
+use crate::message::work::Recipe;
+use crate::observe::page::add;
+use crate::progress::Doorbell;
+use crate::request::RequestId;
+use crate::transport::node::doorbell_of;
+use crate::world::Communicator;
+use crate::Result;
+use std::sync::{Arc, PoisonError};
+
+/// How often a wait looks before it drives everything else.
+const LOOKS: u32 = 200;
+
+/// Collectives.
+impl Engine {
+    /// Runs a collective to its end.
+    ///
+    /// # Errors
+    /// The failure of the operation.
+    #[inline]
+    pub fn run_collective(&self, communicator: &Arc<Communicator>, operation: Operation) -> Result<()> {
+        let members = Members::from(&**communicator);
+        operation.check(&members)?;
+        let seat = match communicator.seat() {
+            Some(seat) => seat,
+            None => self.find_seat(communicator)?,
+        };
+        if let Some(seat) = seat.filter(|seat| node::fits(seat, &operation)) {
+            add(&self.page.counters.collectives, 1);
+            return node::run(seat, &operation, self);
+        }
+        self.run_schedule(communicator, operation.schedule(members)?)
+    }
+
+    fn run_schedule(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
+        let request = {
+            let mut core = self.core.lock();
+            self.drive(&mut core)?;
+            core.start_collective(
+                Arc::clone(communicator),
+                schedule,
+                communicator.next_collective_tag(),
+                None,
+            )?
+        };
+        into_result(self.wait_for_index(request)?).map(|_| ())
+    }
+
+    /// Starts a collective.
+    ///
+    /// # Errors
+    /// When no request can be made; what is wrong with the operation.
+    pub fn start_collective(
+        &self,
+        communicator: &Arc<Communicator>,
+        operation: Operation,
+    ) -> Result<RequestId> {
+        let schedule = operation.schedule(Members::from(&**communicator))?;
+        let mut core = self.core.lock();
+        self.drive(&mut core)?;
+        let request = core.start_collective(
+            Arc::clone(communicator),
+            schedule,
+            communicator.next_nonblocking_tag(),
+            None,
+        )?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Makes a persistent collective, to be started any number of times.
+    ///
+    /// # Errors
+    /// When no request can be made; what is wrong with the operation.
+    pub fn persistent_collective(
+        &self,
+        communicator: &Arc<Communicator>,
+        operation: Operation,
+    ) -> Result<RequestId> {
+        let schedule = operation.schedule(Members::from(&**communicator))?;
+        let tag = communicator.next_nonblocking_tag();
+        let communicator = Arc::clone(communicator);
+        self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
+    }
+}
+
+/// Seats at blocks.
+impl Engine {
+    /// Settles, together with the other members, whether a communicator has a
+    /// block, once it has had its first operations. All members count alike.
+    #[cold]
+    fn find_seat<'a>(&self, communicator: &'a Arc<Communicator>) -> Result<Option<&'a Seat>> {
+        if communicator.count_before_seat() < node::FIRST_BY_MESSAGES {
+            return Ok(None);
+        }
+        let seat = match self.doorbells_of(communicator) {
+            Some(doorbells) => self.agree_on_block(communicator)?.map(|block| {
+                let rank = communicator.rank;
+                Seat::new(block, rank, doorbells)
+            }),
+            None => None,
+        };
+        communicator.settle_seat(seat);
+        Ok(communicator.seat().flatten())
+    }
+
+    /// Where the members sleep; `None` if not all of them are here, or for other
+    /// reasons no block is wanted.
+    fn doorbells_of(&self, communicator: &Communicator) -> Option<Box<[&'static Doorbell]>> {
+        let size = communicator.size();
+        if communicator.is_inter() || !(2..=node::MOST_MEMBERS).contains(&size) {
+            return None;
+        }
+        (0..size)
+            .map(|member| Some(doorbell_of(&self.job.node, self.local_rank(communicator, member)?)))
+            .collect()
+    }
+
+    fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {
+        let job_rank = communicator.group.job_rank(member);
+        self.job.local_ranks.binary_search(&job_rank).ok().map(|local| local as u32)
+    }
+
+    /// Rank 0 of the communicator lends a block, if it has one, and tells.
+    fn agree_on_block(&self, communicator: &Arc<Communicator>) -> Result<Option<Block>> {
+        let shape = Shape::new(communicator.size());
+        let mut number = match communicator.rank {
+            0 => self.pool().lend(shape).map_or(0, |offset| offset as u64 + 1),
+            _ => 0,
+        };
+        let bytes = Datatype::basic(Basic::Packed);
+        let data = Data::new((&raw mut number).cast(), 0, 8, &bytes)?;
+        let members = Members::from(&**communicator);
+        self.run_schedule(communicator, collective::broadcast(members, Root::Rank(0), data)?)?;
+        let leader = self.local_rank(communicator, 0);
+        let (Some(offset), Some(leader)) = (number.checked_sub(1), leader) else { return Ok(None) };
+        // SAFETY: the leader has lent this part of its area as a block of this
+        // shape until all members have left; the node segment lives for ever.
+        Ok(Some(unsafe { Block::new(self.job.node.blocks_area(leader).add(offset as usize), shape) }))
+    }
+
+    fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back the blocks that nobody uses any more.
+    pub(super) fn collect_blocks(&self) {
+        self.pool().collect();
+    }
+}
+
+/// The part of the node segment where the blocks of one rank lie.
+struct BlocksArea {
+    node: &'static NodeSegment,
+    local_rank: u32,
+}
+
+impl node::pool::Area for BlocksArea {
+    fn base(&self) -> *mut u8 {
+        self.node.blocks_area(self.local_rank)
+    }
+
+    fn bytes(&self) -> usize {
+        BLOCKS_BYTES
+    }
+
+    fn reserve(&self, offset: usize, bytes: usize) -> Result<()> {
+        self.node.reserve_blocks(self.local_rank, offset, bytes)
+    }
+
+    fn give_back(&self, offset: usize, bytes: usize) -> Result<()> {
+        self.node.give_back_blocks(self.local_rank, offset, bytes)
+    }
+}
+
+/// The pool of blocks of a rank.
+pub(super) fn blocks_of(job: &'static Job) -> Pool {
+    let area = BlocksArea { node: &job.node, local_rank: job.local_rank };
+    // SAFETY: the area is this rank's, zero at first, and lives for ever; each
+    // rank has one engine.
+    unsafe { Pool::new(Box::new(area)) }
+}
+
+/// A wait for other members at a block.
+struct AtBlock<'a> {
+    seat: &'a Seat,
+    until: Until,
+}
+
+impl Beside for AtBlock<'_> {
+    #[inline]
+    fn holds(&self) -> bool {
+        self.seat.block().holds(self.until)
+    }
+
+    fn lie_down(&self) {
+        self.seat.block().lie_down(self.seat.rank, self.until);
+    }
+
+    fn get_up(&self) {
+        self.seat.block().get_up(self.seat.rank);
+    }
+}
+
+impl Wait for Engine {
+    #[inline]
+    fn wait(&self, seat: &Seat, until: Until) -> Result<()> {
+        let block = seat.block();
+        let looks = if self.crowd.is_here() { 1 } else { LOOKS };
+        for _ in 0..looks {
+            if block.holds(until) {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        self.wait_at_block(seat, until)
+    }
+}
+
+impl Engine {
+    #[inline(never)]
+    fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
+        let beside = AtBlock { seat, until };
+        self.wait_beside(&beside, |_| beside.holds().then_some(()))
+    }
+}

@@ -1,0 +1,86 @@
+//! The loop that waits: the only one, for whatever is waited for.
+
+use super::Engine;
+use crate::core::Core;
+use crate::progress::wait::Pace;
+use crate::transport::Transport;
+use crate::Result;
+use std::sync::atomic::Ordering;
+
+/// What a wait looks at beside the mailbox.
+pub(super) trait Beside {
+    /// Whether it has come.
+    fn holds(&self) -> bool;
+    /// Tells those who can make it come that this rank is about to sleep; it
+    /// looks once more then.
+    fn lie_down(&self);
+    /// The sleep is over.
+    fn get_up(&self);
+}
+
+/// Nothing beside the mailbox.
+struct Nothing;
+
+impl Beside for Nothing {
+    #[inline]
+    fn holds(&self) -> bool {
+        false
+    }
+    fn lie_down(&self) {}
+    fn get_up(&self) {}
+}
+
+impl Engine {
+    /// Drives everything until `ready` says so.
+    ///
+    /// # Errors
+    /// A broken protocol; never the failure of an operation.
+    #[inline]
+    pub(crate) fn wait_until<T>(&self, ready: impl FnMut(&mut Core) -> Option<T>) -> Result<T> {
+        self.wait_beside(&Nothing, ready)
+    }
+
+    /// Drives everything until `ready` says so, and asks it again too whenever
+    /// what is `beside` holds.
+    ///
+    /// # Errors
+    /// As [`Engine::wait_until`].
+    #[inline]
+    pub(super) fn wait_beside<T>(
+        &self,
+        beside: &impl Beside,
+        mut ready: impl FnMut(&mut Core) -> Option<T>,
+    ) -> Result<T> {
+        let mut pace = Pace::new();
+        loop {
+            let mut core = self.core.lock();
+            self.drive(&mut core)?;
+            if let Some(value) = ready(&mut core) {
+                drop(core);
+                pace.end(self.page);
+                return Ok(value);
+            }
+            if let Some(outside) = core.next_outside() {
+                drop(core);
+                self.run_outside(outside);
+                continue;
+            }
+            let (arrivals, epoch) = (core.transport.arrivals(), core.epoch);
+            drop(core);
+            if pace.spin(&self.crowd, || arrivals.any() || beside.holds()) {
+                continue;
+            }
+            pace.begin_sleep(self.page);
+            beside.lie_down();
+            self.sleepers.fetch_add(1, Ordering::SeqCst);
+            let work = || {
+                let core = self.core.lock();
+                let changed = core.epoch != epoch || !core.calls.is_empty();
+                changed || core.transport.arrivals().any() || beside.holds()
+            };
+            self.doorbell.sleep_unless(work, Some(Pace::LONGEST_SLEEP));
+            self.sleepers.fetch_sub(1, Ordering::SeqCst);
+            beside.get_up();
+        }
+    }
+}
