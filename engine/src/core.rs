@@ -197,6 +197,19 @@ impl Core {
         Ok(false)
     }
 
+    /// Once more what waits for room, after the rank has said that it sleeps: from
+    /// then on who makes room rings, but who did so just before has rung in vain.
+    /// `true` if there is something to look at now.
+    pub(crate) fn try_before_sleep(&mut self) -> bool {
+        if self.outbox.is_empty() && self.streams.is_empty() {
+            return false;
+        }
+        let before = (self.epoch, self.outbox.is_empty(), self.streams.is_empty());
+        // An error comes again when it is driven next.
+        let failed = self.flush().and_then(|()| self.pump_streams()).is_err();
+        failed || before != (self.epoch, self.outbox.is_empty(), self.streams.is_empty())
+    }
+
     fn flush(&mut self) -> Result<()> {
         let peers: Vec<u32> = self.outbox.keys().copied().collect();
         for peer in peers {

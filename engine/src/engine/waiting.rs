@@ -74,8 +74,8 @@ impl Engine {
             beside.lie_down();
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             let work = || {
-                let core = self.core.lock();
-                let changed = core.epoch != epoch || !core.calls.is_empty();
+                let mut core = self.core.lock();
+                let changed = core.try_before_sleep() || core.epoch != epoch || !core.calls.is_empty();
                 changed || core.transport.arrivals().any() || beside.holds()
             };
             self.doorbell.sleep_unless(work, Some(Pace::LONGEST_SLEEP));
