@@ -2,6 +2,7 @@
 
 use crate::run::{environment, host_name, topology};
 use serried_engine::job::{cpus, detect};
+use serried_engine::memory::window::policy;
 use serried_engine::settings::{misspelt, Setting, SETTINGS};
 
 /// Prints it; returns the exit status.
@@ -17,6 +18,7 @@ pub fn command() -> i32 {
     println!(
         "  bootstraps  serried run, PMI-1 (Hydra, Slurm's pmi2), none (one rank); PMIx is not there yet"
     );
+    println!("  windows     {}", windows());
     println!("  settings");
     for Setting { name, default, meaning } in &SETTINGS {
         let value = std::env::var(name).map_or(format!("not set: {default}"), |value| format!("is {value}"));
@@ -38,6 +40,14 @@ fn processors() -> String {
         topology.numa.len(),
         topology.sockets.len()
     )
+}
+
+/// Whether ranks started from here can map each other's memory.
+fn windows() -> String {
+    match policy::here() {
+        Ok(()) => "ranks can map each other's memory: MPI_Alloc_mem, and blocks of 64 KiB and more".into(),
+        Err(why) => format!("none, so ranks cannot map each other's memory: {}", why.text()),
+    }
 }
 
 fn launcher() -> String {

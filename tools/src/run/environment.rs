@@ -50,6 +50,15 @@ fn choose_for_mpi4py(environment: &mut Environment, folder: &Path) {
     }
 }
 
+/// Has a program that loads its MPI library late begin with our malloc, so that
+/// its ranks can map big blocks from each other.
+pub fn preload_malloc(environment: &mut Environment) {
+    let library = library_folder().map(|folder| folder.join("libserried_malloc.so"));
+    if let Some(library) = library.filter(|library| library.exists()) {
+        put_in_front(environment, "LD_PRELOAD", &library);
+    }
+}
+
 fn belongs_to_launcher(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name == SEGMENT.as_bytes() || OTHER_LAUNCHERS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))

@@ -2,6 +2,7 @@
 //! people when it cannot be run.
 
 use std::ffi::{CString, OsStr};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,23 @@ fn refusal(path: &Path) -> Option<String> {
     (!allowed).then(|| format!("it is not executable; try: chmod +x {}", path.display()))
 }
 
+/// Whether a program is Python, or a script for it: it loads its MPI library
+/// when it runs, and not at its start.
+pub fn is_python(path: &Path) -> bool {
+    let python = |name: &[u8]| name.starts_with(b"python") || name.starts_with(b"pypy");
+    if path.file_name().is_some_and(|name| python(name.as_bytes()) && !name.as_bytes().ends_with(b".py")) {
+        return true;
+    }
+    let mut line = [0u8; 256];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut line)).unwrap_or(0);
+    let line = line[..read].split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let words = line
+        .strip_prefix(b"#!")
+        .unwrap_or_default()
+        .split(|byte| byte.is_ascii_whitespace() || *byte == b'/');
+    words.into_iter().any(python)
+}
+
 /// What a refused `execve` means to a person.
 pub fn exec_failure(code: i32) -> String {
     match code {
@@ -76,6 +94,21 @@ mod tests {
     fn a_program_is_found_in_the_path() {
         let found = program("sh".as_ref(), "/nowhere:/bin".as_ref(), Path::new("/")).unwrap();
         assert_eq!(found, Path::new("/bin/sh"));
+    }
+
+    #[test]
+    fn python_is_known_by_its_name_and_by_the_first_line_of_a_script() {
+        let folder = std::env::temp_dir().join(format!("serried-find-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (first, expected) in
+            [("#!/usr/bin/env python3", true), ("#!/opt/x/python -u", true), ("#!/bin/sh", false)]
+        {
+            let script = folder.join("script");
+            std::fs::write(&script, format!("{first}\npython")).unwrap();
+            assert_eq!(is_python(&script), expected, "{first}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(is_python(Path::new("/nowhere/python3.11")) && !is_python(Path::new("/bin/sh")));
     }
 
     #[test]

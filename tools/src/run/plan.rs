@@ -89,11 +89,14 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
     if let Some(folder) = directory.filter(|folder| !folder.is_dir()) {
         return Err(format!("-wdir {}: there is no such directory", folder.display()));
     }
-    let environment = environment::of_program(options, program, std::env::vars_os().collect());
+    let mut environment = environment::of_program(options, program, std::env::vars_os().collect());
     let search =
         environment.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |path| path);
     let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
     let path = find::program(&program.command[0], search, &here)?;
+    if !options.keep_library_path && find::is_python(&here.join(&path)) {
+        environment::preload_malloc(&mut environment);
+    }
     Ok(Prepared {
         path: c_string(path.as_os_str())?,
         arguments: program.command.iter().map(|argument| c_string(argument)).collect::<Result<_, _>>()?,

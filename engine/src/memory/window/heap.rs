@@ -73,6 +73,9 @@ impl Window {
 
     #[cold]
     fn decide(&self) -> bool {
+        if !policy::environment_is_there() {
+            return false; // the program has not begun
+        }
         match policy::slot_by_environment() {
             Ok(slot) => {
                 fork::watch();

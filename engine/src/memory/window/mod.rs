@@ -145,6 +145,14 @@ impl Window {
         }
     }
 
+    /// As [`Window::of_process`], if anybody has asked for that yet. Memory of
+    /// a window lies in one that somebody has asked for.
+    #[inline]
+    pub fn in_use() -> Option<&'static Window> {
+        // SAFETY: as in `of_process`.
+        unsafe { OF_PROCESS.load(Ordering::Acquire).as_ref() }
+    }
+
     #[cold]
     fn find() -> &'static Window {
         // SAFETY: the name is a C string; a symbol of this name is ours.

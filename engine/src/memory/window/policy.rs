@@ -53,6 +53,22 @@ impl Off {
     }
 }
 
+/// Whether processes like this one have windows as ranks of a job.
+///
+/// # Errors
+/// Why not.
+pub fn here() -> Result<(), Off> {
+    other_means_wanted()?;
+    possible(0)
+}
+
+fn other_means_wanted() -> Result<(), Off> {
+    match variable(crate::settings::COPY_NAME) {
+        None | Some(b"" | b"direct") => Ok(()),
+        Some(_) => Err(Off::Asked),
+    }
+}
+
 /// Whether a window can be in this process at all.
 pub(super) fn possible(slot: u32) -> Result<(), Off> {
     // SAFETY: asking for the page size is always allowed.
@@ -89,13 +105,20 @@ pub fn limits() -> Result<(), Off> {
 pub(super) fn slot_by_environment() -> Result<u32, Off> {
     let number =
         |name| variable(name).and_then(|text| std::str::from_utf8(text).ok()?.trim().parse::<u32>().ok());
-    if variable(crate::settings::COPY_NAME).is_some_and(|means| !means.is_empty() && means != b"direct") {
-        return Err(Off::Asked);
-    }
+    other_means_wanted()?;
     if number(c"PMI_SIZE").is_none_or(|size| size < 2) {
         return Err(Off::NoRank);
     }
     number(c"MPI_LOCALRANKID").or_else(|| number(c"PMI_RANK")).ok_or(Off::NoRank)
+}
+
+/// Whether libc has its environment: not so while the program is being loaded.
+pub(super) fn environment_is_there() -> bool {
+    extern "C" {
+        static environ: *const *const libc::c_char;
+    }
+    // SAFETY: libc's own variable.
+    unsafe { !environ.is_null() }
 }
 
 /// A variable of the environment, without allocation.

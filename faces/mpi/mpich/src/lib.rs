@@ -22,6 +22,9 @@ mod functions;
 mod handle;
 #[path = "../../src/handle_arguments.rs"]
 mod handle_arguments;
+#[cfg(target_env = "gnu")]
+#[path = "../../../malloc/src/symbols.rs"]
+mod malloc;
 #[path = "../../src/objects.rs"]
 mod objects;
 #[path = "../../src/predefined.rs"]
