@@ -36,6 +36,15 @@ RUNS = [
     ("hydra", 5, "wheel"),
     ("serried", 2, "standard"),
 ]
+# Python itself is what is started, as a user would, so that it gets what the launcher has for Python.
+TO_OWN_LOG = """
+import os, runpy, sys
+log = os.open(f"{sys.argv[1]}/{os.getpid()}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+os.dup2(log, 1), os.dup2(log, 2)
+sys.argv = sys.argv[2:]
+sys.path[0] = os.path.dirname(sys.argv[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 PYTHONS = {"wheel": jobs.PYTHON, "standard": jobs.BUILD / "venv-standard/bin/python"}
 
 
@@ -108,8 +117,7 @@ def run_suite(run, include, timeout, options):
     logs = LOGS / "-".join([pathlib.Path(launcher).name, str(ranks), binding, *[m.strip("^$") for m in include]])
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
-    to_own_log = ["sh", "-c", 'exec "$@" >"$0/$$.log" 2>&1', str(logs)]
-    program = [*to_own_log, PYTHONS[binding], SUITE / "main.py", *suite_arguments(include)]
+    program = [PYTHONS[binding], "-c", TO_OWN_LOG, logs, SUITE / "main.py", *suite_arguments(include)]
     env = jobs.environment(options.library, MPI4PY_TEST_SPAWN="no", PYTHONFAULTHANDLER="1")
     outcome = jobs.run_job(jobs.job_command(launcher, ranks, program), timeout, env=env)
     (logs / "launcher.txt").write_text(outcome.output)

@@ -6,17 +6,16 @@
 //! because MPI forbids to change what is being sent.
 
 use super::{policy, system, Window};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long a fork waits for peers that are writing into our pages.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-static WATCHED: AtomicBool = AtomicBool::new(false);
-
-/// Lets the window of this process take part in every fork from now on.
+/// Lets the window of this process take part in every fork from now on. Several
+/// libraries of ours in a process have one window, so the window remembers it.
 pub fn watch() {
-    if !WATCHED.swap(true, Ordering::AcqRel) {
+    if !Window::of_process().watched.swap(true, Ordering::AcqRel) {
         // SAFETY: the handlers are functions without state of their own.
         unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
     }

@@ -5,11 +5,13 @@
 
 use super::layout::{pages_of, HUGE, PAGE, PAGES};
 use super::ranges::Run;
-use super::{fork, policy, Inner, Window};
+use super::{fork, policy, system, Inner, Window};
 use std::sync::atomic::Ordering;
 
 /// Freed memory that a process keeps for its next blocks.
 const KEPT_PAGES: u32 = (64 << 20) / PAGE as u32;
+/// No machine has less memory.
+const LIKELY: usize = 256 << 20;
 /// Address space is made usable in steps of this many pages.
 const STEP: u32 = (HUGE / PAGE) as u32;
 
@@ -95,6 +97,9 @@ impl Window {
             return None;
         }
         let pages = u32::try_from(pages_of(bytes)).ok().filter(|pages| (1..PAGES).contains(pages))?;
+        if bytes > LIKELY && bytes > system::all_memory() {
+            return None; // libc refuses what this machine cannot have
+        }
         let alignment = alignment.max(if bytes >= HUGE { HUGE } else { PAGE });
         let alignment = u32::try_from(alignment / PAGE).ok()?;
         let base = self.base.load(Ordering::Relaxed);
@@ -114,16 +119,8 @@ impl Window {
     pub unsafe fn free(&self, address: *mut u8) {
         let base = self.base.load(Ordering::Relaxed);
         let start = self.first_page(address);
-        let known = self.with(|inner| match inner.ranges.give(start) {
-            Some(run) => {
-                if inner.ranges.dirty() > KEPT_PAGES && inner.purge(base, run.start..run.start + run.pages) {
-                    inner.ranges.cleaned(run.start);
-                }
-                true
-            }
-            None => false,
-        });
-        if !known {
+        let freed = self.with(|inner| inner.ranges.give(start).map(|run| inner.keep_or_purge(base, run)));
+        if freed.is_none() {
             wrong_address(address);
         }
     }
@@ -154,7 +151,9 @@ impl Window {
             if pages > old && (in_child || !inner.extend(base, start, pages)) {
                 return false;
             }
-            inner.ranges.shorten(start, pages);
+            if let Some(run) = inner.ranges.shorten(start, pages) {
+                inner.keep_or_purge(base, run);
+            }
             inner.ranges.set_bytes(start, bytes);
             true
         })
@@ -174,6 +173,14 @@ fn wrong_address(address: *mut u8) -> ! {
 }
 
 impl Inner {
+    /// A free range keeps its memory for the next block, unless there is enough
+    /// of that.
+    fn keep_or_purge(&mut self, base: usize, run: Run) {
+        if self.ranges.dirty() > KEPT_PAGES && self.purge(base, run.start..run.start + run.pages) {
+            self.ranges.cleaned(run.start);
+        }
+    }
+
     fn take(&mut self, base: usize, pages: u32, alignment: u32, birth: Birth) -> Option<Run> {
         let run = self.ranges.take(pages, alignment)?;
         if let Some(run) = self.prepare(base, run, birth) {
@@ -204,7 +211,7 @@ impl Inner {
         let wanted = top.next_multiple_of(STEP).min(PAGES);
         let (at, bytes) = (base + self.usable as usize * PAGE, (wanted - self.usable) as usize * PAGE);
         // SAFETY: address space of the window that was never used.
-        let done = unsafe { super::system::commit(at, bytes) };
+        let done = unsafe { system::commit(at, bytes) };
         if done {
             self.usable = wanted;
         }

@@ -71,6 +71,8 @@ pub struct Window {
     decided: AtomicU32,
     /// This process is the child of a fork.
     child: AtomicBool,
+    /// It takes part in forks.
+    watched: AtomicBool,
     lock: Lock,
     inner: UnsafeCell<Inner>,
 }
@@ -119,6 +121,7 @@ impl Window {
             base: AtomicUsize::new(NOWHERE),
             decided: AtomicU32::new(policy::UNDECIDED),
             child: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
             lock: Lock::new(),
             inner: UnsafeCell::new(Inner {
                 ranges,
@@ -211,12 +214,14 @@ impl Window {
     /// Reserves the window of `slot`. Costs address space only. `true` if it is
     /// there; the address may be another than the standard one.
     pub fn open(&self, slot: u32) -> bool {
+        // Not under the lock: it asks the dynamic linker, which may want memory.
+        let possible = policy::possible(slot);
         self.with(|inner| {
             let decided = self.decided.load(Ordering::Acquire);
             if decided != policy::UNDECIDED && decided != Off::NoRank as u32 {
                 return decided == policy::USABLE;
             }
-            let opened = inner.open(slot);
+            let opened = possible.and_then(|()| inner.open(slot));
             let now = match opened {
                 Ok(base) => {
                     self.base.store(base, Ordering::Release);
@@ -261,7 +266,6 @@ impl Default for Window {
 
 impl Inner {
     fn open(&mut self, slot: u32) -> Result<usize, Off> {
-        policy::possible(slot)?;
         let at = layout::standard_base(slot);
         let base = system::reserve(at, WINDOW_BYTES).or_else(|| system::reserve(0, WINDOW_BYTES));
         let base = base.ok_or(Off::NoAddressSpace)?;

@@ -7,6 +7,9 @@ use std::sync::atomic::Ordering;
 
 /// Pages looked at in one go.
 const LOOK: usize = 512;
+/// Pages that become shared under the lock at a time: other threads may want
+/// memory, and until it is mapped, what was written to the file is there twice.
+const PART: usize = (8 << 20) / PAGE;
 /// So often at most do pages become shared: each time may cost the process two
 /// more mappings, of which it may have 65530.
 const MOST: u32 = 16_000;
@@ -20,30 +23,37 @@ impl Window {
         if !policy::pages_may_move() {
             return false;
         }
-        let base = self.base.load(Ordering::Relaxed);
-        self.with(|inner| {
-            let Some(file) = inner.publish(base) else { return false };
-            if inner.shares >= MOST || self.child.load(Ordering::Relaxed) {
-                return false;
-            }
-            if inner.demoted.any(pages.clone()) && !inner.liveness.none_lives() {
-                return false;
-            }
-            inner.shares += 1;
-            let mut at = pages.start;
-            while let Some(run) = inner.shared.next_run(at..pages.end, false) {
-                at = run.end;
-                // SAFETY: by the caller; the pages are ours and not shared.
-                if !unsafe { inner.share_run(base, file, run) } {
-                    return false;
-                }
-            }
-            true
+        pages.clone().step_by(PART).all(|start| {
+            let part = start..pages.end.min(start + PART as u32);
+            // SAFETY: by the caller.
+            self.with(|inner| !self.child.load(Ordering::Relaxed) && unsafe { inner.share_part(self, part) })
         })
     }
 }
 
 impl Inner {
+    /// Shares those of some pages that are not.
+    ///
+    /// # Safety
+    /// As [`Window::share_pages`].
+    unsafe fn share_part(&mut self, window: &Window, pages: Range<u32>) -> bool {
+        let base = window.base.load(Ordering::Relaxed);
+        let Some(file) = self.publish(base) else { return false };
+        if self.shares >= MOST || self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
+            return false;
+        }
+        self.shares += 1;
+        let mut at = pages.start;
+        while let Some(run) = self.shared.next_run(at..pages.end, false) {
+            at = run.end;
+            // SAFETY: by the caller; the pages are ours and not shared.
+            if !unsafe { self.share_run(base, file, run) } {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Shares a run of pages that are private or demoted.
     ///
     /// # Safety

@@ -106,6 +106,13 @@ pub fn populate(at: usize, bytes: usize) {
     unsafe { libc::madvise(start as *mut _, at + bytes - start, libc::MADV_POPULATE_READ) };
 }
 
+/// Bytes of memory of this machine.
+pub fn all_memory() -> usize {
+    // SAFETY: asking is always allowed.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(PAGE))
+}
+
 /// A number of `/proc/self/status`, in its own unit (KiB for memory).
 pub fn status(name: &str) -> Option<u64> {
     let mut text = [0u8; 4096];

@@ -1,0 +1,6 @@
+"""These tests start jobs as the other runners do."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
