@@ -6,7 +6,7 @@
 
 use crate::collective::UserCall;
 use crate::message::work::{self, Work};
-use crate::message::{wire, Envelope, Found, Matching};
+use crate::message::{wire, Aside, Envelope, Found, Matching};
 use crate::observe::Page;
 use crate::request::Slab;
 use crate::transport::node::NodeTransport;
@@ -45,10 +45,8 @@ pub struct Core {
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
     pub(crate) collectives_seen: u64,
-    /// Bytes that may be copied aside (`SERRIED_MEMORY`).
-    pub(crate) memory: u64,
-    /// Bytes of messages copied aside because no cell was free.
-    pub(crate) copied_aside: u64,
+    /// Messages copied aside because no cell was free.
+    pub(crate) aside: Aside,
     /// Bytes of messages that came in packets and were kept for later.
     pub(crate) kept: u64,
     /// Generation of the next shared copy.
@@ -121,8 +119,7 @@ impl Core {
             background: Vec::new(),
             epoch: 0,
             collectives_seen: 0,
-            memory,
-            copied_aside: 0,
+            aside: Aside::new(memory),
             kept: 0,
             shared_copies: 0,
         }
@@ -165,9 +162,7 @@ impl Core {
             wire::IN_CELL => self.arrived(Envelope::of(arrival.header), Found::InCell(arrival.read())),
             wire::OFFER => self.arrived(Envelope::of(arrival.header), Found::Offer(arrival.read())),
             wire::FINISH => {
-                // All is copied: of a send of ours, or of a receive whose
-                // copying was shared.
-                self.complete(arrival.read::<wire::Finish>().request);
+                self.finished(arrival);
                 Ok(())
             }
             wire::STREAM => {
@@ -210,14 +205,26 @@ impl Core {
         failed || before != (self.epoch, self.outbox.is_empty(), self.streams.is_empty())
     }
 
+    /// The packet that waits last in the outbox of a peer, if it may be changed.
+    #[inline]
+    pub(crate) fn last_waiting(&mut self, peer: u32) -> Option<&mut Packet> {
+        if self.outbox.is_empty() {
+            return None;
+        }
+        let last = self.outbox.get_mut(&peer)?.back_mut()?;
+        last.completes.is_none().then_some(&mut last.packet)
+    }
+
     fn flush(&mut self) -> Result<()> {
         let peers: Vec<u32> = self.outbox.keys().copied().collect();
         for peer in peers {
             let mut waiting = self.outbox.remove(&peer).unwrap_or_default();
-            if !self.flush_to(peer, &mut waiting)? {
+            let mut before = waiting.len() + 1;
+            while !self.flush_to(peer, &mut waiting)? && waiting.len() < before {
+                before = waiting.len();
+                // Then once more, for room may have come before we asked to be
+                // woken; and if some did, the peer has answered our asking.
                 self.transport.want_room(peer);
-                // Once more: room may have come before we asked to be woken.
-                self.flush_to(peer, &mut waiting)?;
             }
             if !waiting.is_empty() {
                 self.outbox.insert(peer, waiting);
@@ -248,7 +255,7 @@ impl Core {
         let request = &mut self.requests[index];
         request.complete = true;
         match &request.work {
-            Work::Send(work::Send { owned: Some(copy), .. }) => self.copied_aside -= copy.len() as u64,
+            Work::Send(work::Send { owned: Some(copy), .. }) => self.aside.let_go(copy.len() as u64),
             Work::Receive(work::Receive { block: Some(block), .. }) => {
                 self.transport.free_shared_copy(*block)
             }

@@ -27,7 +27,8 @@ pub const SETTINGS: [Setting; 5] = [
     Setting {
         name: MEMORY,
         default: "64M",
-        meaning: "bytes a rank may spend on small messages that wait for room (K, M, G allowed)",
+        meaning: "bytes a rank may spend on small messages that wait for room (K, M, G allowed); more only where a \
+                  program would wait for ever without",
     },
     Setting {
         name: COPY,

@@ -3,6 +3,7 @@
 use super::{completed, into_result, Engine};
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode};
+use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::Result;
 
@@ -15,11 +16,23 @@ impl Engine {
     /// What went wrong on the way.
     #[inline]
     pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
+        let mode = if mode == Mode::Standard { Mode::Blocking } else { mode };
         let started = self.core.lock().start_send(peer, envelope, buffer, mode)?;
         match started {
-            Some(request) => into_result(self.wait_for_index(request)?).map(|_| ()),
+            Some(request) => self.wait_for_send(peer, request),
             None => Ok(()),
         }
+    }
+
+    /// Waits for a send, but not for a receiver that cannot come to it because
+    /// it waits for something else.
+    fn wait_for_send(&self, peer: u32, request: u32) -> Result<()> {
+        self.wait_until(|core| {
+            if core.settled(request) {
+                return Some(into_result(core.collect(request)).map(|_| ()));
+            }
+            (waits_long(self.job.node.page(peer)) && core.relieve(request)).then_some(Ok(()))
+        })?
     }
 
     /// Starts sending.

@@ -11,7 +11,6 @@
 pub mod bootstrap;
 pub mod cpus;
 pub mod detect;
-pub mod hardware;
 pub mod node_map;
 pub mod node_segment;
 mod own;

@@ -11,3 +11,14 @@ pub mod segment;
 pub mod window;
 
 pub use segment::Segment;
+
+/// Gives back to the system what a burst has left in this process's heap; for
+/// the ends of bursts only, for it looks through the whole heap.
+pub fn give_back() {
+    window::Window::of_process().give_back();
+    // SAFETY: releases free memory only; may be called at any time.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

@@ -2,10 +2,13 @@
 //!
 //! Each context has two queues in order of arrival: receives that wait for a
 //! message, and messages that wait for a receive. At most one of the two has
-//! entries that match each other.
+//! entries that match each other. Few messages are looked through one by one;
+//! many are found by what is asked for (`many`).
 
+use super::many::Many;
 use super::wire::{Envelope, InCell, Offer};
 use super::{ANY_SOURCE, ANY_TAG};
+use crate::memory;
 use crate::transport::{Arrival, INLINE_BYTES};
 use std::collections::{HashMap, VecDeque};
 
@@ -90,10 +93,70 @@ pub fn accepts(wanted_source: i32, wanted_tag: i32, source: i32, tag: i32) -> bo
     (wanted_source == source || wanted_source == ANY_SOURCE) && (wanted_tag == tag || wanted_tag == ANY_TAG)
 }
 
+/// From so many messages on they are many.
+const MANY: usize = 64;
+/// Having been more than these was a burst.
+const BURST: usize = 8192;
+
 #[derive(Debug, Default)]
 struct Queues {
     posted: VecDeque<Posted>,
+    /// Few messages; empty while they are many.
     unexpected: VecDeque<Unexpected>,
+    many: Option<Box<Many>>,
+}
+
+impl Queues {
+    fn keep(&mut self, message: Unexpected) {
+        if let Some(many) = &mut self.many {
+            return many.push(message);
+        }
+        self.unexpected.push_back(message);
+        if self.unexpected.len() == MANY {
+            let mut many = Box::new(Many::default());
+            self.unexpected.drain(..).for_each(|message| many.push(message));
+            self.many = Some(many);
+        }
+    }
+
+    #[inline]
+    fn place(&self, wanted: Envelope) -> Option<usize> {
+        let posted = Posted { source: wanted.source, tag: wanted.tag, request: 0 };
+        self.unexpected.iter().position(|message| posted.accepts(message.source, message.tag))
+    }
+
+    fn peek(&self, wanted: Envelope) -> Option<&Unexpected> {
+        match &self.many {
+            Some(many) => many.first(wanted.source, wanted.tag),
+            None => self.unexpected.get(self.place(wanted)?),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, wanted: Envelope) -> Option<Unexpected> {
+        if self.many.is_some() {
+            return self.take_from_many(wanted);
+        }
+        self.unexpected.remove(self.place(wanted)?)
+    }
+
+    #[cold]
+    fn take_from_many(&mut self, wanted: Envelope) -> Option<Unexpected> {
+        let many = self.many.as_mut()?;
+        let message = many.take(wanted.source, wanted.tag);
+        if many.is_empty() {
+            let burst = many.most() > BURST;
+            self.many = None;
+            if burst {
+                memory::give_back();
+            }
+        }
+        message
+    }
+
+    fn is_empty(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty() && self.many.is_none()
+    }
 }
 
 /// The queues of all contexts.
@@ -164,7 +227,7 @@ impl Matching {
 
     /// Adds a message that nobody has asked for.
     pub fn keep(&mut self, context: u64, message: Unexpected) {
-        self.queues(context).unexpected.push_back(message);
+        self.queues(context).keep(message);
         self.unexpected += 1;
     }
 
@@ -174,26 +237,14 @@ impl Matching {
         if self.unexpected == 0 {
             return None;
         }
-        let place = self.place_unexpected(wanted)?;
-        let queue = &mut self.queues(wanted.context).unexpected;
-        let message = queue.remove(place);
-        if queue.is_empty() && queue.capacity() > 64 {
-            queue.shrink_to_fit(); // what a burst has used goes back
-        }
+        let message = self.queues(wanted.context).take(wanted)?;
         self.unexpected -= 1;
-        message
+        Some(message)
     }
 
     /// The first message that a receive would accept.
     pub fn peek_unexpected(&mut self, wanted: Envelope) -> Option<&Unexpected> {
-        let place = self.place_unexpected(wanted)?;
-        self.queues(wanted.context).unexpected.get(place)
-    }
-
-    fn place_unexpected(&mut self, wanted: Envelope) -> Option<usize> {
-        let posted = Posted { source: wanted.source, tag: wanted.tag, request: 0 };
-        let queue = &self.queues(wanted.context).unexpected;
-        queue.iter().position(|message| posted.accepts(message.source, message.tag))
+        self.queues(wanted.context).peek(wanted)
     }
 
     /// Whether no receive of a context waits for a message.
@@ -212,7 +263,7 @@ impl Matching {
     pub fn retire(&mut self, context: u64) {
         let Some(&place) = self.places.get(&context) else { return };
         let queues = &self.queues[place];
-        if queues.posted.is_empty() && queues.unexpected.is_empty() {
+        if queues.is_empty() {
             self.queues[place] = Queues::default();
             self.places.remove(&context);
             self.free.push(place);
@@ -252,6 +303,41 @@ mod tests {
         assert!(matching.take_unexpected(envelope(0, ANY_TAG)).is_none());
         assert_eq!(matching.unexpected(), 1);
         assert!(matching.take_unexpected(Envelope { context: 8, source: 1, tag: 5 }).is_none());
+    }
+
+    /// As the rule says it: the first in order of arrival that is accepted.
+    fn naive(all: &mut Vec<(i32, i32, u8)>, source: i32, tag: i32) -> Option<u8> {
+        let place = all.iter().position(|&(from, with, _)| {
+            (source == ANY_SOURCE || source == from) && (tag == ANY_TAG || tag == with)
+        })?;
+        Some(all.remove(place).2)
+    }
+
+    #[test]
+    fn many_messages_match_as_few_do() {
+        let mut matching = Matching::default();
+        let mut all = Vec::new();
+        let mut random = 1u32;
+        let mut next = |below: u32| {
+            random = random.wrapping_mul(1664525).wrapping_add(1013904223);
+            (random >> 16) % below
+        };
+        for step in 0..20_000u32 {
+            // Three phases of each: more come, then more go.
+            if next(10) < if step / 3000 % 2 == 0 { 7 } else { 3 } {
+                let (source, tag) = (next(5) as i32, next(7) as i32);
+                matching.keep(9, message(source, tag, step as u8));
+                all.push((source, tag, step as u8));
+            } else {
+                let source = if next(3) == 0 { ANY_SOURCE } else { next(5) as i32 };
+                let tag = if next(3) == 0 { ANY_TAG } else { next(7) as i32 };
+                let peeked = matching.peek_unexpected(envelope(source, tag)).cloned().map(byte);
+                let taken = matching.take_unexpected(envelope(source, tag)).map(byte);
+                assert_eq!(taken, naive(&mut all, source, tag));
+                assert_eq!(taken, peeked);
+            }
+            assert_eq!(matching.unexpected(), all.len() as u64);
+        }
     }
 
     #[test]

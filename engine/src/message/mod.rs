@@ -12,8 +12,10 @@
 //! memory and only an offer travels. A receiver holds 64 bytes for a message
 //! that it has not asked for, whatever its size.
 
+mod aside;
 pub mod buffer;
 mod collective;
+mod many;
 mod matching;
 pub mod partitioned;
 mod persistent;
@@ -26,21 +28,19 @@ mod together;
 pub mod wire;
 pub mod work;
 
+pub(crate) use aside::Aside;
 pub use buffer::Buffer;
 pub use matching::{Found, Matching};
 pub use wire::Envelope;
 
-/// Special ranks and tags are below this, so that any other negative number of
-/// a program can be told as it is.
-pub const SPECIAL_BELOW: i32 = i32::MIN + 8;
-/// The null process: communication with it does nothing (MPI-5.0 §3.10).
-pub const PROC_NULL: i32 = i32::MIN + 1;
 /// A receive from any source.
-pub const ANY_SOURCE: i32 = i32::MIN + 2;
-/// As a root in an intercommunicator: this process is it (MPI-5.0 §6.2.3).
-pub const ROOT: i32 = i32::MIN + 3;
+pub const ANY_SOURCE: i32 = -2;
 /// A receive with any tag.
-pub const ANY_TAG: i32 = i32::MIN + 1;
+pub const ANY_TAG: i32 = -1;
+/// The null process: communication with it does nothing (MPI-5.0 §3.10).
+pub const PROC_NULL: i32 = -1;
+/// As a root in an intercommunicator: this process is it (MPI-5.0 §6.2.3).
+pub const ROOT: i32 = -3;
 /// The largest tag.
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
 /// Messages up to this size go through a cell at once.
@@ -51,6 +51,8 @@ pub const EAGER_BYTES: u64 = 16 << 10;
 pub enum Mode {
     /// May be buffered.
     Standard,
+    /// Standard, and the caller waits for its end before it does anything else.
+    Blocking,
     /// Completes only when the receive has begun.
     Synchronous,
     /// The receive is already there (treated as standard).

@@ -5,7 +5,7 @@ use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
 use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Means, Packet, Transport};
+use crate::transport::{Arrival, Means, Packet, Transport};
 use crate::Result;
 
 /// Pieces listed at a time for a receive buffer with gaps.
@@ -42,8 +42,26 @@ impl Core {
 
     pub(super) fn received_all(&mut self, index: u32, offer: Offer) -> Result<()> {
         self.complete(index);
-        self.post(offer.peer, &Packet::with(FINISH, [0; 2], &Finish { request: offer.request }))?;
+        self.finish(offer.peer, offer.request)
+    }
+
+    /// Tells a peer that its request is complete: with the packet that waits
+    /// already, if it tells the same of others, so that many need little memory.
+    pub(super) fn finish(&mut self, peer: u32, request: u32) -> Result<()> {
+        if let Some(packet) = self.last_waiting(peer) {
+            if packet.kind == FINISH && packet.append(&request) {
+                return Ok(());
+            }
+        }
+        self.post(peer, &Packet::with(FINISH, [0; 2], &request))?;
         Ok(())
+    }
+
+    /// All is copied: of sends of ours, or of receives whose copying was shared.
+    pub(crate) fn finished(&mut self, arrival: &Arrival) {
+        let count = arrival.bytes as usize / std::mem::size_of::<u32>();
+        let finish: Finish = arrival.read();
+        finish.requests.into_iter().take(count).for_each(|request| self.complete(request));
     }
 
     fn too_many_pieces(&self, index: u32) -> bool {

@@ -125,21 +125,22 @@ impl Core {
     /// Leaves the message where it is and tells the receiver.
     fn offer(&mut self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
-        let small = bytes <= EAGER_BYTES && self.copied_aside + bytes <= self.memory;
-        let aside = mode == Mode::Buffered || (small && mode != Mode::Synchronous);
-        let (buffer, owned) = if aside { copy_aside(&buffer) } else { (buffer, None) };
-        if owned.is_some() {
-            self.copied_aside += bytes;
-        }
+        let small = bytes <= EAGER_BYTES;
+        let fits = small && self.aside.has_room(bytes);
+        let aside = mode == Mode::Buffered || (fits && mode != Mode::Synchronous);
+        let (buffer, owned) = if aside { self.set_aside(&buffer) } else { (buffer, None) };
         // The address is offered even if nothing can be read there directly:
-        // the receiver knows what it can reach.
-        let address = buffer.dense().map_or(0, |address| address as u64);
+        // the receiver knows what it can reach. A private one is not: so the
+        // message can still be copied aside (`relieve`).
+        let private = small && !aside && mode == Mode::Blocking;
+        let address = if private { 0 } else { buffer.dense().map_or(0, |address| address as u64) };
         if !aside && address != 0 {
             self.transport.lend(address as *const u8, bytes);
         }
         let send = Send {
             buffer,
             owned,
+            private,
             context: envelope.context,
             peer,
             streamed: 0,
@@ -152,15 +153,6 @@ impl Core {
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok((!aside).then_some(request))
     }
-}
-
-/// A copy of the data that lives as long as the send.
-fn copy_aside(buffer: &Buffer) -> (Buffer, Option<Box<[u8]>>) {
-    let bytes = buffer.bytes();
-    let mut copy = vec![0u8; bytes as usize].into_boxed_slice();
-    // SAFETY: the program lends the buffer; the copy has its length.
-    unsafe { buffer.pack(0, copy.as_mut_ptr(), copy.len()) };
-    (Buffer::Dense { address: copy.as_mut_ptr(), bytes }, Some(copy))
 }
 
 /// The bytes of a block; an empty one may be anywhere.

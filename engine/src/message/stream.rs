@@ -38,8 +38,12 @@ impl Core {
 
     fn pump(&mut self, index: u32) -> Result<Pumped> {
         let Work::Send(send) = &mut self.requests[index].work else { return Ok(Pumped::Done) };
-        let bytes = (send.wanted - send.streamed).min(self.transport.largest_cell() as u64) as usize;
-        let Some(cell) = self.transport.take_cell(bytes)? else { return Ok(Pumped::NoCell) };
+        let largest = self.transport.largest_cell();
+        let bytes = (send.wanted - send.streamed).min(largest as u64) as usize;
+        // Always one of the largest: only streams use them, and what is streamed
+        // has been asked for, so they come back. Smaller ones may all lie with
+        // messages that nobody asks for before this one has come.
+        let Some(cell) = self.transport.take_cell(largest)? else { return Ok(Pumped::NoCell) };
         // SAFETY: the program lends the buffer; the cell is ours and large enough.
         unsafe { send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes) };
         let chunk =

@@ -10,7 +10,7 @@
 //! keeps `done` short of the whole until it is copied, so the block and both
 //! buffers stay until nobody touches them.
 
-use super::wire::{Finish, Offer, Together, FINISH, TOGETHER};
+use super::wire::{Offer, Together, TOGETHER};
 use super::work::Work;
 use crate::core::Core;
 use crate::transport::{Means, Packet, SharedCopy, Transport};
@@ -139,9 +139,7 @@ impl Core {
             self.count_copied(means, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
                 self.complete(together.request);
-                let finish = Finish { request: together.receiver_request };
-                self.post(together.peer, &Packet::with(FINISH, [0; 2], &finish))?;
-                return Ok(());
+                return self.finish(together.peer, together.receiver_request);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What the packets mean: kinds, the header that is matched, and the payloads.
 
-use crate::transport::{Cell, Plain};
+use crate::transport::{Cell, Plain, INLINE_BYTES};
 
 /// A message whole in the packet: its payload is the message.
 pub const INLINE: u8 = 1;
@@ -8,7 +8,7 @@ pub const INLINE: u8 = 1;
 pub const IN_CELL: u8 = 2;
 /// A message that is still with its sender: payload [`Offer`].
 pub const OFFER: u8 = 3;
-/// To the sender: all is copied; payload [`Finish`].
+/// To the sender: all is copied; payload: the beginning of a [`Finish`].
 pub const FINISH: u8 = 4;
 /// To the sender: copy it through cells; payload [`Stream`].
 pub const STREAM: u8 = 5;
@@ -66,12 +66,16 @@ pub struct Offer {
     pub request: u32,
 }
 
+/// Requests that one [`FINISH`] can name.
+pub const FINISHED: usize = INLINE_BYTES / 4;
+
 /// Payload of [`FINISH`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Finish {
-    /// The request that is complete at the rank that gets this packet.
-    pub request: u32,
+    /// The requests that are complete at the rank that gets this packet; the
+    /// packet's length says how many.
+    pub requests: [u32; FINISHED],
 }
 
 /// Payload of [`STREAM`].

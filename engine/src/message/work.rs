@@ -39,6 +39,8 @@ pub struct Send {
     pub buffer: Buffer,
     /// A copy of the message that the buffer points into, if it was copied.
     pub owned: Option<Box<[u8]>>,
+    /// The receiver does not know where the data are.
+    pub private: bool,
     /// The context it is sent in.
     pub context: u64,
     /// Job rank of the receiver.

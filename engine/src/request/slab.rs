@@ -2,6 +2,7 @@
 //! after its end is an error and not somebody else's request.
 
 use super::Status;
+use crate::memory;
 use crate::message::work::Work;
 use crate::{Class, Error, Result};
 
@@ -65,13 +66,22 @@ pub const DONE: u32 = 0;
 pub struct Slab {
     requests: Vec<Request>,
     free: Vec<u32>,
+    /// When only this many are alive, it is time to give memory back.
+    give_back_at: usize,
+    /// Of requests in places that were given back before and are new again.
+    generation: u8,
 }
+
+/// Memory for fewer requests than these is not worth giving back.
+const KEPT: usize = 8192;
+/// From so few live ones on it is tried whenever one goes.
+const FEW: usize = 64;
 
 impl Default for Slab {
     fn default() -> Self {
         let mut done = Request::new(0, Work::Nothing);
         done.complete = true;
-        Slab { requests: vec![done], free: Vec::new() }
+        Slab { requests: vec![done], free: Vec::new(), give_back_at: 0, generation: 0 }
     }
 }
 
@@ -98,8 +108,27 @@ impl Slab {
                 format!("{index} requests are alive at once, the most there can be; complete some of them");
             return Err(Error::new(Class::Other, message));
         }
-        self.requests.push(Request::new(0, work));
+        self.requests.push(Request::new(self.generation, work));
+        self.give_back_at = if self.requests.len() > KEPT { self.requests.len() / 4 } else { 0 };
         Ok(index)
+    }
+
+    /// Gives back the places behind the last live request. What is alive may lie
+    /// there, so this is tried again when fewer are.
+    #[cold]
+    fn give_back(&mut self) {
+        let used = self.requests.iter().rposition(|request| request.used).map_or(0, |last| last + 1);
+        self.requests.truncate(used);
+        self.requests.shrink_to_fit();
+        self.free.retain(|&index| (index as usize) < used);
+        self.free.shrink_to_fit();
+        self.generation = ((self.generation as u32 + 1) % GENERATIONS) as u8;
+        self.give_back_at = match used - self.free.len() {
+            _ if used <= KEPT => 0,
+            live if live > FEW => live / 2,
+            live => live - 1,
+        };
+        memory::give_back();
     }
 
     /// Removes a request; its id is stale from now on ([`DONE`] stays).
@@ -112,8 +141,12 @@ impl Slab {
         request.used = false;
         request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;
         request.work = Work::Nothing;
+        let status = std::mem::replace(&mut request.status, Status::empty());
         self.free.push(index);
-        std::mem::replace(&mut request.status, Status::empty())
+        if self.requests.len() - self.free.len() <= self.give_back_at {
+            self.give_back();
+        }
+        status
     }
 
     /// The id of a live request.
@@ -164,5 +197,26 @@ impl std::ops::IndexMut<u32> for Slab {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Request {
         &mut self.requests[index as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_gives_its_places_back_and_old_ids_stay_stale() {
+        let mut slab = Slab::default();
+        let lasting = slab.insert(Work::Nothing).unwrap();
+        let lasting = slab.id(lasting);
+        let burst: Vec<u32> = (0..100_000).map(|_| slab.insert(Work::Nothing).unwrap()).collect();
+        let ids: Vec<RequestId> = burst.iter().map(|&index| slab.id(index)).collect();
+        burst.into_iter().for_each(|index| drop(slab.remove(index)));
+        assert!(slab.requests.capacity() <= KEPT, "{} places are left", slab.requests.capacity());
+        assert!(slab.check(lasting).is_ok());
+        for _ in 0..100_000 {
+            slab.insert(Work::Nothing).unwrap();
+        }
+        assert!(ids.into_iter().all(|id| slab.check(id).is_err()));
     }
 }

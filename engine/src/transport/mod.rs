@@ -92,19 +92,21 @@ impl Packet {
 
     /// A packet whose payload is `value`.
     pub fn with<T: Plain>(kind: u8, header: [u64; 2], value: &T) -> Packet {
-        let bytes = std::mem::size_of::<T>();
-        assert!(bytes <= INLINE_BYTES);
+        const { assert!(std::mem::size_of::<T>() <= INLINE_BYTES) };
         let mut packet = Packet::new(kind, header);
-        packet.length = bytes as u8;
-        // SAFETY: `T: Plain` has no padding and `bytes` fits, as just checked.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                (value as *const T).cast::<u8>(),
-                packet.payload.as_mut_ptr(),
-                bytes,
-            );
-        }
+        packet.append(value);
         packet
+    }
+
+    /// Adds `value` to the payload; `false` if it has no room for it.
+    #[inline]
+    pub fn append<T: Plain>(&mut self, value: &T) -> bool {
+        let (bytes, length) = (std::mem::size_of::<T>(), self.length as usize);
+        let Some(room) = self.payload.get_mut(length..length + bytes) else { return false };
+        // SAFETY: `T: Plain` has no padding, and `room` has its length.
+        unsafe { std::ptr::copy_nonoverlapping((value as *const T).cast::<u8>(), room.as_mut_ptr(), bytes) };
+        self.length += bytes as u8;
+        true
     }
 
     /// As it is sent.
@@ -119,6 +121,9 @@ impl Packet {
 /// # Safety
 /// Every bit pattern must be valid and no byte may be padding.
 pub unsafe trait Plain: Copy {}
+
+// SAFETY: an integer.
+unsafe impl Plain for u32 {}
 
 /// A cell of memory that its owner fills and a peer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -125,6 +125,23 @@ impl Window {
         }
     }
 
+    /// Gives the memory of all freed blocks back.
+    pub fn give_back(&self) {
+        if !self.ready() {
+            return;
+        }
+        let base = self.base.load(Ordering::Relaxed);
+        self.with(|inner| {
+            let mut from = 0;
+            while let Some(run) = inner.ranges.next_dirty(from) {
+                from = run.start + run.pages;
+                if inner.purge(base, run.start..from) {
+                    inner.ranges.cleaned(run.start);
+                }
+            }
+        });
+    }
+
     /// Bytes of a block.
     ///
     /// # Safety

@@ -209,6 +209,21 @@ impl Ranges {
         self.insert(Run { clean: true, ..run });
     }
 
+    /// The first free range from page `from` on that is not clean; a range must
+    /// begin there.
+    pub fn next_dirty(&self, from: u32) -> Option<Run> {
+        let mut start = from.max(BOARD_PAGES);
+        while start < self.top {
+            let entry = self.at(start).range;
+            let pages = entry & LENGTH;
+            if entry & (FREE | CLEAN) == FREE {
+                return Some(Run { start, pages, clean: false });
+            }
+            start += pages;
+        }
+        None
+    }
+
     /// Length of the range in use that begins at `start`.
     pub fn length(&self, start: u32) -> Option<u32> {
         if !(BOARD_PAGES..self.top).contains(&start) {

@@ -146,6 +146,24 @@ fn freed_memory_goes_back_and_reads_as_zero_where_that_is_promised() {
 }
 
 #[test]
+fn kept_memory_goes_back_when_asked_for() {
+    let pair = Pair::new(8);
+    let blocks: Vec<_> =
+        (0..9).map(|_| pair.owner.allocate(1 << 20, 1, Birth::Shared).unwrap().address).collect();
+    // SAFETY: just taken; freed ones are not used after.
+    unsafe {
+        blocks.iter().for_each(|&block| std::ptr::write_bytes(block, 5, 1 << 20));
+        [1, 3, 4, 8].into_iter().for_each(|freed: usize| pair.owner.free(blocks[freed]));
+    }
+    assert!(pair.owner.with(|inner| inner.ranges.dirty()) > 0);
+    pair.owner.give_back();
+    assert_eq!(pair.owner.with(|inner| inner.ranges.dirty()), 0);
+    for kept in [0, 2, 5, 6, 7] {
+        assert!(read(blocks[kept], 1 << 20).iter().all(|&byte| byte == 5));
+    }
+}
+
+#[test]
 fn blocks_grow_and_shrink_where_they_are() {
     let pair = Pair::new(6);
     let block = pair.private(100_000);

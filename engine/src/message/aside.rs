@@ -1,0 +1,84 @@
+//! Messages copied aside: small ones that have no room with the receiver, nor in
+//! a cell, and whose sends are complete all the same.
+//!
+//! They have a budget (`SERRIED_MEMORY`). When it is spent, sends wait until the
+//! receiver takes something. It is overdrawn in one case: a blocking send waits
+//! for a receiver that itself waits in MPI, since long, for something else. With
+//! endless buffers such a program would go on; so it does here.
+
+use super::work::Work;
+use super::{Buffer, EAGER_BYTES};
+use crate::core::Core;
+use crate::memory;
+
+/// Having held this many bytes is a burst, after which memory goes back.
+const BURST_BYTES: u64 = 4 << 20;
+
+/// The budget.
+#[derive(Debug)]
+pub struct Aside {
+    limit: u64,
+    bytes: u64,
+    most: u64,
+    overdrawn: bool,
+}
+
+impl Aside {
+    /// Nothing is held yet, and never more than `limit` bytes.
+    pub fn new(limit: u64) -> Aside {
+        Aside { limit, bytes: 0, most: 0, overdrawn: false }
+    }
+
+    /// Whether there is room for a message.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.overdrawn || self.bytes + bytes <= self.limit
+    }
+
+    /// A message is held.
+    pub fn hold(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.most = self.most.max(self.bytes);
+    }
+
+    /// It has gone.
+    pub fn let_go(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+        self.overdrawn &= self.bytes > self.limit;
+        if self.bytes == 0 && std::mem::take(&mut self.most) > BURST_BYTES {
+            memory::give_back();
+        }
+    }
+}
+
+impl Core {
+    /// Copies a message aside.
+    pub(super) fn set_aside(&mut self, buffer: &Buffer) -> (Buffer, Option<Box<[u8]>>) {
+        self.aside.hold(buffer.bytes());
+        copy(buffer)
+    }
+
+    /// Completes a small blocking send by a copy, beyond the budget: the request
+    /// goes its way alone from now on. `false` if its data are on their way.
+    pub(crate) fn relieve(&mut self, index: u32) -> bool {
+        let request = &mut self.requests[index];
+        let Work::Send(send) = &mut request.work else { return false };
+        let (bytes, begun) = (send.buffer.bytes(), send.wanted > 0);
+        if begun || !send.private || bytes > EAGER_BYTES {
+            return false;
+        }
+        (send.buffer, send.owned) = copy(&send.buffer);
+        request.detached = true;
+        self.aside.hold(bytes);
+        self.aside.overdrawn = true;
+        true
+    }
+}
+
+/// A copy of the data that lives as long as the send.
+fn copy(buffer: &Buffer) -> (Buffer, Option<Box<[u8]>>) {
+    let bytes = buffer.bytes();
+    let mut copy = vec![0u8; bytes as usize].into_boxed_slice();
+    // SAFETY: the program lends the buffer; the copy has its length.
+    unsafe { buffer.pack(0, copy.as_mut_ptr(), copy.len()) };
+    (Buffer::Dense { address: copy.as_mut_ptr(), bytes }, Some(copy))
+}
