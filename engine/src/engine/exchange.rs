@@ -2,6 +2,7 @@
 //! contexts of their own.
 
 use super::Engine;
+use crate::job::hardware::{self, Place};
 use crate::message::{Buffer, Envelope, Mode};
 use crate::world::{Contexts, Exchange, Line};
 use crate::Result;
@@ -13,6 +14,10 @@ fn envelope(line: &Line, source: u32) -> Envelope {
 impl Exchange for Engine {
     fn contexts(&self) -> &Contexts {
         &self.contexts
+    }
+
+    fn place(&self) -> Place {
+        hardware::here()
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {

@@ -30,12 +30,12 @@ impl Engine {
         Ok(core.requests.id(request))
     }
 
-    /// Sends partitions of an active send.
+    /// Sends partitions of an active send; none, if one of them cannot be.
     ///
     /// # Errors
     /// `Request` for another request or one that is not active, `Arg` for what
     /// is no partition or has been sent.
-    pub fn ready(&self, id: RequestId, partitions: impl Iterator<Item = i64>) -> Result<()> {
+    pub fn ready(&self, id: RequestId, partitions: impl Iterator<Item = i64> + Clone) -> Result<()> {
         let mut core = self.core.lock();
         let request = core.requests.check(id)?;
         core.ready(request, partitions)?;

@@ -11,6 +11,7 @@
 pub mod bootstrap;
 pub mod cpus;
 pub mod detect;
+pub mod hardware;
 pub mod node_map;
 pub mod node_segment;
 mod own;

@@ -40,7 +40,7 @@ impl Buffer {
                 address,
                 count,
                 datatype: Arc::clone(datatype),
-                bytes: datatype.size() * count,
+                bytes: datatype.size().saturating_mul(count),
             },
         }
     }

@@ -33,14 +33,17 @@ pub use buffer::Buffer;
 pub use matching::{Found, Matching};
 pub use wire::Envelope;
 
-/// A receive from any source.
-pub const ANY_SOURCE: i32 = -2;
-/// A receive with any tag.
-pub const ANY_TAG: i32 = -1;
+/// Special ranks and tags are below this, so that any other negative number of
+/// a program can be told as it is.
+pub const SPECIAL_BELOW: i32 = i32::MIN + 8;
 /// The null process: communication with it does nothing (MPI-5.0 §3.10).
-pub const PROC_NULL: i32 = -1;
+pub const PROC_NULL: i32 = i32::MIN + 1;
+/// A receive from any source.
+pub const ANY_SOURCE: i32 = i32::MIN + 2;
 /// As a root in an intercommunicator: this process is it (MPI-5.0 §6.2.3).
-pub const ROOT: i32 = -3;
+pub const ROOT: i32 = i32::MIN + 3;
+/// A receive with any tag.
+pub const ANY_TAG: i32 = i32::MIN + 1;
 /// The largest tag.
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
 /// Messages up to this size go through a cell at once.

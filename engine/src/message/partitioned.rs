@@ -108,6 +108,20 @@ enum Receiving {
 }
 
 impl Partitioned {
+    /// The number of a partition that can be sent now, and to whom.
+    fn check_ready(&self, partition: i64) -> Result<(usize, &Option<(u32, Envelope)>)> {
+        let Side::Send(to) = &self.side else {
+            let message = "the request is a partitioned receive; only partitions of a send are made ready";
+            return Err(wrong(Class::Request, message));
+        };
+        let number = check_partition(partition, self.data.partitions)?;
+        if self.parts[number].begun {
+            let message = format!("partition {partition} has been made ready already since MPI_Start");
+            return Err(wrong(Class::Arg, message));
+        }
+        Ok((number, to))
+    }
+
     fn new(data: Data, side: Side, parts: u64) -> Box<Partitioned> {
         let parts = (0..parts).map(|_| Part::idle()).collect();
         Box::new(Partitioned { data, side, parts, first_open: Cell::new(0) })
@@ -333,13 +347,16 @@ impl Core {
         }
     }
 
-    /// Sends partitions of an active send.
-    pub(crate) fn ready(&mut self, index: u32, partitions: impl Iterator<Item = i64>) -> Result<()> {
+    /// Sends partitions of an active send; none, if one of them cannot be.
+    pub(crate) fn ready(&mut self, index: u32, partitions: impl Iterator<Item = i64> + Clone) -> Result<()> {
         if !self.requests[index].active {
             let message = "the partitioned send is not active; start it with MPI_Start first";
             return Err(wrong(Class::Request, message));
         }
         self.with_partitioned(index, |core, partitioned| {
+            for partition in partitions.clone() {
+                partitioned.check_ready(partition)?;
+            }
             for partition in partitions {
                 core.send_partition(partitioned, partition)?;
             }
@@ -349,15 +366,7 @@ impl Core {
     }
 
     fn send_partition(&mut self, partitioned: &mut Partitioned, partition: i64) -> Result<()> {
-        let Side::Send(to) = &partitioned.side else {
-            let message = "the request is a partitioned receive; only partitions of a send are made ready";
-            return Err(wrong(Class::Request, message));
-        };
-        let number = check_partition(partition, partitioned.data.partitions)?;
-        if partitioned.parts[number].begun {
-            let message = format!("partition {partition} has been made ready already since MPI_Start");
-            return Err(wrong(Class::Arg, message));
-        }
+        let (number, to) = partitioned.check_ready(partition)?;
         let request = match to {
             Some((peer, envelope)) => {
                 let count = partitioned.data.count;

@@ -4,15 +4,20 @@ use super::{clock, Crowd};
 use crate::observe::{page::add, Page};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Looks before sleeping, while nobody else needs the core: some tens of
-/// microseconds, more than a message takes and less than anyone notices.
+/// Looks before sleeping where every rank has a core: some tens of microseconds,
+/// more than a message takes and less than anyone notices.
 const LOOKS: u32 = 2000;
-/// Looks while others need the core.
+/// Where ranks may have to share cores a wait consists of turns: some looks, then
+/// the core is offered to others (`sched_yield`). Whoever takes it may be the one
+/// that is waited for, and a sleep and a wake are saved; nothing depends on it.
+/// Looks of a turn while nobody needs the core: about a microsecond.
+const LOOKS_OF_A_TURN: u32 = 20;
+/// The same while others need it.
 const LOOKS_IN_A_CROWD: u32 = 4;
-/// How often the core is offered to others before sleeping. Whoever takes it may
-/// be the one that is waited for, and a sleep and a wake are saved; nothing
-/// depends on it.
-const OFFERS: u32 = 8;
+/// Turns before sleeping while nobody needs the core, some tens of microseconds.
+const TURNS: u32 = 100;
+/// The same while others need it.
+const TURNS_IN_A_CROWD: u32 = 30;
 
 /// A wait of this many nanoseconds is long.
 const LONG_WAIT: u64 = 100_000_000;
@@ -37,10 +42,10 @@ impl Pace {
     /// How often a receive may look for its message before it begins to wait.
     #[inline]
     pub fn looks(crowd: &Crowd) -> u32 {
-        if crowd.is_here() {
-            LOOKS_IN_A_CROWD
-        } else {
-            LOOKS
+        match crowd.can_be() {
+            false => LOOKS,
+            true if crowd.is_here() => LOOKS_IN_A_CROWD,
+            true => LOOKS_OF_A_TURN,
         }
     }
 
@@ -53,28 +58,22 @@ impl Pace {
     /// Looks until something has come (`true`) or it is time to sleep.
     #[inline]
     pub fn spin(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
-        if crowd.is_here() {
-            return self.offer(crowd, come);
+        if crowd.can_be() {
+            return self.take_turns(crowd, come);
         }
         look(LOOKS, &come)
     }
 
-    /// Lets others have the core, some times.
-    fn offer(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
-        if look(LOOKS_IN_A_CROWD, &come) {
-            return true;
-        }
-        for _ in 0..OFFERS {
-            // SAFETY: no memory is involved.
-            unsafe { libc::sched_yield() };
-            if come() {
+    fn take_turns(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+        let turns = if crowd.is_here() { TURNS_IN_A_CROWD } else { TURNS };
+        for _ in 0..turns {
+            if look(Pace::looks(crowd), &come) {
                 return true;
             }
-            if !crowd.is_here() {
-                return look(LOOKS, &come);
-            }
+            // SAFETY: no memory is involved.
+            unsafe { libc::sched_yield() };
         }
-        false
+        come()
     }
 
     /// Notes on the page that this wait has become a sleep.

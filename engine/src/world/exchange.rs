@@ -2,6 +2,7 @@
 //! between ranks, and how groups agree by them.
 
 use super::{Contexts, Group};
+use crate::job::hardware::Place;
 use crate::{Class, Error, Result};
 use std::sync::Arc;
 
@@ -29,6 +30,11 @@ pub trait Exchange {
     /// processes of the node.
     fn node(&self) -> u32 {
         0
+    }
+
+    /// The parts of the node that this process is confined to.
+    fn place(&self) -> Place {
+        Place::default()
     }
 
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be

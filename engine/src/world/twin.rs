@@ -1,6 +1,7 @@
 //! A job in one process: a thread per rank, messages in a shared map.
 
 use super::{Communicator, Contexts, Exchange, Line};
+use crate::job::hardware::Place;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
@@ -48,6 +49,11 @@ pub(crate) fn run(size: u32, body: impl Fn(&Rank) + Sync) {
 impl Exchange for Rank {
     fn contexts(&self) -> &Contexts {
         &self.contexts
+    }
+
+    /// One socket, a cache for two ranks, a core for each.
+    fn place(&self) -> Place {
+        [Some(0), None, Some(self.rank() / 2), Some(self.rank()), None]
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {

@@ -4,7 +4,7 @@
 //! rules, are valid for the time of the call; a body must not keep them.
 
 use crate::abi;
-use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT};
+use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, SPECIAL_BELOW};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr};
 
@@ -51,7 +51,7 @@ pub fn rank(value: c_int) -> i32 {
         abi::MPI_ANY_SOURCE => ANY_SOURCE,
         abi::MPI_PROC_NULL => PROC_NULL,
         abi::MPI_ROOT => ROOT,
-        _ => i32::MIN,
+        _ => value.max(SPECIAL_BELOW),
     }
 }
 
@@ -72,7 +72,17 @@ pub fn tag(value: c_int) -> i32 {
     match value {
         0.. => value,
         abi::MPI_ANY_TAG => ANY_TAG,
-        _ => i32::MIN,
+        _ => value.max(SPECIAL_BELOW),
+    }
+}
+
+/// A rank of the engine as a person reads it.
+pub fn rank_text(value: i32) -> String {
+    match value {
+        ANY_SOURCE => "MPI_ANY_SOURCE".to_owned(),
+        PROC_NULL => "MPI_PROC_NULL".to_owned(),
+        ROOT => "MPI_ROOT".to_owned(),
+        _ => value.to_string(),
     }
 }
 

@@ -11,7 +11,11 @@ fn special_ranks_and_tags_cross_the_border_and_come_back() {
         assert_eq!(tag_out(tag(value)), value);
     }
     assert_eq!((rank(abi::MPI_PROC_NULL), rank(abi::MPI_ANY_SOURCE)), (PROC_NULL, ANY_SOURCE));
-    assert_eq!((rank(-77), tag(-77)), (i32::MIN, i32::MIN));
+    assert_eq!((rank(-77), tag(-77)), (-77, -77));
+    let special = [ANY_SOURCE, PROC_NULL, ROOT, ANY_TAG];
+    for value in i32::MIN..i32::MIN + 20 {
+        assert!(!special.contains(&rank(value)) && !special.contains(&tag(value)), "{value}");
+    }
 }
 
 #[test]

@@ -168,8 +168,8 @@ pub fn absent(name: usize, function: &str, blame: Blame) -> c_int {
 
 #[cold]
 fn failed(call: &Call, name: usize, blame: Blame, error: Error) -> c_int {
-    let code = codes::code(&error);
     let function = NAMES.get(name).copied().unwrap_or("MPI");
+    let code = codes::code_of_call(function, &error);
     let answer = catch_unwind(AssertUnwindSafe(|| blame::answer(call, blame, function, code, &error)));
     answer.unwrap_or(code)
 }

@@ -52,6 +52,15 @@ pub fn code(error: &Error) -> c_int {
     }
 }
 
+/// As [`code`], with the name of the call in the sentence.
+#[cold]
+pub fn code_of_call(function: &str, error: &Error) -> c_int {
+    match error.class() {
+        Class::User(_) | Class::InStatus | Class::Pending => code(error),
+        class => with_message(class_number(class), &format!("{function}: {}", error.message())),
+    }
+}
+
 /// A code of a class with a sentence.
 pub fn with_message(class: c_int, message: &str) -> c_int {
     let mut book = lock();

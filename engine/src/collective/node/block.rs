@@ -26,7 +26,9 @@
 //! `sleepers`, and then looks once more. Who arrives reads `sleepers` after its
 //! epoch is published; if there are any it looks which wishes hold now, and rings
 //! their doorbells. Both sides have a full barrier between their store and their
-//! load (`sleep`), so one of them sees the other.
+//! load (`sleep`), so one of them sees the other. Where all members have promised
+//! it at their doorbells, the sleeper issues the barrier of the others too, in
+//! `Doorbell::sleep_unless`, before it looks once more; then who arrives has none.
 
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
@@ -218,7 +220,7 @@ impl Block {
         wish.epoch.store(epoch, Ordering::Relaxed);
         wish.kind.store(kind, Ordering::Release);
         self.head().sleepers.0.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst); // sleep: paired with `anyone_asleep`
+        fence(Ordering::SeqCst); // sleep: paired with `Seat::wake`
     }
 
     /// Says that it is awake.
@@ -227,10 +229,9 @@ impl Block {
         self.head().sleepers.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether anyone may be asleep whom my arrival concerns.
+    /// Whether anyone may be asleep whom my arrival concerns; asked after a barrier.
     #[inline]
     pub fn anyone_asleep(&self) -> bool {
-        fence(Ordering::SeqCst); // sleep: paired with `lie_down`
         self.head().sleepers.0.load(Ordering::Relaxed) != 0
     }
 

@@ -2,9 +2,9 @@
 
 use super::block::{Block, Until};
 use crate::datatype::{self, Basic, Datatype};
-use crate::progress::Doorbell;
+use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
 
 /// How a member waits. The engine's own drives everything meanwhile; tests have
 /// simpler ones.
@@ -30,6 +30,8 @@ pub struct Seat {
     known: AtomicU64,
     /// Where each member sleeps.
     doorbells: Box<[&'static Doorbell]>,
+    /// Sleepers issue the barriers of who arrives.
+    promised: bool,
 }
 
 impl std::fmt::Debug for Seat {
@@ -42,7 +44,8 @@ impl Seat {
     /// Takes the place of member `rank`; `doorbells` has one for each member.
     pub fn new(block: Block, rank: u32, doorbells: Box<[&'static Doorbell]>) -> Seat {
         let size = doorbells.len() as u32;
-        Seat { block, rank, size, epoch: AtomicU64::new(0), known: AtomicU64::new(0), doorbells }
+        let promised = barrier::register() && doorbells.iter().all(|doorbell| doorbell.has_promised());
+        Seat { block, rank, size, epoch: AtomicU64::new(0), known: AtomicU64::new(0), doorbells, promised }
     }
 
     /// The block.
@@ -153,6 +156,11 @@ impl Seat {
     /// Wakes the members that have waited for my arrival.
     #[inline]
     fn wake(&self) {
+        if self.promised {
+            barrier::counterpart();
+        } else {
+            fence(Ordering::SeqCst); // sleep: paired with `Block::lie_down`
+        }
         if self.block.anyone_asleep() {
             self.wake_sleepers();
         }

@@ -1,6 +1,7 @@
 //! Splitting by color and by the machine (MPI-5.0 §7.4.2).
 
 use super::inter::meet_over;
+use crate::job::hardware::{KINDS, NODE};
 use crate::world::exchange::{garbled, join, read_words, split as split_bytes, words, Allgather};
 use crate::world::{complete, Communicator, Exchange, Group, Info};
 use crate::{Class, Error, Result};
@@ -108,6 +109,41 @@ impl Entry {
     }
 }
 
+/// What hardware can be split by, from coarse to fine.
+const LEVELS: [&str; 1 + KINDS.len()] = [NODE, KINDS[0], KINDS[1], KINDS[2], KINDS[3], KINDS[4]];
+
+/// The color of this process at each level: the node in the upper half, the
+/// part of it in the lower.
+fn parts(exchange: &dyn Exchange) -> [u64; LEVELS.len()] {
+    let node = u64::from(exchange.node()) << 32;
+    let mut colors = [node; LEVELS.len()];
+    for (color, part) in colors[1..].iter_mut().zip(exchange.place()) {
+        *color = part.map_or(NOWHERE, |part| node | u64::from(part));
+    }
+    colors
+}
+
+/// The color at the coarsest level that does not hold all processes of the
+/// parent in one part.
+fn unguided(exchange: &dyn Exchange, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
+    let mine = parts(exchange);
+    let within = parent.local().map_or(parent, |local| local);
+    let gathered = complete(exchange, Allgather::new(within.collective_line(), words(mine)))?;
+    let all = gathered.iter().map(|bytes| read_words(bytes)).collect::<Result<Vec<_>>>()?;
+    if all.iter().any(|colors| colors.len() != LEVELS.len()) {
+        return Err(garbled());
+    }
+    let divides = |level: &usize| {
+        let in_one_part = all.iter().all(|colors| colors[*level] == all[0][*level]);
+        !in_one_part
+    };
+    let Some(level) = (0..LEVELS.len()).find(divides) else { return Ok(NOWHERE) };
+    if let (Some(info), true) = (info, mine[level] != NOWHERE) {
+        info.set("mpi_hw_resource_type", LEVELS[level])?;
+    }
+    Ok(mine[level])
+}
+
 /// What `MPI_Comm_split_type` splits by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitType {
@@ -124,9 +160,9 @@ pub enum SplitType {
 }
 
 /// `MPI_Comm_split_type`. `None` as the type for those who do not want to be in
-/// any part (`MPI_UNDEFINED`). A resource that is not known leaves everyone
-/// without a part; so does `HardwareUnguided` inside one node, because the
-/// parts of a node are not told apart yet.
+/// any part (`MPI_UNDEFINED`). A resource that is not known, or to which a
+/// process is not confined, leaves it without a part. `HardwareUnguided` says in
+/// `info` what it has split by.
 ///
 /// # Errors
 /// `Intern` when no context ids are left.
@@ -137,15 +173,16 @@ pub fn split_type(
     key: i32,
     info: Option<&Info>,
 ) -> Result<Option<Communicator>> {
-    let node = u64::from(exchange.node());
     let get = |key| info.and_then(|info| info.get(key));
-    let hardware = || match get("mpi_hw_resource_type").as_deref() {
-        Some("mpi_shared_memory") => node,
-        _ => NOWHERE,
+    let hardware = || {
+        let wanted = get("mpi_hw_resource_type");
+        let level = LEVELS.iter().position(|name| Some(*name) == wanted.as_deref());
+        level.map_or(NOWHERE, |level| parts(exchange)[level])
     };
     let color = match split_type {
-        None | Some(SplitType::HardwareUnguided) => NOWHERE,
-        Some(SplitType::Shared) => node,
+        None => NOWHERE,
+        Some(SplitType::HardwareUnguided) => unguided(exchange, parent, info)?,
+        Some(SplitType::Shared) => parts(exchange)[0],
         Some(SplitType::HardwareGuided) => hardware(),
         Some(SplitType::ResourceGuided) => match get("mpi_pset_name").as_deref() {
             Some("mpi://WORLD") => 0,

@@ -168,8 +168,33 @@ fn shared_memory_holds_everyone_on_one_node_and_unknown_resources_nobody() {
         let only_root = (me.rank() == 1).then_some(SplitType::Shared);
         let alone = split_type(me, &me.world, only_root, 0, None).unwrap();
         assert_eq!(size(alone), (me.rank() == 1).then_some(1));
-        let unguided = split_type(me, &me.world, Some(SplitType::HardwareUnguided), 0, None).unwrap();
-        assert_eq!(size(unguided), None);
+        assert_eq!(size(guided("serried://socket")), Some(3));
+        assert_eq!(size(guided("serried://l3cache")), Some(if me.rank() == 2 { 1 } else { 2 }));
+        assert_eq!(size(guided("serried://numa")), None);
+    });
+}
+
+#[test]
+fn splitting_without_guidance_goes_down_the_machine_until_nothing_is_left_to_split() {
+    run(5, |me| {
+        let down = |parent: &Communicator| {
+            let info = Info::default();
+            let part = split_type(me, parent, Some(SplitType::HardwareUnguided), 0, Some(&info)).unwrap();
+            (part, info.get("mpi_hw_resource_type"))
+        };
+        let (cache, kind) = down(&me.world);
+        let cache = cache.unwrap();
+        assert_eq!(
+            (cache.size(), kind.as_deref()),
+            (if me.rank() == 4 { 1 } else { 2 }, Some("serried://l3cache"))
+        );
+        let (core, kind) = down(&cache);
+        if me.rank() == 4 {
+            return assert!(core.is_none() && kind.is_none());
+        }
+        let core = core.unwrap();
+        assert_eq!((core.size(), kind.as_deref()), (1, Some("serried://core")));
+        assert!(down(&core).0.is_none());
     });
 }
 

@@ -5,6 +5,7 @@ use crate::arguments::{read_string, write_string, OutValue};
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
 use crate::{abi, border, codes, predefined};
+use serried_engine::job::hardware;
 use serried_engine::memory::window;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void};
@@ -171,9 +172,15 @@ pub fn free_mem(base: *mut c_void) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Get_hw_resource_info` (§9.1.2): nothing is known about the hardware.
+/// `MPI_Get_hw_resource_info` (§9.1.2): the parts of the machine, and whether
+/// this process is confined to one of each kind.
 pub fn get_hw_resource_info(hw_info: Out<Info>) -> Result<()> {
-    hw_info.put(Arc::new(Info::default()))
+    let parts = Info::default();
+    parts.set(hardware::NODE, "true")?;
+    for (kind, part) in hardware::KINDS.iter().zip(hardware::here()) {
+        parts.set(kind, if part.is_some() { "true" } else { "false" })?;
+    }
+    hw_info.put(Arc::new(parts))
 }
 
 /// `MPI_Error_class` (§9.4).

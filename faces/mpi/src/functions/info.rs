@@ -104,6 +104,23 @@ fn look_up(info: &Info, key: *const c_char) -> Result<Option<String>> {
     Ok(info.get(&key))
 }
 
+/// `MPIX_Info_set_hex`: the bytes of a value as hexadecimal digits.
+#[allow(dead_code)] // the standard ABI has it not
+pub fn mpix_info_set_hex(
+    info: &Arc<Info>,
+    key: *const c_char,
+    value: *const c_void,
+    value_size: c_int,
+) -> Result<()> {
+    let length = number("value_size", value_size)?;
+    if length > 0 {
+        not_null("value", value)?;
+    }
+    // SAFETY: the program says that the value has so many bytes.
+    let bytes = (0..length).map(|index| unsafe { value.cast::<u8>().add(index).read() });
+    info.set(&read_string("key", key)?, &bytes.map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
 /// `MPI_Info_create_env`: what `MPI_INFO_ENV` holds, for these arguments.
 pub fn info_create_env(argc: c_int, argv: *mut c_void, info: Out<Info>) -> Result<()> {
     let argv: *const *const c_char = argv.cast_const().cast();

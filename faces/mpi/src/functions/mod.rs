@@ -11,6 +11,8 @@ pub mod dynamic;
 pub mod environment;
 pub mod errhandler;
 #[allow(dead_code)] // the standard ABI has none of it
+pub mod extension;
+#[allow(dead_code)] // the standard ABI has none of it
 pub mod fortran;
 pub mod graph;
 pub mod group;

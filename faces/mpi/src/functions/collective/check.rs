@@ -48,11 +48,11 @@ pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
 
 #[cold]
 fn wrong_root(members: &Members, root: i32) -> Error {
-    let last = members.peers() - 1;
+    let (last, given) = (members.peers() - 1, arguments::rank_text(root));
     let sentence = match members.remote {
-        None => format!("argument root is {root}; the ranks of this communicator are 0 to {last}"),
+        None => format!("argument root is {given}; the ranks of this communicator are 0 to {last}"),
         Some(_) => format!(
-            "argument root is {root}; in this intercommunicator it must be a rank of the remote group \
+            "argument root is {given}; in this intercommunicator it must be a rank of the remote group \
              (0 to {last}), or MPI_ROOT or MPI_PROC_NULL in the group of the root"
         ),
     };

@@ -1,6 +1,6 @@
 //! Pack and unpack, also in external32 (MPI-5.0 §5.2, §5.3).
 
-use crate::arguments::{not_null, read_string, OutCount};
+use crate::arguments::{is_in_place, not_null, read_string, OutCount};
 use crate::objects::{Comm, Datatype};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_void};
@@ -145,6 +145,10 @@ fn check_items(name: &str, buffer: *const c_void, count: u64, datatype: &Datatyp
         return Err(Error::new(Class::Type, message));
     }
     let bytes = datatype.bytes(count)?;
+    if is_in_place(buffer) {
+        let message = format!("argument {name} is MPI_IN_PLACE, which only collective operations take");
+        return Err(Error::new(Class::Buffer, message));
+    }
     // MPI_BOTTOM is null, so only what no absolute address can be is wrong.
     if bytes > 0 && buffer.is_null() && datatype.true_lower_bound() == 0 {
         return Err(Error::new(

@@ -117,3 +117,61 @@ pub fn status_set_elements(status: StatusOut, datatype: &Arc<Datatype>, count: i
 pub fn status_set_elements_x(status: StatusOut, datatype: &Arc<Datatype>, count: i64) -> Result<()> {
     status_set_elements(status, datatype, count)
 }
+
+/// The pieces of one item of a type at address 0, in the order of sending.
+fn pieces(datatype: &Datatype) -> Vec<(usize, usize)> {
+    let mut pieces = Vec::new();
+    datatype.segments(std::ptr::null_mut(), 1, 0, u64::MAX, &mut pieces, usize::MAX);
+    pieces
+}
+
+/// `MPIX_Type_iov_len`: how many whole pieces there are in the first
+/// `max_iov_bytes` (all, if it is negative), and how many bytes those have.
+pub fn mpix_type_iov_len(
+    datatype: &Arc<Datatype>,
+    max_iov_bytes: i64,
+    iov_len: OutCount,
+    actual_iov_bytes: OutCount,
+) -> Result<()> {
+    let most = u64::try_from(max_iov_bytes).unwrap_or(u64::MAX);
+    let (mut count, mut bytes) = (0, 0);
+    for (_, length) in pieces(datatype) {
+        if bytes + length as u64 > most {
+            break;
+        }
+        (count, bytes) = (count + 1, bytes + length as u64);
+    }
+    iov_len.set(count);
+    actual_iov_bytes.set(bytes as i64);
+    Ok(())
+}
+
+/// `MPIX_Type_iov`: the pieces from number `iov_offset` on, as address and
+/// length, at most `max_iov_len` of them.
+pub fn mpix_type_iov(
+    datatype: &Arc<Datatype>,
+    iov_offset: i64,
+    iov: *mut c_void,
+    max_iov_len: i64,
+    actual_iov_len: OutCount,
+) -> Result<()> {
+    let place = |name, value: i64| {
+        usize::try_from(value).map_err(|_| {
+            Error::new(Class::Arg, format!("argument {name} is {value} and must not be negative"))
+        })
+    };
+    let (first, most) = (place("iov_offset", iov_offset)?, place("max_iov_len", max_iov_len)?);
+    let pieces = pieces(datatype);
+    let chosen = pieces.get(first..).unwrap_or_default();
+    let chosen = &chosen[..most.min(chosen.len())];
+    if !chosen.is_empty() {
+        crate::arguments::not_null("iov", iov)?;
+    }
+    for (index, &(address, length)) in chosen.iter().enumerate() {
+        // SAFETY: the program passes an array of `max_iov_len` pairs of a
+        // pointer and an MPI_Aint.
+        unsafe { iov.cast::<[usize; 2]>().add(index).write([address, length]) };
+    }
+    actual_iov_len.set(chosen.len() as i64);
+    Ok(())
+}

@@ -50,6 +50,10 @@ fn attach(owner: Owner, buffer: *mut c_void, bytes: i64) -> Result<()> {
     if bytes < 0 {
         return Err(Error::new(Class::Arg, format!("argument size is {bytes}; it cannot be negative")));
     }
+    if buffer.is_null() && bytes > 0 {
+        let message = format!("argument buffer is a null pointer, but size is {bytes}");
+        return Err(Error::new(Class::Buffer, message));
+    }
     let mut attached = attached();
     let buffers = attached.get_or_insert_default();
     if buffers.contains_key(&owner) {

@@ -9,6 +9,7 @@ pub use buffered::*;
 pub use probe::*;
 pub use sendrecv::*;
 
+use crate::arguments::{is_in_place, rank_text};
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
@@ -56,10 +57,30 @@ pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Bu
         return Err(uncommitted(datatype));
     }
     let buffer = Buffer::new(buf.cast(), count as u64, datatype);
-    if buf.is_null() && buffer.bytes() > 0 && datatype.true_lower_bound().unsigned_abs() < FIRST_PAGE {
-        return Err(null_buffer(count));
+    // Null and MPI_IN_PLACE of both ABIs are -1, 0 and 1.
+    if (buf as usize).wrapping_add(1) <= 2 || buffer.bytes() > i64::MAX as u64 {
+        check_odd(buf, count, datatype, buffer.bytes())?;
     }
     Ok(buffer)
+}
+
+/// Checks an address that is seldom one, and a size that no memory has.
+#[cold]
+fn check_odd(buf: *mut c_void, count: i64, datatype: &Datatype, bytes: u64) -> Result<()> {
+    if bytes > i64::MAX as u64 {
+        let size = datatype.size();
+        let message = format!("argument count is {count}, of items of {size} bytes; no memory has so many");
+        return Err(Error::new(Class::Count, message));
+    }
+    if is_in_place(buf) {
+        let message = "argument buf is MPI_IN_PLACE, which only collective operations take";
+        return Err(Error::new(Class::Buffer, message));
+    }
+    if buf.is_null() && bytes > 0 && datatype.true_lower_bound().unsigned_abs() < FIRST_PAGE {
+        let message = format!("argument buf is a null pointer, but count is {count}");
+        return Err(Error::new(Class::Buffer, message));
+    }
+    Ok(())
 }
 
 #[cold]
@@ -77,11 +98,6 @@ fn uncommitted(datatype: &Datatype) -> Error {
     )
 }
 
-#[cold]
-fn null_buffer(count: i64) -> Error {
-    Error::new(Class::Buffer, format!("argument buf is a null pointer, but count is {count}"))
-}
-
 /// Checks a destination.
 #[inline(always)]
 fn destination(comm: &Comm, dest: i32) -> Result<Option<u32>> {
@@ -97,8 +113,7 @@ fn destination(comm: &Comm, dest: i32) -> Result<Option<u32>> {
 
 #[cold]
 fn bad_rank(argument: &str, rank: i32, size: u32) -> Error {
-    let value =
-        if rank < 0 { "a negative number that means nothing here".to_owned() } else { rank.to_string() };
+    let value = rank_text(rank);
     Error::new(
         Class::Rank,
         format!("argument {argument} is {value}, but the ranks of this communicator are 0 to {}", size - 1),
@@ -106,9 +121,10 @@ fn bad_rank(argument: &str, rank: i32, size: u32) -> Error {
 }
 
 #[cold]
-fn bad_tag(receiving: bool) -> Error {
+fn bad_tag(tag: i32, receiving: bool) -> Error {
+    let value = if tag == ANY_TAG { "MPI_ANY_TAG".to_owned() } else { tag.to_string() };
     let wildcard = if receiving { " or MPI_ANY_TAG" } else { "; MPI_ANY_TAG is for receives only" };
-    Error::new(Class::Tag, format!("argument tag is negative; it must be 0 or more{wildcard}"))
+    Error::new(Class::Tag, format!("argument tag is {value}; it must be 0 or more{wildcard}"))
 }
 
 /// Checks a send.
@@ -124,7 +140,7 @@ pub fn outgoing(
     let buffer = data(buf.cast_mut(), count, datatype)?;
     let peer = destination(comm, dest)?;
     if tag < 0 {
-        return Err(bad_tag(false));
+        return Err(bad_tag(tag, false));
     }
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     if let Ok(engine) = engine() {
@@ -142,7 +158,7 @@ pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
         return Err(bad_rank("source", source, size));
     }
     if tag < 0 && tag != ANY_TAG {
-        return Err(bad_tag(true));
+        return Err(bad_tag(tag, true));
     }
     if let Ok(engine) = engine() {
         engine.page().about(comm.context(), source, tag);

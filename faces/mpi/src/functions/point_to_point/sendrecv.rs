@@ -6,28 +6,34 @@ use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
 use crate::status::StatusOut;
 use serried_engine::message::{Buffer, Mode};
-use serried_engine::request::Status;
+use serried_engine::request::{RequestId, Status};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Both at once; waits for both whatever becomes of one.
 fn exchange(outgoing: Outgoing, incoming: Incoming) -> Result<Status> {
-    let receive = incoming.start()?;
-    let send = outgoing.start(Mode::Standard);
+    let (receive, send) = start_both(outgoing, incoming)?;
     let engine = engine()?;
-    let sent = match send {
-        Ok(send) => engine.wait(send).map(|(done, _)| done),
-        Err(error) => {
-            engine.cancel(receive)?;
-            engine.wait(receive)?;
-            return Err(error);
-        }
-    };
+    let sent = engine.wait(send).map(|(done, _)| done);
     let (received, _) = engine.wait(receive)?;
     match sent?.error {
         Some(error) => Err(error),
         None => Ok(received),
+    }
+}
+
+/// Starts both; a receive whose send cannot start is taken back.
+fn start_both(outgoing: Outgoing, incoming: Incoming) -> Result<(RequestId, RequestId)> {
+    let receive = incoming.start()?;
+    match outgoing.start(Mode::Standard) {
+        Ok(send) => Ok((receive, send)),
+        Err(error) => {
+            let engine = engine()?;
+            engine.cancel(receive)?;
+            engine.wait(receive)?;
+            Err(error)
+        }
     }
 }
 
@@ -70,8 +76,7 @@ pub fn isendrecv(
 ) -> Result<()> {
     let incoming = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
     let outgoing = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
-    let receive = incoming.start()?;
-    let send = outgoing.start(Mode::Standard)?;
+    let (receive, send) = start_both(outgoing, incoming)?;
     request.put(engine()?.both(receive, send)?);
     Ok(())
 }

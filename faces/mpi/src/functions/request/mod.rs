@@ -89,6 +89,13 @@ pub fn request_get_status(
     Ok(())
 }
 
+/// `MPIX_Request_is_complete`: gives 1 or 0 and no error code.
+#[allow(dead_code)] // the standard ABI has it not
+pub fn mpix_request_is_complete(request: crate::abi::Handle) -> c_int {
+    let found = crate::request::get("request", request).and_then(look);
+    c_int::from(matches!(found, Ok(Some(_))))
+}
+
 /// The status of a request that is complete; it stays.
 fn look(request: Option<RequestId>) -> Result<Option<Status>> {
     match request {
