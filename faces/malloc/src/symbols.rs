@@ -1,6 +1,11 @@
 //! malloc and its relatives: big blocks come from the window of this rank (see
 //! `memory::window` in the engine), all others from libc. A process that is no
 //! rank has no window, and so has libc's functions with one comparison more.
+//!
+//! A program may bring functions of its own with these names (an allocator linked
+//! in, a sanitizer). Then all of this process has to use those, this library as
+//! well; so none of them may be built into its callers (`inline(never)`), and they
+//! do not call each other.
 
 use serried_engine::memory::window::heap::Birth;
 use serried_engine::memory::window::Window;
@@ -43,7 +48,13 @@ fn big(bytes: usize, alignment: usize) -> Option<(*mut c_void, bool)> {
 
 /// `malloc` of C.
 #[no_mangle]
+#[inline(never)]
 pub extern "C" fn malloc(bytes: usize) -> *mut c_void {
+    allocate(bytes)
+}
+
+#[inline]
+fn allocate(bytes: usize) -> *mut c_void {
     match big(bytes, 1) {
         Some((block, _)) => block,
         // SAFETY: any size is allowed.
@@ -53,6 +64,7 @@ pub extern "C" fn malloc(bytes: usize) -> *mut c_void {
 
 /// `calloc` of C.
 #[no_mangle]
+#[inline(never)]
 pub extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
     let whole = count.checked_mul(bytes).unwrap_or(0);
     match big(whole, 1) {
@@ -72,7 +84,16 @@ pub extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
 /// # Safety
 /// As C has it.
 #[no_mangle]
+#[inline(never)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
+    // SAFETY: by the caller.
+    unsafe { release(block) };
+}
+
+/// # Safety
+/// As `free`.
+#[inline]
+unsafe fn release(block: *mut c_void) {
     // SAFETY: by the caller.
     unsafe {
         match window_of(block) {
@@ -87,9 +108,10 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// # Safety
 /// As C has it.
 #[no_mangle]
+#[inline(never)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
     if block.is_null() {
-        return malloc(bytes);
+        return allocate(bytes);
     }
     // SAFETY: by the caller.
     unsafe {
@@ -101,14 +123,14 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_voi
                 if old >= BIG || Window::of_process().off().is_some() {
                     return __libc_realloc(block, bytes);
                 }
-                move_to(malloc(bytes), block, old.min(bytes))
+                move_to(allocate(bytes), block, old.min(bytes))
             }
             Some(_) if bytes == 0 => {
-                free(block);
+                release(block);
                 std::ptr::null_mut()
             }
             Some(window) if bytes >= BIG / 2 && keeping_errno(|| window.resize(block.cast(), bytes)) => block,
-            Some(window) => move_to(malloc(bytes), block, window.usable(block.cast()).min(bytes)),
+            Some(window) => move_to(allocate(bytes), block, window.usable(block.cast()).min(bytes)),
         }
     }
 }
@@ -119,7 +141,7 @@ unsafe fn move_to(target: *mut c_void, block: *mut c_void, bytes: usize) -> *mut
         // SAFETY: two blocks, both of at least that length.
         unsafe {
             std::ptr::copy_nonoverlapping(block.cast::<u8>(), target.cast::<u8>(), bytes);
-            free(block);
+            release(block);
         }
     }
     target
@@ -127,7 +149,12 @@ unsafe fn move_to(target: *mut c_void, block: *mut c_void, bytes: usize) -> *mut
 
 /// `memalign` of glibc.
 #[no_mangle]
+#[inline(never)]
 pub extern "C" fn memalign(alignment: usize, bytes: usize) -> *mut c_void {
+    aligned(alignment, bytes)
+}
+
+fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
     match big(bytes, alignment.checked_next_power_of_two().unwrap_or(usize::MAX)) {
         Some((block, _)) => block,
         // SAFETY: any numbers are allowed.
@@ -137,8 +164,9 @@ pub extern "C" fn memalign(alignment: usize, bytes: usize) -> *mut c_void {
 
 /// `aligned_alloc` of C11.
 #[no_mangle]
+#[inline(never)]
 pub extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
-    memalign(alignment, bytes)
+    aligned(alignment, bytes)
 }
 
 /// `posix_memalign` of POSIX.
@@ -146,11 +174,12 @@ pub extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
 /// # Safety
 /// `place` must be a place for an address.
 #[no_mangle]
+#[inline(never)]
 pub unsafe extern "C" fn posix_memalign(place: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
     if !alignment.is_power_of_two() || alignment < std::mem::size_of::<usize>() {
         return libc::EINVAL;
     }
-    let block = memalign(alignment, bytes);
+    let block = aligned(alignment, bytes);
     if block.is_null() {
         return libc::ENOMEM;
     }
@@ -164,6 +193,7 @@ pub unsafe extern "C" fn posix_memalign(place: *mut *mut c_void, alignment: usiz
 /// # Safety
 /// `block` must be null or a block in use.
 #[no_mangle]
+#[inline(never)]
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: by the caller.
     unsafe {
