@@ -238,6 +238,7 @@ mod background;
 mod collectives;
 mod exchange;
 mod messages;
+pub mod pairs;
 mod partitioned;
 mod requests;
 #[cfg(test)]

@@ -34,7 +34,8 @@ pub const SETTINGS: [Setting; 5] = [
         name: COPY,
         default: "the best that works",
         meaning: "the best means of copying big messages that may be used: direct (of memory that ranks map from each \
-                  other), cross-memory (through the kernel), cells (through shared memory)",
+                  other), cross-memory (through the kernel), memory-file (through a descriptor that the owner passes), \
+                  cells (through shared memory)",
     },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -72,8 +73,11 @@ impl Settings {
         let copy = match lookup(COPY).as_deref() {
             None | Some("" | "direct") => Means::Direct,
             Some("cross-memory") => Means::CrossMemory,
+            Some("memory-file") => Means::MemoryFile,
             Some("cells") => Means::Cells,
-            Some(value) => return Err(wrong(COPY, value, "`direct`, `cross-memory` or `cells`")),
+            Some(value) => {
+                return Err(wrong(COPY, value, "`direct`, `cross-memory`, `memory-file` or `cells`"))
+            }
         };
         Ok(Settings { memory, copy })
     }
@@ -115,6 +119,7 @@ mod tests {
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
+        assert_eq!(with(COPY, "memory-file").unwrap().copy, Means::MemoryFile);
         assert_eq!(with(COPY, "cross-memory").unwrap().copy, Means::CrossMemory);
         for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma")] {
             assert!(with(name, value).unwrap_err().message().contains(value));

@@ -2,6 +2,7 @@
 //! starts jobs, `serried info` says what is here.
 
 mod info;
+mod pairs;
 mod run;
 
 use std::ffi::OsString;
@@ -13,7 +14,8 @@ usage: serried COMMAND [ARGUMENT]...
 
 commands:
   run      start a program on several ranks (also as `mpiexec`, `mpirun`)
-  info     versions, CPUs that may be used, libraries, settings
+  info     versions, CPUs that may be used, libraries, settings; `serried info --pairs [-n RANKS]`
+           tries by what means ranks reach each other's memory
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
@@ -32,6 +34,7 @@ fn main() {
     let command = rest.first().and_then(|name| name.to_str());
     exit(match command {
         Some("run") => run::command(&rest[1..]),
+        Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
         Some("info") => info::command(),
         Some("help" | "--help" | "-h") => print(USAGE),
         Some("version" | "--version" | "-V") => print(&format!("serried {}\n", env!("CARGO_PKG_VERSION"))),

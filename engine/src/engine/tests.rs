@@ -34,6 +34,7 @@ fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
 
 fn both(ranks: u32, body: impl Fn(&Engine) + Sync) {
     run(ranks, Means::CrossMemory, &body);
+    run(ranks, Means::MemoryFile, &body);
     run(ranks, Means::Cells, &body);
 }
 

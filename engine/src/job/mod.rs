@@ -15,7 +15,7 @@ pub mod hardware;
 pub mod node_map;
 pub mod node_segment;
 mod own;
-mod pass_descriptor;
+pub(crate) mod pass_descriptor;
 mod pmi1;
 mod pmi_line;
 mod rendezvous;

@@ -3,7 +3,8 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
 
@@ -12,8 +13,42 @@ const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
+/// Listens on an abstract socket, which has no name in any file system.
+pub(crate) fn listen(name: &str) -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+/// Connects to one, if that can be done without waiting.
+pub(crate) fn connect(name: &str) -> io::Result<UnixStream> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: a plain system call; the descriptor is nobody else's.
+    let stream = unsafe {
+        match libc::socket(libc::AF_UNIX, kind, 0) {
+            -1 => return Err(io::Error::last_os_error()),
+            raw => UnixStream::from_raw_fd(raw),
+        }
+    };
+    // SAFETY: all zero is a valid value.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // An abstract name begins with a zero.
+    let places = address.sun_path.iter_mut().skip(1);
+    places.zip(name.bytes()).for_each(|(place, byte)| *place = byte as libc::c_char);
+    let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    if length > std::mem::size_of_val(&address) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: `address` is valid for `length` bytes.
+    let refused =
+        unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length as libc::socklen_t) };
+    match refused {
+        0 => Ok(stream),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The user at the other end (0xfffe when it has no name in our namespace).
-pub(super) fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
+pub(crate) fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: `who` and `length` describe a valid place for the answer.
@@ -33,7 +68,7 @@ pub(super) fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
 }
 
 /// Sends one byte with `descriptor` attached.
-pub(super) fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io::Result<()> {
+pub(crate) fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io::Result<()> {
     let mut byte = [1u8];
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -56,7 +91,7 @@ pub(super) fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io
 }
 
 /// Receives what [`send_descriptor`] sent.
-pub(super) fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
+pub(crate) fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0u8];
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };

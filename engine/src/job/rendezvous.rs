@@ -4,7 +4,7 @@
 //! through the launcher's key-value space; the others connect and receive the
 //! descriptor. Both ends check that the other runs as the same user.
 
-use super::pass_descriptor::{peer_user, receive_descriptor, send_descriptor};
+use super::pass_descriptor::{listen, peer_user, receive_descriptor, send_descriptor};
 use super::{Bootstrap, NodeSegment};
 use crate::{Class, Error, Result};
 use std::io;
@@ -41,10 +41,6 @@ fn random_name() -> io::Result<String> {
         return Err(io::Error::last_os_error());
     }
     Ok(format!("serried-{:032x}", u128::from_ne_bytes(bytes)))
-}
-
-fn listen(name: &str) -> io::Result<UnixListener> {
-    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
 fn serve(listener: &UnixListener, node: &NodeSegment, others: u32) -> Result<()> {

@@ -1,5 +1,5 @@
 //! What the operating system gives of memory: segments that several processes
-//! map, copying between processes (see [`cross_memory`]), and memory of a rank
+//! map, copying between processes (see [`cross_memory`], [`memory_file`]), and memory of a rank
 //! that its peers map (see [`window`]).
 //!
 //! Promises: a segment has no name in any file system, so nothing is left
@@ -7,6 +7,7 @@
 //! memory cgroup or tmpfs is an error and not a SIGBUS.
 
 pub mod cross_memory;
+pub mod memory_file;
 pub mod segment;
 pub mod window;
 

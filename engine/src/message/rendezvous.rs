@@ -95,6 +95,7 @@ impl Core {
         let counter = match means {
             Means::Direct => &counters.bytes_direct,
             Means::CrossMemory => &counters.bytes_cross_memory,
+            Means::MemoryFile => &counters.bytes_memory_file,
             Means::Cells => &counters.bytes_cells,
         };
         add(counter, bytes);

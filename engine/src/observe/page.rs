@@ -102,6 +102,8 @@ pub struct Counters {
     pub bytes_cells: AtomicU64,
     /// Bytes that moved by cross-memory copy (one copy).
     pub bytes_cross_memory: AtomicU64,
+    /// Bytes that moved by reading the sender's memory file (one copy).
+    pub bytes_memory_file: AtomicU64,
     /// Bytes that moved by a directly mapped peer (one copy, no system call).
     pub bytes_direct: AtomicU64,
     /// Times that this rank went to sleep.

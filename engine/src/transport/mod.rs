@@ -146,6 +146,8 @@ pub enum Means {
     Direct,
     /// The kernel copies between the two processes in one call.
     CrossMemory,
+    /// The kernel reads a file that is the memory of the peer.
+    MemoryFile,
     /// Not at all: the owner has to copy through cells.
     Cells,
 }
@@ -200,6 +202,10 @@ pub trait Transport: Send {
     /// By what means any memory of `peer` is reached. Tried at first use. Some
     /// may be reached by better ones: see [`Transport::direct`].
     fn means(&mut self, peer: u32) -> Means;
+
+    /// Why [`Transport::means`] of `peer` are no better, for people; empty if
+    /// they are the best, or were not tried.
+    fn why_not_better(&self, peer: u32) -> String;
 
     /// Where `bytes` bytes at `address` of `peer` lie in this process, if they
     /// can be read there by plain loads until the peer's operation with them is

@@ -31,7 +31,8 @@ pub enum Off {
 }
 
 impl Off {
-    pub(super) fn from_raw(raw: u32) -> Option<Off> {
+    /// From its number.
+    pub fn from_raw(raw: u32) -> Option<Off> {
         use Off::*;
         [NoRank, Asked, Limit, Valgrind, Sanitizer, Machine, NoAddressSpace, NoFile]
             .into_iter()

@@ -39,6 +39,8 @@ pub struct Control {
     pub proof: Line<Proof>,
     /// Not 0: the owner takes no packets of several lines now. The owner writes it.
     pub short_only: Line<AtomicU32>,
+    /// How the owner's memory file comes to peers, and theirs to the owner.
+    pub passing: Line<Passing>,
     /// The express boxes.
     pub boxes: [Line<ExpressBox>; BOXES],
     /// Cells that peers have given back.
@@ -52,6 +54,18 @@ pub struct ExpressBox {
     pub owner: AtomicU32,
     /// Lines consumed; the reader writes it, now and then.
     pub head: AtomicU64,
+}
+
+/// See [`super::passing`].
+#[repr(C)]
+pub struct Passing {
+    /// Where the owner listens for descriptors; 0: nowhere. The owner writes it.
+    pub name: [AtomicU64; 2],
+    /// Not 0: a peer that listens has not got the owner's memory file. Peers set
+    /// it, the owner clears it.
+    pub wanted: AtomicU32,
+    /// Descriptors brought to the owner; peers count it up.
+    pub came: AtomicU32,
 }
 
 /// The address of a word in the owner's private memory, and what it holds.

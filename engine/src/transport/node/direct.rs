@@ -1,9 +1,10 @@
 //! The best rung: memory in the windows of the ranks, copied by plain loads.
 
-use super::reach;
+use super::reach::Remote;
 use crate::job::NodeSegment;
 use crate::memory::window::peers::Peers;
 use crate::memory::window::{fork, Window};
+use crate::transport::Means;
 use crate::Result;
 use std::sync::atomic::Ordering;
 
@@ -67,7 +68,7 @@ impl Direct {
     /// through the kernel; `false`: too little is shared, nothing was read.
     ///
     /// # Errors
-    /// The system's reason not to copy an edge from process `pid`.
+    /// The system's reason not to copy an edge by `rest`.
     ///
     /// # Safety
     /// The pieces must be writable memory that nothing else uses meanwhile.
@@ -75,7 +76,7 @@ impl Direct {
         &mut self,
         node: &NodeSegment,
         peer: u32,
-        pid: u32,
+        rest: &Remote,
         remote: u64,
         pieces: &[(usize, usize)],
     ) -> Result<bool> {
@@ -88,13 +89,13 @@ impl Direct {
         unsafe {
             match *pieces {
                 _ if found.before == 0 && found.after == 0 => copy(source, pieces),
-                [(target, _)] if pid != 0 => {
+                [(target, _)] if rest.means() != Means::Cells => {
                     let end = bytes - found.after;
                     if found.before > 0 {
-                        reach::read(pid, remote, &[(target, found.before)])?;
+                        rest.read(remote, &[(target, found.before)])?;
                     }
                     if found.after > 0 {
-                        reach::read(pid, remote + end as u64, &[(target + end, found.after)])?;
+                        rest.read(remote + end as u64, &[(target + end, found.after)])?;
                     }
                     copy(source.add(found.before), &[(target + found.before, end - found.before)]);
                 }

@@ -10,17 +10,20 @@ pub mod express;
 mod inbox;
 pub mod mailbox;
 pub mod packet;
+mod passing;
 mod reach;
 
 use self::area::{express_offset, Area, BLOCKS, FIRST_BYTES};
 use self::inbox::Inbox;
 use self::mailbox::SenderView;
+use self::passing::Passer;
+use self::reach::Remote;
 use crate::job::NodeSegment;
 use crate::observe::State;
 use crate::progress::{barrier, Doorbell};
 use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport};
 use crate::transport::{INLINE_BYTES, LETTER_BYTES};
-use crate::Result;
+use crate::{Class, Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What this rank remembers of a peer it has spoken to.
@@ -31,8 +34,7 @@ struct Peer {
     /// Packets sent by the mailbox, counted until a box is asked for.
     sent: u32,
     express: Option<express::Sender>,
-    means: Option<Means>,
-    pid: u32,
+    remote: Remote,
 }
 
 /// The transport of one rank.
@@ -48,6 +50,7 @@ pub struct NodeTransport {
     free_blocks: Vec<u32>,
     means_allowed: Means,
     direct: Option<direct::Direct>,
+    passer: Passer,
     /// Peers' barriers reach this process.
     registered: bool,
 }
@@ -71,6 +74,7 @@ impl NodeTransport {
             free_blocks: (0..BLOCKS as u32).collect(),
             means_allowed: Means::CrossMemory,
             direct: None,
+            passer: Passer::default(),
             registered: barrier::register(),
             node,
         })
@@ -96,6 +100,32 @@ impl NodeTransport {
         unsafe { Area::new(self.node.transport_area(peer)) }
     }
 
+    /// Finds out how memory of `peer` can be read, as far as that is known now.
+    #[cold]
+    fn try_to_reach(&mut self, peer: u32) {
+        let pid = self.node.page(peer).identity.pid.load(Ordering::Relaxed);
+        let Some(entry) = &mut self.peers[peer as usize] else { return };
+        if let Remote::Untried = entry.remote {
+            let other = || "SERRIED_COPY asks for other means".to_owned();
+            entry.remote = match self.means_allowed {
+                Means::Cells => Remote::Closed(other()),
+                Means::MemoryFile => Remote::Asked(other()),
+                Means::Direct | Means::CrossMemory => match reach::probe(&entry.area, pid) {
+                    Some(found) => found.unwrap_or_else(Remote::Asked),
+                    None => return, // it has not come so far
+                },
+            };
+            if matches!(entry.remote, Remote::Asked(_)) && !self.passer.want(&self.own, &entry.area) {
+                entry.remote = Remote::Closed(entry.remote.why().to_owned());
+            }
+        }
+        if let Remote::Asked(why) = &mut entry.remote {
+            if let Some(file) = self.passer.take(&self.own, &entry.area) {
+                entry.remote = Remote::MemoryFile(file, std::mem::take(why));
+            }
+        }
+    }
+
     /// Wakes every rank of the node that sleeps: somebody waits for room here.
     #[cold]
     fn wake_all(&self) {
@@ -114,6 +144,12 @@ pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Door
     unsafe { &*doorbell }
 }
 
+/// The areas of all local ranks.
+fn areas(node: &'static NodeSegment) -> impl Iterator<Item = (u32, Area)> {
+    // SAFETY: the node segment lives for ever.
+    (0..node.local_ranks()).map(|peer| (peer, unsafe { Area::new(node.transport_area(peer)) }))
+}
+
 #[cold]
 fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
     if node.page(peer).state() == State::Unused {
@@ -123,7 +159,7 @@ fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
     // SAFETY: the node segment lives as long as the process needs it (`attach`).
     let area = unsafe { Area::new(node.transport_area(peer)) };
     let view = SenderView::default();
-    Ok(Box::new(Peer { area, view, sent: 0, express: None, means: None, pid: 0 }))
+    Ok(Box::new(Peer { area, view, sent: 0, express: None, remote: Remote::Untried }))
 }
 
 impl Peer {
@@ -258,23 +294,20 @@ impl Transport for NodeTransport {
         self.own.control().returned.0.want()
     }
 
+    #[inline]
     fn means(&mut self, peer: u32) -> Means {
         if peer == self.me {
             return Means::Direct;
         }
-        let (node, allowed) = (self.node, self.means_allowed);
         let Ok(entry) = self.peer(peer) else { return Means::Cells };
-        if let Some(means) = entry.means {
-            return means;
+        if !entry.remote.is_settled() {
+            self.try_to_reach(peer);
         }
-        let pid = node.page(peer).identity.pid.load(Ordering::Relaxed);
-        if allowed == Means::Cells {
-            entry.means = Some(Means::Cells);
-        } else if let Some(means) = reach::probe(&entry.area, pid) {
-            entry.means = Some(means);
-            entry.pid = pid;
-        }
-        entry.means.unwrap_or(Means::Cells)
+        self.peers[peer as usize].as_ref().map_or(Means::Cells, |entry| entry.remote.means())
+    }
+
+    fn why_not_better(&self, peer: u32) -> String {
+        self.peers[peer as usize].as_ref().map_or(String::new(), |entry| entry.remote.why().to_owned())
     }
 
     #[inline]
@@ -289,6 +322,10 @@ impl Transport for NodeTransport {
     fn lend(&mut self, address: *const u8, bytes: u64) {
         if let Some(direct) = &self.direct {
             direct.lend(address, bytes);
+        }
+        if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
+            let (node, me) = (self.node, self.me);
+            self.passer.serve(&self.own, areas(node).filter(|&(peer, _)| peer != me));
         }
     }
 
@@ -308,21 +345,21 @@ impl Transport for NodeTransport {
             unsafe { direct::copy(remote as *const u8, pieces) };
             return Ok(Means::Direct);
         }
+        let rest = self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote);
         if let Some(direct) = &mut self.direct {
-            let pid = self.peers[peer as usize].as_ref().map_or(0, |peer| peer.pid);
             // SAFETY: the caller vouches for the pieces.
-            if unsafe { direct.read(self.node, peer, pid, remote, pieces)? } {
+            if unsafe { direct.read(self.node, peer, rest, remote, pieces)? } {
                 return Ok(Means::Direct);
             }
         }
-        let pid = self.peer(peer)?.pid;
         // SAFETY: the caller vouches for the pieces.
-        unsafe { reach::read(pid, remote, pieces)? };
-        Ok(Means::CrossMemory)
+        unsafe { rest.read(remote, pieces) }
     }
 
     unsafe fn write(&mut self, peer: u32, remote: u64, local: *const u8, bytes: usize) -> Result<()> {
-        let pid = self.peer(peer)?.pid;
+        let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
+            return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
+        };
         // SAFETY: the caller vouches for both sides.
         unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) }
     }

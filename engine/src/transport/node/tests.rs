@@ -162,3 +162,23 @@ fn the_memory_of_a_peer_is_reached_or_honestly_not() {
     limited.limit_means(Means::Cells);
     assert_eq!(limited.means(1), Means::Cells);
 }
+
+#[test]
+fn a_memory_file_comes_from_a_peer_that_sends_and_is_read() {
+    let (mut reader, mut owner) = pair();
+    reader.limit_means(Means::MemoryFile);
+    assert_eq!(reader.means(1), Means::Cells, "nothing has come yet");
+    assert!(reader.why_not_better(1).contains("SERRIED_COPY"));
+    let data: Vec<u8> = (0..10_000).map(|index| (index % 241) as u8).collect();
+    owner.lend(data.as_ptr(), data.len() as u64);
+    owner.lend(data.as_ptr(), data.len() as u64);
+    assert_eq!(owner.own.control().passing.0.wanted.load(Ordering::Relaxed), 0);
+    assert_eq!(reader.means(1), Means::MemoryFile);
+    let mut back = vec![0u8; data.len()];
+    let pieces = [(back.as_mut_ptr() as usize, 100), (back.as_mut_ptr() as usize + 100, data.len() - 100)];
+    // SAFETY: the pieces are `back`.
+    assert_eq!(unsafe { reader.read(1, data.as_ptr() as u64, &pieces).unwrap() }, Means::MemoryFile);
+    assert_eq!(back, data);
+    // SAFETY: nothing is written.
+    assert!(unsafe { reader.write(1, data.as_ptr() as u64, back.as_ptr(), 1) }.is_err());
+}

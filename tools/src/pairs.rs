@@ -1,0 +1,100 @@
+//! `serried info --pairs`: by what means ranks reach each other's memory, tried.
+//!
+//! Run by itself it starts a job of itself; run as a program of a job (behind
+//! whatever starts the program in a container, say) it is that job's ranks.
+
+use crate::run;
+use serried_engine::engine::pairs::Reached;
+use serried_engine::job::detect::{self, Launcher};
+use serried_engine::transport::Means;
+use serried_engine::{Engine, Result};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Does it; returns the exit status. `arguments` are options of `serried run`.
+pub fn command(arguments: &[OsString]) -> i32 {
+    match detect::detect(&|name| std::env::var(name).ok()) {
+        Ok(Launcher::None) => start(arguments),
+        Ok(_) => be_a_rank().unwrap_or_else(|error| {
+            eprintln!("serried: {}", error.message());
+            1
+        }),
+        Err(error) => {
+            eprintln!("serried: {}", error.message());
+            1
+        }
+    }
+}
+
+fn start(arguments: &[OsString]) -> i32 {
+    let Ok(this) = std::env::current_exe() else {
+        eprintln!("serried: this program does not find itself; try: serried run -n 2 serried info --pairs");
+        return 1;
+    };
+    let mut words = if arguments.is_empty() { vec!["-n".into(), "2".into()] } else { arguments.to_vec() };
+    words.extend([this.into_os_string(), "info".into(), "--pairs".into()]);
+    run::command(&words)
+}
+
+fn be_a_rank() -> Result<i32> {
+    let engine = Engine::start()?;
+    let pairs = engine.try_pairs()?;
+    let lines: Vec<String> =
+        pairs.iter().map(|found| format!("{} {} {}", engine.rank(), found.peer, in_words(found))).collect();
+    let texts = engine.gather_texts(&lines.join("\n"))?;
+    if engine.rank() == 0 {
+        print!("{}", table(engine.size(), &texts));
+    }
+    engine.finalize()?;
+    Ok(0)
+}
+
+fn in_words(found: &Reached) -> String {
+    let windows = match &found.windows {
+        Ok(()) => "mapped (direct)".to_owned(),
+        Err(why) => format!("not mapped: {why}"),
+    };
+    let rest = match found.rest {
+        Means::Direct => "direct",
+        Means::CrossMemory => "one copy by the kernel (cross-memory)",
+        Means::MemoryFile => "one copy from a descriptor that the owner has passed (memory-file)",
+        Means::Cells => "two copies through shared memory (cells)",
+    };
+    let why = if found.why.is_empty() { String::new() } else { format!("; no better because {}", found.why) };
+    format!("memory in windows: {windows}\nother memory: {rest}{why}").replace('\n', "\t")
+}
+
+/// Pairs of which the same is true stand together.
+fn table(size: u32, texts: &[String]) -> String {
+    if size < 2 {
+        return "There is one rank, so there are no pairs.\n".to_owned();
+    }
+    let mut groups = BTreeMap::<&str, Vec<String>>::new();
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        let mut parts = line.splitn(3, ' ');
+        let (Some(reader), Some(owner), Some(words)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        groups.entry(words).or_default().push(format!("{reader}<-{owner}"));
+    }
+    let mut text = format!("How the {size} ranks read each other's memory (reader<-owner):\n");
+    let alone = groups.len() == 1;
+    for (words, pairs) in groups {
+        let who = if alone { format!("all {} pairs", pairs.len()) } else { pairs.join(" ") };
+        text += &format!("  {who}\n    {}\n", words.replace('\t', "\n    "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_alike_stand_together() {
+        let texts = ["0 1 a\tb\n0 2 c".to_owned(), "1 0 a\tb\n1 2 a\tb".to_owned()];
+        let text = table(3, &texts);
+        assert!(text.ends_with("  0<-1 1<-0 1<-2\n    a\n    b\n  0<-2\n    c\n"), "{text}");
+        assert!(table(2, &texts[1..]).contains("  all 2 pairs\n"));
+    }
+}
