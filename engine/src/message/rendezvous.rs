@@ -22,7 +22,7 @@ impl Core {
         if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
             return self.ask_for_stream(index, offer, taken);
         }
-        if together::worth_it(self, index, taken) && offer.peer != self.rank {
+        if offer.peer != self.rank && together::worth_it(self, index, &offer, taken) {
             return self.copy_together(index, offer, taken);
         }
         match self.pull(index, &offer, taken) {

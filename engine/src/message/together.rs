@@ -17,28 +17,40 @@ use crate::transport::{Means, Packet, SharedCopy, Transport};
 use crate::Result;
 use std::sync::atomic::Ordering;
 
-/// Bytes that are claimed at a time.
-const CHUNK_BYTES: u64 = 128 << 10;
-/// Smaller messages are copied by the receiver alone.
+/// Smaller messages are copied by the receiver alone, through the kernel.
 const SHARED_BYTES: u64 = 512 << 10;
+/// The same for memory that is mapped: no system call begins a chunk.
+const SHARED_MAPPED_BYTES: u64 = 64 << 10;
+/// Bytes that are claimed at a time, at least and at most.
+const CHUNK_BYTES: (u64, u64) = (32 << 10, 256 << 10);
 
 /// Whether the two sides should share the copying into receive `index`.
-pub(super) fn worth_it(core: &Core, index: u32, taken: u64) -> bool {
+pub(super) fn worth_it(core: &mut Core, index: u32, offer: &Offer, taken: u64) -> bool {
     let Work::Receive(receive) = &core.requests[index].work else { return false };
-    taken >= SHARED_BYTES && !core.oversubscribed && receive.buffer.dense().is_some()
+    if taken < SHARED_MAPPED_BYTES || core.oversubscribed || receive.buffer.dense().is_none() {
+        return false;
+    }
+    taken >= SHARED_BYTES || core.transport.direct(offer.peer, offer.address, taken).is_some()
+}
+
+/// Bytes of the chunks of a message of `bytes` bytes: two to four chunks, so
+/// that a rank that comes late still finds one; more of a long message.
+fn chunk_of(bytes: u64) -> u64 {
+    (bytes / 4).next_multiple_of(4096).clamp(CHUNK_BYTES.0, CHUNK_BYTES.1)
 }
 
 /// Claims the next chunk of `bytes` bytes in all: its offset and length.
 fn claim(block: &SharedCopy, generation: u32, bytes: u64) -> Option<(u64, u64)> {
+    let chunk_bytes = chunk_of(bytes);
     let mut word = block.claim.load(Ordering::Acquire); // shared-copy: paired with `copy_together`
     loop {
         let chunk = word & 0xffff_ffff;
-        let offset = chunk * CHUNK_BYTES;
+        let offset = chunk * chunk_bytes;
         if (word >> 32) as u32 != generation || offset >= bytes {
             return None;
         }
         match block.claim.compare_exchange_weak(word, word + 1, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Some((offset, CHUNK_BYTES.min(bytes - offset))),
+            Ok(_) => return Some((offset, chunk_bytes.min(bytes - offset))),
             Err(now) => word = now,
         }
     }
