@@ -8,8 +8,9 @@ use super::ranges::Run;
 use super::{fork, policy, system, Inner, Window};
 use std::sync::atomic::Ordering;
 
-/// Freed memory that a process keeps for its next blocks.
-const KEPT_PAGES: u32 = (64 << 20) / PAGE as u32;
+/// Freed memory that a process keeps for its next blocks: at first, and when it
+/// has missed what was given back.
+pub(super) const KEPT_PAGES: (u32, u32) = ((4 << 20) / PAGE as u32, (64 << 20) / PAGE as u32);
 /// No machine has less memory.
 const LIKELY: usize = 256 << 20;
 /// Address space is made usable in steps of this many pages.
@@ -106,6 +107,9 @@ impl Window {
         let run = self.with(|inner| {
             let run = inner.take(base, pages, alignment, birth)?;
             inner.ranges.set_bytes(run.start, bytes);
+            if run.clean {
+                inner.miss(run.pages);
+            }
             Some(run)
         })?;
         Some(Block { address: self.address(run.start) as *mut u8, zero: run.clean })
@@ -193,8 +197,18 @@ impl Inner {
     /// A free range keeps its memory for the next block, unless there is enough
     /// of that.
     fn keep_or_purge(&mut self, base: usize, run: Run) {
-        if self.ranges.dirty() > KEPT_PAGES && self.purge(base, run.start..run.start + run.pages) {
+        if self.ranges.dirty() > self.kept && self.purge(base, run.start..run.start + run.pages) {
             self.ranges.cleaned(run.start);
+            self.missed = self.missed.saturating_add(run.pages);
+        }
+    }
+
+    /// A block has to be filled with new memory: if that was given back before,
+    /// the program takes and frees again and again, and more is kept for it.
+    fn miss(&mut self, pages: u32) {
+        if self.missed >= pages {
+            self.missed -= pages;
+            self.kept = (self.kept + pages).min(KEPT_PAGES.1);
         }
     }
 

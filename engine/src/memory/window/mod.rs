@@ -94,6 +94,10 @@ struct Inner {
     liveness: Liveness,
     /// Times that pages became shared.
     shares: u32,
+    /// Freed pages that are kept for the next blocks.
+    kept: u32,
+    /// Pages given back that no block has needed again so far.
+    missed: u32,
 }
 
 /// The part of a file that backs a window.
@@ -132,6 +136,8 @@ impl Window {
                 published: false,
                 liveness: Liveness::new(),
                 shares: 0,
+                kept: heap::KEPT_PAGES.0,
+                missed: 0,
             }),
         }
     }

@@ -146,6 +146,21 @@ fn freed_memory_goes_back_and_reads_as_zero_where_that_is_promised() {
 }
 
 #[test]
+fn memory_is_kept_for_programs_that_take_and_free_again_and_again() {
+    let pair = Pair::new(9);
+    let bytes = 20 << 20;
+    let take_and_free = || {
+        let block = pair.owner.allocate(bytes, 1, Birth::Private).unwrap();
+        // SAFETY: just taken, and not used after.
+        unsafe { pair.owner.free(block.address) };
+        (block.zero, pair.owner.with(|inner| inner.ranges.dirty() as usize * PAGE))
+    };
+    assert_eq!(take_and_free(), (true, 0), "once: all goes back");
+    assert_eq!(take_and_free(), (true, bytes), "again: it is kept");
+    assert_eq!(take_and_free(), (false, bytes), "and used");
+}
+
+#[test]
 fn kept_memory_goes_back_when_asked_for() {
     let pair = Pair::new(8);
     let blocks: Vec<_> =
