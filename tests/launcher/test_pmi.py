@@ -2,33 +2,33 @@
 
 import pytest
 
-from conftest import HERE, PEERS, compile_c
+from conftest import PROGRAMS, PEERS, compile_c
 
 
 def test_a_small_client_exchanges_values(launcher):
-    result = launcher.run("-n", 3, "python3", HERE / "pmi_client.py", "exchange")
+    result = launcher.run("-n", 3, "python3", PROGRAMS / "pmi_client.py", "exchange")
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == [f"rank {rank}: from {(rank + 1) % 3}" for rank in range(3)]
 
 
 def test_abort_over_pmi_ends_the_job_with_its_code(launcher):
-    result = launcher.run("-n", 3, "python3", HERE / "pmi_client.py", "abort")
+    result = launcher.run("-n", 3, "python3", PROGRAMS / "pmi_client.py", "abort")
     assert result.returncode == 42 and "rank 1" in result.stderr and "MPI_Abort with code 42" in result.stderr
 
 
 def test_ending_well_without_finalize_is_a_failure(launcher):
-    result = launcher.run("-n", 2, "python3", HERE / "pmi_client.py", "leave")
+    result = launcher.run("-n", 2, "python3", PROGRAMS / "pmi_client.py", "leave")
     assert result.returncode == 1 and "without MPI_Finalize" in result.stderr
 
 
 def test_a_rank_that_never_joins_ends_the_job(launcher):
-    script = f"[ $PMI_RANK = 1 ] && exit 0; exec python3 {HERE / 'pmi_client.py'} exchange"
+    script = f"[ $PMI_RANK = 1 ] && exit 0; exec python3 {PROGRAMS / 'pmi_client.py'} exchange"
     result = launcher.run("-n", 3, "sh", "-c", script, timeout=5)
     assert result.returncode == 1 and "rank 1" in result.stderr and "without MPI_Init" in result.stderr
 
 
 def test_a_bad_status_after_finalize_is_the_status_of_the_job(launcher):
-    result = launcher.run("-n", 2, "python3", HERE / "pmi_client.py", "bad-after-finalize")
+    result = launcher.run("-n", 2, "python3", PROGRAMS / "pmi_client.py", "bad-after-finalize")
     assert result.returncode == 6
 
 

@@ -37,6 +37,15 @@ impl Segment {
         }
         // SAFETY: `raw` is a descriptor that we just got and nobody else owns.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
+        // Beyond the limit there is no error but a signal.
+        if length > file_limit() {
+            return Err(Error::new(
+                Class::NoMem,
+                format!(
+                    "shared memory of {bytes} bytes is more than the limit on the size of files allows; raise `ulimit -f`"
+                ),
+            ));
+        }
         // SAFETY: plain system calls on our own descriptor.
         let sized = unsafe { libc::ftruncate(raw, length as libc::off_t) };
         if sized != 0 {
@@ -147,12 +156,26 @@ pub fn length(descriptor: BorrowedFd) -> Result<u64> {
     Ok(status.st_size as u64)
 }
 
+/// Bytes that a file may have.
+fn file_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    if known && limit.rlim_cur != libc::RLIM_INFINITY {
+        limit.rlim_cur
+    } else {
+        u64::MAX
+    }
+}
+
 fn system_error(what: &str, bytes: usize) -> Error {
     let cause = std::io::Error::last_os_error();
-    Error::new(
-        Class::NoMem,
-        format!(
-            "{what} ({bytes} bytes) failed: {cause}; look at the memory limit of the container or cgroup"
-        ),
-    )
+    let hint = match cause.raw_os_error() {
+        Some(libc::EMFILE) => "too many files are open: raise `ulimit -n`",
+        Some(libc::EPERM | libc::EACCES | libc::ENOSYS) => "a sandbox (seccomp) seems to deny it",
+        _ => {
+            "look at the memory limit of the container or cgroup, and at that on address space (`ulimit -v`)"
+        }
+    };
+    Error::new(Class::NoMem, format!("{what} ({bytes} bytes) failed: {cause}; {hint}"))
 }

@@ -139,7 +139,7 @@ impl Launched {
             rank,
         };
         let process = spawn::spawn(&child, inheritance)
-            .map_err(|cause| format!("cannot start rank {rank}: {cause} (limits on processes or memory?)"))?;
+            .map_err(|cause| format!("cannot start rank {rank}: {}", because(&cause)))?;
         self.ranks.push(Started { process, socket });
         Ok(())
     }
@@ -203,7 +203,19 @@ fn raw(descriptor: &Option<OwnedFd>) -> Option<RawFd> {
 }
 
 fn said(what: &str) -> impl Fn(io::Error) -> String + '_ {
-    move |cause| format!("cannot open {what}: {cause}")
+    move |cause| format!("cannot open {what}: {}", because(&cause))
+}
+
+/// The cause, and what to do about it where that is a limit.
+pub fn because(cause: &io::Error) -> String {
+    let hint = match cause.raw_os_error() {
+        Some(libc::EMFILE) => "; the launcher needs 3 for each rank and some more: raise `ulimit -n`",
+        Some(libc::ENFILE) => "; the whole machine has too many open files",
+        Some(libc::EAGAIN) => "; the limit on processes is reached: raise `ulimit -u`, or start fewer ranks",
+        Some(libc::ENOMEM) => "; there is too little memory, or address space (`ulimit -v`)",
+        _ => "",
+    };
+    format!("{cause}{hint}")
 }
 
 fn cpu_set(cpus: &[usize]) -> libc::cpu_set_t {

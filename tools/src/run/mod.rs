@@ -77,11 +77,11 @@ pub fn command(arguments: &[OsString]) -> i32 {
 fn start(plan: Plan, started: Instant) -> i32 {
     let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP]) {
         Ok(signals) => signals,
-        Err(cause) => return complain(&format!("no signals: {cause}"), CANNOT_START),
+        Err(cause) => return complain(&format!("no signals: {}", launch::because(&cause)), CANNOT_START),
     };
     let guard = match guard::split(&signals) {
         Ok(guard) => guard,
-        Err(cause) => return complain(&format!("cannot start: {cause}"), CANNOT_START),
+        Err(cause) => return complain(&format!("cannot start: {}", launch::because(&cause)), CANNOT_START),
     };
     match launch::launch(&plan, signals.before()) {
         Ok(job) => supervise::Supervisor::new(plan, job, signals, guard, started).run(),

@@ -1,0 +1,128 @@
+"""kill -9 of anything, at any time; and a thousand jobs in a row: nothing is left."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import SERRIED, STAGE, compile_c, program
+
+HERE = pathlib.Path(__file__).resolve().parent
+STARTS = 1000
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory):
+    """A program that sends and adds up in many ways, and checks it."""
+    target = tmp_path_factory.mktemp("work") / "work"
+    flags = ["-std=gnu11", "-Wall", "-I", str(HERE.parent / "c")]
+    return compile_c(HERE / "work.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
+
+
+@pytest.fixture(scope="session")
+def nothing(tmp_path_factory):
+    """A program that begins and ends."""
+    target = tmp_path_factory.mktemp("nothing") / "misbehave"
+    return compile_c("misbehave.c", target, compiler=str(STAGE / "bin/mpicc"))
+
+
+def below(process):
+    """The children of a process."""
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def segments():
+    """What the system has of shared memory and semaphores with names, and System V's."""
+    folder = pathlib.Path("/dev/shm")
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    system_v = [pathlib.Path(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")]
+    return names, [len(file.read_text().splitlines()) for file in system_v if file.exists()]
+
+
+def ends_with_one_message(job, *words):
+    began = time.monotonic()
+    _, err = job.communicate(timeout=10)
+    assert time.monotonic() - began < 5
+    assert err.count("serried:") == 1 and len(err.splitlines()) <= 24, err
+    for word in words:
+        assert word in err, err
+
+
+@pytest.mark.parametrize("victim", range(4))
+def test_kill_9_of_any_rank_at_work(launcher, work, victim):
+    job = launcher.start("-n", 4, work, 60)
+    launcher.wait_until_running(4, timeout=20)
+    process = launcher.rank_ids()[victim]
+    os.kill(process, signal.SIGKILL)
+    ends_with_one_message(job, f"rank {victim}", f"process {process}", "SIGKILL")
+    assert job.returncode == 137
+    launcher.assert_nothing_left()
+
+
+@pytest.mark.parametrize("victim", ["guard", "launcher"])
+def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
+    job = launcher.start("-n", 4, work, 60)
+    launcher.wait_until_running(4, timeout=20)
+    os.kill(job.pid if victim == "guard" else below(job.pid)[0], signal.SIGKILL)
+    job.communicate(timeout=10)
+    assert job.returncode in (137, -9)
+    launcher.assert_nothing_left(within=5)
+
+
+@pytest.mark.parametrize("victim", range(3))
+def test_kill_9_of_a_shell_around_a_rank(launcher, work, tmp_path, victim):
+    """The shell is what the launcher knows; the program in it has to go with it."""
+    program(tmp_path, f"echo $$ > shell.$PMI_RANK\n{work} 60\nexit $?\n")
+    job = launcher.start("-n", 3, "./program")
+    launcher.wait_until_running(3, timeout=20)
+    os.kill(int((tmp_path / f"shell.{victim}").read_text()), signal.SIGKILL)
+    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+    launcher.assert_nothing_left()
+
+
+@pytest.mark.parametrize("victim", range(3))
+def test_kill_9_of_the_program_in_a_shell(launcher, work, tmp_path, victim):
+    program(tmp_path, f"{work} 60\nexit $?\n")
+    job = launcher.start("-n", 3, "./program")
+    launcher.wait_until_running(3, timeout=20)
+    os.kill(launcher.rank_ids()[victim], signal.SIGKILL)
+    ends_with_one_message(job, f"rank {victim}", "137")
+    assert job.returncode == 137
+    launcher.assert_nothing_left()
+
+
+def test_kills_at_any_time_leave_nothing(launcher, nothing):
+    """Of any process of the job, also while it starts and while it ends."""
+    before = segments()
+    chance = random.Random(1)
+    for number in range(STARTS // 5):
+        job = launcher.start("-n", 3, nothing, "nothing")
+        time.sleep(chance.random() * 0.03)
+        middle = below(job.pid)
+        everybody = [job.pid, *middle, *(rank for process in middle for rank in below(process))]
+        try:
+            os.kill(chance.choice(everybody), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        job.communicate(timeout=10)
+        if number % 20 == 19:
+            launcher.assert_nothing_left(within=5)
+    launcher.assert_nothing_left(within=5)
+    assert segments() == before
+
+
+def test_a_thousand_jobs_in_a_row_leave_nothing(launcher, nothing):
+    before = segments()
+    command = [SERRIED, "run", "-n", "2", str(nothing), "nothing"]
+    for _ in range(STARTS):
+        done = subprocess.run(command, env=launcher.environment, capture_output=True, text=True, timeout=20)
+        assert (done.returncode, done.stdout) == (0, "2 ranks\n"), done.stderr
+    launcher.assert_nothing_left()
+    assert segments() == before

@@ -1,0 +1,128 @@
+"""What tests of the launcher share: running a job, and looking for what it left. A conftest.py imports all of it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+import uuid
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests/launcher"
+
+
+def find_serried():
+    """The staged command, or SERRIED, or the last one built."""
+    candidates = [os.environ.get("SERRIED", ""), ROOT / "stage/bin/serried"]
+    candidates += [ROOT / "target" / kind / "serried" for kind in ("debug", "release")]
+    for candidate in map(pathlib.Path, filter(None, candidates)):
+        if candidate.is_file():
+            return str(candidate)
+    pytest.exit("no serried command: run `make` first, or set SERRIED", 2)
+
+
+SERRIED = find_serried()
+STAGE = pathlib.Path(SERRIED).resolve().parents[1]
+PEERS = ROOT / "build/peers"
+PYTHON = ROOT / "build/venv/bin/python"
+
+
+class Launcher:
+    """Starts jobs whose processes all carry a mark in their environment."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.mark = "MARK_OF_THIS_TEST=" + uuid.uuid4().hex
+        self.environment = dict(os.environ)
+        self.environment.pop("MPIEXEC_TIMEOUT", None)
+        name, value = self.mark.split("=")
+        self.environment[name] = value
+        self.files_before = self.named_files()
+
+    def start(self, *arguments, **options):
+        """A job under way."""
+        options.setdefault("stdin", subprocess.DEVNULL)
+        command = [SERRIED, "run", *map(str, arguments)]
+        environment = {**self.environment, **options.pop("env", {})}
+        return subprocess.Popen(
+            command, cwd=self.folder, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def run(self, *arguments, input=None, timeout=20, **options):
+        """A job that has ended: its status and what it wrote."""
+        if input is not None:
+            options["stdin"] = subprocess.PIPE
+        process = self.start(*arguments, **options)
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            pytest.fail(f"{arguments} did not end within {timeout} s\n{out}\n{err}")
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def processes(self):
+        """Living processes that carry the mark."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                marked = self.mark.encode() in (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if marked:
+                found.append(int(entry.name))
+        return found
+
+    def named_files(self):
+        """Names in the places where runtimes leave files behind."""
+        folders = [pathlib.Path("/dev/shm"), pathlib.Path("/tmp")]
+        return {str(entry) for folder in folders if folder.is_dir()
+                for entry in folder.iterdir() if "serried" in entry.name.lower()}
+
+    def wait_until_running(self, count, timeout=5):
+        """Waits until `count` ranks have written a file `ready.N`."""
+        deadline = time.monotonic() + timeout
+        while len(list(self.folder.glob("ready.*"))) < count:
+            assert time.monotonic() < deadline, "the ranks did not come up"
+            time.sleep(0.01)
+
+    def assert_nothing_left(self, within=2):
+        """No process and no file of the job is left."""
+        deadline = time.monotonic() + within
+        while self.processes():
+            assert time.monotonic() < deadline, f"left behind: {self.processes()}"
+            time.sleep(0.02)
+        assert self.named_files() <= self.files_before
+
+    def rank_ids(self):
+        """Process ids that the ranks wrote into `ready.N`, by rank."""
+        files = sorted(self.folder.glob("ready.*"), key=lambda file: int(file.suffix[1:]))
+        return [int(file.read_text()) for file in files]
+
+
+@pytest.fixture
+def launcher(tmp_path):
+    """A launcher in a folder of its own; nothing may be left in the end."""
+    made = Launcher(tmp_path)
+    yield made
+    made.assert_nothing_left()
+
+
+def program(folder, text, name="program"):
+    """Writes an executable shell script."""
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def compile_c(source, target, *flags, compiler="cc"):
+    """Compiles a C program, of tests/launcher if it has no path; skips where there is no compiler."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    subprocess.run([compiler, "-O1", str(PROGRAMS / source), "-o", str(target), *flags], check=True)
+    return target
