@@ -33,10 +33,11 @@ PARTS = [
     ("stage", "release build and staged tree", ["scripts/stage"], 10),
     ("moved", "the staged tree works from another place", [PYTHON, "-m", "pytest", "-q", "tests/moved"], 3),
     ("launcher", "serried run: output, exit status, faults", [PYTHON, "-m", "pytest", "-q", "tests/launcher"], 10),
+    ("faults", "kills, odd machines, limits: one message, nothing left", [PYTHON, "-m", "pytest", "-q", "tests/faults"], 10),
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),
-    ("memory", "processes that ranks start while they share memory", [PYTHON, "-m", "pytest", "-q", "tests/memory"], 5),
+    ("memory", "memory of ranks: budgets, sharing it, processes they start", [PYTHON, "-m", "pytest", "-q", "tests/memory"], 5),
     ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),
     ("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 20),
 ]
