@@ -1,6 +1,6 @@
 //! The basic elements of a type, in the order of sending.
 
-use super::{Basic, Combiner, Datatype};
+use super::{Combiner, Datatype};
 use crate::Result;
 
 impl Datatype {
@@ -52,22 +52,30 @@ impl Datatype {
             return Ok(0);
         }
         let mut bytes = self.bytes(number / self.elements())?;
-        let mut rest = number % self.elements();
-        for (leaf, length) in self.runs(1) {
-            let items = (rest / leaf.elements()).min(length);
-            bytes += items * leaf.size();
-            rest -= items * leaf.elements();
-            if items < length {
-                // What is left is nothing, or the first member of a pair.
-                let first = leaf.as_basic().and_then(Basic::pair).map_or(0, |(first, _)| first.size());
-                return Ok(bytes + rest * first);
+        let (mut datatype, mut rest) = (self, number % self.elements());
+        while rest > 0 {
+            if let Some(basic) = datatype.as_basic() {
+                // What is left is the first member of a pair.
+                return Ok(bytes + basic.pair().map_or(0, |(first, _)| first.size()));
+            }
+            // Whole blocks of a structure come before the part that is cut.
+            for (length, part) in datatype.parts() {
+                let block = part.elements() * length;
+                if rest < block {
+                    bytes += rest / part.elements() * part.size();
+                    rest %= part.elements();
+                    datatype = part;
+                    break;
+                }
+                bytes += part.size() * length;
+                rest -= block;
             }
         }
         Ok(bytes)
     }
 
     /// What it is made of, in the order of sending: how many in a row of what.
-    fn parts(&self) -> Box<dyn Iterator<Item = (u64, &Datatype)> + '_> {
+    pub(super) fn parts(&self) -> Box<dyn Iterator<Item = (u64, &Datatype)> + '_> {
         let envelope = self.envelope();
         if envelope.combiner() == Combiner::Struct {
             let lengths = &envelope.arguments().0[1..];

@@ -30,13 +30,18 @@ enum Scalar {
 impl Datatype {
     /// Bytes that `count` items take in external32.
     pub fn external_size(&self, count: u64) -> Result<u64> {
-        // All items are alike, and a row of zero-sized ones has no runs.
-        let mut item = 0u64;
-        for (leaf, number) in self.runs(1) {
-            let bytes = Element::of(leaf).external_size() as u64;
-            item = super::arithmetic::add_size(item, super::arithmetic::multiply_size(bytes, number)?)?;
-        }
-        super::arithmetic::multiply_size(item, count)
+        super::arithmetic::multiply_size(self.external, count)
+    }
+
+    /// Bytes that a predefined type takes in external32.
+    pub(super) fn external_size_of_element(&self) -> u64 {
+        Element::of(self).external_size() as u64
+    }
+
+    /// Bytes that a derived type takes in external32: never more than here, so
+    /// nothing can overflow.
+    pub(super) fn external_size_of_parts(&self) -> u64 {
+        self.parts().map(|(length, part)| length * part.external).sum()
     }
 
     /// Writes `count` items at `address` to the beginning of `out` in

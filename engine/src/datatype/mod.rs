@@ -50,6 +50,8 @@ pub struct Datatype {
     basic: Option<Basic>,
     /// `MPI_LONG` or `MPI_UNSIGNED_LONG`, which are shorter in external32.
     is_long: bool,
+    /// Bytes of one item in external32.
+    external: u64,
     envelope: Envelope,
     committed: AtomicBool,
     name: Mutex<String>,
@@ -75,6 +77,7 @@ impl Datatype {
         let mut datatype = Datatype::assemble(TypeMap::basic(basic), envelope);
         datatype.basic = Some(basic);
         datatype.is_long = matches!(name, "MPI_LONG" | "MPI_UNSIGNED_LONG");
+        datatype.external = datatype.external_size_of_element();
         datatype.commit();
         datatype.set_name(name);
         Arc::new(datatype)
@@ -84,17 +87,20 @@ impl Datatype {
     fn assemble(map: TypeMap, envelope: Envelope) -> Datatype {
         let is_block = map.layout.is_block();
         let is_gapless = is_block && (map.layout.size == 0 || map.extent() == map.layout.size as i64);
-        Datatype {
+        let mut datatype = Datatype {
             map,
             is_block,
             is_gapless,
             basic: None,
             is_long: false,
+            external: 0,
             envelope,
             committed: AtomicBool::new(false),
             name: Mutex::default(),
             attributes: Attributes::default(),
-        }
+        };
+        datatype.external = datatype.external_size_of_parts();
+        datatype
     }
 
     /// Bytes of data in one item (MPI-5.0 §5.1.5, MPI_Type_size).

@@ -261,7 +261,7 @@ impl Sink for Lister<'_> {
             let place = address.wrapping_offset(stride.wrapping_mul(index as isize)) as usize;
             let is_full = self.out.len() == self.end;
             match self.out[self.first..].last_mut() {
-                Some((start, length)) if *start + *length == place => *length += bytes,
+                Some((start, length)) if start.wrapping_add(*length) == place => *length += bytes,
                 _ if is_full => return false,
                 _ => self.out.push((place, bytes)),
             }
