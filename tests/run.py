@@ -30,6 +30,12 @@ PARTS = [
         10,
     ),
     ("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 15),
+    (
+        "loom",
+        "mailbox, express boxes, doorbell: every interleaving",
+        ["cargo", "test", "--release", "--manifest-path", "tests/loom/Cargo.toml", "--target-dir", "target/loom"],
+        5,
+    ),
     ("stage", "release build and staged tree", ["scripts/stage"], 10),
     ("moved", "the staged tree works from another place", [PYTHON, "-m", "pytest", "-q", "tests/moved"], 3),
     ("launcher", "serried run: output, exit status, faults", [PYTHON, "-m", "pytest", "-q", "tests/launcher"], 10),

@@ -25,6 +25,7 @@ pub mod progress;
 pub mod reduce;
 pub mod request;
 pub mod settings;
+mod sync;
 pub mod transport;
 pub mod world;
 

@@ -18,13 +18,13 @@
 //! woken counts before it has got a core.
 
 use super::barrier;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use crate::sync::{fence, AtomicI64, AtomicU32, Futex, Ordering};
 
 /// One per rank, in its transport area. Zero: awake.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Doorbell {
-    asleep: AtomicU32,
+    asleep: Futex,
     /// 1: the owner issues the barriers of both sides before it sleeps.
     promised: AtomicU32,
     /// Bytes from here to the counter of ranks awake; 0: not counted.
@@ -33,8 +33,8 @@ pub struct Doorbell {
 
 impl Doorbell {
     /// A doorbell outside shared memory, for tests.
-    pub const fn new() -> Doorbell {
-        Doorbell { asleep: AtomicU32::new(0), promised: AtomicU32::new(0), counter: AtomicI64::new(0) }
+    pub fn new() -> Doorbell {
+        Doorbell { asleep: Futex::new(), promised: AtomicU32::new(0), counter: AtomicI64::new(0) }
     }
 
     /// The owner will issue the barriers of publishers from now on. Only where
@@ -80,7 +80,7 @@ impl Doorbell {
     #[inline]
     pub fn ring(&self) {
         // doorbell: paired with `sleep_unless`
-        if self.asleep.load(Ordering::SeqCst) != 0 {
+        if self.asleep.word().load(Ordering::SeqCst) != 0 {
             self.wake();
         }
     }
@@ -88,14 +88,13 @@ impl Doorbell {
     #[cold]
     fn wake(&self) {
         if self.rise() {
-            // SAFETY: the address is valid and four-byte aligned.
-            unsafe { libc::syscall(libc::SYS_futex, self.asleep.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+            self.asleep.wake_all();
         }
     }
 
     /// Moves the word to 0; `true` if it was 1.
     fn rise(&self) -> bool {
-        let was_asleep = self.asleep.swap(0, Ordering::SeqCst) != 0;
+        let was_asleep = self.asleep.word().swap(0, Ordering::SeqCst) != 0;
         if let (true, Some(counter)) = (was_asleep, self.counter()) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -107,12 +106,12 @@ impl Doorbell {
     /// nanoseconds bounds the sleep.
     pub fn sleep_unless(&self, work: impl FnOnce() -> bool, limit: Option<u64>) {
         // doorbell: paired with `ring`
-        if self.asleep.swap(1, Ordering::SeqCst) == 0 {
+        if self.asleep.word().swap(1, Ordering::SeqCst) == 0 {
             if let Some(counter) = self.counter() {
                 counter.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if self.has_promised() && !barrier::everywhere() {
             // It worked when it was promised: a sandbox entered since. Without
             // the barrier a ring may be missed, so this is no sleep but a nap.
@@ -126,15 +125,8 @@ impl Doorbell {
             self.wake();
             return;
         }
-        let time = limit.map(|limit| libc::timespec {
-            tv_sec: (limit / 1_000_000_000) as libc::time_t,
-            tv_nsec: (limit % 1_000_000_000) as libc::c_long,
-        });
-        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
-        // SAFETY: the address is valid and aligned; `time` is null or points to
-        // a live timespec.
-        unsafe { libc::syscall(libc::SYS_futex, self.asleep.as_ptr(), libc::FUTEX_WAIT, 1, time) };
-        if self.asleep.load(Ordering::Relaxed) != 0 {
+        self.asleep.sleep_while(1, limit);
+        if self.asleep.word().load(Ordering::Relaxed) != 0 {
             // Nobody has rung. Other threads that sleep here are woken with this one.
             self.wake();
         }

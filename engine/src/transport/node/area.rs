@@ -7,6 +7,7 @@
 use super::cells::{Returned, CLASSES};
 use super::express::{self, BOXES, BOX_BYTES};
 use super::mailbox::{self, LINES, LINE_BYTES};
+use super::packet::Memory;
 use crate::job::node_segment::TRANSPORT_BYTES;
 use crate::progress::Doorbell;
 use crate::transport::SharedCopy;
@@ -113,14 +114,14 @@ impl Area {
     #[inline]
     pub fn mailbox(&self) -> mailbox::Ring {
         // SAFETY: inside the area, and that long.
-        unsafe { mailbox::Ring::new(self.base.add(MAILBOX_AT)) }
+        mailbox::Ring::new(unsafe { Memory::new(self.base.add(MAILBOX_AT)) })
     }
 
     /// Express box `number`; its memory must have been reserved.
     pub fn express(&self, number: usize) -> express::Ring {
         assert!(number < BOXES, "express box {number} does not exist");
         // SAFETY: inside the area, and that long.
-        unsafe { express::Ring::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) }
+        express::Ring::new(unsafe { Memory::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) })
     }
 
     /// A shared-copy block.

@@ -22,14 +22,14 @@
 //! that the packets of one sender keep their order.
 
 use super::area::Area;
-use super::packet::{self, PAYLOAD_AT};
+use super::packet::{self, Memory, PAYLOAD_AT};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::transport::{Arrival, Letter};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Boxes of a rank.
 pub const BOXES: usize = 8;
 /// Bytes of a box: a power of two. Small, so that it stays in the first cache.
-pub const BOX_BYTES: usize = 4096;
+pub const BOX_BYTES: usize = if cfg!(loom) { 64 } else { 4096 };
 /// Lines behind the next one that a waiting reader asks for.
 const AHEAD: u64 = 1;
 /// Packets to a peer after which a sender asks for a box.
@@ -41,24 +41,18 @@ pub const SKIP: u8 = 0xfe;
 
 /// The bytes of a box; positions are counted for ever.
 #[derive(Clone, Copy, Debug)]
-pub struct Ring(*mut u8);
-
-// SAFETY: a box lies in the node segment, which lives as long as the engine; its
-// bytes are handed over by the rules above.
-unsafe impl Send for Ring {}
+pub struct Ring(Memory);
 
 impl Ring {
-    /// # Safety
-    /// `base` must be [`BOX_BYTES`] bytes of shared memory, zero at first, mapped
-    /// for as long as this value and its copies are used.
-    pub unsafe fn new(base: *mut u8) -> Ring {
-        Ring(base)
+    /// A ring in [`BOX_BYTES`] bytes of memory, zero at first.
+    pub fn new(memory: Memory) -> Ring {
+        Ring(memory)
     }
 
+    /// Where a position lies; the mask keeps it inside the box.
     #[inline]
-    fn place(self, position: u64) -> *mut u8 {
-        // SAFETY: the mask keeps it inside the box.
-        unsafe { self.0.add(position as usize & (BOX_BYTES - 1)) }
+    fn place(self, position: u64) -> usize {
+        position as usize & (BOX_BYTES - 1)
     }
 
     /// The word at a position.
@@ -66,7 +60,7 @@ impl Ring {
     pub fn word(&self, position: u64) -> &AtomicU64 {
         // SAFETY: positions are multiples of 8; at the time it can be the first
         // of a packet, a word is only used as an atomic.
-        unsafe { &*self.place(position).cast::<AtomicU64>() }
+        unsafe { self.0.word(self.place(position)) }
     }
 
     /// Bytes from a position to the ring's end.
@@ -81,7 +75,7 @@ impl Ring {
         // line: paired with `NodeTransport::push`
         let word = self.word(position).load(Ordering::Acquire);
         // SAFETY: a published packet is the reader's.
-        (word != 0).then(|| unsafe { packet::read(self.place(position), word) })
+        (word != 0).then(|| unsafe { self.0.read(self.place(position), word) })
     }
 
     /// Asks the processor for the lines behind the one that a reader waits for, so
@@ -89,11 +83,8 @@ impl Ring {
     /// once its first has come.
     #[inline]
     pub fn fetch_ahead(self, position: u64) {
-        #[cfg(target_arch = "x86_64")]
         for line in 1..=AHEAD {
-            let place = self.place(position + line * 64);
-            // SAFETY: a hint, of an address inside the box.
-            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast()) };
+            self.0.fetch(self.place(position + line * 64));
         }
     }
 
@@ -124,9 +115,8 @@ pub struct Sender {
 /// Takes a box of the rank at `area` for local rank `me`, if one is free.
 pub fn take(area: &Area, me: u32) -> Option<Sender> {
     let boxes = &area.control().boxes;
-    let free = |owner: &std::sync::atomic::AtomicU32| {
-        owner.compare_exchange(0, me + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    };
+    let free =
+        |owner: &AtomicU32| owner.compare_exchange(0, me + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
     let number = boxes.iter().position(|entry| free(&entry.0.owner))?;
     Some(Sender { ring: area.express(number), number, position: 0, head: 0 })
 }
@@ -152,7 +142,7 @@ impl Sender {
         self.ring.word(next).store(0, Ordering::Relaxed);
         // SAFETY: nobody else writes into this box, the reader is past these
         // bytes, and they do not pass the end.
-        unsafe { packet::write(self.ring.place(position), letter) };
+        unsafe { self.ring.0.write(self.ring.place(position), letter) };
         self.position = next;
         Some((self.ring.word(position), packet::describe(letter)))
     }

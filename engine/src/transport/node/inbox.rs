@@ -3,8 +3,8 @@
 use super::area::Area;
 use super::express::{self, BOXES, BOX_BYTES};
 use super::mailbox::{self, LINES};
+use crate::sync::{AtomicU64, Ordering};
 use crate::transport::{Arrival, Arrivals};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Packets of one ring before the others get their turn.
 const TURN: u32 = 32;

@@ -11,43 +11,37 @@
 //! A silent peer costs nothing: there is one mailbox per rank, whoever sends.
 
 use super::area::Area;
-use super::packet::{self, PAYLOAD_AT};
+use super::packet::{self, Memory, PAYLOAD_AT};
+use crate::sync::{AtomicU64, Ordering};
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lines of a mailbox: a power of two.
-pub const LINES: u64 = 1024;
+pub const LINES: u64 = if cfg!(loom) { 2 } else { 1024 };
 /// Bytes of a line.
 pub const LINE_BYTES: usize = PAYLOAD_AT + INLINE_BYTES;
 const _: () = assert!(LINE_BYTES == 64);
 
 /// The lines of a mailbox; positions are counted for ever.
 #[derive(Clone, Copy, Debug)]
-pub struct Ring(*mut u8);
-
-// SAFETY: a mailbox lies in the node segment, which lives as long as the engine;
-// its lines are handed over by the rules above.
-unsafe impl Send for Ring {}
+pub struct Ring(Memory);
 
 impl Ring {
-    /// # Safety
-    /// `base` must be [`LINES`] lines of shared memory, zero at first, mapped for
-    /// as long as this value and its copies are used.
-    pub unsafe fn new(base: *mut u8) -> Ring {
-        Ring(base)
+    /// A ring in [`LINES`] lines of memory, zero at first.
+    pub fn new(memory: Memory) -> Ring {
+        Ring(memory)
     }
 
+    /// Where a line begins; the modulus keeps it inside the ring.
     #[inline]
-    fn line(self, position: u64) -> *mut u8 {
-        // SAFETY: the modulus keeps it inside the ring.
-        unsafe { self.0.add((position % LINES) as usize * LINE_BYTES) }
+    fn line(self, position: u64) -> usize {
+        (position % LINES) as usize * LINE_BYTES
     }
 
     /// The word of a line.
     #[inline]
     pub fn word(&self, position: u64) -> &AtomicU64 {
         // SAFETY: aligned, in the ring, and only ever used as an atomic.
-        unsafe { &*self.line(position).cast::<AtomicU64>() }
+        unsafe { self.0.word(self.line(position)) }
     }
 
     /// The packet at a position, if it is there.
@@ -56,7 +50,7 @@ impl Ring {
         // line: paired with `NodeTransport::push`
         let word = self.word(position).load(Ordering::Acquire);
         // SAFETY: rule 3.
-        ((word >> 32) as u32 == lap(position)).then(|| unsafe { packet::read(self.line(position), word) })
+        ((word >> 32) as u32 == lap(position)).then(|| unsafe { self.0.read(self.line(position), word) })
     }
 }
 
@@ -95,7 +89,7 @@ impl SenderView {
             }
         }
         // SAFETY: moving `tail` has made the line ours, and the payload fits it.
-        unsafe { packet::write(ring.line(position), letter) };
+        unsafe { ring.0.write(ring.line(position), letter) };
         Some((ring.word(position), (lap(position) as u64) << 32 | packet::describe(letter)))
     }
 }

@@ -3,17 +3,78 @@
 //! publishes the rest. What else the word says, and whose the memory is, is the
 //! affair of `mailbox` and `express`.
 
+use crate::sync::AtomicU64;
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
 
 /// Where the payload begins.
 pub const PAYLOAD_AT: usize = 24;
+
+/// Shared memory in which packets lie. The rings are written for this type
+/// alone, so that `tests/loom` can put another in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory(*mut u8);
+
+// SAFETY: it lies in the node segment, which lives as long as the engine; the
+// rings hand it over by their rules.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// # Safety
+    /// `base` must be shared memory, aligned to 8, mapped for as long as this
+    /// value and its copies are used. The places below lie inside it.
+    pub unsafe fn new(base: *mut u8) -> Memory {
+        Memory(base)
+    }
+
+    /// The word at a place.
+    ///
+    /// # Safety
+    /// The place is a multiple of 8, and while it can be the first word of a
+    /// packet it is only used as an atomic.
+    #[inline]
+    pub unsafe fn word(&self, place: usize) -> &AtomicU64 {
+        // SAFETY: by the caller.
+        unsafe { &*self.0.add(place).cast::<AtomicU64>() }
+    }
+
+    /// Writes the packet at a place, without its word.
+    ///
+    /// # Safety
+    /// As [`write`].
+    #[inline]
+    pub unsafe fn write(self, place: usize, letter: &Letter<'_>) {
+        // SAFETY: by the caller.
+        unsafe { write(self.0.add(place), letter) };
+    }
+
+    /// The packet at a place, whose word is `word`.
+    ///
+    /// # Safety
+    /// As [`read`].
+    #[inline]
+    pub unsafe fn read(self, place: usize, word: u64) -> Arrival {
+        // SAFETY: by the caller.
+        unsafe { read(self.0.add(place), word) }
+    }
+
+    /// Asks the processor for the line of a place.
+    #[inline]
+    pub fn fetch(self, place: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint, of an address inside the memory.
+        unsafe {
+            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+            _mm_prefetch::<_MM_HINT_T0>(self.0.add(place).cast());
+        }
+    }
+}
 
 /// Writes header and payload behind the word at `place`.
 ///
 /// # Safety
 /// That memory must be the caller's to write.
 #[inline]
-pub unsafe fn write(place: *mut u8, letter: &Letter<'_>) {
+unsafe fn write(place: *mut u8, letter: &Letter<'_>) {
     let payload = letter.payload;
     // SAFETY: by the caller.
     unsafe {
@@ -34,7 +95,7 @@ pub unsafe fn write(place: *mut u8, letter: &Letter<'_>) {
 /// # Safety
 /// It must have been published and be the caller's to read.
 #[inline]
-pub unsafe fn read(place: *const u8, word: u64) -> Arrival {
+unsafe fn read(place: *const u8, word: u64) -> Arrival {
     // SAFETY: by the caller; header and payload follow the word.
     unsafe {
         Arrival {

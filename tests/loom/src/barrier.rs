@@ -1,0 +1,5 @@
+//! Twin of `progress/barrier.rs`. No doorbell here promises barriers.
+
+pub fn everywhere() -> bool {
+    unreachable!("nothing has been promised")
+}

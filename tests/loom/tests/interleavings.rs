@@ -1,0 +1,221 @@
+//! What the rings and the doorbell promise, in every interleaving of up to three
+//! threads with a bounded number of preemptions. `LOOM_MAX_PREEMPTIONS` raises
+//! the bound.
+
+use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use loom::sync::Arc;
+use loom::thread;
+use serried_loom::area::{Area, Shared};
+use serried_loom::doorbell::Doorbell;
+use serried_loom::express;
+use serried_loom::inbox::Inbox;
+use serried_loom::mailbox::SenderView;
+use serried_loom::sync::{AtomicU64, Ordering};
+use serried_loom::transport::Letter;
+
+const DATA: u8 = 1;
+
+/// Tries all interleavings with at most `preemptions`.
+fn every_interleaving(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = model.preemption_bound.or(Some(preemptions));
+    model.check(check);
+}
+
+/// A reader, its memory, and the doorbells of its senders.
+struct Node {
+    reader: Shared,
+    senders: Vec<Doorbell>,
+}
+
+impl Node {
+    fn new(senders: usize) -> Arc<Node> {
+        Arc::new(Node { reader: Shared::new(), senders: (0..senders).map(|_| Doorbell::new()).collect() })
+    }
+
+    fn area(&self) -> Area {
+        self.reader.area()
+    }
+
+    /// Sends packet `number` of sender `me`; sleeps while there is no room. The
+    /// steps are those of `NodeTransport::push`, `Core::try_before_sleep` and a
+    /// wait of the engine: the wish for room is told after the sleep is.
+    fn send(&self, me: usize, number: u64, mut fill: impl FnMut(&Letter) -> Option<(*const AtomicU64, u64)>) {
+        let letter = Letter { kind: DATA, header: [1 + me as u64, number], payload: &[] };
+        let mut filled = fill(&letter);
+        while filled.is_none() {
+            let before_sleep = || {
+                self.area().control().room_wanted.0.store(1, Ordering::SeqCst);
+                filled = fill(&letter);
+                filled.is_some()
+            };
+            self.senders[me].sleep_unless(before_sleep, None);
+        }
+        let (word, value) = filled.unwrap();
+        self.publish(word, value);
+    }
+
+    fn publish(&self, word: *const AtomicU64, value: u64) {
+        // SAFETY: the node outlives its threads.
+        unsafe { &*word }.swap(value, Ordering::SeqCst);
+        self.area().control().doorbell.0.ring();
+    }
+
+    /// Reads `count` packets and checks that each sender's come in order.
+    fn read(&self, inbox: &mut Inbox, count: u64) {
+        let mut next = vec![0; self.senders.len()];
+        let mut left = count;
+        while left > 0 {
+            let Some(arrival) = inbox.peek() else {
+                self.area().control().doorbell.0.sleep_unless(|| inbox.peek().is_some(), None);
+                continue;
+            };
+            let has_published = inbox.advance(&arrival);
+            match arrival.kind {
+                DATA => {
+                    let [sender, number] = arrival.header;
+                    assert_eq!(number, next[sender as usize - 1], "of sender {sender}");
+                    next[sender as usize - 1] += 1;
+                    left -= 1;
+                }
+                express::OPEN => inbox.open(arrival.header[0] as usize),
+                kind => assert_eq!(kind, express::SKIP),
+            }
+            if has_published {
+                self.senders.iter().for_each(Doorbell::ring);
+            }
+        }
+    }
+}
+
+fn mailbox_check(senders: usize, packets: u64, preemptions: usize) {
+    every_interleaving(preemptions, move || {
+        let node = Node::new(senders);
+        let threads: Vec<_> = (0..senders)
+            .map(|me| {
+                let node = node.clone();
+                thread::spawn(move || {
+                    let (mut view, area) = (SenderView::default(), node.area());
+                    for number in 0..packets {
+                        node.send(me, number, |letter| view.fill(&area, letter));
+                    }
+                })
+            })
+            .collect();
+        let mut inbox = Inbox::new(node.area());
+        node.read(&mut inbox, senders as u64 * packets);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn a_mailbox_of_one_sender_brings_every_packet_in_order_while_it_comes_round() {
+    mailbox_check(1, 5, 3);
+}
+
+#[test]
+fn a_mailbox_of_two_senders_brings_every_packet_of_each_in_order() {
+    mailbox_check(2, 2, 2);
+}
+
+/// Takes the box and says so in the mailbox, as `Peer::ask_for_express` does.
+fn open_box(node: &Node, view: &mut SenderView) -> express::Sender {
+    let area = node.area();
+    let sender = express::take(&area, 0).unwrap();
+    let opening = Letter { kind: express::OPEN, header: [sender.number() as u64, 0], payload: &[] };
+    let (word, value) = view.fill(&area, &opening).unwrap();
+    node.publish(word, value);
+    sender
+}
+
+#[test]
+fn an_express_box_brings_every_packet_in_order_while_it_comes_round() {
+    every_interleaving(3, || {
+        let node = Node::new(1);
+        let other = node.clone();
+        let thread = thread::spawn(move || {
+            let area = other.area();
+            let mut sender = open_box(&other, &mut SenderView::default());
+            for number in 0..5 {
+                other.send(0, number, |letter| sender.fill(&area, letter));
+            }
+        });
+        let mut inbox = Inbox::new(node.area());
+        node.read(&mut inbox, 5);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn who_goes_from_the_mailbox_to_a_box_stays_in_order() {
+    every_interleaving(3, || {
+        let node = Node::new(1);
+        let other = node.clone();
+        let thread = thread::spawn(move || {
+            let (mut view, area) = (SenderView::default(), other.area());
+            other.send(0, 0, |letter| view.fill(&area, letter));
+            let mut sender = open_box(&other, &mut view);
+            for number in 1..3 {
+                other.send(0, number, |letter| sender.fill(&area, letter));
+            }
+        });
+        let mut inbox = Inbox::new(node.area());
+        node.read(&mut inbox, 3);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_box_has_one_owner() {
+    every_interleaving(3, || {
+        let node = Node::new(2);
+        let other = node.clone();
+        let thread = thread::spawn(move || express::take(&other.area(), 1).is_some());
+        let mine = express::take(&node.area(), 0).is_some();
+        assert!(mine != thread.join().unwrap());
+    });
+}
+
+#[test]
+fn no_ring_is_lost_and_the_ranks_awake_are_counted() {
+    every_interleaving(4, || {
+        let shared = Arc::new((Doorbell::new(), AtomicU64::new(0), serried_loom::sync::AtomicU32::new(0)));
+        // SAFETY: one structure holds both.
+        unsafe { shared.0.count_in(&shared.2) };
+        let other = shared.clone();
+        let thread = thread::spawn(move || {
+            for round in 1..=2 {
+                other.1.store(round, Ordering::SeqCst);
+                other.0.ring();
+            }
+        });
+        while shared.1.load(Ordering::SeqCst) < 2 {
+            shared.0.sleep_unless(|| shared.1.load(Ordering::SeqCst) >= 2, None);
+        }
+        thread.join().unwrap();
+        assert_eq!(shared.2.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn two_threads_of_a_rank_that_sleep_are_both_woken() {
+    every_interleaving(2, || {
+        let shared = Arc::new((Doorbell::new(), AtomicU64::new(0)));
+        let slept = Arc::new(AtomicU32::new(0));
+        let wait = |shared: &(Doorbell, AtomicU64), slept: &AtomicU32| {
+            while shared.1.load(Ordering::SeqCst) == 0 {
+                shared.0.sleep_unless(|| shared.1.load(Ordering::SeqCst) != 0, None);
+            }
+            slept.fetch_add(1, Relaxed);
+        };
+        let (other, other_slept) = (shared.clone(), slept.clone());
+        let thread = thread::spawn(move || wait(&other, &other_slept));
+        let (third, third_slept) = (shared.clone(), slept.clone());
+        let second = thread::spawn(move || wait(&third, &third_slept));
+        shared.1.store(1, Ordering::SeqCst);
+        shared.0.ring();
+        thread.join().unwrap();
+        second.join().unwrap();
+        assert_eq!(slept.load(Relaxed), 2);
+    });
+}
