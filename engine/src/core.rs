@@ -170,6 +170,10 @@ impl Core {
                 Ok(())
             }
             wire::CHUNK => self.arrived_chunk(arrival.read()),
+            wire::DECLINE => {
+                self.declined(arrival.read());
+                Ok(())
+            }
             wire::TOGETHER => self.help_copying(arrival.read()),
             other => Err(unknown_kind(other)),
         }

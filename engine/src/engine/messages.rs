@@ -2,9 +2,10 @@
 
 use super::{completed, into_result, Engine};
 use crate::message::probe::Message;
-use crate::message::{Buffer, Envelope, Mode};
-use crate::progress::wait::waits_long;
+use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
+use crate::progress::{clock, wait::waits_long};
 use crate::request::{RequestId, Status, DONE};
+use crate::transport::{Transport, LETTER_BYTES};
 use crate::Result;
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
@@ -16,12 +17,16 @@ impl Engine {
     /// What went wrong on the way.
     #[inline]
     pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
-        let mode = if mode == Mode::Standard { Mode::Blocking } else { mode };
-        let started = self.core.lock().start_send(peer, envelope, buffer, mode)?;
-        match started {
-            Some(request) => self.wait_for_send(peer, request),
-            None => Ok(()),
+        let bytes = buffer.bytes();
+        let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
+        let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
+        let started = self.core.lock().start_send(peer, envelope, buffer, blocking)?;
+        let Some(request) = started else { return Ok(()) };
+        let ended = self.wait_for_send(peer, request);
+        if begin != 0 && bytes <= EAGER_BYTES && mode != Mode::Synchronous {
+            self.core.lock().transport.was_read(peer, bytes, clock::ticks() - begin);
         }
+        ended
     }
 
     /// Waits for a send, but not for a receiver that cannot come to it because
@@ -31,7 +36,7 @@ impl Engine {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
             }
-            (waits_long(self.job.node.page(peer)) && core.relieve(request)).then_some(Ok(()))
+            core.relieve(request, || waits_long(self.job.node.page(peer))).then_some(Ok(()))
         })?
     }
 

@@ -57,19 +57,25 @@ impl Core {
         copy(buffer)
     }
 
-    /// Completes a small blocking send by a copy, beyond the budget: the request
-    /// goes its way alone from now on. `false` if its data are on their way.
-    pub(crate) fn relieve(&mut self, index: u32) -> bool {
+    /// Completes a small blocking send by a copy: the request goes its way alone
+    /// from now on. `false` if its data are on their way, or it would be beyond
+    /// the budget and `must_it` says that it need not.
+    pub(crate) fn relieve(&mut self, index: u32, must_it: impl FnOnce() -> bool) -> bool {
         let request = &mut self.requests[index];
         let Work::Send(send) = &mut request.work else { return false };
         let (bytes, begun) = (send.buffer.bytes(), send.wanted > 0);
         if begun || !send.private || bytes > EAGER_BYTES {
             return false;
         }
+        if !self.aside.has_room(bytes) {
+            if !must_it() {
+                return false;
+            }
+            self.aside.overdrawn = true;
+        }
         (send.buffer, send.owned) = copy(&send.buffer);
         request.detached = true;
         self.aside.hold(bytes);
-        self.aside.overdrawn = true;
         true
     }
 }

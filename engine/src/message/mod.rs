@@ -47,7 +47,7 @@ pub const ANY_TAG: i32 = i32::MIN + 1;
 /// The largest tag.
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
 /// Messages up to this size go through a cell at once.
-pub const EAGER_BYTES: u64 = 16 << 10;
+pub const EAGER_BYTES: u64 = 32 << 10;
 
 /// The modes of sending (MPI-5.0 §3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
 use super::matching::{self, Found, Unexpected};
-use super::wire::{self, Envelope};
+use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
 use crate::observe::page::add;
 use crate::request::Status;
-use crate::transport::{Transport, LETTER_BYTES};
+use crate::transport::{Arrival, Packet, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,16 +43,16 @@ impl Core {
     pub(crate) fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         match self.matching.take_posted(envelope) {
             Some(request) => self.deliver(request, envelope.source, envelope.tag, found),
-            None => {
-                self.keep(envelope, found);
-                Ok(())
-            }
+            None => self.keep(envelope, found),
         }
     }
 
     #[cold]
-    fn keep(&mut self, envelope: Envelope, found: Found) {
-        let found = found.keep();
+    fn keep(&mut self, envelope: Envelope, found: Found) -> Result<()> {
+        let found = match found {
+            Found::Offer(offer) if offer.eager != 0 => self.take_home(offer)?,
+            found => found.keep(),
+        };
         if let Found::Kept(payload) = &found {
             self.kept += payload.len() as u64;
             if self.kept > KEPT_BYTES {
@@ -68,6 +68,22 @@ impl Core {
         if now > counters.unexpected_peak.load(Relaxed) {
             counters.unexpected_peak.store(now, Relaxed);
         }
+        Ok(())
+    }
+
+    /// Copies a message that nobody has asked for yet out of its sender's memory,
+    /// so that the sender can go on. If there is no room, or plain loads cannot
+    /// do it, the sender is told that it stays there.
+    fn take_home(&mut self, offer: Offer) -> Result<Found> {
+        if self.kept + offer.bytes <= KEPT_BYTES {
+            let mut payload = vec![0; offer.bytes as usize].into_boxed_slice();
+            if self.read_at_once(&offer, payload.as_mut_ptr()) {
+                self.finish(offer.peer, offer.request)?;
+                return Ok(Found::Kept(payload));
+            }
+        }
+        self.post(offer.peer, &Packet::with(wire::DECLINE, [0; 2], &offer.request))?;
+        Ok(Found::Offer(Offer { address: 0, ..offer }))
     }
 
     #[inline]
@@ -120,27 +136,49 @@ impl Core {
                 }
                 continue;
             };
-            let envelope = Envelope::of(arrival.header);
-            let fits = arrival.kind == wire::INLINE
-                && arrival.bytes as u64 <= buffer.bytes()
-                && envelope.context == wanted.context
-                && matching::accepts(wanted.source, wanted.tag, envelope.source, envelope.tag);
-            if !fits {
-                // It may be one for others, the message itself in another
-                // form, or the start of other work: the long way.
-                return Ok(None);
-            }
-            // SAFETY: the program lends the buffer, and the message fits.
-            unsafe {
-                unpack(self.transport.as_mut(), buffer, &Found::Inline(arrival), arrival.bytes as usize);
-            }
-            self.transport.advance(&arrival);
-            add(&self.page.counters.messages_received, 1);
-            add(&self.page.counters.bytes_received, arrival.bytes as u64);
-            let (source, tag, bytes) = (envelope.source, envelope.tag, arrival.bytes as u64);
-            return Ok(Some(Status { source, tag, bytes, ..Status::empty() }));
+            return self.take_at_once(&arrival, wanted, buffer);
         }
         Ok(None)
+    }
+
+    /// Takes the message in a packet that was looked at, if it is the one wanted
+    /// and all of it can be had now.
+    #[inline]
+    fn take_at_once(
+        &mut self,
+        arrival: &Arrival,
+        wanted: Envelope,
+        buffer: &Buffer,
+    ) -> Result<Option<Status>> {
+        let envelope = Envelope::of(arrival.header);
+        let (source, tag) = (envelope.source, envelope.tag);
+        let found = match arrival.kind {
+            wire::INLINE => Found::Inline(*arrival),
+            wire::IN_CELL => Found::InCell(arrival.read()),
+            wire::OFFER => Found::Offer(arrival.read()),
+            _ => return Ok(None),
+        };
+        let bytes = found.bytes();
+        if bytes > buffer.bytes()
+            || envelope.context != wanted.context
+            || !matching::accepts(wanted.source, wanted.tag, source, tag)
+        {
+            return Ok(None);
+        }
+        if let Found::Offer(offer) = found {
+            if !buffer.dense().is_some_and(|target| self.read_at_once(&offer, target)) {
+                return Ok(None);
+            }
+            self.transport.advance(arrival);
+            self.finish(offer.peer, offer.request)?;
+        } else {
+            // SAFETY: the program lends the buffer, and the message fits.
+            unsafe { unpack(self.transport.as_mut(), buffer, &found, bytes as usize) };
+            self.transport.advance(arrival);
+        }
+        add(&self.page.counters.messages_received, 1);
+        add(&self.page.counters.bytes_received, bytes);
+        Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
     }
 
     /// Whether a receive that matches the next message in the mailbox would be

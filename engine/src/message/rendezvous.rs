@@ -47,6 +47,7 @@ impl Core {
 
     /// Tells a peer that its request is complete: with the packet that waits
     /// already, if it tells the same of others, so that many need little memory.
+    #[inline]
     pub(super) fn finish(&mut self, peer: u32, request: u32) -> Result<()> {
         if let Some(packet) = self.last_waiting(peer) {
             if packet.kind == FINISH && packet.append(&request) {
@@ -62,6 +63,23 @@ impl Core {
         let count = arrival.bytes as usize / std::mem::size_of::<u32>();
         let finish: Finish = arrival.read();
         finish.requests.into_iter().take(count).for_each(|request| self.complete(request));
+    }
+
+    /// Reads an offered message by plain loads, with no request; `false` if it
+    /// cannot be had like that, or is worth sharing the copying.
+    #[inline]
+    pub(super) fn read_at_once(&mut self, offer: &Offer, target: *mut u8) -> bool {
+        if offer.bytes >= together::SHARED_MAPPED_BYTES {
+            return false;
+        }
+        let Some(source) = self.transport.direct(offer.peer, offer.address, offer.bytes) else {
+            return false;
+        };
+        // SAFETY: readable until the sender is told; the target is as long. It may
+        // be the source if a rank sends to itself.
+        unsafe { std::ptr::copy(source, target, offer.bytes as usize) };
+        self.count_copied(Means::Direct, offer.bytes);
+        true
     }
 
     fn too_many_pieces(&self, index: u32) -> bool {

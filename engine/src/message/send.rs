@@ -9,6 +9,9 @@ use crate::transport::{Cell, Letter, Packet, Transport, INLINE_BYTES, LETTER_BYT
 use crate::Result;
 use std::mem::MaybeUninit;
 
+/// Longer messages are not copied aside while all cells are out.
+const ASIDE_BYTES: u64 = 16 << 10;
+
 impl Core {
     /// Starts a send; `None` when it is complete already.
     #[inline]
@@ -31,6 +34,9 @@ impl Core {
                 return Ok(None);
             }
             if bytes <= EAGER_BYTES {
+                if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
+                    return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
+                }
                 if let Some(cell) = self.transport.take_cell(bytes as usize)? {
                     return self.send_in_cell(peer, envelope, &buffer, mode, cell);
                 }
@@ -88,6 +94,17 @@ impl Core {
         Ok(sent)
     }
 
+    /// Whether the receiver had better read the message where it is: it can do so
+    /// by plain loads, and it runs on a core of its own, so that the sender does
+    /// not wait for long until it has.
+    #[inline]
+    fn shall_be_read(&mut self, peer: u32, buffer: &Buffer) -> bool {
+        let bytes = buffer.bytes();
+        bytes > LETTER_BYTES as u64
+            && !self.oversubscribed
+            && buffer.dense().is_some_and(|address| self.transport.had_better_read(peer, address, bytes))
+    }
+
     fn send_in_cell(
         &mut self,
         peer: u32,
@@ -98,7 +115,15 @@ impl Core {
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
         // SAFETY: the program lends the buffer; the cell is ours and large enough.
-        unsafe { buffer.pack(0, self.transport.cell_address(cell), bytes as usize) };
+        unsafe {
+            match buffer.dense() {
+                Some(address) => {
+                    self.transport.lend(address, bytes);
+                    self.transport.fill_cell(peer, cell, address, bytes as usize)?;
+                }
+                None => buffer.pack(0, self.transport.cell_address(cell), bytes as usize),
+            }
+        }
         add(&self.page.counters.bytes_cells, bytes);
         let packet = Packet::with(IN_CELL, envelope.header(), &InCell { cell, bytes });
         self.send_packet(peer, &packet, mode)
@@ -122,19 +147,37 @@ impl Core {
         Ok(request)
     }
 
-    /// Leaves the message where it is and tells the receiver.
+    /// Leaves the message where it is; a small one in a copy, if there is memory
+    /// for it, so that the send is complete.
     fn offer(&mut self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
-        let small = bytes <= EAGER_BYTES;
-        let fits = small && self.aside.has_room(bytes);
-        let aside = mode == Mode::Buffered || (fits && mode != Mode::Synchronous);
-        let (buffer, owned) = if aside { self.set_aside(&buffer) } else { (buffer, None) };
+        let small = bytes <= ASIDE_BYTES;
+        if mode == Mode::Buffered || (small && mode != Mode::Synchronous && self.aside.has_room(bytes)) {
+            let (copy, owned) = self.set_aside(&buffer);
+            let request = self.leave(peer, envelope, copy, owned, Left::ToRead)?;
+            self.requests[request].detached = true;
+            return Ok(None);
+        }
+        let left = if small && mode == Mode::Blocking { Left::Private } else { Left::ToRead };
+        self.leave(peer, envelope, buffer, None, left).map(Some)
+    }
+
+    /// Tells the receiver where the message is.
+    #[inline]
+    fn leave(
+        &mut self,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+        owned: Option<Box<[u8]>>,
+        left: Left,
+    ) -> Result<u32> {
+        let bytes = buffer.bytes();
+        let private = left == Left::Private;
         // The address is offered even if nothing can be read there directly:
-        // the receiver knows what it can reach. A private one is not: so the
-        // message can still be copied aside (`relieve`).
-        let private = small && !aside && mode == Mode::Blocking;
+        // the receiver knows what it can reach.
         let address = if private { 0 } else { buffer.dense().map_or(0, |address| address as u64) };
-        if !aside && address != 0 {
+        if owned.is_none() && address != 0 {
             self.transport.lend(address as *const u8, bytes);
         }
         let send = Send {
@@ -148,11 +191,32 @@ impl Core {
             receiver_request: 0,
         };
         let request = self.requests.insert(Work::Send(send))?;
-        self.requests[request].detached = aside;
-        let offer = Offer { bytes, address, peer: self.rank, request };
+        let eager = u32::from(left == Left::Eagerly);
+        let offer = Offer { bytes, address, peer: self.rank, request, eager, spare: 0 };
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
-        Ok((!aside).then_some(request))
+        Ok(request)
     }
+
+    /// The receiver will not read this message where it is, but ask for it: so
+    /// that the sender can copy it aside if it must.
+    pub(crate) fn declined(&mut self, request: u32) {
+        if let Work::Send(send) = &mut self.requests[request].work {
+            send.private = true;
+            self.epoch += 1;
+        }
+    }
+}
+
+/// How a message is left with its sender.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// The receiver reads it when it wants it.
+    ToRead,
+    /// The receiver takes it at once, whether it is wanted yet or not: the send
+    /// shall not wait for the receive.
+    Eagerly,
+    /// Nobody reads it, so that it can still be copied aside (`relieve`).
+    Private,
 }
 
 /// The bytes of a block; an empty one may be anywhere.

@@ -45,7 +45,15 @@ impl Core {
         // messages that nobody asks for before this one has come.
         let Some(cell) = self.transport.take_cell(largest)? else { return Ok(Pumped::NoCell) };
         // SAFETY: the program lends the buffer; the cell is ours and large enough.
-        unsafe { send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes) };
+        unsafe {
+            match send.buffer.dense() {
+                Some(address) => {
+                    let part = address.add(send.streamed as usize);
+                    self.transport.fill_cell(send.peer, cell, part, bytes)?;
+                }
+                None => send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes),
+            }
+        }
         let chunk =
             Chunk { offset: send.streamed, cell, bytes: bytes as u32, request: send.receiver_request };
         send.streamed += bytes as u64;

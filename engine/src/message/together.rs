@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// Smaller messages are copied by the receiver alone, through the kernel.
 const SHARED_BYTES: u64 = 512 << 10;
 /// The same for memory that is mapped: no system call begins a chunk.
-const SHARED_MAPPED_BYTES: u64 = 64 << 10;
+pub(super) const SHARED_MAPPED_BYTES: u64 = 64 << 10;
 /// Bytes that are claimed at a time, at least and at most.
 const CHUNK_BYTES: (u64, u64) = (32 << 10, 256 << 10);
 

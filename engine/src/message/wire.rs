@@ -16,6 +16,9 @@ pub const STREAM: u8 = 5;
 pub const CHUNK: u8 = 6;
 /// To the sender: help copying; payload [`Together`].
 pub const TOGETHER: u8 = 7;
+/// To the sender: an offered message stays with it until it is asked for; payload
+/// the number of its request.
+pub const DECLINE: u8 = 8;
 
 /// The 16 bytes by which a message is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,11 @@ pub struct Offer {
     pub peer: u32,
     /// The sender's request.
     pub request: u32,
+    /// 1: the send shall not wait for the receive, so a receiver that has none
+    /// yet takes the message to itself.
+    pub eager: u32,
+    /// Not used.
+    pub spare: u32,
 }
 
 /// Requests that one [`FINISH`] can name.

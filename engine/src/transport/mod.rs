@@ -193,6 +193,13 @@ pub trait Transport: Send {
     /// Address of a cell in this process.
     fn cell_address(&self, cell: Cell) -> *mut u8;
 
+    /// Copies `bytes` bytes at `source` into a cell of one's own that `peer` will
+    /// read, in the way that is fastest between the two.
+    ///
+    /// # Safety
+    /// The source must be readable, the cell as long and not yet sent.
+    unsafe fn fill_cell(&mut self, peer: u32, cell: Cell, source: *const u8, bytes: usize) -> Result<()>;
+
     /// Gives a cell back to its owner.
     fn give_back(&mut self, cell: Cell);
 
@@ -211,6 +218,14 @@ pub trait Transport: Send {
     /// can be read there by plain loads until the peer's operation with them is
     /// complete.
     fn direct(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*const u8>;
+
+    /// Whether `peer` had better read this memory of one's own where it is than
+    /// get it in a cell: it can do so by plain loads, and has not been slow to.
+    fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool;
+
+    /// So many ticks (`progress::clock`) passed until `peer` had read what was
+    /// offered to it because it [`had better`](Transport::had_better_read).
+    fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64);
 
     /// The program lends `bytes` bytes of its own at `address` until the
     /// operation at hand is complete: they may become directly readable.

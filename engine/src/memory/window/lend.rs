@@ -53,6 +53,17 @@ impl Window {
         }
     }
 
+    /// Whether all pages of a piece of memory are shared, so that peers can read
+    /// it by plain loads.
+    #[inline]
+    pub fn is_shared(&self, address: usize, bytes: usize) -> bool {
+        if bytes == 0 || !self.contains(address) || !self.contains(address + bytes - 1) {
+            return false;
+        }
+        let offset = address - self.base.load(Ordering::Relaxed);
+        self.all_shared((offset / PAGE) as u32..(offset + bytes).div_ceil(PAGE) as u32)
+    }
+
     /// The pages that lie wholly inside a piece of memory of the window.
     fn whole_pages(&self, address: usize, bytes: usize) -> Range<u32> {
         let offset = address - self.base.load(Ordering::Relaxed);

@@ -2,12 +2,13 @@
 //!
 //! # Ownership
 //! A cell belongs to its owner until a packet that names it is pushed; then to
-//! the receiver of that packet, which reads it and gives it back; then to the
-//! owner again. What comes back lies on a list that many push to and only the
-//! owner takes, always as a whole, so that no ABA can arise.
+//! the receiver of that packet, which reads it and sets the cell's flag; then to
+//! the owner again, which clears the flag when it looks for free cells.
 
 use super::area::{cells_offset, Area};
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::progress::barrier;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
 
 /// Cells of one size.
 #[derive(Debug)]
@@ -19,38 +20,46 @@ pub struct Class {
 }
 
 /// The sizes, in growing order.
-pub const CLASSES: [Class; 4] = [
+pub const CLASSES: [Class; 5] = [
     Class { bytes: 1 << 10, count: 128 },
     Class { bytes: 4 << 10, count: 64 },
     Class { bytes: 16 << 10, count: 64 },
+    Class { bytes: 32 << 10, count: 16 },
     Class { bytes: 64 << 10, count: 16 },
 ];
 
 /// All cells together.
-pub const CELLS: usize = CLASSES[0].count + CLASSES[1].count + CLASSES[2].count + CLASSES[3].count;
+pub const CELLS: usize = {
+    let (mut total, mut class) = (0, 0);
+    while class < CLASSES.len() {
+        total += CLASSES[class].count;
+        class += 1;
+    }
+    total
+};
 
-/// The list of cells that have come back: `head` is 1 + the first, 0 for none;
-/// `next` likewise.
+/// The cells that have come back.
 #[repr(C)]
 pub struct Returned {
-    head: AtomicU32,
     /// Not 0: the owner waits for a cell.
     wanted: AtomicU32,
-    next: [AtomicU32; CELLS],
+    /// Not 0: that cell has come back. A byte each, so that who gives one back
+    /// only stores.
+    flags: [AtomicU8; CELLS],
 }
 
 impl Returned {
-    /// Pushes a cell; any process may. `true` if the owner waits for one and
-    /// has to be woken.
-    pub fn push(&self, index: u32) -> bool {
-        let mut first = self.head.load(Ordering::Relaxed);
-        loop {
-            self.next[index as usize].store(first, Ordering::Relaxed);
-            // cell-returned: paired with `take`
-            match self.head.compare_exchange_weak(first, index + 1, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => first = now,
-            }
+    /// Gives a cell back; any process may. `true` if the owner waits for one and
+    /// has to be woken. `promised`: the owner issues the barriers of both sides
+    /// before it sleeps (`Doorbell::promise_barriers`) and looks again after.
+    #[inline]
+    pub fn give(&self, index: u32, promised: bool) -> bool {
+        let flag = &self.flags[index as usize];
+        if promised {
+            flag.store(1, Ordering::Release); // cell-returned: paired with `take`
+            barrier::counterpart();
+        } else {
+            flag.swap(1, Ordering::SeqCst); // cell-returned: the same
         }
         // cell-wanted: paired with `want`
         self.wanted.load(Ordering::SeqCst) != 0 && self.wanted.swap(0, Ordering::SeqCst) != 0
@@ -58,22 +67,22 @@ impl Returned {
 
     /// Asks to be woken at the next return; `true` if some are there already.
     pub fn want(&self) -> bool {
-        self.wanted.store(1, Ordering::SeqCst); // cell-wanted: paired with `push`
+        self.wanted.store(1, Ordering::SeqCst); // cell-wanted: paired with `give`
         std::sync::atomic::fence(Ordering::SeqCst);
-        self.head.load(Ordering::SeqCst) != 0
+        self.flags.iter().any(|flag| flag.load(Ordering::SeqCst) != 0)
     }
 
     /// Takes all that have come back; only the owner may.
-    fn take(&self, mut each: impl FnMut(u32)) {
-        if self.head.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        // cell-returned: paired with `push`
-        let mut link = self.head.swap(0, Ordering::SeqCst);
-        while link != 0 {
-            let index = link - 1;
-            link = self.next[index as usize].load(Ordering::Relaxed);
-            each(index);
+    fn take(&self, free: &mut [Vec<u32>; CLASSES.len()]) {
+        for (class, free) in free.iter_mut().enumerate() {
+            for index in indices(class).rev() {
+                let flag = &self.flags[index as usize];
+                // cell-returned: paired with `give`
+                if flag.load(Ordering::Acquire) != 0 {
+                    flag.store(0, Ordering::Relaxed);
+                    free.push(index);
+                }
+            }
         }
     }
 }
@@ -89,12 +98,7 @@ pub struct Pool {
 impl Pool {
     /// All cells of `area` free; none reserved yet.
     pub fn new(area: Area) -> Pool {
-        let mut first = 0;
-        let free = CLASSES.each_ref().map(|class| {
-            let indices = (first..first + class.count as u32).rev().collect();
-            first += class.count as u32;
-            indices
-        });
+        let free = std::array::from_fn(|class| indices(class).rev().collect());
         Pool { area, free, reserved: [false; CLASSES.len()] }
     }
 
@@ -111,8 +115,7 @@ impl Pool {
     ) -> crate::Result<Option<u32>> {
         let Some(class) = CLASSES.iter().position(|class| class.bytes >= bytes) else { return Ok(None) };
         if self.free[class].is_empty() {
-            let free = &mut self.free;
-            self.area.control().returned.0.take(|index| free[place(index).1].push(index));
+            self.area.control().returned.0.take(&mut self.free);
         }
         if !self.reserved[class] {
             let first: usize = CLASSES[..class].iter().map(|class| class.bytes * class.count).sum();
@@ -123,18 +126,26 @@ impl Pool {
     }
 }
 
-/// Address of cell `index` of `area`.
-pub fn address(area: &Area, index: u32) -> *mut u8 {
-    area.cells(place(index).0)
+/// The numbers of the cells of a class.
+fn indices(class: usize) -> Range<u32> {
+    let first: usize = CLASSES[..class].iter().map(|class| class.count).sum();
+    first as u32..(first + CLASSES[class].count) as u32
 }
 
-/// Offset among the cells, and class, of a cell.
-fn place(index: u32) -> (usize, usize) {
+/// Address of cell `index` of `area`.
+#[inline]
+pub fn address(area: &Area, index: u32) -> *mut u8 {
+    area.cells(offset(index))
+}
+
+/// Offset of a cell among the cells.
+#[inline]
+fn offset(index: u32) -> usize {
     let mut offset = 0;
     let mut rest = index as usize;
-    for (number, class) in CLASSES.iter().enumerate() {
+    for class in &CLASSES {
         if rest < class.count {
-            return (offset + rest * class.bytes, number);
+            return offset + rest * class.bytes;
         }
         offset += class.count * class.bytes;
         rest -= class.count;

@@ -41,6 +41,12 @@ impl Direct {
         }
     }
 
+    /// Whether peers can read all of this memory of one's own by plain loads.
+    #[inline]
+    pub fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+        self.own.is_some_and(|own| own.is_shared(address as usize, bytes as usize))
+    }
+
     /// See [`crate::transport::Transport::direct`].
     #[inline]
     pub fn direct(&mut self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {

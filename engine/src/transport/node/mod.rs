@@ -6,6 +6,7 @@
 pub mod area;
 pub mod cells;
 mod direct;
+mod distance;
 pub mod express;
 mod inbox;
 pub mod mailbox;
@@ -14,6 +15,7 @@ mod passing;
 mod reach;
 
 use self::area::{express_offset, Area, BLOCKS, FIRST_BYTES};
+use self::distance::Distance;
 use self::inbox::Inbox;
 use self::mailbox::SenderView;
 use self::passing::Passer;
@@ -35,6 +37,7 @@ struct Peer {
     sent: u32,
     express: Option<express::Sender>,
     remote: Remote,
+    distance: Distance,
 }
 
 /// The transport of one rank.
@@ -159,7 +162,14 @@ fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
     // SAFETY: the node segment lives as long as the process needs it (`attach`).
     let area = unsafe { Area::new(node.transport_area(peer)) };
     let view = SenderView::default();
-    Ok(Box::new(Peer { area, view, sent: 0, express: None, remote: Remote::Untried }))
+    Ok(Box::new(Peer {
+        area,
+        view,
+        sent: 0,
+        express: None,
+        remote: Remote::Untried,
+        distance: Distance::default(),
+    }))
 }
 
 impl Peer {
@@ -279,14 +289,25 @@ impl Transport for NodeTransport {
         Ok(index.map(|index| Cell { owner: me, index }))
     }
 
+    #[inline]
     fn cell_address(&self, cell: Cell) -> *mut u8 {
         cells::address(&self.area_of(cell.owner), cell.index)
     }
 
+    unsafe fn fill_cell(&mut self, peer: u32, cell: Cell, source: *const u8, bytes: usize) -> Result<()> {
+        let target = self.cell_address(cell);
+        let distance = &mut self.peer(peer)?.distance;
+        // SAFETY: the caller vouches for both sides.
+        unsafe { distance.copy(source, target, bytes) };
+        Ok(())
+    }
+
+    #[inline]
     fn give_back(&mut self, cell: Cell) {
         let area = self.area_of(cell.owner);
-        if area.control().returned.0.push(cell.index) {
-            area.control().doorbell.0.ring();
+        let doorbell = &area.control().doorbell.0;
+        if area.control().returned.0.give(cell.index, self.registered && doorbell.has_promised()) {
+            doorbell.ring();
         }
     }
 
@@ -316,6 +337,20 @@ impl Transport for NodeTransport {
             return Some(address as *const u8);
         }
         self.direct.as_mut()?.direct(self.node, peer, address, bytes)
+    }
+
+    #[inline]
+    fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
+        if !self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes)) {
+            return false;
+        }
+        self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
+    }
+
+    fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64) {
+        if let Ok(peer) = self.peer(peer) {
+            peer.distance.was_read(bytes, ticks);
+        }
     }
 
     #[inline]
