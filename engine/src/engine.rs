@@ -240,6 +240,7 @@ mod exchange;
 mod messages;
 pub mod pairs;
 mod partitioned;
+mod reach;
 mod requests;
 #[cfg(test)]
 mod tests;

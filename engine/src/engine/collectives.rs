@@ -2,14 +2,13 @@
 
 use super::waiting::Beside;
 use super::{into_result, Engine};
-use crate::collective::node::{self, Block, Pool, Seat, Shape, Until, Wait};
+use crate::collective::node::{self, Block, Place, Pool, Seat, Shape, Until, Wait};
 use crate::collective::{self, Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::message::work::Recipe;
 use crate::observe::page::add;
-use crate::progress::Doorbell;
 use crate::request::RequestId;
 use crate::transport::node::doorbell_of;
 use crate::world::Communicator;
@@ -33,9 +32,15 @@ impl Engine {
             Some(seat) => seat,
             None => self.find_seat(communicator)?,
         };
-        if let Some(seat) = seat.filter(|seat| node::fits(seat, &operation)) {
-            add(&self.page.counters.collectives, 1);
-            return node::run(seat, &operation, self);
+        if let Some(seat) = seat {
+            if node::fits(seat, &operation) {
+                add(&self.page.counters.collectives, 1);
+                return node::run(seat, &operation, self);
+            }
+            if node::wants(seat, &operation) && node::reach_each_other(seat, self)? {
+                add(&self.page.counters.collectives, 1);
+                return node::run_large(seat, &operation, self);
+            }
         }
         self.run_schedule(communicator, operation.schedule(members)?)
     }
@@ -100,10 +105,10 @@ impl Engine {
         if communicator.count_before_seat() < node::FIRST_BY_MESSAGES {
             return Ok(None);
         }
-        let seat = match self.doorbells_of(communicator) {
-            Some(doorbells) => self.agree_on_block(communicator)?.map(|block| {
+        let seat = match self.places_of(communicator) {
+            Some(places) => self.agree_on_block(communicator)?.map(|block| {
                 let rank = communicator.rank;
-                Seat::new(block, rank, doorbells)
+                Seat::new(block, rank, places)
             }),
             None => None,
         };
@@ -111,16 +116,18 @@ impl Engine {
         Ok(communicator.seat().flatten())
     }
 
-    /// Where the members sleep; `None` if not all of them are here, or for other
-    /// reasons no block is wanted.
-    fn doorbells_of(&self, communicator: &Communicator) -> Option<Box<[&'static Doorbell]>> {
+    /// The members; `None` if not all of them are here, or for other reasons no
+    /// block is wanted.
+    fn places_of(&self, communicator: &Communicator) -> Option<Box<[Place]>> {
         let size = communicator.size();
         if communicator.is_inter() || !(2..=node::MOST_MEMBERS).contains(&size) {
             return None;
         }
-        (0..size)
-            .map(|member| Some(doorbell_of(&self.job.node, self.local_rank(communicator, member)?)))
-            .collect()
+        let place = |member| {
+            let peer = self.local_rank(communicator, member)?;
+            Some(Place { doorbell: doorbell_of(&self.job.node, peer), peer })
+        };
+        (0..size).map(place).collect()
     }
 
     fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {

@@ -34,6 +34,8 @@ use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// Payload bytes that a mark holds, in the cache line of its epoch.
 pub const INLINE_BYTES: usize = 48;
+/// Among the bytes of a mark: it holds words that are no payload, but say where it lies.
+const WORDS: u32 = 1 << 31;
 /// The largest communicator that has a block.
 pub const MOST_MEMBERS: u32 = 1024;
 
@@ -181,6 +183,19 @@ impl Block {
     pub fn publish(&self, member: u32, epoch: u64, bytes: usize) {
         self.mark(member, epoch).bytes.store(bytes as u32, Ordering::Relaxed);
         self.arrive(member, epoch);
+    }
+
+    /// Publishes words that lie where [`Block::payload`] says and are no payload.
+    #[inline]
+    pub fn publish_words(&self, member: u32, epoch: u64) {
+        self.mark(member, epoch).bytes.store(WORDS, Ordering::Relaxed);
+        self.arrive(member, epoch);
+    }
+
+    /// Whether a member that has arrived has published such words.
+    #[inline]
+    pub fn has_words(&self, member: u32, epoch: u64) -> bool {
+        self.mark(member, epoch).bytes.load(Ordering::Relaxed) == WORDS
     }
 
     /// Arrives at an epoch without payload.

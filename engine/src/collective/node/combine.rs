@@ -56,8 +56,11 @@ impl<'a> Combine<'a> {
         match datatype.dense(self.target.count) {
             Some((offset, _)) if gapless && !self.operator.is_user() => {
                 let out = self.target.address.wrapping_offset(offset as isize);
-                // SAFETY: the program lends the target; dense items lie there.
-                unsafe { self.builtin(out) };
+                let payload = |member, from| self.payload(member, from);
+                let tree = Tree::new(self.operator, datatype, self.seat.size, payload);
+                // SAFETY: all payloads are published and stay; the program lends
+                // the target, and dense items lie there.
+                unsafe { tree.combine(out, self.bytes) };
                 Ok(())
             }
             _ => self.any(),
@@ -69,73 +72,6 @@ impl<'a> Combine<'a> {
     fn payload(&self, member: u32, from: usize) -> *const u8 {
         // SAFETY: `from` is within the payload, which has `bytes` bytes.
         unsafe { self.seat.packed(member, self.epoch, self.bytes).add(from).cast_const() }
-    }
-
-    /// One of MPI's own operators on items without gaps, straight from the slots.
-    ///
-    /// # Safety
-    /// `out` must have room for the result.
-    #[inline]
-    unsafe fn builtin(&self, out: *mut u8) {
-        let item = self.target.datatype.size() as usize;
-        if self.seat.size == 2 {
-            // SAFETY: both payloads are published and stay; `out` is the program's.
-            unsafe { self.pair(self.payload(0, 0), self.payload(1, 0), out, self.bytes / item) };
-            return;
-        }
-        let mut stage = Stage(MaybeUninit::uninit());
-        let part = PART / item * item;
-        let mut from = 0;
-        while from < self.bytes {
-            let count = part.min(self.bytes - from) / item;
-            // SAFETY: `count` items begin at `from` in every payload and in `out`.
-            unsafe { self.subtree((0, self.tree.seats()), (from, count), out.add(from), &mut stage, 0) };
-            from += count * item;
-        }
-    }
-
-    /// # Safety
-    /// As [`Operator::combine`] for `count` items.
-    #[inline]
-    unsafe fn pair(&self, left: *const u8, right: *const u8, out: *mut u8, count: usize) {
-        // SAFETY: passed on.
-        unsafe { self.operator.combine(left, right, out, count as u64, &self.target.datatype) }
-    }
-
-    /// Combines `number` seats from `first` on, into `out` unless it is only one
-    /// rank; says where the result is.
-    ///
-    /// # Safety
-    /// `from` and `count` must be within the payload; `out` must have room and
-    /// overlap neither payload nor the buffers from `level` on.
-    unsafe fn subtree(
-        &self,
-        (first, number): (u32, u32),
-        (from, count): (usize, usize),
-        out: *mut u8,
-        stage: &mut Stage,
-        level: usize,
-    ) -> *const u8 {
-        if number > 1 {
-            let half = number / 2;
-            let other = stage.0.as_mut_ptr().cast::<u8>().wrapping_add(level * PART);
-            // SAFETY: two distinct buffers of PART bytes at least, levels beyond
-            // `level` are free; the results lie there or in payload.
-            unsafe {
-                let left = self.subtree((first, half), (from, count), out, stage, level + 1);
-                let right = self.subtree((first + half, half), (from, count), other, stage, level + 1);
-                self.pair(left, right, out, count);
-            }
-            return out;
-        }
-        match self.tree.ranks(first) {
-            (rank, 1) => self.payload(rank, from),
-            (rank, _) => {
-                // SAFETY: both payloads are published; `out` by the caller.
-                unsafe { self.pair(self.payload(rank, from), self.payload(rank + 1, from), out, count) };
-                out
-            }
-        }
     }
 
     /// Any operator on any type, in buffers of the type's layout.
@@ -180,6 +116,93 @@ impl<'a> Combine<'a> {
             datatype::copy((packed, self.payload(member, 0), bytes), (&to.datatype, to.address, to.count))
         };
         Ok(buffer)
+    }
+}
+
+/// One of MPI's own operators on operands without gaps, along the tree. `operand`
+/// says where the operand of a member lies from some byte on.
+pub(super) struct Tree<'a, Operand> {
+    operator: &'a Operator,
+    datatype: &'a Datatype,
+    size: u32,
+    tree: Folded,
+    operand: Operand,
+}
+
+impl<'a, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Operand> {
+    /// Of the operands of `size` members.
+    #[inline]
+    pub fn new(operator: &'a Operator, datatype: &'a Datatype, size: u32, operand: Operand) -> Self {
+        Tree { operator, datatype, size, tree: Folded::new(size, 0), operand }
+    }
+
+    /// Combines `bytes` bytes of each operand.
+    ///
+    /// # Safety
+    /// All operands can be read; `out` has room and overlaps none of them, except
+    /// that it may be one of two.
+    #[inline]
+    pub unsafe fn combine(&self, out: *mut u8, bytes: usize) {
+        let item = self.datatype.size() as usize;
+        if self.size == 2 {
+            // SAFETY: by the caller.
+            unsafe { self.pair((self.operand)(0, 0), (self.operand)(1, 0), out, bytes / item) };
+            return;
+        }
+        let mut stage = Stage(MaybeUninit::uninit());
+        let part = PART / item * item;
+        let mut from = 0;
+        while from < bytes {
+            let count = part.min(bytes - from) / item;
+            // SAFETY: `count` items begin at `from` in every operand and in `out`.
+            unsafe { self.subtree((0, self.tree.seats()), (from, count), out.add(from), &mut stage, 0) };
+            from += count * item;
+        }
+    }
+
+    /// # Safety
+    /// As [`Operator::combine`] for `count` items.
+    #[inline]
+    unsafe fn pair(&self, left: *const u8, right: *const u8, out: *mut u8, count: usize) {
+        // SAFETY: passed on.
+        unsafe { self.operator.combine(left, right, out, count as u64, self.datatype) }
+    }
+
+    /// Combines `number` seats from `first` on, into `out` unless it is only one
+    /// rank; says where the result is.
+    ///
+    /// # Safety
+    /// `from` and `count` must be within the operands; `out` must have room and
+    /// overlap neither operands nor the buffers from `level` on.
+    unsafe fn subtree(
+        &self,
+        (first, number): (u32, u32),
+        (from, count): (usize, usize),
+        out: *mut u8,
+        stage: &mut Stage,
+        level: usize,
+    ) -> *const u8 {
+        if number > 1 {
+            let half = number / 2;
+            let other = stage.0.as_mut_ptr().cast::<u8>().wrapping_add(level * PART);
+            // SAFETY: two distinct buffers of PART bytes at least, levels beyond
+            // `level` are free; the results lie there or in operands.
+            unsafe {
+                let left = self.subtree((first, half), (from, count), out, stage, level + 1);
+                let right = self.subtree((first + half, half), (from, count), other, stage, level + 1);
+                self.pair(left, right, out, count);
+            }
+            return out;
+        }
+        let operand = &self.operand;
+        match self.tree.ranks(first) {
+            (rank, 1) => operand(rank, from),
+            (rank, _) => {
+                // SAFETY: both operands can be read; `out` by the caller.
+                unsafe { self.pair(operand(rank, from), operand(rank + 1, from), out, count) };
+                out
+            }
+        }
     }
 }
 

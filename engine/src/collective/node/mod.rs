@@ -1,4 +1,4 @@
-//! Small collectives of ranks that share a node, over shared memory.
+//! Collectives of ranks that share a node, over shared memory.
 //!
 //! A communicator whose members are all on the node gets a [`Block`] after its
 //! first few operations: its rank 0 lends one ([`pool`]) and tells the others by
@@ -13,22 +13,26 @@
 //! persistent ones may be started in any order, while a block counts operations.
 //! Both may be mixed, for they never match each other (MPI-5.0 §6.12).
 //!
-//! What is too long for a slot goes by messages too. A mark has room for the
-//! address and length of a buffer: that is how long payload will be read straight
-//! from the memory of the others, with the same epochs.
+//! What is too long for a slot goes straight between the buffers of the program
+//! ([`large`]), or by messages where the members cannot reach each other's memory.
 
 mod block;
 mod combine;
 mod forms;
+mod large;
 pub mod pool;
+mod reach;
 mod seat;
+mod share;
 #[cfg(test)]
 mod tests;
 
 pub use block::{Block, Shape, Until, MOST_MEMBERS};
 pub use forms::{fits, run};
+pub use large::{reach_each_other, run as run_large, wants};
 pub use pool::Pool;
-pub use seat::{Seat, Wait};
+pub use reach::Reach;
+pub use seat::{Place, Seat, Wait};
 
 /// Operations of a communicator that go by messages before it asks for a block:
 /// one that is freed soon shall not pay for it.

@@ -1,10 +1,12 @@
 //! The place of one member at the block of its communicator.
 
-use super::block::{Block, Until};
+use super::block::{Block, Until, INLINE_BYTES};
+use super::large::Lent;
 use crate::datatype::{self, Basic, Datatype};
 use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 /// How a member waits. The engine's own drives everything meanwhile; tests have
 /// simpler ones.
@@ -14,6 +16,15 @@ pub trait Wait {
     /// # Errors
     /// What progress reports.
     fn wait(&self, seat: &Seat, until: Until) -> Result<()>;
+}
+
+/// Another member, or myself.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where it sleeps.
+    pub doorbell: &'static Doorbell,
+    /// What the transport calls it.
+    pub peer: u32,
 }
 
 /// A member's own view. MPI lets only one thread at a time be in a collective of
@@ -28,10 +39,11 @@ pub struct Seat {
     epoch: AtomicU64,
     /// All members are known to have arrived here.
     known: AtomicU64,
-    /// Where each member sleeps.
-    doorbells: Box<[&'static Doorbell]>,
+    members: Box<[Place]>,
     /// Sleepers issue the barriers of who arrives.
     promised: bool,
+    /// Whether all members reach each other's memory, once they have settled it.
+    pub(super) reaches: OnceLock<bool>,
 }
 
 impl std::fmt::Debug for Seat {
@@ -41,16 +53,31 @@ impl std::fmt::Debug for Seat {
 }
 
 impl Seat {
-    /// Takes the place of member `rank`; `doorbells` has one for each member.
-    pub fn new(block: Block, rank: u32, doorbells: Box<[&'static Doorbell]>) -> Seat {
-        let size = doorbells.len() as u32;
-        let promised = barrier::register() && doorbells.iter().all(|doorbell| doorbell.has_promised());
-        Seat { block, rank, size, epoch: AtomicU64::new(0), known: AtomicU64::new(0), doorbells, promised }
+    /// Takes the place of member `rank` of `members`.
+    pub fn new(block: Block, rank: u32, members: Box<[Place]>) -> Seat {
+        let size = members.len() as u32;
+        let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
+        Seat {
+            block,
+            rank,
+            size,
+            epoch: AtomicU64::new(0),
+            known: AtomicU64::new(0),
+            members,
+            promised,
+            reaches: OnceLock::new(),
+        }
     }
 
     /// The block.
     pub fn block(&self) -> &Block {
         &self.block
+    }
+
+    /// What the transport calls a member.
+    #[inline]
+    pub fn peer(&self, member: u32) -> u32 {
+        self.members[member as usize].peer
     }
 
     /// The longest payload of a member.
@@ -108,6 +135,36 @@ impl Seat {
     #[inline]
     pub(super) fn packed(&self, member: u32, epoch: u64, bytes: usize) -> *mut u8 {
         self.block.payload(member, epoch, bytes)
+    }
+
+    /// Publishes where payload lies instead of the payload.
+    #[inline]
+    pub(super) fn tell(&self, epoch: u64, lent: Lent, wait: &impl Wait) -> Result<()> {
+        self.all(epoch - 1, wait)?; // rule 2 of the block
+        let place = self.block.payload(self.rank, epoch, INLINE_BYTES).cast::<Lent>();
+        // SAFETY: the place is ours by rule 2, and has room and alignment for it.
+        unsafe { place.write(lent) };
+        self.block.publish_words(self.rank, epoch);
+        self.wake();
+        Ok(())
+    }
+
+    /// Where the payload of a member that has arrived lies.
+    ///
+    /// # Errors
+    /// `Truncate`: it is not `expected` bytes long.
+    #[inline]
+    pub(super) fn told(&self, member: u32, epoch: u64, expected: u64) -> Result<Lent> {
+        if !self.block.has_words(member, epoch) {
+            return Err(self.disagree(member, self.block.published(member, epoch) as u64, expected));
+        }
+        let place = self.block.payload(member, epoch, INLINE_BYTES).cast_const().cast::<Lent>();
+        // SAFETY: published, and so it stays by rule 3.
+        let lent = unsafe { place.read() };
+        match lent.bytes == expected {
+            true => Ok(lent),
+            false => Err(self.disagree(member, lent.bytes, expected)),
+        }
     }
 
     /// Checks that a member that has arrived has published `expected` bytes.
@@ -169,7 +226,7 @@ impl Seat {
     #[cold]
     fn wake_sleepers(&self) {
         for member in self.block.to_wake() {
-            self.doorbells[member as usize].ring();
+            self.members[member as usize].doorbell.ring();
         }
     }
 }

@@ -72,20 +72,46 @@ impl Wait for Sleeper<'_> {
     }
 }
 
+/// All memory is one process's own here; some of it is kept from plain loads.
+impl Reach for Sleeper<'_> {
+    fn reaches(&self, _: &Seat) -> bool {
+        true
+    }
+
+    fn lend(&self, _: *const u8, _: u64) {}
+
+    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        let hidden = (u64::from(seat.rank + member) + address / 4096 + bytes).is_multiple_of(3);
+        (!hidden).then_some(address as *const u8)
+    }
+
+    unsafe fn read(&self, _: &Seat, _: u32, address: u64, target: *mut u8, bytes: usize) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, target, bytes) };
+        Ok(())
+    }
+
+    unsafe fn write(&self, _: &Seat, _: u32, address: u64, source: *const u8, bytes: usize) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { std::ptr::copy_nonoverlapping(source, address as *mut u8, bytes) };
+        Ok(())
+    }
+}
+
 /// Runs `body` at each of `size` seats.
 fn at_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
     let shape = Shape::new(size);
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
     block.found();
-    let doorbells: Vec<&'static Doorbell> =
-        (0..size).map(|_| &*Box::leak(Box::new(Doorbell::new()))).collect();
+    let place = |peer| Place { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let places: Vec<Place> = (0..size).map(place).collect();
     std::thread::scope(|scope| {
         for rank in 0..size {
-            let (doorbells, body) = (&doorbells, &body);
+            let (places, body) = (&places, &body);
             scope.spawn(move || {
-                let seat = Seat::new(block, rank, doorbells.clone().into_boxed_slice());
-                let doorbell = doorbells[rank as usize];
+                let seat = Seat::new(block, rank, places.clone().into_boxed_slice());
+                let doorbell = places[rank as usize].doorbell;
                 body(&seat, &Sleeper { doorbell, looks: rank % 3 * 5 });
             });
         }
@@ -104,7 +130,11 @@ struct Turn {
 
 impl Turn {
     fn next(random: &mut Random, size: u32) -> Turn {
-        let count = [1, 2, 3, 4, 17, 60][random.below(6) as usize];
+        Turn::of_length(random, size, &[1, 2, 3, 4, 17, 60])
+    }
+
+    fn of_length(random: &mut Random, size: u32, counts: &[usize]) -> Turn {
+        let count = counts[random.below(counts.len() as u64) as usize];
         Turn {
             kind: random.below(8),
             root: random.below(u64::from(size)) as u32,
@@ -213,6 +243,102 @@ fn any_sequence_of_operations_gives_what_mpi_says() {
             assert!(over_block > 300, "{over_block}");
         });
     }
+}
+
+#[test]
+fn long_payload_goes_between_the_buffers_of_the_program() {
+    let operator = composition();
+    for size in [2, 3, 5, 8] {
+        at_seats(size, |seat, wait| {
+            let mut random = Random::new(u64::from(size) + 100);
+            let mut large = 0;
+            for number in 0..60 {
+                let turn = Turn::of_length(&mut random, size, &[3, 900, 1501, 5000]);
+                let mut side = turn.side(seat);
+                let before = side.send.clone();
+                let operation = turn.operation(seat, &mut side, &operator);
+                match fits(seat, &operation) {
+                    true => run(seat, &operation, wait).unwrap(),
+                    false if wants(seat, &operation) => {
+                        assert!(reach_each_other(seat, wait).unwrap());
+                        large += 1;
+                        run_large(seat, &operation, wait).unwrap();
+                    }
+                    false => continue,
+                }
+                side.compare(&format!("operation {number} ({}) of {size}", turn.kind), seat.rank, &before);
+            }
+            assert!(large > 8, "{large}");
+        });
+    }
+}
+
+/// What member `rank` contributes to a sum: numbers of very different size.
+fn numbers(rank: u32, count: usize) -> Vec<f64> {
+    let mut random = Random::new(u64::from(rank) + 5);
+    let power = |random: &mut Random| 10f64.powi(random.below(30) as i32 - 15);
+    (0..count).map(|_| (random.below(1 << 40) as f64) * power(&mut random)).collect()
+}
+
+fn doubles(numbers: &mut [f64]) -> Data {
+    let double = Datatype::basic(Basic::Float64);
+    Data::new(numbers.as_mut_ptr().cast(), 0, numbers.len() as i64, &double).unwrap()
+}
+
+#[test]
+fn long_sums_have_the_bits_of_short_ones() {
+    let operator = Arc::new(Operator::builtin(Builtin::Sum));
+    const LONG: usize = 20_001;
+    for size in [2u32, 3, 5, 8] {
+        at_seats(size, |seat, wait| {
+            let part = 100;
+            let mut expected = numbers(seat.rank, LONG);
+            for piece in expected.chunks_mut(part) {
+                let receive = doubles(piece);
+                let operation = Operation::Allreduce { send: None, receive, operator: operator.clone() };
+                run(seat, &operation, wait).unwrap();
+            }
+            for (kind, root) in [(0, 0), (1, 0), (2, 0), (2, size - 1), (3, 1)] {
+                let (mut send, mut result) = (numbers(seat.rank, LONG), vec![0f64; LONG]);
+                let in_place = kind == 1 || (kind == 3 && seat.rank == root);
+                if in_place {
+                    result.clone_from(&send);
+                }
+                let given = (!in_place).then(|| doubles(&mut send));
+                let (receive, operator) = (doubles(&mut result), operator.clone());
+                let is_root = kind < 2 || seat.rank == root;
+                let operation = match kind {
+                    0 | 1 => Operation::Allreduce { send: given, receive, operator },
+                    _ => {
+                        let receive = is_root.then_some(receive);
+                        Operation::Reduce { root: Root::Rank(root), send: given, receive, operator }
+                    }
+                };
+                assert!(wants(seat, &operation) && reach_each_other(seat, wait).unwrap());
+                run_large(seat, &operation, wait).unwrap();
+                let same = result.iter().zip(&expected).all(|(one, other)| one.to_bits() == other.to_bits());
+                assert!(same || !is_root, "kind {kind}, root {root}, {size} ranks");
+                assert!(is_root || result.iter().all(|number| *number == 0.0), "nothing comes elsewhere");
+            }
+        });
+    }
+}
+
+#[test]
+fn members_that_disagree_about_long_payload_get_an_error_and_go_on() {
+    at_seats(3, |seat, wait| {
+        let mut bytes = vec![7u8; 20_000];
+        let packed = Datatype::basic(Basic::Packed);
+        let mut broadcast = |count| {
+            let data = Data::new(bytes.as_mut_ptr(), 0, count, &packed).unwrap();
+            run_large(seat, &Operation::Broadcast { root: Root::Rank(0), data }, wait)
+        };
+        match (seat.rank, broadcast(if seat.rank == 1 { 9000 } else { 10_000 })) {
+            (1, done) => assert_eq!(done.unwrap_err().class(), Class::Truncate),
+            (_, done) => done.unwrap(),
+        }
+        broadcast(20_000).unwrap();
+    });
 }
 
 #[test]

@@ -1,0 +1,277 @@
+//! Operations whose payload is too long for a slot: straight between the buffers
+//! of the program.
+//!
+//! A member publishes where its data lie ([`Lent`]) instead of the data. Each
+//! takes what it needs from the memory of the others, by plain loads where that
+//! memory is mapped here, else through the kernel ([`Reach`]). In a reduction
+//! every member reduces a share of all operands, along the tree of `tree.rs`.
+//!
+//! # Ownership
+//! One epoch begins the operation: who has arrived there has lent its buffers,
+//! and touches in them from then on only what its part of the operation writes.
+//! One epoch ends it: who has arrived there has done with the memory of others,
+//! and who has lent some returns when all have. In an allreduce there is one in
+//! the middle: who has arrived there has written its share of the result, which
+//! the others then read. What members write are the shares; no two overlap, and
+//! nobody reads an operand in the share of another.
+//!
+//! A member that fails once it has begun arrives at the remaining epochs all the
+//! same, so that no other waits for it in vain.
+
+use super::block::INLINE_BYTES;
+use super::reach::{Reach, Whole};
+use super::seat::{Seat, Wait};
+use super::share::Shares;
+use crate::collective::members::Role;
+use crate::collective::{schedule, Data, Members, Operation, Root};
+use crate::reduce::Operator;
+use crate::Result;
+use std::sync::Arc;
+
+/// The memory that a member lends to the others.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lent {
+    /// What it contributes.
+    pub send: u64,
+    /// Where its result goes, if others read or write there.
+    pub receive: u64,
+    /// How long what it contributes is.
+    pub bytes: u64,
+}
+
+const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
+
+/// Whether an operation is done here, once `fits` has said that it is too long
+/// for slots: all members come to the same answer, from what all of them know.
+#[inline]
+pub fn wants(seat: &Seat, operation: &Operation) -> bool {
+    let slot = seat.slot();
+    match operation {
+        Operation::Broadcast { data, .. } => data.bytes() > slot,
+        Operation::Reduce { send, receive, operator, .. } => {
+            send.as_ref().or(receive.as_ref()).is_some_and(|data| reduces(slot, operator, data))
+        }
+        Operation::Allreduce { receive, operator, .. } => reduces(slot, operator, receive),
+        Operation::Allgather { receive, .. } => receive.bytes() > slot,
+        Operation::Alltoall { receive, .. } => {
+            receive.bytes().saturating_mul(u64::from(seat.size)) > slot && receive.bytes() > 0
+        }
+        _ => false,
+    }
+}
+
+/// MPI's own operators on items without gaps, of which a line has a whole number.
+fn reduces(slot: u64, operator: &Operator, data: &Data) -> bool {
+    let item = data.datatype.size();
+    let simple = item.is_power_of_two() && item <= 64 && item as i64 == data.datatype.extent();
+    data.bytes() > slot && simple && !operator.is_user() && data.datatype.as_basic().is_some()
+}
+
+/// Whether all members reach each other's memory; settled together, once.
+///
+/// # Errors
+/// What waiting reports.
+#[inline]
+pub fn reach_each_other(seat: &Seat, by: &(impl Wait + Reach)) -> Result<bool> {
+    match seat.reaches.get() {
+        Some(reaches) => Ok(*reaches),
+        None => settle(seat, by),
+    }
+}
+
+#[cold]
+fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<bool> {
+    let epoch = seat.begin();
+    let mine = by.reaches(seat);
+    seat.tell(epoch, Lent { send: u64::from(mine), receive: 0, bytes: 1 }, by)?;
+    seat.all(epoch, by)?;
+    let mut all = true;
+    for member in 0..seat.size {
+        all &= seat.told(member, epoch, 1)?.send == 1;
+    }
+    Ok(*seat.reaches.get_or_init(|| all))
+}
+
+/// Runs an operation that [`wants`] to be done here to its end.
+///
+/// # Errors
+/// `NoMem` for copies of data with gaps, `Truncate` where members do not agree,
+/// what waiting and reaching report.
+pub fn run(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<()> {
+    match operation {
+        Operation::Broadcast { root, data } => broadcast(seat, *root, data, by),
+        Operation::Reduce { root, send, receive, operator } => {
+            reduce(seat, *root, send.as_ref(), receive.as_ref(), operator, by)
+        }
+        Operation::Allreduce { send, receive, operator } => {
+            allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, by)
+        }
+        Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, by),
+        Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, by),
+        _ => unreachable!("`wants` has said no"),
+    }
+}
+
+/// The rank of the root.
+fn root_of(seat: &Seat, root: Root) -> u32 {
+    let members = Members { rank: seat.rank, size: seat.size, remote: None };
+    match members.role(root) {
+        Role::Leaf(root) => root,
+        _ => seat.rank,
+    }
+}
+
+/// Begins an operation: lends a buffer.
+fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
+    by.lend(send.address, send.bytes);
+    let epoch = seat.begin();
+    seat.tell(epoch, Lent { send: send.address as u64, receive: 0, bytes: send.bytes }, by)?;
+    Ok(epoch)
+}
+
+/// Goes on to the next epoch when all others do.
+fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
+    let epoch = seat.begin();
+    seat.arrive(epoch);
+    seat.all(epoch, by)
+}
+
+fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let root = root_of(seat, root);
+    if root == seat.rank {
+        let whole = Whole::to_read(data)?;
+        begin(seat, &whole, by)?;
+        return together(seat, by);
+    }
+    let epoch = seat.begin();
+    seat.arrive(epoch);
+    seat.member(root, epoch, by)?;
+    let done = take(seat, (root, epoch), 0, data.bytes(), data, by);
+    let last = seat.begin();
+    seat.arrive(last);
+    done
+}
+
+/// Takes items from what a member has lent, `total` bytes, `offset` bytes on.
+fn take(
+    seat: &Seat,
+    (member, epoch): (u32, u64),
+    offset: u64,
+    total: u64,
+    data: &Data,
+    by: &impl Reach,
+) -> Result<()> {
+    let lent = seat.told(member, epoch, total)?;
+    let whole = Whole::to_write(data)?;
+    // SAFETY: the member has lent `total` bytes until the last epoch; the target
+    // is lent by the program.
+    unsafe { by.read(seat, member, lent.send + offset, whole.address, data.bytes() as usize)? };
+    whole.finish(data);
+    Ok(())
+}
+
+fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let own = receive.blocks(seat.rank, 1);
+    let whole = Whole::to_read(send.unwrap_or(&own))?;
+    let epoch = begin(seat, &whole, by)?;
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { schedule::copy(send, &own) };
+    }
+    seat.all(epoch, by)?;
+    let bytes = receive.bytes();
+    let done = others(seat)
+        .try_for_each(|member| take(seat, (member, epoch), 0, bytes, &receive.blocks(member, 1), by));
+    together(seat, by)?;
+    done
+}
+
+fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let whole = match send {
+        Some(send) => Whole::to_read(&send.times(seat.size)?)?,
+        // What comes takes the place of what others still want to read.
+        None => Whole::copied(&receive.times(seat.size)?)?,
+    };
+    let epoch = begin(seat, &whole, by)?;
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { schedule::copy(&send.blocks(seat.rank, 1), &receive.blocks(seat.rank, 1)) };
+    }
+    seat.all(epoch, by)?;
+    let block = receive.bytes();
+    let offset = u64::from(seat.rank) * block;
+    let done = others(seat).try_for_each(|member| {
+        take(seat, (member, epoch), offset, block * u64::from(seat.size), &receive.blocks(member, 1), by)
+    });
+    together(seat, by)?;
+    done
+}
+
+/// The other members, beginning with the next one: so not all read from the same.
+fn others(seat: &Seat) -> impl Iterator<Item = u32> {
+    let (rank, size) = (seat.rank, seat.size);
+    (1..size).map(move |step| (rank + step) % size)
+}
+
+fn allreduce(
+    seat: &Seat,
+    send: &Data,
+    receive: &Data,
+    operator: &Arc<Operator>,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    let (epoch, out) = begin_reduction(seat, send, Some(receive), by)?;
+    seat.all(epoch, by)?;
+    let bytes = receive.bytes();
+    let shares = Shares { seat, epoch, operator, datatype: &receive.datatype, bytes };
+    let reduced = shares.reduce(send, out.map(|out| out.address), None, by);
+    together(seat, by)?;
+    let gathered = reduced.and_then(|()| shares.gather(out, by));
+    together(seat, by)?;
+    gathered
+}
+
+fn reduce(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    operator: &Arc<Operator>,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    let root = root_of(seat, root);
+    let Some(mine) = send.or(receive) else { return Ok(()) };
+    let result = receive.filter(|_| root == seat.rank);
+    let (epoch, out) = begin_reduction(seat, mine, result, by)?;
+    seat.all(epoch, by)?;
+    let shares = Shares { seat, epoch, operator, datatype: &mine.datatype, bytes: mine.bytes() };
+    let reduced = shares.reduce(mine, out.map(|out| out.address), Some(root), by);
+    together(seat, by)?;
+    reduced
+}
+
+/// A buffer of the program in one piece.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub address: *mut u8,
+}
+
+/// Lends the operand, and the place of the result if there is one here.
+fn begin_reduction(
+    seat: &Seat,
+    send: &Data,
+    receive: Option<&Data>,
+    by: &(impl Wait + Reach),
+) -> Result<(u64, Option<Piece>)> {
+    let piece = |data: &Data| data.as_packed().map(|packed| Piece { address: packed.address });
+    let (operand, out) = (piece(send), receive.and_then(piece));
+    let address = |piece: Option<Piece>| piece.map_or(0, |piece| piece.address as u64);
+    let bytes = send.bytes();
+    for piece in [operand, out].into_iter().flatten() {
+        by.lend(piece.address, bytes);
+    }
+    let epoch = seat.begin();
+    seat.tell(epoch, Lent { send: address(operand), receive: address(out), bytes }, by)?;
+    Ok((epoch, out))
+}

@@ -1,0 +1,118 @@
+//! The memory of the other members, as the large forms need it.
+
+use super::seat::Seat;
+use crate::collective::temporary::Temporary;
+use crate::collective::{schedule, Data};
+use crate::Result;
+
+/// How a member reaches the memory of the others. The engine's own asks the
+/// transport; tests have a simpler one.
+pub trait Reach {
+    /// Whether the memory of all other members can be read and written.
+    fn reaches(&self, seat: &Seat) -> bool;
+
+    /// The program lends this memory until the operation is complete: others are
+    /// about to be told its address.
+    fn lend(&self, address: *const u8, bytes: u64);
+
+    /// Where a range of a member's memory lies in this process, if all of it can
+    /// be read by plain loads.
+    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8>;
+
+    /// Reads a member's memory by the best means there is.
+    ///
+    /// # Errors
+    /// The system's reason not to.
+    ///
+    /// # Safety
+    /// The member must have lent the range and not write there meanwhile;
+    /// `target` must have room and overlap it nowhere.
+    unsafe fn read(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Writes into a member's memory by the best means there is.
+    ///
+    /// # Errors
+    /// The system's reason not to.
+    ///
+    /// # Safety
+    /// The member must have lent the range, and nobody else may touch it
+    /// meanwhile; `source` must be readable.
+    unsafe fn write(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<()>;
+}
+
+/// Data in one piece: the program's own, or a copy without their gaps.
+pub(super) struct Whole {
+    pub address: *mut u8,
+    pub bytes: u64,
+    copy: Option<(Temporary, Data)>,
+}
+
+impl Whole {
+    /// The data themselves, if they lie in one piece.
+    pub fn of(data: &Data) -> Option<Whole> {
+        let packed = data.as_packed()?;
+        Some(Whole { address: packed.address, bytes: packed.count, copy: None })
+    }
+
+    /// The data to be read by others.
+    ///
+    /// # Errors
+    /// `NoMem` for the copy.
+    pub fn to_read(data: &Data) -> Result<Whole> {
+        match Whole::of(data) {
+            Some(whole) => Ok(whole),
+            None => Whole::copied(data),
+        }
+    }
+
+    /// A copy of the data.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn copied(data: &Data) -> Result<Whole> {
+        let whole = Whole::empty(data)?;
+        if let Some((_, copy)) = &whole.copy {
+            // SAFETY: the program lends the data; the copy is ours and as long.
+            unsafe { schedule::copy(data, copy) };
+        }
+        Ok(whole)
+    }
+
+    /// Room for what comes into the data.
+    ///
+    /// # Errors
+    /// `NoMem` for the copy.
+    pub fn to_write(data: &Data) -> Result<Whole> {
+        match Whole::of(data) {
+            Some(whole) => Ok(whole),
+            None => Whole::empty(data),
+        }
+    }
+
+    fn empty(data: &Data) -> Result<Whole> {
+        let copy = Temporary::packed(data.bytes())?;
+        Ok(Whole { address: copy.1.address, bytes: data.bytes(), copy: Some(copy) })
+    }
+
+    /// What has come is complete: to where it belongs.
+    pub fn finish(&self, data: &Data) {
+        if let Some((_, copy)) = &self.copy {
+            // SAFETY: the program lends the data; the copy is ours and as long.
+            unsafe { schedule::copy(copy, data) };
+        }
+    }
+}

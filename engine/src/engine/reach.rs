@@ -1,0 +1,94 @@
+//! The memory of the other members of a collective, by the means of the transport.
+
+use super::Engine;
+use crate::collective::node::{Reach, Seat};
+use crate::observe::page::add;
+use crate::transport::{Means, Transport};
+use crate::Result;
+
+/// Bytes that the kernel copies while this rank's lock is held.
+const AT_ONCE: usize = 256 << 10;
+
+impl Engine {
+    fn count_copied(&self, means: Means, bytes: usize) {
+        let counters = &self.page.counters;
+        let counter = match means {
+            Means::Direct => &counters.bytes_direct,
+            Means::CrossMemory => &counters.bytes_cross_memory,
+            Means::Cells => &counters.bytes_cells,
+        };
+        add(counter, bytes as u64);
+    }
+}
+
+/// Parts of `bytes` bytes: offset and length of each.
+fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..bytes).step_by(AT_ONCE).map(move |offset| (offset, AT_ONCE.min(bytes - offset)))
+}
+
+impl Reach for Engine {
+    fn reaches(&self, seat: &Seat) -> bool {
+        let mut core = self.core.lock();
+        (0..seat.size).all(|member| core.transport.means(seat.peer(member)) != Means::Cells)
+    }
+
+    fn lend(&self, address: *const u8, bytes: u64) {
+        self.core.lock().transport.lend(address, bytes);
+    }
+
+    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        let found = self.core.lock().transport.direct(seat.peer(member), address, bytes)?;
+        self.count_copied(Means::Direct, bytes as usize);
+        Some(found)
+    }
+
+    unsafe fn read(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        if let Some(source) = self.direct(seat, member, address, bytes as u64) {
+            // SAFETY: the range can be read here; the rest by the caller.
+            unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+            return Ok(());
+        }
+        for (offset, part) in parts(bytes) {
+            let piece = [(target as usize + offset, part)];
+            let mut core = self.core.lock();
+            // SAFETY: by the caller.
+            let means = unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece)? };
+            drop(core);
+            self.count_copied(means, part);
+        }
+        Ok(())
+    }
+
+    unsafe fn write(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let peer = seat.peer(member);
+        let mapped = self.core.lock().transport.begin_write(peer, address, bytes as u64);
+        if let Some(target) = mapped {
+            // SAFETY: the range can be written here; the rest by the caller.
+            unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+            self.core.lock().transport.end_write(peer);
+            self.count_copied(Means::Direct, bytes);
+            return Ok(());
+        }
+        for (offset, part) in parts(bytes) {
+            let local = source.wrapping_add(offset);
+            // SAFETY: by the caller.
+            unsafe { self.core.lock().transport.write(peer, address + offset as u64, local, part)? };
+            self.count_copied(Means::CrossMemory, part);
+        }
+        Ok(())
+    }
+}
