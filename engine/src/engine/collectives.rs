@@ -37,7 +37,7 @@ impl Engine {
                 add(&self.page.counters.collectives, 1);
                 return node::run(seat, &operation, self);
             }
-            if node::wants(seat, &operation) && node::reach_each_other(seat, self)? {
+            if node::wants(seat, &operation) && node::can(seat, &operation, self)? {
                 add(&self.page.counters.collectives, 1);
                 return node::run_large(seat, &operation, self);
             }

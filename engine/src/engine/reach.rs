@@ -1,7 +1,7 @@
 //! The memory of the other members of a collective, by the means of the transport.
 
 use super::Engine;
-use crate::collective::node::{Reach, Seat};
+use crate::collective::node::{Reach, Reaches, Seat};
 use crate::observe::page::add;
 use crate::transport::{Means, Transport};
 use crate::Result;
@@ -15,6 +15,7 @@ impl Engine {
         let counter = match means {
             Means::Direct => &counters.bytes_direct,
             Means::CrossMemory => &counters.bytes_cross_memory,
+            Means::MemoryFile => &counters.bytes_memory_file,
             Means::Cells => &counters.bytes_cells,
         };
         add(counter, bytes as u64);
@@ -27,9 +28,14 @@ fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl Reach for Engine {
-    fn reaches(&self, seat: &Seat) -> bool {
+    fn reaches(&self, seat: &Seat) -> Reaches {
         let mut core = self.core.lock();
-        (0..seat.size).all(|member| core.transport.means(seat.peer(member)) != Means::Cells)
+        let each = (0..seat.size).map(|member| match core.transport.means(seat.peer(member)) {
+            Means::Direct | Means::CrossMemory => Reaches::ToWrite,
+            Means::MemoryFile => Reaches::ToRead,
+            Means::Cells => Reaches::Nothing,
+        });
+        each.min().unwrap_or(Reaches::Nothing)
     }
 
     fn lend(&self, address: *const u8, bytes: u64) {

@@ -19,7 +19,7 @@
 //! same, so that no other waits for it in vain.
 
 use super::block::INLINE_BYTES;
-use super::reach::{Reach, Whole};
+use super::reach::{Reach, Reaches, Whole};
 use super::seat::{Seat, Wait};
 use super::share::Shares;
 use crate::collective::members::Role;
@@ -68,29 +68,36 @@ fn reduces(slot: u64, operator: &Operator, data: &Data) -> bool {
     data.bytes() > slot && simple && !operator.is_user() && data.datatype.as_basic().is_some()
 }
 
-/// Whether all members reach each other's memory; settled together, once.
+/// Whether all members reach each other's memory as an operation needs it;
+/// settled together, once.
 ///
 /// # Errors
 /// What waiting reports.
 #[inline]
-pub fn reach_each_other(seat: &Seat, by: &(impl Wait + Reach)) -> Result<bool> {
-    match seat.reaches.get() {
-        Some(reaches) => Ok(*reaches),
-        None => settle(seat, by),
-    }
+pub fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<bool> {
+    let reaches = match seat.reaches.get() {
+        Some(reaches) => *reaches,
+        None => settle(seat, by)?,
+    };
+    let needs = match operation {
+        Operation::Reduce { .. } => Reaches::ToWrite,
+        _ => Reaches::ToRead,
+    };
+    Ok(reaches >= needs)
 }
 
 #[cold]
-fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<bool> {
+fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
+    let all = [Reaches::Nothing, Reaches::ToRead, Reaches::ToWrite];
     let epoch = seat.begin();
-    let mine = by.reaches(seat);
-    seat.tell(epoch, Lent { send: u64::from(mine), receive: 0, bytes: 1 }, by)?;
+    let mine = by.reaches(seat) as u64;
+    seat.tell(epoch, Lent { send: mine, receive: 0, bytes: 1 }, by)?;
     seat.all(epoch, by)?;
-    let mut all = true;
+    let mut least = mine;
     for member in 0..seat.size {
-        all &= seat.told(member, epoch, 1)?.send == 1;
+        least = least.min(seat.told(member, epoch, 1)?.send);
     }
-    Ok(*seat.reaches.get_or_init(|| all))
+    Ok(*seat.reaches.get_or_init(|| all[least as usize]))
 }
 
 /// Runs an operation that [`wants`] to be done here to its end.

@@ -29,9 +29,9 @@ mod tests;
 
 pub use block::{Block, Shape, Until, MOST_MEMBERS};
 pub use forms::{fits, run};
-pub use large::{reach_each_other, run as run_large, wants};
+pub use large::{can, run as run_large, wants};
 pub use pool::Pool;
-pub use reach::Reach;
+pub use reach::{Reach, Reaches};
 pub use seat::{Place, Seat, Wait};
 
 /// Operations of a communicator that go by messages before it asks for a block:

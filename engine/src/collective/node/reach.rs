@@ -5,11 +5,22 @@ use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
 use crate::Result;
 
+/// What can be done with the memory of all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reaches {
+    /// Nothing.
+    Nothing,
+    /// It can be read.
+    ToRead,
+    /// It can be read and written.
+    ToWrite,
+}
+
 /// How a member reaches the memory of the others. The engine's own asks the
 /// transport; tests have a simpler one.
 pub trait Reach {
-    /// Whether the memory of all other members can be read and written.
-    fn reaches(&self, seat: &Seat) -> bool;
+    /// How the memory of all other members can be reached, wherever it lies.
+    fn reaches(&self, seat: &Seat) -> Reaches;
 
     /// The program lends this memory until the operation is complete: others are
     /// about to be told its address.

@@ -2,6 +2,7 @@
 
 use super::block::{Block, Until, INLINE_BYTES};
 use super::large::Lent;
+use super::reach::Reaches;
 use crate::datatype::{self, Basic, Datatype};
 use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
@@ -42,8 +43,8 @@ pub struct Seat {
     members: Box<[Place]>,
     /// Sleepers issue the barriers of who arrives.
     promised: bool,
-    /// Whether all members reach each other's memory, once they have settled it.
-    pub(super) reaches: OnceLock<bool>,
+    /// How all members reach each other's memory, once they have settled it.
+    pub(super) reaches: OnceLock<Reaches>,
 }
 
 impl std::fmt::Debug for Seat {

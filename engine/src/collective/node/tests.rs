@@ -74,8 +74,8 @@ impl Wait for Sleeper<'_> {
 
 /// All memory is one process's own here; some of it is kept from plain loads.
 impl Reach for Sleeper<'_> {
-    fn reaches(&self, _: &Seat) -> bool {
-        true
+    fn reaches(&self, _: &Seat) -> Reaches {
+        Reaches::ToWrite
     }
 
     fn lend(&self, _: *const u8, _: u64) {}
@@ -260,7 +260,7 @@ fn long_payload_goes_between_the_buffers_of_the_program() {
                 match fits(seat, &operation) {
                     true => run(seat, &operation, wait).unwrap(),
                     false if wants(seat, &operation) => {
-                        assert!(reach_each_other(seat, wait).unwrap());
+                        assert!(can(seat, &operation, wait).unwrap());
                         large += 1;
                         run_large(seat, &operation, wait).unwrap();
                     }
@@ -314,7 +314,7 @@ fn long_sums_have_the_bits_of_short_ones() {
                         Operation::Reduce { root: Root::Rank(root), send: given, receive, operator }
                     }
                 };
-                assert!(wants(seat, &operation) && reach_each_other(seat, wait).unwrap());
+                assert!(wants(seat, &operation) && can(seat, &operation, wait).unwrap());
                 run_large(seat, &operation, wait).unwrap();
                 let same = result.iter().zip(&expected).all(|(one, other)| one.to_bits() == other.to_bits());
                 assert!(same || !is_root, "kind {kind}, root {root}, {size} ranks");
