@@ -44,6 +44,7 @@ PARTS = [
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),
     ("memory", "memory of ranks: budgets, sharing it, processes they start", [PYTHON, "-m", "pytest", "-q", "tests/memory"], 5),
+    ("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 30),
     ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),
     ("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 20),
 ]
