@@ -18,6 +18,9 @@ const LOOKS_IN_A_CROWD: u32 = 4;
 const TURNS: u32 = 100;
 /// The same while others need it.
 const TURNS_IN_A_CROWD: u32 = 30;
+/// Nanoseconds of a turn after which no other is worth it: whoever has taken the
+/// core computes, and a sleeper gets it back sooner when it is woken.
+const LONG_TURN: u64 = 200_000;
 
 /// A wait of this many nanoseconds is long.
 const LONG_WAIT: u64 = 100_000_000;
@@ -66,12 +69,18 @@ impl Pace {
 
     fn take_turns(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
         let turns = if crowd.is_here() { TURNS_IN_A_CROWD } else { TURNS };
+        let mut began = clock::nanoseconds();
         for _ in 0..turns {
             if look(Pace::looks(crowd), &come) {
                 return true;
             }
             // SAFETY: no memory is involved.
             unsafe { libc::sched_yield() };
+            let now = clock::nanoseconds();
+            if now - began > LONG_TURN {
+                break;
+            }
+            began = now;
         }
         come()
     }
