@@ -220,11 +220,14 @@ impl Engine {
     }
 }
 
+#[inline]
 fn completed(core: &mut Core, status: Status) -> Result<RequestId> {
-    let request = core.requests.insert(Work::Nothing)?;
-    core.requests[request].status = status;
-    core.complete(request);
-    Ok(core.requests.id(request))
+    let index = core.requests.insert(Work::Nothing)?;
+    let request = &mut core.requests[index];
+    request.status = status;
+    request.complete = true;
+    core.epoch += 1;
+    Ok(core.requests.id(index))
 }
 
 fn into_result(status: Status) -> Result<Status> {

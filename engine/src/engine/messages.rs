@@ -77,7 +77,13 @@ impl Engine {
     #[inline]
     pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
         let mut core = self.core.lock();
-        self.drive(&mut core)?;
+        if core.may_receive_at_once(wanted.context) {
+            if let Some(status) = core.receive_at_once(wanted, &buffer, 1)? {
+                return completed(&mut core, status);
+            }
+        }
+        // What else has come stays where it is, or it would have to be kept: it
+        // may well be for the receives that are started next.
         let request = core.start_receive(wanted, buffer)?;
         Ok(core.requests.id(request))
     }

@@ -94,7 +94,13 @@ impl Slab {
     pub fn insert(&mut self, work: Work) -> Result<u32> {
         if let Some(index) = self.free.pop() {
             let request = &mut self.requests[index as usize];
-            *request = Request::new(request.generation, work);
+            request.used = true;
+            request.complete = false;
+            request.active = true;
+            request.detached = false;
+            request.persistent = false;
+            request.status = Status::empty();
+            request.work = work;
             return Ok(index);
         }
         self.grow(work)
@@ -138,18 +144,29 @@ impl Slab {
             return Status::empty();
         }
         let request = &mut self.requests[index as usize];
-        request.used = false;
-        request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;
         request.work = Work::Nothing;
         let status = std::mem::replace(&mut request.status, Status::empty());
+        self.free(index);
+        status
+    }
+
+    /// Removes a request that is done with ([`DONE`] stays).
+    #[inline]
+    pub fn free(&mut self, index: u32) {
+        if index == DONE {
+            return;
+        }
+        let request = &mut self.requests[index as usize];
+        request.used = false;
+        request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;
         self.free.push(index);
         if self.requests.len() - self.free.len() <= self.give_back_at {
             self.give_back();
         }
-        status
     }
 
     /// The id of a live request.
+    #[inline]
     pub fn id(&self, index: u32) -> RequestId {
         RequestId((self[index].generation as u32) << INDEX_BITS | index)
     }
@@ -162,10 +179,7 @@ impl Slab {
     pub fn check(&self, id: RequestId) -> Result<u32> {
         match self.requests.get(id.index() as usize) {
             Some(request) if request.used && request.generation as u32 == id.generation() => Ok(id.index()),
-            _ => Err(Error::new(
-                Class::Request,
-                "the request has already been completed or freed, or never was one; a completed request is MPI_REQUEST_NULL",
-            )),
+            _ => Err(stale()),
         }
     }
 
@@ -183,6 +197,14 @@ impl Slab {
     pub fn any_detached(&self) -> bool {
         self.requests.iter().any(|request| request.used && request.detached && !request.complete)
     }
+}
+
+#[cold]
+fn stale() -> Error {
+    Error::new(
+        Class::Request,
+        "the request has already been completed or freed, or never was one; a completed request is MPI_REQUEST_NULL",
+    )
 }
 
 impl std::ops::Index<u32> for Slab {

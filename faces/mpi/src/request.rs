@@ -112,6 +112,7 @@ impl Requests {
     ///
     /// # Errors
     /// `Arg` when there is no array, `Request` for what is no request.
+    #[inline]
     pub fn get(&self, index: usize) -> Result<Option<RequestId>> {
         not_null(self.name, self.first)?;
         // SAFETY: long enough by the contract of `new`.

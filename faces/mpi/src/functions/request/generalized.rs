@@ -33,8 +33,14 @@ fn callbacks() -> MutexGuard<'static, Option<HashMap<u32, Callbacks>>> {
     CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether there are any.
+#[inline]
+pub fn any() -> bool {
+    COUNT.load(Relaxed) != 0
+}
+
 fn of(id: RequestId) -> Option<Callbacks> {
-    if COUNT.load(Relaxed) == 0 {
+    if !any() {
         return None;
     }
     callbacks().as_ref().and_then(|all| all.get(&id.0)).copied()

@@ -1,6 +1,6 @@
 //! Completing several requests (MPI-5.0 §3.7.5).
 
-use super::{finish, look};
+use super::{finish, generalized, look};
 use crate::abi;
 use crate::arguments::{OutArray, OutValue};
 use crate::border::engine;
@@ -55,8 +55,19 @@ fn in_status(first: &Error) -> Error {
 /// `MPI_Waitall` (§3.7.5).
 pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<()> {
     let mut failed = None;
+    let engine = engine()?;
+    let plain = !generalized::any();
     for index in 0..count {
         let status = match requests.get(index)? {
+            // Most are of this sort: their statuses move straight to where they go.
+            Some(id)
+                if plain
+                    && failed.is_none()
+                    && engine.end_if_plain(id, |status| statuses.set_at(index, status))? =>
+            {
+                requests.put_null(index);
+                continue;
+            }
             Some(id) => take(index, id, &requests)?,
             None => Status::empty(),
         };
