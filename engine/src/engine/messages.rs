@@ -4,7 +4,7 @@ use super::{completed, into_result, Engine};
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
 use crate::progress::{clock, wait::waits_long};
-use crate::request::{RequestId, Status, DONE};
+use crate::request::{RequestId, Status, DONE, DONE_ID};
 use crate::transport::{Transport, LETTER_BYTES};
 use crate::Result;
 
@@ -15,8 +15,28 @@ impl Engine {
     ///
     /// # Errors
     /// What went wrong on the way.
-    #[inline]
+    #[inline(always)]
     pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
+        if self.send_now(peer, envelope, &buffer, mode)? {
+            return Ok(());
+        }
+        self.send_and_wait(peer, envelope, buffer, mode)
+    }
+
+    /// Sends what fits a packet, if there is room for one: with nothing moved and
+    /// nothing made.
+    #[inline(always)]
+    fn send_now(&self, peer: u32, envelope: Envelope, buffer: &Buffer, mode: Mode) -> Result<bool> {
+        match *buffer {
+            Buffer::Dense { address, bytes } if bytes <= LETTER_BYTES as u64 && mode != Mode::Synchronous => {
+                self.core.lock().send_now(peer, envelope, address, bytes as usize)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    #[inline]
+    fn send_and_wait(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
         let bytes = buffer.bytes();
         let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
         let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
@@ -44,8 +64,22 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
-    #[inline]
+    #[inline(always)]
     pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
+        if self.send_now(peer, envelope, &buffer, mode)? {
+            return Ok(DONE_ID);
+        }
+        self.start_long_send(peer, envelope, buffer, mode)
+    }
+
+    #[inline]
+    fn start_long_send(
+        &self,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+        mode: Mode,
+    ) -> Result<RequestId> {
         let mut core = self.core.lock();
         let request = core.start_send(peer, envelope, buffer, mode)?.unwrap_or(DONE);
         Ok(core.requests.id(request))

@@ -45,8 +45,33 @@ impl Core {
         self.offer(peer, envelope, buffer, mode)
     }
 
-    /// In a packet of one line.
+    /// Sends a block of at most [`LETTER_BYTES`] bytes in a packet; `false` if
+    /// that is not possible now.
     #[inline]
+    pub(crate) fn send_now(
+        &mut self,
+        peer: u32,
+        envelope: Envelope,
+        address: *const u8,
+        bytes: usize,
+    ) -> Result<bool> {
+        if !self.outbox.is_empty() || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
+            return Ok(false);
+        }
+        // SAFETY: the program lends the buffer for the time of the call.
+        let payload = unsafe { slice(address, bytes) };
+        let letter = Letter { kind: INLINE, header: envelope.header(), payload };
+        let sent = self.transport.push(peer, &letter)?;
+        if sent {
+            let counters = &self.page.counters;
+            add(&counters.messages_sent, 1);
+            add(&counters.bytes_sent, bytes as u64);
+            add(&counters.bytes_inline, bytes as u64);
+        }
+        Ok(sent)
+    }
+
+    /// In a packet of one line.
     fn send_inline(
         &mut self,
         peer: u32,

@@ -61,6 +61,8 @@ impl Request {
 /// The one request that all operations share which were complete when they were
 /// started and have nothing to report: it is always complete and never goes.
 pub const DONE: u32 = 0;
+/// Its id.
+pub const DONE_ID: RequestId = RequestId(DONE);
 
 /// All requests of the process.
 pub struct Slab {
