@@ -2,15 +2,16 @@
 //!
 //! | size, layout | protocol | copies |
 //! |---|---|---|
-//! | ≤ 40 bytes | inside the packet | 2, in one cache line |
+//! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet | 2 |
+//! | ≤ [`EAGER_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
 //! | ≤ [`EAGER_BYTES`] | through a cell of the sender | 2 |
 //! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |
 //! | otherwise | the sender copies through cells, in parts (`stream`) | 2, no staging |
 //!
 //! Flow control: payload of small messages lies in the sender's cells until the
 //! receiver wants it; when the cells are out, the message stays in the sender's
-//! memory and only an offer travels. A receiver holds 64 bytes for a message
-//! that it has not asked for, whatever its size.
+//! memory and only an offer travels. A receiver holds some 100 bytes for a message
+//! that it has not asked for, and the payload of up to 1 MiB of them.
 
 mod aside;
 pub mod buffer;
