@@ -149,7 +149,7 @@ impl Core {
 
     /// Reads a packet and then gives its place back.
     #[inline]
-    pub(crate) fn handle(&mut self, arrival: &Arrival) -> Result<()> {
+    fn handle(&mut self, arrival: &Arrival) -> Result<()> {
         let handled = self.read(arrival);
         self.transport.advance(arrival);
         handled

@@ -23,15 +23,13 @@ impl Core {
         mode: Mode,
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
-        let counters = &self.page.counters;
-        add(&counters.messages_sent, 1);
-        add(&counters.bytes_sent, bytes);
+        if mode != Mode::Synchronous && bytes <= LETTER_BYTES as u64 && self.send_letter(peer, envelope, &buffer)? {
+            return Ok(None);
+        }
+        self.count_sent(bytes);
         if mode != Mode::Synchronous {
             if bytes <= INLINE_BYTES as u64 {
                 return self.send_inline(peer, envelope, &buffer, mode);
-            }
-            if bytes <= LETTER_BYTES as u64 && self.send_long_letter(peer, envelope, &buffer)? {
-                return Ok(None);
             }
             if bytes <= EAGER_BYTES {
                 if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
@@ -55,7 +53,7 @@ impl Core {
         address: *const u8,
         bytes: usize,
     ) -> Result<bool> {
-        if !self.outbox.is_empty() || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
+        if self.others_wait(peer) || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
             return Ok(false);
         }
         // SAFETY: the program lends the buffer for the time of the call.
@@ -63,15 +61,33 @@ impl Core {
         let letter = Letter { kind: INLINE, header: envelope.header(), payload };
         let sent = self.transport.push(peer, &letter)?;
         if sent {
-            let counters = &self.page.counters;
-            add(&counters.messages_sent, 1);
-            add(&counters.bytes_sent, bytes as u64);
-            add(&counters.bytes_inline, bytes as u64);
+            self.count_sent(bytes as u64);
+            add(&self.page.counters.bytes_inline, bytes as u64);
         }
         Ok(sent)
     }
 
-    /// In a packet of one line.
+    #[inline]
+    fn count_sent(&self, bytes: u64) {
+        let counters = &self.page.counters;
+        add(&counters.messages_sent, 1);
+        add(&counters.bytes_sent, bytes);
+    }
+
+    /// As [`Core::send_now`], packed first if it is no block.
+    #[inline]
+    fn send_letter(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
+        let bytes = buffer.bytes() as usize;
+        let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
+        let address = buffer.dense().unwrap_or_else(|| {
+            // SAFETY: the program lends the buffer; `bytes` fits.
+            unsafe { buffer.pack(0, packed.as_mut_ptr().cast(), bytes) };
+            packed.as_mut_ptr().cast()
+        });
+        self.send_now(peer, envelope, address, bytes)
+    }
+
+    /// In a packet of one line, which may have to wait for room.
     fn send_inline(
         &mut self,
         peer: u32,
@@ -81,42 +97,11 @@ impl Core {
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
         add(&self.page.counters.bytes_inline, bytes as u64);
-        if let Some(address) = buffer.dense().filter(|_| !self.others_wait(peer)) {
-            // SAFETY: the program lends the buffer for the time of the call.
-            let payload = unsafe { slice(address, bytes) };
-            let letter = Letter { kind: INLINE, header: envelope.header(), payload };
-            if self.transport.push(peer, &letter)? {
-                return Ok(None);
-            }
-        }
         let mut packet = Packet::new(INLINE, envelope.header());
         packet.length = bytes as u8;
         // SAFETY: the program lends the buffer; `bytes` fits.
         unsafe { buffer.pack(0, packet.payload.as_mut_ptr(), bytes) };
         self.send_packet(peer, &packet, mode)
-    }
-
-    /// In a packet of several lines; `false` if that is not possible now.
-    #[inline]
-    fn send_long_letter(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
-        let bytes = buffer.bytes() as usize;
-        if bytes > self.transport.longest_letter(peer)? || self.others_wait(peer) {
-            return Ok(false);
-        }
-        let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
-        let address = buffer.dense().unwrap_or_else(|| {
-            // SAFETY: the program lends the buffer; `bytes` fits.
-            unsafe { buffer.pack(0, packed.as_mut_ptr().cast(), bytes) };
-            packed.as_mut_ptr().cast()
-        });
-        // SAFETY: lent by the program, or packed just now.
-        let payload = unsafe { slice(address, bytes) };
-        let letter = Letter { kind: INLINE, header: envelope.header(), payload };
-        let sent = self.transport.push(peer, &letter)?;
-        if sent {
-            add(&self.page.counters.bytes_inline, bytes as u64);
-        }
-        Ok(sent)
     }
 
     /// Whether the receiver had better read the message where it is: it can do so
