@@ -11,16 +11,7 @@ import pytest
 
 from conftest import SERRIED, STAGE, compile_c, program
 
-HERE = pathlib.Path(__file__).resolve().parent
 STARTS = 1000
-
-
-@pytest.fixture(scope="session")
-def work(tmp_path_factory):
-    """A program that sends and adds up in many ways, and checks it."""
-    target = tmp_path_factory.mktemp("work") / "work"
-    flags = ["-std=gnu11", "-Wall", "-I", str(HERE.parent / "c")]
-    return compile_c(HERE / "work.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
 
 
 @pytest.fixture(scope="session")

@@ -26,14 +26,6 @@ CROSS_MEMORY = ["process_vm_readv", "process_vm_writev"]
 
 
 @pytest.fixture(scope="session")
-def work(tmp_path_factory):
-    """A program that sends and adds up in many ways, and checks it."""
-    target = tmp_path_factory.mktemp("work") / "work"
-    flags = ["-std=gnu11", "-Wall", "-I", str(HERE.parent / "c")]
-    return compile_c(HERE / "work.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
-
-
-@pytest.fixture(scope="session")
 def deny(tmp_path_factory):
     """A program that denies system calls to another."""
     if not CALLS:

@@ -2,25 +2,11 @@
 
 use super::Engine;
 use crate::collective::node::{Reach, Reaches, Seat};
-use crate::observe::page::add;
 use crate::transport::{Means, Transport};
 use crate::Result;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 const AT_ONCE: usize = 256 << 10;
-
-impl Engine {
-    fn count_copied(&self, means: Means, bytes: usize) {
-        let counters = &self.page.counters;
-        let counter = match means {
-            Means::Direct => &counters.bytes_direct,
-            Means::CrossMemory => &counters.bytes_cross_memory,
-            Means::MemoryFile => &counters.bytes_memory_file,
-            Means::Cells => &counters.bytes_cells,
-        };
-        add(counter, bytes as u64);
-    }
-}
 
 /// Parts of `bytes` bytes: offset and length of each.
 fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -44,7 +30,7 @@ impl Reach for Engine {
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let found = self.core.lock().transport.direct(seat.peer(member), address, bytes)?;
-        self.count_copied(Means::Direct, bytes as usize);
+        Means::Direct.count(&self.page.counters, bytes);
         Some(found)
     }
 
@@ -67,7 +53,7 @@ impl Reach for Engine {
             // SAFETY: by the caller.
             let means = unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece)? };
             drop(core);
-            self.count_copied(means, part);
+            means.count(&self.page.counters, part as u64);
         }
         Ok(())
     }
@@ -86,14 +72,14 @@ impl Reach for Engine {
             // SAFETY: the range can be written here; the rest by the caller.
             unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
             self.core.lock().transport.end_write(peer);
-            self.count_copied(Means::Direct, bytes);
+            Means::Direct.count(&self.page.counters, bytes as u64);
             return Ok(());
         }
         for (offset, part) in parts(bytes) {
             let local = source.wrapping_add(offset);
             // SAFETY: by the caller.
             unsafe { self.core.lock().transport.write(peer, address + offset as u64, local, part)? };
-            self.count_copied(Means::CrossMemory, part);
+            Means::CrossMemory.count(&self.page.counters, part as u64);
         }
         Ok(())
     }

@@ -4,7 +4,6 @@ use super::together;
 use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
 use super::work::Work;
 use crate::core::Core;
-use crate::observe::page::add;
 use crate::transport::{Arrival, Means, Packet, Transport};
 use crate::Result;
 
@@ -78,7 +77,7 @@ impl Core {
         // SAFETY: readable until the sender is told; the target is as long. It may
         // be the source if a rank sends to itself.
         unsafe { std::ptr::copy(source, target, offer.bytes as usize) };
-        self.count_copied(Means::Direct, offer.bytes);
+        Means::Direct.count(&self.page.counters, offer.bytes);
         true
     }
 
@@ -101,22 +100,10 @@ impl Core {
             let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
             // SAFETY: the pieces lie in the buffer that the program lends.
             let means = unsafe { self.transport.read(offer.peer, offer.address + done, &pieces)? };
-            self.count_copied(means, covered);
+            means.count(&self.page.counters, covered);
             done += covered;
         }
         Ok(())
-    }
-
-    /// Counts bytes copied between two processes.
-    pub(super) fn count_copied(&self, means: Means, bytes: u64) {
-        let counters = &self.page.counters;
-        let counter = match means {
-            Means::Direct => &counters.bytes_direct,
-            Means::CrossMemory => &counters.bytes_cross_memory,
-            Means::MemoryFile => &counters.bytes_memory_file,
-            Means::Cells => &counters.bytes_cells,
-        };
-        add(counter, bytes);
     }
 
     fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {

@@ -23,7 +23,10 @@ impl Core {
         mode: Mode,
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
-        if mode != Mode::Synchronous && bytes <= LETTER_BYTES as u64 && self.send_letter(peer, envelope, &buffer)? {
+        if mode != Mode::Synchronous
+            && bytes <= LETTER_BYTES as u64
+            && self.send_letter(peer, envelope, &buffer)?
+        {
             return Ok(None);
         }
         self.count_sent(bytes);

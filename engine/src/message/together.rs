@@ -95,7 +95,7 @@ impl Core {
             let piece = [(address as usize + offset as usize, bytes as usize)];
             // SAFETY: the claimed chunk of the buffer that the program lends.
             let means = unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
-            self.count_copied(means, bytes);
+            means.count(&self.page.counters, bytes);
             if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
                 return self.received_all(index, offer);
             }
@@ -148,7 +148,7 @@ impl Core {
                     }
                 }
             };
-            self.count_copied(means, bytes);
+            means.count(&self.page.counters, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
                 self.complete(together.request);
                 return self.finish(together.peer, together.receiver_request);

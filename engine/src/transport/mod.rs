@@ -7,6 +7,7 @@
 
 pub mod node;
 
+use crate::observe::page::{add, Counters};
 use crate::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -150,6 +151,20 @@ pub enum Means {
     MemoryFile,
     /// Not at all: the owner has to copy through cells.
     Cells,
+}
+
+impl Means {
+    /// Counts bytes that were copied between two processes by it.
+    #[inline]
+    pub fn count(self, counters: &Counters, bytes: u64) {
+        let counter = match self {
+            Means::Direct => &counters.bytes_direct,
+            Means::CrossMemory => &counters.bytes_cross_memory,
+            Means::MemoryFile => &counters.bytes_memory_file,
+            Means::Cells => &counters.bytes_cells,
+        };
+        add(counter, bytes);
+    }
 }
 
 /// One claim word and one counter in shared memory, by which two ranks share

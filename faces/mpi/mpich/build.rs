@@ -9,20 +9,5 @@ fn main() {
         eprintln!("{problem}");
         std::process::exit(1);
     }
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
-    // But malloc and its relatives: where a program brings its own, our calls go there too.
-    let allocation = [
-        "malloc",
-        "calloc",
-        "realloc",
-        "free",
-        "memalign",
-        "aligned_alloc",
-        "posix_memalign",
-        "malloc_usable_size",
-    ];
-    for name in allocation {
-        println!("cargo:rustc-cdylib-link-arg=-Wl,--export-dynamic-symbol={name}");
-    }
+    serried_mpi_generate::link("libmpi.so.12");
 }

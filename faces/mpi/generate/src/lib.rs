@@ -74,5 +74,28 @@ pub fn build(api: &Path, out: &Path, abi: Abi) -> Result<(), Problem> {
     write("constants.rs", rust::constants(&tables, abi))
 }
 
+/// By these names our libraries take the place of the C library's allocator.
+const ALLOCATOR: [&str; 8] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "malloc_usable_size",
+];
+
+/// For a build script: how the library is linked that programs know as `soname`.
+pub fn link(soname: &str) {
+    let tell = |argument: &str| println!("cargo:rustc-cdylib-link-arg=-Wl,{argument}");
+    tell(&format!("-soname,{soname}"));
+    tell("-Bsymbolic-functions");
+    // But malloc and its relatives: where a program brings its own, our calls go there too.
+    for name in ALLOCATOR {
+        tell(&format!("--export-dynamic-symbol={name}"));
+    }
+}
+
 #[cfg(test)]
 mod tests;
