@@ -1,6 +1,9 @@
 //! The serried command: `serried run` (also called `mpiexec` or `mpirun`)
 //! starts jobs, `serried info` says what is here.
 
+// `serried top` and `serried why` use it, as soon as they are there.
+#[allow(dead_code, unused_imports)]
+mod attach;
 mod info;
 mod pairs;
 mod run;

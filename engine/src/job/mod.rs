@@ -14,6 +14,7 @@ pub mod detect;
 pub mod hardware;
 pub mod node_map;
 pub mod node_segment;
+pub mod node_view;
 mod own;
 pub(crate) mod pass_descriptor;
 mod pmi1;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use bootstrap::Bootstrap;
 pub use node_segment::NodeSegment;
+pub use node_view::NodeView;
 pub use pmi_line::PmiLine;
 
 use crate::observe::{Page, State};

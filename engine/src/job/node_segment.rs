@@ -94,7 +94,7 @@ impl NodeSegment {
                 "the descriptor passed by the launcher is no node segment of this version of Serried",
             )
         };
-        let local_ranks = read_header(&descriptor).ok_or_else(foreign)?;
+        let local_ranks = look_at(descriptor.as_fd()).map_err(|_| foreign())?;
         let (mapped, length) = (mapped_bytes(local_ranks), segment::length(descriptor.as_fd())?);
         let windows = length == windows_at(local_ranks) + windows_bytes(local_ranks);
         if !windows && length != mapped as u64 {
@@ -195,15 +195,8 @@ impl NodeSegment {
 
     /// The name of a call by its index; `None` before names are published.
     pub fn name(&self, index: u32) -> Option<String> {
-        let index = index as usize;
-        // names-ready: paired with `publish_names`
-        if index >= NAMES || self.header().names_ready.load(Ordering::Acquire) != 2 {
-            return None;
-        }
-        // SAFETY: written before `names_ready` became 2 and never after.
-        let bytes = unsafe { std::slice::from_raw_parts(self.name_address(index), NAME_BYTES) };
-        let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
-        (length > 0).then(|| String::from_utf8_lossy(&bytes[..length]).into_owned())
+        // SAFETY: the mapping has all the segment.
+        unsafe { name_in(self.segment.base(), index) }
     }
 
     /// Ranks on the node that have initialised: a counter to wait on.
@@ -223,7 +216,7 @@ impl NodeSegment {
 
     fn part(&self, local_rank: u32) -> usize {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
-        HEADER_BYTES + NAMES_BYTES + local_rank as usize * PART_BYTES
+        part_at(local_rank)
     }
 
     fn name_address(&self, index: usize) -> *mut u8 {
@@ -238,9 +231,34 @@ impl NodeSegment {
     }
 }
 
+/// Where the part of a rank begins: with its page.
+pub(super) fn part_at(local_rank: u32) -> usize {
+    HEADER_BYTES + NAMES_BYTES + local_rank as usize * PART_BYTES
+}
+
 /// Bytes that every rank maps.
-fn mapped_bytes(local_ranks: u32) -> usize {
-    HEADER_BYTES + NAMES_BYTES + local_ranks as usize * PART_BYTES
+pub(super) fn mapped_bytes(local_ranks: u32) -> usize {
+    part_at(local_ranks)
+}
+
+/// The name of a call in the segment mapped at `base`; `None` before names are
+/// published.
+///
+/// # Safety
+/// All of the segment must be mapped there, readable.
+pub(super) unsafe fn name_in(base: *const u8, index: u32) -> Option<String> {
+    // SAFETY: by the caller; every bit pattern is a valid `Header` of atomics.
+    let header = unsafe { &*base.cast::<Header>() };
+    // names-ready: paired with `publish_names`
+    if index as usize >= NAMES || header.names_ready.load(Ordering::Acquire) != 2 {
+        return None;
+    }
+    // SAFETY: inside the names area, written before `names_ready` became 2 and never after.
+    let bytes = unsafe {
+        std::slice::from_raw_parts(base.add(HEADER_BYTES + index as usize * NAME_BYTES), NAME_BYTES)
+    };
+    let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+    (length > 0).then(|| String::from_utf8_lossy(&bytes[..length]).into_owned())
 }
 
 fn windows_at(local_ranks: u32) -> u64 {
@@ -251,13 +269,30 @@ fn windows_bytes(local_ranks: u32) -> u64 {
     local_ranks as u64 * layout::WINDOW_BYTES as u64
 }
 
-/// How many ranks a segment is for, if it is one.
-fn read_header(descriptor: &OwnedFd) -> Option<u32> {
+/// Why a file is no node segment for this version of Serried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is something else, or not made up yet.
+    Foreign,
+    /// It is one of another layout, which has this number.
+    Version(u32),
+}
+
+/// For how many ranks a segment is, if it is one.
+///
+/// # Errors
+/// What it is instead.
+pub fn look_at(descriptor: BorrowedFd) -> std::result::Result<u32, Unfit> {
     let mut bytes = [0u8; std::mem::size_of::<Header>()];
     // SAFETY: a system call on a descriptor of ours, into a valid buffer.
     let got = unsafe { libc::pread(descriptor.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-    let ours = got == bytes.len() as isize && bytes[..8] == MAGIC.to_ne_bytes() && number(8) == VERSION;
-    let local_ranks = number(12);
-    (ours && (1..1 << 20).contains(&local_ranks)).then_some(local_ranks)
+    if got != bytes.len() as isize || bytes[..8] != MAGIC.to_ne_bytes() {
+        return Err(Unfit::Foreign);
+    }
+    match (number(8), number(12)) {
+        (VERSION, local_ranks @ 1..1_048_576) => Ok(local_ranks),
+        (VERSION, _) => Err(Unfit::Foreign),
+        (other, _) => Err(Unfit::Version(other)),
+    }
 }

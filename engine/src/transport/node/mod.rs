@@ -20,7 +20,7 @@ use self::inbox::Inbox;
 use self::mailbox::SenderView;
 use self::passing::Passer;
 use self::reach::Remote;
-use crate::job::NodeSegment;
+use crate::job::{NodeSegment, NodeView};
 use crate::observe::State;
 use crate::progress::{barrier, Doorbell};
 use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport};
@@ -145,6 +145,15 @@ pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Door
     let doorbell: *const Doorbell = &area.control().doorbell.0;
     // SAFETY: as above; the doorbell is made of atomics.
     unsafe { &*doorbell }
+}
+
+/// As [`doorbell_of`], for an observer; `None` if the view is not writable.
+pub fn doorbell_in(view: &NodeView, local_rank: u32) -> Option<&Doorbell> {
+    // SAFETY: the area lies in the view, and only what lives as long is handed out.
+    let area = unsafe { Area::new(view.transport_area(local_rank)) };
+    let doorbell: *const Doorbell = &area.control().doorbell.0;
+    // SAFETY: as above; the doorbell is made of atomics.
+    view.is_writable().then(|| unsafe { &*doorbell })
 }
 
 /// The areas of all local ranks.

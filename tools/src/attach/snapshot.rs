@@ -1,0 +1,168 @@
+//! A rank's page as plain numbers, read in one go.
+
+use serried_engine::observe::{Page, State};
+use std::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// Tries to read a call that does not change meanwhile. A rank that is so busy
+/// calls something else by the time anyone reads this, whatever we do.
+const TRIES: u32 = 4;
+
+/// What a rank shows at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// Rank in the job.
+    pub rank: u32,
+    /// Process id, 0 before the rank has started.
+    pub process: i32,
+    /// How far it has come.
+    pub state: State,
+    /// What it gave to abort.
+    pub exit_code: i32,
+    /// Whether it is inside a call.
+    pub inside: bool,
+    /// Calls begun so far.
+    pub calls: u64,
+    /// The call it is in or was in last, to be named by the segment.
+    pub call: u32,
+    /// Whom that call is about, if it is about somebody.
+    pub about: Option<About>,
+    /// `CLOCK_MONOTONIC` nanoseconds since when it sleeps in a wait; 0: it does not.
+    pub waiting_since: u64,
+    /// What it has done so far.
+    pub totals: Totals,
+}
+
+/// Whom a call is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct About {
+    /// Context id of the communicator.
+    pub communicator: u64,
+    /// Rank in that communicator; `observe::page::NONE` if there is none.
+    pub peer: i32,
+    /// Tag; the same.
+    pub tag: i32,
+}
+
+macro_rules! totals {
+    ($($(#[$about:meta])* $name:ident),*) => {
+        /// The counters of a page.
+        #[derive(Debug, Clone, Copy, PartialEq, Default)]
+        pub struct Totals { $($(#[$about])* pub $name: u64),* }
+
+        impl Totals {
+            fn of(page: &Page) -> Totals {
+                Totals { $($name: get(&page.counters.$name)),* }
+            }
+        }
+    };
+}
+
+totals! {
+    /// Messages sent.
+    messages_sent,
+    /// Payload bytes sent.
+    bytes_sent,
+    /// Messages received.
+    messages_received,
+    /// Payload bytes received.
+    bytes_received,
+    /// Bytes inside packets.
+    bytes_inline,
+    /// Bytes through cells.
+    bytes_cells,
+    /// Bytes copied by the kernel between processes.
+    bytes_cross_memory,
+    /// Bytes read from a memory file.
+    bytes_memory_file,
+    /// Bytes read from mapped memory.
+    bytes_direct,
+    /// Sleeps.
+    sleeps,
+    /// Nanoseconds in waits that are over.
+    waiting_nanoseconds,
+    /// Unexpected messages now.
+    unexpected_now,
+    /// The most of them.
+    unexpected_peak,
+    /// Collective operations.
+    collectives
+}
+
+impl Snapshot {
+    /// Reads a page.
+    pub fn of(page: &Page) -> Snapshot {
+        let mut tries = TRIES;
+        loop {
+            let before = get(&page.call.sequence);
+            fence(Ordering::Acquire);
+            let read = Snapshot::once(page, before);
+            fence(Ordering::Acquire);
+            tries -= 1;
+            if get(&page.call.sequence) == before || tries == 0 {
+                return read;
+            }
+        }
+    }
+
+    fn once(page: &Page, sequence: u64) -> Snapshot {
+        let call = &page.call;
+        let about = (get(&call.about_sequence) == sequence && sequence != 0).then(|| About {
+            communicator: get(&call.communicator),
+            peer: call.peer.load(Ordering::Relaxed),
+            tag: call.tag.load(Ordering::Relaxed),
+        });
+        Snapshot {
+            rank: page.identity.rank.load(Ordering::Relaxed),
+            process: page.identity.pid.load(Ordering::Relaxed) as i32,
+            state: page.state(),
+            exit_code: page.identity.exit_code.load(Ordering::Relaxed),
+            inside: sequence & 1 == 1,
+            calls: sequence.div_ceil(2),
+            call: call.name.load(Ordering::Relaxed),
+            about,
+            waiting_since: get(&call.waiting_since),
+            totals: Totals::of(page),
+        }
+    }
+
+    /// Nanoseconds waited so far, the present wait too, at the time `now`.
+    pub fn waited(&self, now: u64) -> u64 {
+        let present = if self.waiting_since == 0 { 0 } else { now.saturating_sub(self.waiting_since) };
+        self.totals.waiting_nanoseconds + present
+    }
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serried_engine::job::NodeSegment;
+
+    #[test]
+    fn a_call_is_read_with_whom_it_is_about_and_no_longer() {
+        let node = NodeSegment::create(1).unwrap();
+        let page = node.page(0);
+        page.enter(5);
+        page.about(7, 3, 9);
+        let read = Snapshot::of(page);
+        assert!(read.inside);
+        assert_eq!((read.call, read.calls), (5, 1));
+        assert_eq!(read.about, Some(About { communicator: 7, peer: 3, tag: 9 }));
+        page.leave();
+        page.enter(6);
+        let read = Snapshot::of(page);
+        assert_eq!((read.call, read.calls, read.about), (6, 2, None));
+    }
+
+    #[test]
+    fn the_present_wait_counts() {
+        let node = NodeSegment::create(1).unwrap();
+        let page = node.page(0);
+        page.counters.waiting_nanoseconds.store(100, Ordering::Relaxed);
+        page.call.waiting_since.store(1000, Ordering::Relaxed);
+        assert_eq!(Snapshot::of(page).waited(1050), 150);
+    }
+}
