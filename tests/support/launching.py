@@ -126,3 +126,11 @@ def compile_c(source, target, *flags, compiler="cc"):
         pytest.skip(f"no {compiler} here")
     subprocess.run([compiler, "-O1", str(PROGRAMS / source), "-o", str(target), *flags], check=True)
     return target
+
+
+def peer_compiler(whose):
+    """The mpicc of an MPI (`serried` or a folder of build/peers); skips where it is not installed."""
+    compiler = STAGE / "bin/mpicc" if whose == "serried" else PEERS / whose / "bin/mpicc"
+    if not compiler.exists():
+        pytest.skip(f"no {whose} installed (`make test` installs it)")
+    return str(compiler)

@@ -4,6 +4,7 @@
 // `serried top` and `serried why` use it, as soon as they are there.
 #[allow(dead_code, unused_imports)]
 mod attach;
+mod doctor;
 mod info;
 mod pairs;
 mod run;
@@ -19,13 +20,15 @@ commands:
   run      start a program on several ranks (also as `mpiexec`, `mpirun`)
   info     versions, CPUs that may be used, libraries, settings; `serried info --pairs [-n RANKS]`
            tries by what means ranks reach each other's memory
+  doctor   what is wrong on this machine, and which MPI a program will really load:
+           `serried doctor [--json] [./program]`
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
 ";
 
 /// Commands that the design has and this version has not.
-const NOT_YET: [&str; 4] = ["top", "why", "doctor", "bench"];
+const NOT_YET: [&str; 3] = ["top", "why", "bench"];
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -39,6 +42,7 @@ fn main() {
         Some("run") => run::command(&rest[1..]),
         Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
         Some("info") => info::command(),
+        Some("doctor") => doctor::command(&rest[1..]),
         Some("help" | "--help" | "-h") => print(USAGE),
         Some("version" | "--version" | "-V") => print(&format!("serried {}\n", env!("CARGO_PKG_VERSION"))),
         Some(name) if NOT_YET.contains(&name) => {

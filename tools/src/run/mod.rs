@@ -16,7 +16,7 @@ mod descendants;
 mod descriptors;
 mod ending;
 pub mod environment;
-mod find;
+pub mod find;
 mod guard;
 mod help;
 mod launch;
@@ -87,7 +87,9 @@ fn start(plan: Plan, started: Instant) -> i32 {
         Ok(job) => supervise::Supervisor::new(plan, job, signals, guard, started).run(),
         Err(text) => {
             descendants::kill_all(Duration::from_secs(5));
-            complain(&text, CANNOT_START)
+            complain(&text, CANNOT_START);
+            eprint!("{}", crate::doctor::short());
+            CANNOT_START
         }
     }
 }

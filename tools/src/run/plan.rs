@@ -4,6 +4,7 @@
 
 use super::options::Options;
 use super::{binding, environment, find, topology};
+use crate::doctor::library;
 use std::ffi::{CString, OsStr};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -94,8 +95,12 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
         environment.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |path| path);
     let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
     let path = find::program(&program.command[0], search, &here)?;
-    if !options.keep_library_path && find::is_python(&here.join(&path)) {
+    let seen = here.join(&path);
+    if !options.keep_library_path && find::is_python(&seen) {
         environment::preload_malloc(&mut environment);
+    }
+    if ranks.end > 1 || options.programs.len() > 1 {
+        refuse_open_mpi(&seen, &environment)?;
     }
     Ok(Prepared {
         path: c_string(path.as_os_str())?,
@@ -104,6 +109,13 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
         directory: directory.map(|folder: &PathBuf| c_string(Path::as_os_str(folder))).transpose()?,
         ranks,
     })
+}
+
+/// Ranks of a program that is built for Open MPI would each be alone: it knows
+/// nothing of us, and no launcher of its own answers.
+fn refuse_open_mpi(program: &Path, environment: &environment::Environment) -> Result<(), String> {
+    let value = |name: &str| environment.get(OsStr::new(name)).and_then(|value| value.to_str()).unwrap_or("");
+    library::refusal(program, value("LD_LIBRARY_PATH"), value("LD_PRELOAD")).map_or(Ok(()), Err)
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {

@@ -1,0 +1,148 @@
+//! `serried doctor`: what a person needs to know of this machine, and of the
+//! library that a program will really load, in plain sentences.
+//!
+//! Nothing is changed, no name server is asked, and the program is not run. One
+//! short job of our own is tried. By itself the doctor speaks, in short, when a
+//! job cannot start ([`short`]).
+//!
+//! Exit status: 0 nothing is wrong, 1 warnings, 2 jobs or the program cannot
+//! run, 64 a command line that makes no sense.
+
+mod elf;
+mod finding;
+mod launchers;
+pub mod library;
+mod linker;
+mod machine;
+mod network;
+mod places;
+mod python;
+mod surroundings;
+mod trial;
+
+use crate::run::{find, host_name};
+use finding::{Findings, Report};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+const USAGE: &str = "\
+usage: serried doctor [--json] [PROGRAM]
+
+Says what a person needs to know of this machine: launchers, CPUs, memory, limits, sandboxes,
+network, file systems, and by what means ranks reach each other's memory (tried in a job of two).
+With PROGRAM (a program, a script, or a Python), also which MPI library it will really load.
+
+exit status: 0 nothing is wrong; 1 warnings; 2 jobs, or PROGRAM, cannot run
+";
+const USAGE_ERROR: i32 = 64;
+
+/// Does it; returns the exit status.
+pub fn command(arguments: &[OsString]) -> i32 {
+    let mut program = None;
+    let mut json = false;
+    for argument in arguments {
+        match argument.to_str() {
+            Some("--json") => json = true,
+            Some("--help" | "-h") => {
+                print!("{USAGE}");
+                return 0;
+            }
+            Some(word) if word.starts_with('-') => {
+                eprintln!("serried: doctor knows no option {word}\n\n{USAGE}");
+                return USAGE_ERROR;
+            }
+            _ if program.is_none() => program = Some(argument.clone()),
+            _ => {
+                eprintln!("serried: doctor looks at one program\n\n{USAGE}");
+                return USAGE_ERROR;
+            }
+        }
+    }
+    let report = examine(program.as_deref());
+    match json {
+        true => print!("{}", report.json(&host_name())),
+        false => print!("Serried {} on {}\n{}", env!("CARGO_PKG_VERSION"), host_name(), report.text()),
+    }
+    report.status()
+}
+
+fn examine(program: Option<&OsStr>) -> Report {
+    let mut report = Report::default();
+    if let Some(program) = program {
+        report.add("program", |findings| look_at(program, findings));
+    }
+    report.add("launchers", launchers::look);
+    report.add("environment", surroundings::look);
+    if program.is_none() {
+        report.add("Python", |findings| {
+            // A name in PATH that is a script chooses a Python only when it runs.
+            if let Some(python) =
+                in_path(OsStr::new("python3")).ok().filter(|path| elf::Elf::read(path).is_ok())
+            {
+                python::look(&python, findings);
+            }
+        });
+    }
+    report.add("processors", machine::processors);
+    report.add("memory", machine::memory);
+    report.add("limits", machine::limits);
+    report.add("sandbox", machine::sandbox);
+    report.add("ranks", trial::look);
+    report.add("network", network::network);
+    report.add("fabrics", network::fabrics);
+    report.add("file systems", places::look);
+    report
+}
+
+/// What is wrong here, in indented lines to stand below the message of a start
+/// that failed; empty if nothing is. Starts nothing.
+pub fn short() -> String {
+    let mut report = Report::default();
+    report.add("environment", surroundings::look);
+    report.add("processors", machine::processors);
+    report.add("memory", machine::memory);
+    report.add("limits", machine::limits);
+    report.short()
+}
+
+fn in_path(name: &OsStr) -> Result<PathBuf, String> {
+    let search = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    find::program(name, &search, Path::new("."))
+}
+
+fn look_at(program: &OsStr, findings: &mut Findings) {
+    let script = Path::new(program);
+    if script.extension() == Some(OsStr::new("py")) && script.is_file() {
+        return match in_path(OsStr::new("python3")) {
+            Ok(python) => python::look(&python, findings),
+            Err(why) => findings.fault("program", why, "install Python"),
+        };
+    }
+    let path = match in_path(program) {
+        Ok(path) => path,
+        Err(why) => return findings.fault("program", why, ""),
+    };
+    if find::is_python(&path) {
+        return python::look(&interpreter(&path).unwrap_or(path), findings);
+    }
+    match elf::Elf::read(&path) {
+        Err(elf::Refusal::NotElf) => {
+            let text = format!("{} is a script; look at the program that it starts", path.display());
+            findings.note("program", text);
+        }
+        Err(elf::Refusal::Unreadable(why)) => {
+            findings.note("program", format!("{} cannot be read: {why}", path.display()));
+        }
+        _ => library::look(&path, findings),
+    }
+}
+
+/// The Python that the first line of a script names.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    let text = std::fs::read(script).ok()?;
+    let line = text.split(|&byte| byte == b'\n').next()?.strip_prefix(b"#!")?;
+    let words: Vec<&str> = std::str::from_utf8(line).ok()?.split_whitespace().collect();
+    let named =
+        words.iter().find(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("py")))?;
+    in_path(OsStr::new(named)).ok()
+}
