@@ -7,6 +7,7 @@
 use crate::collective::UserCall;
 use crate::message::work::{self, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching};
+use crate::observe::flow::Row;
 use crate::observe::Page;
 use crate::request::Slab;
 use crate::transport::node::NodeTransport;
@@ -14,6 +15,7 @@ use crate::transport::{Arrival, Packet, Transport};
 use crate::world::Exchange;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Packets handled before other work gets its turn.
 const BURST: usize = 256;
@@ -23,6 +25,8 @@ const BURST: usize = 256;
 pub struct Core {
     pub(crate) transport: Box<NodeTransport>,
     pub(crate) page: &'static Page,
+    /// What goes to whom.
+    pub(crate) flows: Row,
     /// My job rank.
     pub(crate) rank: u32,
     /// The cores of the machine are shared by more ranks than there are.
@@ -100,6 +104,7 @@ impl Core {
     pub(crate) fn new(
         transport: Box<NodeTransport>,
         page: &'static Page,
+        flows: Row,
         rank: u32,
         oversubscribed: bool,
         memory: u64,
@@ -107,6 +112,7 @@ impl Core {
         Core {
             transport,
             page,
+            flows,
             rank,
             oversubscribed,
             matching: Matching::default(),
@@ -259,7 +265,10 @@ impl Core {
         let request = &mut self.requests[index];
         request.complete = true;
         match &request.work {
-            Work::Send(work::Send { owned: Some(copy), .. }) => self.aside.let_go(copy.len() as u64),
+            Work::Send(work::Send { owned: Some(copy), .. }) => {
+                self.aside.let_go(copy.len() as u64);
+                self.page.memory.aside.store(self.aside.bytes(), Relaxed);
+            }
             Work::Receive(work::Receive { block: Some(block), .. }) => {
                 self.transport.free_shared_copy(*block)
             }

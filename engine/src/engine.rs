@@ -7,6 +7,7 @@ use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
 use crate::message::work::Work;
+use crate::observe::flow::Row;
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
@@ -25,6 +26,7 @@ pub struct Engine {
     core: EngineLock<Core>,
     job: &'static Job,
     page: &'static Page,
+    flows: Row,
     doorbell: &'static Doorbell,
     crowd: Crowd,
     /// Threads of this process that sleep in a wait.
@@ -70,13 +72,18 @@ impl Engine {
         if !crowd.can_be() && barrier::register() {
             doorbell.promise_barriers();
         }
-        let core = Core::new(Box::new(transport), page, job.rank, crowd.can_be(), settings.memory);
+        page.memory.limit.store(settings.memory, Ordering::Relaxed);
+        // Without memory for it nothing is counted there, and all else works.
+        let flows =
+            Row(job.node.reserve_flows(job.local_rank).map_or(&[], |()| job.node.flows(job.local_rank)));
+        let core = Core::new(Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
         let core = EngineLock::new(core, false);
         page.set_state(State::Running);
         Ok(Engine {
             core,
             job,
             page,
+            flows,
             doorbell,
             crowd,
             sleepers: AtomicU32::new(0),

@@ -29,8 +29,10 @@ impl Reach for Engine {
     }
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
-        let found = self.core.lock().transport.direct(seat.peer(member), address, bytes)?;
+        let peer = seat.peer(member);
+        let found = self.core.lock().transport.direct(peer, address, bytes)?;
         Means::Direct.count(&self.page.counters, bytes);
+        self.flows.took(peer, bytes);
         Some(found)
     }
 
@@ -44,14 +46,16 @@ impl Reach for Engine {
     ) -> Result<()> {
         if let Some(source) = self.direct(seat, member, address, bytes as u64) {
             // SAFETY: the range can be read here; the rest by the caller.
-            unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+            self.page.copying(|| unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) });
             return Ok(());
         }
+        self.flows.took(seat.peer(member), bytes as u64);
         for (offset, part) in parts(bytes) {
             let piece = [(target as usize + offset, part)];
             let mut core = self.core.lock();
             // SAFETY: by the caller.
-            let means = unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece)? };
+            let read = || unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece) };
+            let means = self.page.copying(read)?;
             drop(core);
             means.count(&self.page.counters, part as u64);
         }
@@ -67,10 +71,11 @@ impl Reach for Engine {
         bytes: usize,
     ) -> Result<()> {
         let peer = seat.peer(member);
+        self.flows.gave(peer, bytes as u64);
         let mapped = self.core.lock().transport.begin_write(peer, address, bytes as u64);
         if let Some(target) = mapped {
             // SAFETY: the range can be written here; the rest by the caller.
-            unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+            self.page.copying(|| unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) });
             self.core.lock().transport.end_write(peer);
             Means::Direct.count(&self.page.counters, bytes as u64);
             return Ok(());
@@ -78,7 +83,9 @@ impl Reach for Engine {
         for (offset, part) in parts(bytes) {
             let local = source.wrapping_add(offset);
             // SAFETY: by the caller.
-            unsafe { self.core.lock().transport.write(peer, address + offset as u64, local, part)? };
+            let write =
+                || unsafe { self.core.lock().transport.write(peer, address + offset as u64, local, part) };
+            self.page.copying(write)?;
             Means::CrossMemory.count(&self.page.counters, part as u64);
         }
         Ok(())

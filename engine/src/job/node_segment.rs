@@ -5,8 +5,9 @@
 //! nothing.
 //!
 //! ```text
-//! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | …
-//! part of a rank: Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
+//! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
+//! part of a rank:    Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
+//! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
 //!
 //! The file goes on beyond what all map: with the windows of the ranks (see
@@ -14,13 +15,14 @@
 
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
+use crate::observe::flow::{row_bytes, Flow};
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -172,6 +174,20 @@ impl NodeSegment {
         self.segment.give_back(self.part(local_rank) + PAGE_BYTES + TRANSPORT_BYTES + offset, bytes)
     }
 
+    /// Reserves the row of traffic of a rank before it is touched.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_flows(&self, local_rank: u32) -> Result<()> {
+        self.segment.reserve(flows_at(self.local_ranks, local_rank), row_bytes(self.local_ranks))
+    }
+
+    /// The row of traffic of a rank, an entry for each rank of the node.
+    pub fn flows(&self, local_rank: u32) -> &[Flow] {
+        // SAFETY: the mapping has all the segment.
+        unsafe { flows_in(self.segment.base(), self.local_ranks, local_rank) }
+    }
+
     /// Writes the table of call names (index 0 is "no call"), once per job:
     /// whoever comes first does it.
     ///
@@ -238,7 +254,26 @@ pub(super) fn part_at(local_rank: u32) -> usize {
 
 /// Bytes that every rank maps.
 pub(super) fn mapped_bytes(local_ranks: u32) -> usize {
-    part_at(local_ranks)
+    flows_at(local_ranks, local_ranks)
+}
+
+/// Where the row of traffic of a rank begins.
+fn flows_at(local_ranks: u32, local_rank: u32) -> usize {
+    part_at(local_ranks) + local_rank as usize * row_bytes(local_ranks)
+}
+
+/// The row of traffic of a rank in the segment mapped at `base`.
+///
+/// # Safety
+/// All of the segment must be mapped there, readable, as long as `'a`.
+pub(super) unsafe fn flows_in<'a>(base: *const u8, local_ranks: u32, local_rank: u32) -> &'a [Flow] {
+    assert!(local_rank < local_ranks, "local rank {local_rank} of {local_ranks}");
+    // SAFETY: inside the mapping by the layout, page aligned; every bit pattern is
+    // a valid `Flow` of atomics.
+    unsafe {
+        let row = base.add(flows_at(local_ranks, local_rank)).cast::<Flow>();
+        std::slice::from_raw_parts(row, local_ranks as usize)
+    }
 }
 
 /// The name of a call in the segment mapped at `base`; `None` before names are

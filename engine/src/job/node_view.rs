@@ -6,10 +6,13 @@
 
 use super::node_segment::{self, look_at, mapped_bytes, part_at, Unfit};
 use crate::memory::segment;
+use crate::observe::flow::Flow;
 use crate::observe::Page;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
+
+const PAGE_BYTES: usize = 4096;
 
 /// A node segment mapped by an observer.
 #[derive(Debug)]
@@ -79,6 +82,25 @@ impl NodeView {
     pub fn name(&self, index: u32) -> Option<String> {
         // SAFETY: the mapping has all the segment.
         unsafe { node_segment::name_in(self.base.as_ptr(), index) }
+    }
+
+    /// The row of traffic of a local rank. Its memory is there once the rank has
+    /// started; looking earlier makes it.
+    pub fn flows(&self, local_rank: u32) -> &[Flow] {
+        // SAFETY: the mapping has all the segment and lives as long as `self`.
+        unsafe { node_segment::flows_in(self.base.as_ptr(), self.local_ranks, local_rank) }
+    }
+
+    /// Bytes of memory that stand behind the part of a local rank; 0 if the system does not tell.
+    pub fn memory(&self, local_rank: u32) -> u64 {
+        let (begin, end) = (part_at(local_rank), part_at(local_rank + 1));
+        let mut there = vec![0u8; (end - begin).div_ceil(PAGE_BYTES)];
+        // SAFETY: the range lies in the mapping, and `there` has a byte for each page.
+        let told = unsafe { libc::mincore(self.part(local_rank).cast(), end - begin, there.as_mut_ptr()) };
+        if told != 0 {
+            return 0;
+        }
+        there.iter().filter(|&page| page & 1 == 1).count() as u64 * PAGE_BYTES as u64
     }
 
     /// Whether stores are allowed.

@@ -10,6 +10,7 @@ use super::work::Work;
 use super::{Buffer, EAGER_BYTES};
 use crate::core::Core;
 use crate::memory;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Having held this many bytes is a burst, after which memory goes back.
 const BURST_BYTES: u64 = 4 << 20;
@@ -34,6 +35,11 @@ impl Aside {
         self.overdrawn || self.bytes + bytes <= self.limit
     }
 
+    /// Bytes held now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// A message is held.
     pub fn hold(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -53,7 +59,7 @@ impl Aside {
 impl Core {
     /// Copies a message aside.
     pub(super) fn set_aside(&mut self, buffer: &Buffer) -> (Buffer, Option<Box<[u8]>>) {
-        self.aside.hold(buffer.bytes());
+        self.hold_aside(buffer.bytes());
         copy(buffer)
     }
 
@@ -75,8 +81,13 @@ impl Core {
         }
         (send.buffer, send.owned) = copy(&send.buffer);
         request.detached = true;
-        self.aside.hold(bytes);
+        self.hold_aside(bytes);
         true
+    }
+
+    fn hold_aside(&mut self, bytes: u64) {
+        self.aside.hold(bytes);
+        self.page.memory.aside.store(self.aside.bytes(), Relaxed);
     }
 }
 

@@ -55,6 +55,7 @@ impl Core {
         };
         if let Found::Kept(payload) = &found {
             self.kept += payload.len() as u64;
+            self.page.memory.kept.store(self.kept, Relaxed);
             if self.kept > KEPT_BYTES {
                 self.transport.take_long_letters(false);
             }
@@ -107,9 +108,15 @@ impl Core {
             return self.accept(index, offer, taken);
         }
         // SAFETY: the program lends the buffer; `taken` fits both.
-        unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
+        let mut unpack =
+            || unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
+        match found {
+            Found::InCell(_) => self.page.copying(unpack),
+            _ => unpack(),
+        }
         if let Found::Kept(payload) = &found {
             self.kept -= payload.len() as u64;
+            self.page.memory.kept.store(self.kept, Relaxed);
             if self.kept < KEPT_BYTES / 2 {
                 self.transport.take_long_letters(true);
             }

@@ -76,7 +76,7 @@ impl Core {
         };
         // SAFETY: readable until the sender is told; the target is as long. It may
         // be the source if a rank sends to itself.
-        unsafe { std::ptr::copy(source, target, offer.bytes as usize) };
+        self.page.copying(|| unsafe { std::ptr::copy(source, target, offer.bytes as usize) });
         Means::Direct.count(&self.page.counters, offer.bytes);
         true
     }
@@ -99,7 +99,8 @@ impl Core {
         while done < taken {
             let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
             // SAFETY: the pieces lie in the buffer that the program lends.
-            let means = unsafe { self.transport.read(offer.peer, offer.address + done, &pieces)? };
+            let read = || unsafe { self.transport.read(offer.peer, offer.address + done, &pieces) };
+            let means = self.page.copying(read)?;
             means.count(&self.page.counters, covered);
             done += covered;
         }

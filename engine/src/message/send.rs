@@ -29,7 +29,7 @@ impl Core {
         {
             return Ok(None);
         }
-        self.count_sent(bytes);
+        self.count_sent(peer, bytes);
         if mode != Mode::Synchronous {
             if bytes <= INLINE_BYTES as u64 {
                 return self.send_inline(peer, envelope, &buffer, mode);
@@ -64,14 +64,15 @@ impl Core {
         let letter = Letter { kind: INLINE, header: envelope.header(), payload };
         let sent = self.transport.push(peer, &letter)?;
         if sent {
-            self.count_sent(bytes as u64);
+            self.count_sent(peer, bytes as u64);
             add(&self.page.counters.bytes_inline, bytes as u64);
         }
         Ok(sent)
     }
 
     #[inline]
-    fn count_sent(&self, bytes: u64) {
+    fn count_sent(&self, peer: u32, bytes: u64) {
+        self.flows.sent(peer, bytes);
         let counters = &self.page.counters;
         add(&counters.messages_sent, 1);
         add(&counters.bytes_sent, bytes);
@@ -132,7 +133,7 @@ impl Core {
             match buffer.dense() {
                 Some(address) => {
                     self.transport.lend(address, bytes);
-                    self.transport.fill_cell(peer, cell, address, bytes as usize)?;
+                    self.page.copying(|| self.transport.fill_cell(peer, cell, address, bytes as usize))?;
                 }
                 None => buffer.pack(0, self.transport.cell_address(cell), bytes as usize),
             }

@@ -49,7 +49,7 @@ impl Core {
             match send.buffer.dense() {
                 Some(address) => {
                     let part = address.add(send.streamed as usize);
-                    self.transport.fill_cell(send.peer, cell, part, bytes)?;
+                    self.page.copying(|| self.transport.fill_cell(send.peer, cell, part, bytes))?;
                 }
                 None => send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes),
             }
@@ -69,7 +69,8 @@ impl Core {
             let source = self.transport.cell_address(chunk.cell);
             // SAFETY: the cell is ours to read; the sender sends no more than
             // was asked for, which fits the buffer.
-            unsafe { receive.buffer.unpack(chunk.offset, source, chunk.bytes as usize) };
+            self.page
+                .copying(|| unsafe { receive.buffer.unpack(chunk.offset, source, chunk.bytes as usize) });
             receive.received += chunk.bytes as u64;
             if receive.received == receive.expected {
                 self.complete(chunk.request);

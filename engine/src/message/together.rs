@@ -94,7 +94,8 @@ impl Core {
             };
             let piece = [(address as usize + offset as usize, bytes as usize)];
             // SAFETY: the claimed chunk of the buffer that the program lends.
-            let means = unsafe { self.transport.read(offer.peer, offer.address + offset, &piece)? };
+            let read = || unsafe { self.transport.read(offer.peer, offer.address + offset, &piece) };
+            let means = self.page.copying(read)?;
             means.count(&self.page.counters, bytes);
             if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
                 return self.received_all(index, offer);
@@ -135,19 +136,20 @@ impl Core {
             let local = source.wrapping_add(offset as usize);
             // SAFETY: our buffer, lent by the program; the receiver has offered
             // its own at `address`, which lies at `mapped` here.
-            let means = unsafe {
+            let copy = || unsafe {
                 match mapped {
                     Some(target) => {
                         std::ptr::copy_nonoverlapping(local, target.add(offset as usize), bytes as usize);
-                        Means::Direct
+                        Ok(Means::Direct)
                     }
                     None => {
                         let target = together.address + offset;
-                        self.transport.write(together.peer, target, local, bytes as usize)?;
-                        Means::CrossMemory
+                        let written = self.transport.write(together.peer, target, local, bytes as usize);
+                        written.map(|()| Means::CrossMemory)
                     }
                 }
             };
+            let means = self.page.copying(copy)?;
             means.count(&self.page.counters, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
                 self.complete(together.request);

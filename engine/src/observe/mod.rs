@@ -5,6 +5,7 @@
 //! nothing is written for a reader's sake alone, and no reader can make a
 //! writer wait.
 
+pub mod flow;
 pub mod page;
 
 pub use page::{Page, State};

@@ -48,6 +48,8 @@ pub struct Page {
     pub call: Call,
     /// What it has done.
     pub counters: Counters,
+    /// What it holds.
+    pub memory: Memory,
 }
 
 /// Who this is; written once.
@@ -75,6 +77,8 @@ pub struct Call {
     pub peer: AtomicI32,
     /// Tag, [`NONE`] if the call has none.
     pub tag: AtomicI32,
+    /// 1 while it copies a message that is longer than a packet.
+    pub copying: AtomicU32,
     /// Communicator's context id, 0 if the call has none.
     pub communicator: AtomicU64,
     /// `sequence` when peer, tag and communicator were written: if it differs
@@ -118,6 +122,17 @@ pub struct Counters {
     pub collectives: AtomicU64,
 }
 
+/// Memory that a rank holds for messages now, besides that of the segment.
+#[repr(C, align(64))]
+pub struct Memory {
+    /// How much may be copied aside (`SERRIED_MEMORY`).
+    pub limit: AtomicU64,
+    /// Bytes of messages copied aside, whose receivers have no room for them.
+    pub aside: AtomicU64,
+    /// Bytes of messages that came in packets and that nobody has asked for.
+    pub kept: AtomicU64,
+}
+
 impl Page {
     /// How far the rank has come.
     pub fn state(&self) -> State {
@@ -152,6 +167,15 @@ impl Page {
     pub fn leave(&self) {
         let call = &self.call;
         call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
+    }
+
+    /// Runs a copy of some length, so that who looks sees what time goes into.
+    #[inline]
+    pub fn copying<T>(&self, copy: impl FnOnce() -> T) -> T {
+        self.call.copying.store(1, Relaxed);
+        let copied = copy();
+        self.call.copying.store(0, Relaxed);
+        copied
     }
 
     /// Whether the rank is inside a call.
