@@ -1,42 +1,50 @@
 //! Messages, as the faces start them.
 
 use super::{completed, into_result, Engine};
+use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
 use crate::progress::{clock, wait::waits_long};
-use crate::request::{RequestId, Status, DONE, DONE_ID};
+use crate::request::{RequestId, Status, DONE};
 use crate::transport::{Transport, LETTER_BYTES};
 use crate::Result;
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
 /// have checked the arguments. The caller keeps buffers alive until completion.
 impl Engine {
-    /// Sends and waits until the buffer may be reused.
+    /// Sends a block that fits a packet the short way; `false`, and nothing is
+    /// done, if there is no room for one now. Not for synchronous sends.
     ///
     /// # Errors
     /// What went wrong on the way.
     #[inline(always)]
-    pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
-        if self.send_now(peer, envelope, &buffer, mode)? {
-            return Ok(());
-        }
-        self.send_and_wait(peer, envelope, buffer, mode)
+    pub fn send_letter(
+        &self,
+        peer: u32,
+        envelope: Envelope,
+        address: *const u8,
+        bytes: usize,
+    ) -> Result<bool> {
+        self.core.lock().send_now(peer, envelope, address, bytes)
     }
 
-    /// Sends what fits a packet, if there is room for one: with nothing moved and
-    /// nothing made.
+    /// Receives into a block with room for `room` bytes the short way, without a
+    /// request: a message that comes in a packet, and soon. `None`, and nothing is
+    /// done, in all other cases.
     #[inline(always)]
-    fn send_now(&self, peer: u32, envelope: Envelope, buffer: &Buffer, mode: Mode) -> Result<bool> {
-        match *buffer {
-            Buffer::Dense { address, bytes } if bytes <= LETTER_BYTES as u64 && mode != Mode::Synchronous => {
-                self.core.lock().send_now(peer, envelope, address, bytes as usize)
-            }
-            _ => Ok(false),
+    pub fn receive_letter(&self, wanted: Envelope, address: *mut u8, room: u64) -> Option<Taken> {
+        let mut core = self.core.lock();
+        if !core.may_receive_at_once(wanted.context) {
+            return None;
         }
+        core.take_letter(wanted, address, room, self.looks())
     }
 
-    #[inline]
-    fn send_and_wait(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
+    /// Sends and waits until the buffer may be reused.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
         let bytes = buffer.bytes();
         let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
         let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
@@ -64,37 +72,23 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
-    #[inline(always)]
     pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
-        if self.send_now(peer, envelope, &buffer, mode)? {
-            return Ok(DONE_ID);
-        }
-        self.start_long_send(peer, envelope, buffer, mode)
-    }
-
-    #[inline]
-    fn start_long_send(
-        &self,
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-        mode: Mode,
-    ) -> Result<RequestId> {
         let mut core = self.core.lock();
         let request = core.start_send(peer, envelope, buffer, mode)?.unwrap_or(DONE);
         Ok(core.requests.id(request))
     }
 
     /// Receives and waits for it; the failure of the operation is in the status.
+    /// Who has a block has tried [`Engine::receive_letter`] before.
     ///
     /// # Errors
     /// What went wrong on the way.
-    #[inline]
     pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
+        let looks = if buffer.dense().is_some() { 1 } else { self.looks() };
         let request = {
             let mut core = self.core.lock();
             if core.may_receive_at_once(wanted.context) {
-                if let Some(status) = core.receive_at_once(wanted, &buffer, self.looks())? {
+                if let Some(status) = core.receive_at_once(wanted, &buffer, looks)? {
                     return Ok(status);
                 }
             }

@@ -1,11 +1,11 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
+use super::letter::{count_received, EAGER_LOOKS};
 use super::matching::{self, Found, Unexpected};
 use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
-use crate::observe::page::add;
 use crate::request::Status;
 use crate::transport::{Arrival, Packet, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
@@ -15,9 +15,6 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Messages of several lines are kept up to this many bytes; then senders leave
 /// them in their cells.
 const KEPT_BYTES: u64 = 1 << 20;
-
-/// Looks for a packet without a pause between them: some microseconds.
-const EAGER_LOOKS: u32 = 400;
 
 impl Core {
     /// Starts a receive.
@@ -102,8 +99,7 @@ impl Core {
             request.status.error =
                 Some(truncated(source, tag, bytes, room).in_context(receive.wanted.context));
         }
-        add(&self.page.counters.messages_received, 1);
-        add(&self.page.counters.bytes_received, taken);
+        count_received(self.page, taken);
         if let Found::Offer(offer) = found {
             return self.accept(index, offer, taken);
         }
@@ -183,8 +179,7 @@ impl Core {
             unsafe { unpack(self.transport.as_mut(), buffer, &found, bytes as usize) };
             self.transport.advance(arrival);
         }
-        add(&self.page.counters.messages_received, 1);
-        add(&self.page.counters.bytes_received, bytes);
+        count_received(self.page, bytes);
         Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
     }
 

@@ -5,7 +5,7 @@ use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Cell, Letter, Packet, Transport, INLINE_BYTES, LETTER_BYTES};
+use crate::transport::{Cell, Packet, Transport, INLINE_BYTES, LETTER_BYTES};
 use crate::Result;
 use std::mem::MaybeUninit;
 
@@ -44,38 +44,6 @@ impl Core {
             }
         }
         self.offer(peer, envelope, buffer, mode)
-    }
-
-    /// Sends a block of at most [`LETTER_BYTES`] bytes in a packet; `false` if
-    /// that is not possible now.
-    #[inline]
-    pub(crate) fn send_now(
-        &mut self,
-        peer: u32,
-        envelope: Envelope,
-        address: *const u8,
-        bytes: usize,
-    ) -> Result<bool> {
-        if self.others_wait(peer) || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
-            return Ok(false);
-        }
-        // SAFETY: the program lends the buffer for the time of the call.
-        let payload = unsafe { slice(address, bytes) };
-        let letter = Letter { kind: INLINE, header: envelope.header(), payload };
-        let sent = self.transport.push(peer, &letter)?;
-        if sent {
-            self.count_sent(peer, bytes as u64);
-            add(&self.page.counters.bytes_inline, bytes as u64);
-        }
-        Ok(sent)
-    }
-
-    #[inline]
-    fn count_sent(&self, peer: u32, bytes: u64) {
-        self.flows.sent(peer, bytes);
-        let counters = &self.page.counters;
-        add(&counters.messages_sent, 1);
-        add(&counters.bytes_sent, bytes);
     }
 
     /// As [`Core::send_now`], packed first if it is no block.
@@ -231,16 +199,4 @@ enum Left {
     Eagerly,
     /// Nobody reads it, so that it can still be copied aside (`relieve`).
     Private,
-}
-
-/// The bytes of a block; an empty one may be anywhere.
-///
-/// # Safety
-/// The block must be readable for the time of the call.
-unsafe fn slice<'a>(address: *const u8, bytes: usize) -> &'a [u8] {
-    if bytes == 0 {
-        return &[];
-    }
-    // SAFETY: by the caller.
-    unsafe { std::slice::from_raw_parts(address, bytes) }
 }

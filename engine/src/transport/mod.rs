@@ -62,7 +62,7 @@ impl Arrival {
     /// # Safety
     /// The packet must not have been advanced over, `bytes` must not be more
     /// than it has, and `target` must have room.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn copy_to(&self, target: *mut u8, bytes: usize) {
         debug_assert!(bytes <= self.bytes as usize);
         // SAFETY: by the caller.

@@ -71,6 +71,16 @@ impl StatusOut {
         self.fill(0, status);
     }
 
+    /// Says what message came whole, leaving `MPI_ERROR` as it was.
+    #[inline(always)]
+    pub fn set_message(&self, source: i32, tag: i32, bytes: u64) {
+        self.change(0, |raw| {
+            raw.MPI_SOURCE = source;
+            raw.MPI_TAG = tag;
+            raw.set_bytes(bytes, false);
+        });
+    }
+
     /// Fills the status at `index`, leaving `MPI_ERROR` as it was.
     pub fn set_at(&self, index: usize, status: &Status) {
         self.fill(index, status);

@@ -70,7 +70,7 @@ impl Ring {
     }
 
     /// The packet at a position, if it is there.
-    #[inline]
+    #[inline(always)]
     pub fn arrived(self, position: u64) -> Option<Arrival> {
         // line: paired with `NodeTransport::push`
         let word = self.word(position).load(Ordering::Acquire);
@@ -129,7 +129,7 @@ impl Sender {
 
     /// Writes the next packet: the word to store, and what publishes it; `None`
     /// if there is no room.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, area: &Area, letter: &Letter<'_>) -> Option<(*const AtomicU64, u64)> {
         let length = length_for(letter.payload.len());
         if length > self.ring.left(self.position) {

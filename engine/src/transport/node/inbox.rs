@@ -68,7 +68,7 @@ impl Inbox {
     }
 
     /// The next packet, which stays until [`Inbox::advance`].
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Option<Arrival> {
         for _ in 0..=self.boxes.len() {
             let found = match self.turn {
@@ -98,7 +98,7 @@ impl Inbox {
 
     /// The packet that was looked at has been read. `true` if a sender waits for
     /// room and has to be woken.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, arrival: &Arrival) -> bool {
         let published = match self.turn {
             0 => self.mailbox.advance(1, LINES),

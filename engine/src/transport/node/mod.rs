@@ -89,7 +89,7 @@ impl NodeTransport {
         self.direct = if best == Means::Direct { direct::Direct::open(self.node, self.me) } else { None };
     }
 
-    #[inline]
+    #[inline(always)]
     fn peer(&mut self, peer: u32) -> Result<&mut Peer> {
         let slot = &mut self.peers[peer as usize];
         if slot.is_none() {
@@ -183,7 +183,7 @@ fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
 
 impl Peer {
     /// Writes a packet where it goes: the word to store, and what publishes it.
-    #[inline]
+    #[inline(always)]
     fn fill(
         &mut self,
         node: &NodeSegment,
@@ -238,7 +238,7 @@ impl Peer {
 }
 
 impl Transport for NodeTransport {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
         let (node, route, registered) = (self.node, (self.me, peer), self.registered);
         let peer = self.peer(peer)?;
@@ -267,7 +267,7 @@ impl Transport for NodeTransport {
         self.own.control().short_only.0.store(u32::from(!take), Ordering::Relaxed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn peek(&mut self) -> Option<Arrival> {
         loop {
             let arrival = self.inbox.peek()?;
@@ -281,7 +281,7 @@ impl Transport for NodeTransport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, arrival: &Arrival) {
         if self.inbox.advance(arrival) {
             self.wake_all();

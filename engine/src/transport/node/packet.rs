@@ -41,7 +41,7 @@ impl Memory {
     ///
     /// # Safety
     /// As [`write`].
-    #[inline]
+    #[inline(always)]
     pub unsafe fn write(self, place: usize, letter: &Letter<'_>) {
         // SAFETY: by the caller.
         unsafe { write(self.0.add(place), letter) };
@@ -51,7 +51,7 @@ impl Memory {
     ///
     /// # Safety
     /// As [`read`].
-    #[inline]
+    #[inline(always)]
     pub unsafe fn read(self, place: usize, word: u64) -> Arrival {
         // SAFETY: by the caller.
         unsafe { read(self.0.add(place), word) }
@@ -73,7 +73,7 @@ impl Memory {
 ///
 /// # Safety
 /// That memory must be the caller's to write.
-#[inline]
+#[inline(always)]
 unsafe fn write(place: *mut u8, letter: &Letter<'_>) {
     let payload = letter.payload;
     // SAFETY: by the caller.
@@ -94,7 +94,7 @@ unsafe fn write(place: *mut u8, letter: &Letter<'_>) {
 ///
 /// # Safety
 /// It must have been published and be the caller's to read.
-#[inline]
+#[inline(always)]
 unsafe fn read(place: *const u8, word: u64) -> Arrival {
     // SAFETY: by the caller; header and payload follow the word.
     unsafe {
@@ -117,7 +117,7 @@ pub fn describe(letter: &Letter<'_>) -> u64 {
 ///
 /// # Safety
 /// Both sides must have `bytes` bytes and not overlap each other.
-#[inline]
+#[inline(always)]
 pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
     // SAFETY: each branch stays inside `bytes`, by its condition.
     unsafe {

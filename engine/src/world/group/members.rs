@@ -45,14 +45,19 @@ impl Members {
         }
     }
 
-    pub(super) fn get(&self, rank: u32) -> u32 {
+    /// The job rank of a member, if there is such a member.
+    #[inline(always)]
+    pub(super) fn find(&self, rank: u32) -> Option<u32> {
         match self {
             Members::Strided { first, stride, size } => {
-                assert!(rank < *size, "rank {rank} of a group of {size}");
-                (i64::from(*first) + i64::from(rank) * stride) as u32
+                (rank < *size).then(|| (i64::from(*first) + i64::from(rank) * stride) as u32)
             }
-            Members::Listed(list) => list.ranks[rank as usize],
+            Members::Listed(list) => list.ranks.get(rank as usize).copied(),
         }
+    }
+
+    pub(super) fn get(&self, rank: u32) -> u32 {
+        self.find(rank).unwrap_or_else(|| panic!("rank {rank} of a group of {}", self.size()))
     }
 
     pub(super) fn rank_of(&self, job_rank: u32) -> Option<u32> {

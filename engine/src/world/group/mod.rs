@@ -61,6 +61,12 @@ impl Group {
         self.members.get(rank)
     }
 
+    /// The job rank of a member; `None` for what is no rank of this group.
+    #[inline(always)]
+    pub fn find(&self, rank: i32) -> Option<u32> {
+        self.members.find(rank as u32)
+    }
+
     /// The rank in this group of a job rank.
     pub fn rank_of(&self, job_rank: u32) -> Option<u32> {
         self.members.rank_of(job_rank)

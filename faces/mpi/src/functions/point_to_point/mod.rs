@@ -4,6 +4,7 @@
 mod buffered;
 mod probe;
 mod sendrecv;
+mod short;
 
 pub use buffered::*;
 pub use probe::*;
@@ -17,7 +18,7 @@ use crate::status::StatusOut;
 use serried_engine::message::work::Recipe;
 use serried_engine::message::{Buffer, Envelope, Mode};
 use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use serried_engine::request::{RequestId, Status};
+use serried_engine::request::{RequestId, Status, DONE_ID};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -242,22 +243,75 @@ pub fn report(done: Status, status: StatusOut) -> Result<()> {
     }
 }
 
+/// A blocking send the long way.
+#[inline(never)]
+fn send_any(
+    buf: *const c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: Mode,
+) -> Result<()> {
+    outgoing(buf, count, datatype, dest, tag, comm)?.send(mode)
+}
+
+/// A nonblocking send the long way.
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "those of MPI")]
+fn start_any(
+    buf: *const c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    request: OutRequest,
+    mode: Mode,
+) -> Result<()> {
+    request.put(outgoing(buf, count, datatype, dest, tag, comm)?.start(mode)?);
+    Ok(())
+}
+
+/// A blocking receive the long way.
+#[inline(never)]
+fn receive_any(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+    status: StatusOut,
+) -> Result<()> {
+    report(incoming(buf, count, datatype, source, tag, comm)?.receive()?, status)
+}
+
 macro_rules! sends {
     ($($blocking:ident $starting:ident $persistent:ident $mode:ident $name:literal $section:literal;)*) => {$(
         #[doc = concat!("`MPI_", $name, "` (§", $section, ").")]
+        #[inline(always)]
         pub fn $blocking(
             buf: *const c_void, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>,
         ) -> Result<()> {
-            outgoing(buf, count, datatype, dest, tag, comm)?.send(Mode::$mode)
+            if !matches!(Mode::$mode, Mode::Synchronous) && short::sent(buf, count, datatype, dest, tag, comm)? {
+                return Ok(());
+            }
+            send_any(buf, count, datatype, dest, tag, comm, Mode::$mode)
         }
 
         #[doc = concat!("The nonblocking form of `MPI_", $name, "` (§3.7.2).")]
+        #[inline(always)]
         pub fn $starting(
             buf: *const c_void, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>,
             request: OutRequest,
         ) -> Result<()> {
-            request.put(outgoing(buf, count, datatype, dest, tag, comm)?.start(Mode::$mode)?);
-            Ok(())
+            if !matches!(Mode::$mode, Mode::Synchronous) && short::sent(buf, count, datatype, dest, tag, comm)? {
+                request.put(DONE_ID);
+                return Ok(());
+            }
+            start_any(buf, count, datatype, dest, tag, comm, request, Mode::$mode)
         }
 
         #[doc = concat!("The persistent form of `MPI_", $name, "` (§3.9).")]
@@ -277,6 +331,7 @@ sends! {
 }
 
 /// `MPI_Recv` (§3.2.4).
+#[inline(always)]
 pub fn recv(
     buf: *mut c_void,
     count: i64,
@@ -286,7 +341,10 @@ pub fn recv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    report(incoming(buf, count, datatype, source, tag, comm)?.receive()?, status)
+    if short::received(buf, count, datatype, source, tag, comm, status)? {
+        return Ok(());
+    }
+    receive_any(buf, count, datatype, source, tag, comm, status)
 }
 
 /// `MPI_Irecv` (§3.7.2).

@@ -1,0 +1,112 @@
+//! The short way: a block of memory and a packet, with nothing made in between.
+//!
+//! What a rank does most often takes and gives plain words: they stay in
+//! registers, where structures would be stored and loaded again at every step,
+//! which costs more than the message.
+
+use super::matching;
+use super::wire::{Envelope, INLINE};
+use crate::core::Core;
+use crate::observe::page::{add, Page};
+use crate::transport::{Letter, Transport, INLINE_BYTES};
+use crate::Result;
+
+/// Looks for a packet without a pause between them: some microseconds.
+pub(super) const EAGER_LOOKS: u32 = 400;
+
+/// What the status of a message tells that was received whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// Rank of the sender in its group.
+    pub source: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Length.
+    pub bytes: u64,
+}
+
+impl Core {
+    /// Sends a block of at most `LETTER_BYTES` bytes in a packet; `false` if that
+    /// is not possible now.
+    #[inline(always)]
+    pub(crate) fn send_now(
+        &mut self,
+        peer: u32,
+        envelope: Envelope,
+        address: *const u8,
+        bytes: usize,
+    ) -> Result<bool> {
+        if self.others_wait(peer) || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
+            return Ok(false);
+        }
+        // SAFETY: the program lends the buffer for the time of the call.
+        let payload = unsafe { slice(address, bytes) };
+        let letter = Letter { kind: INLINE, header: envelope.header(), payload };
+        let sent = self.transport.push(peer, &letter)?;
+        if sent {
+            self.count_sent(peer, bytes as u64);
+            add(&self.page.counters.bytes_inline, bytes as u64);
+        }
+        Ok(sent)
+    }
+
+    #[inline(always)]
+    pub(super) fn count_sent(&self, peer: u32, bytes: u64) {
+        self.flows.sent(peer, bytes);
+        add(&self.page.counters.messages_sent, 1);
+        add(&self.page.counters.bytes_sent, bytes);
+    }
+
+    /// Receives a message in a packet into a block with room for `room` bytes, if
+    /// it is the next to arrive: looks for it at most `looks` times, the first of
+    /// them without a pause. `None`, and nothing is changed, if something else
+    /// came or nothing.
+    #[inline(always)]
+    pub(crate) fn take_letter(
+        &mut self,
+        wanted: Envelope,
+        target: *mut u8,
+        room: u64,
+        looks: u32,
+    ) -> Option<Taken> {
+        for look in 0..looks {
+            let Some(arrival) = self.transport.peek() else {
+                if look > EAGER_LOOKS {
+                    std::hint::spin_loop();
+                }
+                continue;
+            };
+            let Envelope { context, source, tag } = Envelope::of(arrival.header);
+            let bytes = u64::from(arrival.bytes);
+            let fits = arrival.kind == INLINE && bytes <= room && context == wanted.context;
+            if !fits || !matching::accepts(wanted.source, wanted.tag, source, tag) {
+                return None;
+            }
+            // SAFETY: the program lends the buffer, and the message fits.
+            unsafe { arrival.copy_to(target, bytes as usize) };
+            self.transport.advance(&arrival);
+            count_received(self.page, bytes);
+            return Some(Taken { source, tag, bytes });
+        }
+        None
+    }
+}
+
+#[inline(always)]
+pub(super) fn count_received(page: &Page, bytes: u64) {
+    add(&page.counters.messages_received, 1);
+    add(&page.counters.bytes_received, bytes);
+}
+
+/// The bytes of a block; an empty one may be anywhere.
+///
+/// # Safety
+/// The block must be readable for the time of the call.
+#[inline(always)]
+unsafe fn slice<'a>(address: *const u8, bytes: usize) -> &'a [u8] {
+    if bytes == 0 {
+        return &[];
+    }
+    // SAFETY: by the caller.
+    unsafe { std::slice::from_raw_parts(address, bytes) }
+}

@@ -1,0 +1,75 @@
+//! The short way of a call: right arguments, one block of memory, a message that
+//! fits a packet. Whatever else there is, right or wrong, goes the long way,
+//! which also says what is wrong.
+
+use crate::border::engine;
+use crate::objects::{Comm, Datatype};
+use crate::status::StatusOut;
+use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
+use serried_engine::transport::LETTER_BYTES;
+use serried_engine::Result;
+use std::ffi::c_void;
+
+/// Address and bytes of what a call names, if that is one block of memory.
+#[inline(always)]
+fn block(buf: *mut c_void, count: i64, datatype: &Datatype) -> Option<(*mut u8, u64)> {
+    // Null and MPI_IN_PLACE of both ABIs are -1, 0 and 1.
+    let odd = (buf as usize).wrapping_add(1) <= 2;
+    if odd || count < 0 || !datatype.is_committed() {
+        return None;
+    }
+    let (offset, bytes) = datatype.dense(count as u64)?;
+    Some((buf.cast::<u8>().wrapping_offset(offset as isize), bytes))
+}
+
+/// Sends; `false`, and nothing is done, if this is not the way.
+///
+/// # Errors
+/// What went wrong on the way.
+#[inline(always)]
+pub fn sent(
+    buf: *const c_void,
+    count: i64,
+    datatype: &Datatype,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<bool> {
+    let Some((address, bytes)) = block(buf.cast_mut(), count, datatype) else { return Ok(false) };
+    let Some(peer) = comm.peers().find(dest) else { return Ok(false) };
+    if bytes > LETTER_BYTES as u64 || tag < 0 {
+        return Ok(false);
+    }
+    let engine = engine()?;
+    engine.page().about(comm.context(), dest, tag);
+    let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
+    engine.send_letter(peer, envelope, address, bytes as usize)
+}
+
+/// Receives and fills the status; `false`, and nothing is done, if this is not
+/// the way.
+///
+/// # Errors
+/// None but a library that is not running.
+#[inline(always)]
+pub fn received(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Datatype,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+    status: StatusOut,
+) -> Result<bool> {
+    let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
+    let from_anyone = source == ANY_SOURCE;
+    if !(from_anyone || comm.peers().find(source).is_some()) || (tag < 0 && tag != ANY_TAG) {
+        return Ok(false);
+    }
+    let engine = engine()?;
+    engine.page().about(comm.context(), source, tag);
+    let wanted = Envelope { context: comm.context(), source, tag };
+    let Some(taken) = engine.receive_letter(wanted, address, room) else { return Ok(false) };
+    status.set_message(taken.source, taken.tag, taken.bytes);
+    Ok(true)
+}
