@@ -132,11 +132,13 @@ impl Core {
     }
 
     /// Does what can be done now, without waiting.
-    #[inline]
     pub(crate) fn progress(&mut self) -> Result<()> {
         for _ in 0..BURST {
             let Some(arrival) = self.transport.peek() else { break };
-            self.handle(&arrival)?;
+            // Its place is given back when it has been read, rightly or not.
+            let handled = if self.deliver_letter(&arrival) { Ok(()) } else { self.read(&arrival) };
+            self.transport.advance(&arrival);
+            handled?;
         }
         if !self.outbox.is_empty() {
             self.flush()?;
@@ -153,15 +155,7 @@ impl Core {
         Ok(())
     }
 
-    /// Reads a packet and then gives its place back.
-    #[inline]
-    fn handle(&mut self, arrival: &Arrival) -> Result<()> {
-        let handled = self.read(arrival);
-        self.transport.advance(arrival);
-        handled
-    }
-
-    #[inline]
+    /// Does what a packet says.
     fn read(&mut self, arrival: &Arrival) -> Result<()> {
         match arrival.kind {
             wire::INLINE => self.arrived(Envelope::of(arrival.header), Found::Inline(*arrival)),

@@ -40,6 +40,24 @@ impl Engine {
         core.take_letter(wanted, address, room, self.looks())
     }
 
+    /// Starts receiving into a block with room for `room` bytes.
+    ///
+    /// # Errors
+    /// When no request can be made.
+    #[inline(always)]
+    pub fn start_block_receive(&self, wanted: Envelope, address: *mut u8, room: u64) -> Result<RequestId> {
+        let mut core = self.core.lock();
+        if core.may_receive_at_once(wanted.context) {
+            if let Some(taken) = core.take_letter(wanted, address, room, 1) {
+                return core.taken(taken);
+            }
+        }
+        // What else has come stays where it is, or it would have to be kept: it
+        // may well be for the receives that are started next.
+        let request = core.start_block_receive(wanted, address, room)?;
+        Ok(core.requests.id(request))
+    }
+
     /// Sends and waits until the buffer may be reused.
     ///
     /// # Errors
@@ -102,7 +120,6 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
-    #[inline]
     pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
         let mut core = self.core.lock();
         if core.may_receive_at_once(wanted.context) {
@@ -110,8 +127,6 @@ impl Engine {
                 return completed(&mut core, status);
             }
         }
-        // What else has come stays where it is, or it would have to be kept: it
-        // may well be for the receives that are started next.
         let request = core.start_receive(wanted, buffer)?;
         Ok(core.requests.id(request))
     }

@@ -52,26 +52,24 @@ impl Engine {
         self.wait_until(|core| core.settled(request).then(|| core.collect(request)))
     }
 
-    /// Ends a request that is complete and has nothing special about it: shows
-    /// its status, and it goes. `false` for all others, which [`Engine::wait`]
-    /// is for.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    #[inline]
-    pub fn end_if_plain(&self, id: RequestId, show: impl FnOnce(&Status)) -> Result<bool> {
+    /// Ends requests that are complete and have nothing special about them, as
+    /// long as `next` gives one that is: each is shown to `end`, and goes.
+    #[inline(always)]
+    pub fn end_plain(&self, mut next: impl FnMut() -> Option<RequestId>, mut end: impl FnMut(&Status)) {
         let mut core = self.core.lock();
-        let index = core.requests.check(id)?;
-        let request = &core.requests[index];
-        let plain = request.complete
-            && !request.persistent
-            && request.status.error.is_none()
-            && matches!(request.work, Work::Nothing);
-        if plain {
-            show(&request.status);
+        while let Some(id) = next() {
+            let Ok(index) = core.requests.check(id) else { return };
+            let request = &core.requests[index];
+            let plain = request.complete
+                && !request.persistent
+                && request.status.error.is_none()
+                && matches!(request.work, Work::Nothing);
+            if !plain {
+                return;
+            }
+            end(&request.status);
             core.requests.free(index);
         }
-        Ok(plain)
     }
 
     /// As [`Engine::wait`] if the request is complete, else `None`.

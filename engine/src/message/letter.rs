@@ -6,8 +6,10 @@
 
 use super::matching;
 use super::wire::{Envelope, INLINE};
+use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::{add, Page};
+use crate::request::RequestId;
 use crate::transport::{Letter, Transport, INLINE_BYTES};
 use crate::Result;
 
@@ -89,6 +91,15 @@ impl Core {
             return Some(Taken { source, tag, bytes });
         }
         None
+    }
+
+    /// A request for a message that came at once.
+    #[inline(always)]
+    pub(crate) fn taken(&mut self, taken: Taken) -> Result<RequestId> {
+        let request = self.requests.insert(Work::Nothing)?;
+        self.requests.complete_posted(request, taken.source, taken.tag, taken.bytes);
+        self.epoch += 1;
+        Ok(self.requests.id(request))
     }
 }
 

@@ -73,14 +73,31 @@ impl Found {
     }
 }
 
+/// A receive that waits for its message.
 #[derive(Clone, Copy, Debug)]
-struct Posted {
-    source: i32,
-    tag: i32,
-    request: u32,
+pub struct Posted {
+    /// Rank of the sender in its group, or any.
+    pub source: i32,
+    /// Its tag, or any.
+    pub tag: i32,
+    /// The receive.
+    pub request: u32,
+    /// The block that it goes to; null if the request knows where it goes.
+    pub target: *mut u8,
+    /// Bytes of the block.
+    pub room: u64,
 }
 
+// SAFETY: the block belongs to the program, which leaves it alone until the
+// receive is complete, whichever of its threads completes it.
+unsafe impl Send for Posted {}
+
 impl Posted {
+    /// A receive whose request knows where the message goes.
+    pub fn new(wanted: Envelope, request: u32) -> Posted {
+        Posted { source: wanted.source, tag: wanted.tag, request, target: std::ptr::null_mut(), room: 0 }
+    }
+
     #[inline]
     fn accepts(&self, source: i32, tag: i32) -> bool {
         accepts(self.source, self.tag, source, tag)
@@ -121,7 +138,7 @@ impl Queues {
 
     #[inline]
     fn place(&self, wanted: Envelope) -> Option<usize> {
-        let posted = Posted { source: wanted.source, tag: wanted.tag, request: 0 };
+        let posted = Posted::new(wanted, 0);
         self.unexpected.iter().position(|message| posted.accepts(message.source, message.tag))
     }
 
@@ -171,7 +188,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    #[inline]
+    #[inline(always)]
     fn queues(&mut self, context: u64) -> &mut Queues {
         let place = match self.last {
             Some((last, place)) if last == context => place,
@@ -199,23 +216,32 @@ impl Matching {
 
     /// Takes the first posted receive that accepts a message that has arrived.
     #[inline]
-    pub fn take_posted(&mut self, envelope: Envelope) -> Option<u32> {
+    pub fn take_posted(&mut self, envelope: Envelope) -> Option<Posted> {
         let posted = &mut self.queues(envelope.context).posted;
         if posted.front()?.accepts(envelope.source, envelope.tag) {
-            return posted.pop_front().map(|posted| posted.request);
+            return posted.pop_front();
         }
         let place = posted.iter().position(|posted| posted.accepts(envelope.source, envelope.tag))?;
-        posted.remove(place).map(|posted| posted.request)
+        posted.remove(place)
+    }
+
+    /// The same, but only if it is the one posted first and its block has room for
+    /// the message.
+    #[inline(always)]
+    pub fn take_first_block(&mut self, envelope: Envelope, bytes: u64) -> Option<Posted> {
+        let posted = &mut self.queues(envelope.context).posted;
+        let first = posted.front()?;
+        let fits = !first.target.is_null() && bytes <= first.room;
+        if fits && first.accepts(envelope.source, envelope.tag) {
+            return posted.pop_front();
+        }
+        None
     }
 
     /// Adds a receive.
-    #[inline]
-    pub fn post(&mut self, wanted: Envelope, request: u32) {
-        self.queues(wanted.context).posted.push_back(Posted {
-            source: wanted.source,
-            tag: wanted.tag,
-            request,
-        });
+    #[inline(always)]
+    pub fn post(&mut self, context: u64, receive: Posted) {
+        self.queues(context).posted.push_back(receive);
     }
 
     /// Withdraws a receive; `false` if it has been matched already.
@@ -343,13 +369,15 @@ mod tests {
     #[test]
     fn receives_match_in_the_order_of_their_posting_and_can_be_withdrawn() {
         let mut matching = Matching::default();
-        matching.post(envelope(2, 7), 10);
-        matching.post(envelope(ANY_SOURCE, ANY_TAG), 11);
-        matching.post(envelope(2, 7), 12);
-        assert_eq!(matching.take_posted(envelope(2, 7)), Some(10));
+        for (wanted, request) in [((2, 7), 10), ((ANY_SOURCE, ANY_TAG), 11), ((2, 7), 12)] {
+            let wanted = envelope(wanted.0, wanted.1);
+            matching.post(wanted.context, Posted::new(wanted, request));
+        }
+        let take = |matching: &mut Matching, found| matching.take_posted(found).map(|posted| posted.request);
+        assert_eq!(take(&mut matching, envelope(2, 7)), Some(10));
         assert!(matching.withdraw(9, 11));
         assert!(!matching.withdraw(9, 11));
-        assert_eq!(matching.take_posted(envelope(3, 7)), None);
-        assert_eq!(matching.take_posted(envelope(2, 7)), Some(12));
+        assert_eq!(take(&mut matching, envelope(3, 7)), None);
+        assert_eq!(take(&mut matching, envelope(2, 7)), Some(12));
     }
 }

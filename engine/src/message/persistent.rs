@@ -149,8 +149,12 @@ impl Core {
             Work::Both { receive, .. } => *receive,
             _ => index,
         };
-        let Work::Receive(receive) = &self.requests[target].work else { return };
-        if self.matching.withdraw(receive.wanted.context, target) {
+        let context = match &self.requests[target].work {
+            Work::Receive(receive) => receive.wanted.context,
+            Work::Posted(context) => *context,
+            _ => return,
+        };
+        if self.matching.withdraw(context, target) {
             self.requests[target].status.cancelled = true;
             self.complete(target);
         }

@@ -43,8 +43,7 @@ impl Core {
     pub(crate) fn start_matched_receive(&mut self, message: Message, buffer: Buffer) -> Result<u32> {
         let (source, tag) = (message.unexpected.source, message.unexpected.tag);
         let wanted = Envelope { context: message.context, source, tag };
-        let receive = Receive { buffer, wanted, expected: 0, received: 0, block: None };
-        let request = self.requests.insert(Work::Receive(receive))?;
+        let request = self.requests.insert(Work::Receive(Receive::new(wanted, buffer)))?;
         self.deliver_unexpected(request, message.unexpected)?;
         Ok(request)
     }

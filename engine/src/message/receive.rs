@@ -1,7 +1,7 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
 use super::letter::{count_received, EAGER_LOOKS};
-use super::matching::{self, Found, Unexpected};
+use super::matching::{self, Found, Posted, Unexpected};
 use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
@@ -10,6 +10,7 @@ use crate::request::Status;
 use crate::transport::{Arrival, Packet, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Messages of several lines are kept up to this many bytes; then senders leave
@@ -20,13 +21,69 @@ impl Core {
     /// Starts a receive.
     #[inline]
     pub(crate) fn start_receive(&mut self, wanted: Envelope, buffer: Buffer) -> Result<u32> {
-        let receive = Receive { buffer, wanted, expected: 0, received: 0, block: None };
-        let request = self.requests.insert(Work::Receive(receive))?;
+        if let Buffer::Dense { address, bytes } = buffer {
+            return self.start_block_receive(wanted, address, bytes);
+        }
+        let request = self.requests.insert(Work::Receive(Receive::new(wanted, buffer)))?;
         match self.matching.take_unexpected(wanted) {
             Some(message) => self.deliver_unexpected(request, message)?,
-            None => self.matching.post(wanted, request),
+            None => self.matching.post(wanted.context, Posted::new(wanted, request)),
         }
         Ok(request)
+    }
+
+    /// Starts a receive into a block.
+    #[inline(always)]
+    pub(crate) fn start_block_receive(
+        &mut self,
+        wanted: Envelope,
+        address: *mut u8,
+        bytes: u64,
+    ) -> Result<u32> {
+        let request = self.requests.insert(Work::Posted(wanted.context))?;
+        let target = if bytes == 0 { NonNull::dangling().as_ptr() } else { address };
+        let posted = Posted { target, room: bytes, ..Posted::new(wanted, request) };
+        if self.matching.unexpected() == 0 || !self.give_unexpected(wanted, posted)? {
+            self.matching.post(wanted.context, posted);
+        }
+        Ok(request)
+    }
+
+    /// Gives a receive a message that has come before it, if there is one.
+    #[inline(never)]
+    fn give_unexpected(&mut self, wanted: Envelope, posted: Posted) -> Result<bool> {
+        let Some(message) = self.matching.take_unexpected(wanted) else { return Ok(false) };
+        self.take_out(wanted.context, posted);
+        self.deliver_unexpected(posted.request, message)?;
+        Ok(true)
+    }
+
+    /// Gives a request that was posted with its block all that was known there.
+    fn take_out(&mut self, context: u64, posted: Posted) {
+        if posted.target.is_null() {
+            return;
+        }
+        let wanted = Envelope { context, source: posted.source, tag: posted.tag };
+        let buffer = Buffer::Dense { address: posted.target, bytes: posted.room };
+        self.requests[posted.request].work = Work::Receive(Receive::new(wanted, buffer));
+    }
+
+    /// Gives a message in a packet to the receive that was posted first, if that
+    /// takes it and all else is as usual: most are of this sort.
+    #[inline(always)]
+    pub(crate) fn deliver_letter(&mut self, arrival: &Arrival) -> bool {
+        let bytes = u64::from(arrival.bytes);
+        if arrival.kind != wire::INLINE {
+            return false;
+        }
+        let envelope = Envelope::of(arrival.header);
+        let Some(posted) = self.matching.take_first_block(envelope, bytes) else { return false };
+        // SAFETY: the program lends the block, and the message fits.
+        unsafe { arrival.copy_to(posted.target, bytes as usize) };
+        count_received(self.page, bytes);
+        self.epoch += 1;
+        self.requests.complete_posted(posted.request, envelope.source, envelope.tag, bytes);
+        true
     }
 
     /// Gives a message that has been waiting to a receive.
@@ -39,7 +96,10 @@ impl Core {
     #[inline]
     pub(crate) fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         match self.matching.take_posted(envelope) {
-            Some(request) => self.deliver(request, envelope.source, envelope.tag, found),
+            Some(posted) => {
+                self.take_out(envelope.context, posted);
+                self.deliver(posted.request, envelope.source, envelope.tag, found)
+            }
             None => self.keep(envelope, found),
         }
     }

@@ -14,6 +14,9 @@ pub enum Work {
     Send(Send),
     /// A receive.
     Receive(Receive),
+    /// A receive into a block that waits for its message in this context: what it
+    /// matches and where it goes is in the queue (`matching::Posted`).
+    Posted(u64),
     /// A collective operation.
     Collective(Box<Collective>),
     /// An operation of the program (MPI-5.0 §13.2): completed by the program.
@@ -66,6 +69,13 @@ pub struct Receive {
     pub received: u64,
     /// Shared-copy block in use.
     pub block: Option<u32>,
+}
+
+impl Receive {
+    /// A receive that has got nothing yet.
+    pub fn new(wanted: Envelope, buffer: Buffer) -> Receive {
+        Receive { buffer, wanted, expected: 0, received: 0, block: None }
+    }
 }
 
 /// State of a collective.

@@ -6,6 +6,7 @@
 //! behind this type.)
 
 use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,22 @@ unsafe impl<T: Send> Sync for EngineLock<T> {}
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     value: *mut T,
-    _held: Option<MutexGuard<'a, ()>>,
+    held: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.held.is_some() {
+            release(&mut self.held);
+        }
+    }
+}
+
+/// Apart from the rest, so that a guard which holds nothing stays in registers.
+#[cold]
+fn release(held: &mut ManuallyDrop<Option<MutexGuard<'_, ()>>>) {
+    drop(held.take());
 }
 
 impl<T> EngineLock<T> {
@@ -52,14 +68,15 @@ impl<T> EngineLock<T> {
     }
 
     /// Takes the lock. Not reentrant: nothing of the user is called meanwhile.
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) -> Guard<'_, T> {
-        let held = if self.threaded.load(Relaxed) {
-            Some(self.mutex.lock().unwrap_or_else(PoisonError::into_inner))
-        } else {
-            None
-        };
-        Guard { value: self.value.get(), _held: held }
+        let held = if self.threaded.load(Relaxed) { Some(self.acquire()) } else { None };
+        Guard { value: self.value.get(), held: ManuallyDrop::new(held) }
+    }
+
+    #[cold]
+    fn acquire(&self) -> MutexGuard<'_, ()> {
+        self.mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

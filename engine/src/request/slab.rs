@@ -92,7 +92,7 @@ impl Slab {
     ///
     /// # Errors
     /// `Other` when four million requests are alive.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, work: Work) -> Result<u32> {
         if let Some(index) = self.free.pop() {
             let request = &mut self.requests[index as usize];
@@ -102,7 +102,9 @@ impl Slab {
             request.detached = false;
             request.persistent = false;
             request.status = Status::empty();
-            request.work = work;
+            // Nothing is under way in a free place, so there is nothing to drop.
+            debug_assert!(matches!(request.work, Work::Nothing));
+            std::mem::forget(std::mem::replace(&mut request.work, work));
             return Ok(index);
         }
         self.grow(work)
@@ -167,6 +169,20 @@ impl Slab {
         }
     }
 
+    /// Completes a receive that was waiting in a queue, with the message that it
+    /// got; a detached one goes.
+    #[inline(always)]
+    pub fn complete_posted(&mut self, index: u32, source: i32, tag: i32, bytes: u64) {
+        let request = &mut self.requests[index as usize];
+        request.complete = true;
+        // A posted receive holds nothing that would have to be dropped.
+        std::mem::forget(std::mem::replace(&mut request.work, Work::Nothing));
+        (request.status.source, request.status.tag, request.status.bytes) = (source, tag, bytes);
+        if request.detached {
+            self.free(index);
+        }
+    }
+
     /// The id of a live request.
     #[inline]
     pub fn id(&self, index: u32) -> RequestId {
@@ -190,6 +206,7 @@ impl Slab {
         self.requests.iter().any(|request| match &request.work {
             Work::Send(send) => contexts.contains(&send.context),
             Work::Receive(receive) => contexts.contains(&receive.wanted.context),
+            Work::Posted(context) => contexts.contains(context),
             Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
             _ => false,
         })

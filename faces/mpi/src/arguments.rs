@@ -10,27 +10,34 @@ use std::ffi::{c_char, c_int, c_void, CStr};
 
 /// # Errors
 /// `Arg` for a null pointer.
-#[inline]
+#[inline(always)]
 pub fn not_null<T>(name: &str, pointer: *const T) -> Result<()> {
     if pointer.is_null() {
-        return Err(Error::new(Class::Arg, format!("argument {name} is a null pointer")));
+        return Err(null(name));
     }
     Ok(())
+}
+
+#[cold]
+fn null(name: &str) -> Error {
+    Error::new(Class::Arg, format!("argument {name} is a null pointer"))
 }
 
 /// A count of items.
 ///
 /// # Errors
 /// `Count` when it is negative.
-#[inline]
+#[inline(always)]
 pub fn count(name: &str, value: i64) -> Result<i64> {
     if value < 0 {
-        return Err(Error::new(
-            Class::Count,
-            format!("argument {name} is {value}; a count cannot be negative"),
-        ));
+        return Err(negative(name, value));
     }
     Ok(value)
+}
+
+#[cold]
+fn negative(name: &str, value: i64) -> Error {
+    Error::new(Class::Count, format!("argument {name} is {value}; a count cannot be negative"))
 }
 
 /// The length of an array.

@@ -47,6 +47,7 @@ impl OutRequest {
     ///
     /// # Safety
     /// `place` is null or can be written for the time of the call.
+    #[inline(always)]
     pub unsafe fn new(name: &str, place: *mut abi::Handle) -> Result<Self> {
         not_null(name, place)?;
         Ok(OutRequest { place })

@@ -348,6 +348,7 @@ pub fn recv(
 }
 
 /// `MPI_Irecv` (§3.7.2).
+#[inline(always)]
 pub fn irecv(
     buf: *mut c_void,
     count: i64,
@@ -357,8 +358,25 @@ pub fn irecv(
     comm: &Arc<Comm>,
     request: OutRequest,
 ) -> Result<()> {
-    request.put(incoming(buf, count, datatype, source, tag, comm)?.start()?);
+    let started = match short::receiving(buf, count, datatype, source, tag, comm)? {
+        Some(started) => started,
+        None => start_receive_any(buf, count, datatype, source, tag, comm)?,
+    };
+    request.put(started);
     Ok(())
+}
+
+/// A nonblocking receive the long way.
+#[inline(never)]
+fn start_receive_any(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<RequestId> {
+    incoming(buf, count, datatype, source, tag, comm)?.start()
 }
 
 /// `MPI_Recv_init` (§3.9).

@@ -5,7 +5,9 @@
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
 use crate::status::StatusOut;
+use serried_engine::engine::Engine;
 use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
+use serried_engine::request::RequestId;
 use serried_engine::transport::LETTER_BYTES;
 use serried_engine::Result;
 use std::ffi::c_void;
@@ -46,6 +48,37 @@ pub fn sent(
     engine.send_letter(peer, envelope, address, bytes as usize)
 }
 
+/// Starts receiving into a block; `None`, and nothing is done, if this is not the
+/// way.
+///
+/// # Errors
+/// When no request can be made.
+#[inline(always)]
+pub fn receiving(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Datatype,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<Option<RequestId>> {
+    let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
+    let engine = engine()?;
+    let Some(wanted) = wanted(engine, source, tag, comm) else { return Ok(None) };
+    engine.start_block_receive(wanted, address, room).map(Some)
+}
+
+/// What a receive with right arguments matches; says so on the page.
+#[inline(always)]
+fn wanted(engine: &Engine, source: i32, tag: i32, comm: &Comm) -> Option<Envelope> {
+    let right = source == ANY_SOURCE || comm.peers().find(source).is_some();
+    if !right || (tag < 0 && tag != ANY_TAG) {
+        return None;
+    }
+    engine.page().about(comm.context(), source, tag);
+    Some(Envelope { context: comm.context(), source, tag })
+}
+
 /// Receives and fills the status; `false`, and nothing is done, if this is not
 /// the way.
 ///
@@ -62,13 +95,8 @@ pub fn received(
     status: StatusOut,
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
-    let from_anyone = source == ANY_SOURCE;
-    if !(from_anyone || comm.peers().find(source).is_some()) || (tag < 0 && tag != ANY_TAG) {
-        return Ok(false);
-    }
     let engine = engine()?;
-    engine.page().about(comm.context(), source, tag);
-    let wanted = Envelope { context: comm.context(), source, tag };
+    let Some(wanted) = wanted(engine, source, tag, comm) else { return Ok(false) };
     let Some(taken) = engine.receive_letter(wanted, address, room) else { return Ok(false) };
     status.set_message(taken.source, taken.tag, taken.bytes);
     Ok(true)

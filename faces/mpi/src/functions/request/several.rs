@@ -9,6 +9,7 @@ use crate::request::Requests;
 use crate::status::StatusOut;
 use serried_engine::request::{RequestId, Status};
 use serried_engine::{Class, Error, Result};
+use std::cell::Cell;
 use std::ffi::c_int;
 
 /// The requests that are neither null nor inactive: index and id.
@@ -52,22 +53,37 @@ fn in_status(first: &Error) -> Error {
     }
 }
 
+/// Ends those that are complete and plain, up to the first that is not, or is
+/// null; its index. Most are of this sort: statuses move straight to their place.
+fn end_plain(first: usize, count: usize, requests: Requests, statuses: StatusOut) -> Result<usize> {
+    if generalized::any() {
+        return Ok(first);
+    }
+    let index = Cell::new(first);
+    let next = || if index.get() < count { requests.get(index.get()).ok().flatten() } else { None };
+    let end = |status: &Status| {
+        statuses.set_at(index.get(), status);
+        requests.put_null(index.get());
+        index.set(index.get() + 1);
+    };
+    engine()?.end_plain(next, end);
+    Ok(index.get())
+}
+
 /// `MPI_Waitall` (§3.7.5).
 pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<()> {
     let mut failed = None;
-    let engine = engine()?;
-    let plain = !generalized::any();
-    for index in 0..count {
+    let mut next = 0;
+    loop {
+        if failed.is_none() {
+            next = end_plain(next, count, requests, statuses)?;
+        }
+        let index = next;
+        if index >= count {
+            break;
+        }
+        next += 1;
         let status = match requests.get(index)? {
-            // Most are of this sort: their statuses move straight to where they go.
-            Some(id)
-                if plain
-                    && failed.is_none()
-                    && engine.end_if_plain(id, |status| statuses.set_at(index, status))? =>
-            {
-                requests.put_null(index);
-                continue;
-            }
             Some(id) => take(index, id, &requests)?,
             None => Status::empty(),
         };
