@@ -41,6 +41,7 @@ PARTS = [
     ("launcher", "serried run: output, exit status, faults", [PYTHON, "-m", "pytest", "-q", "tests/launcher"], 10),
     ("faults", "kills, odd machines, limits: one message, nothing left", [PYTHON, "-m", "pytest", "-q", "tests/faults"], 10),
     ("doctor", "serried doctor: faults named, libraries found, variables", [PYTHON, "-m", "pytest", "-q", "tests/doctor"], 5),
+    ("verdict", "jobs that hang are told why, slow ones are let alone", [PYTHON, "-m", "pytest", "-q", "tests/verdict"], 5),
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),

@@ -293,6 +293,26 @@ impl Core {
         }
     }
 
+    /// The peer of the packet in the outbox with which a request completes.
+    pub(crate) fn packet_of(&self, request: u32) -> Option<u32> {
+        let holds = |waiting: &VecDeque<Waiting>| waiting.iter().any(|one| one.completes == Some(request));
+        self.outbox.iter().find(|(_, waiting)| holds(waiting)).map(|(&peer, _)| peer)
+    }
+
+    /// The first receives that wait for a message, and the room that they have.
+    pub(crate) fn posted(&self, most: usize) -> Vec<(Envelope, u64)> {
+        let room = |request: u32| match &self.requests[request].work {
+            Work::Receive(receive) => receive.buffer.bytes(),
+            _ => 0,
+        };
+        self.matching.posted(most).into_iter().map(|(wanted, request)| (wanted, room(request))).collect()
+    }
+
+    /// Whether packets have come that nobody has looked at.
+    pub(crate) fn transport_has_something(&self) -> bool {
+        self.transport.arrivals().any()
+    }
+
     /// Nothing is under way any more that the program has left to us.
     pub(crate) fn quiet(&self) -> bool {
         self.outbox.is_empty() && self.streams.is_empty() && !self.requests.any_detached()

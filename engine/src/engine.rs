@@ -3,6 +3,7 @@
 //! Every blocking call of any face ends in [`Engine::wait_until`], the only
 //! loop that waits, and it drives everything that is under way.
 
+use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
@@ -19,7 +20,7 @@ use crate::transport::Transport;
 use crate::world::Contexts;
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// The engine of this process.
 pub struct Engine {
@@ -34,6 +35,9 @@ pub struct Engine {
     /// Blocks of shared memory for the communicators that this rank leads.
     blocks: Mutex<Pool>,
     contexts: Contexts,
+    /// What observers have asked, and how far the answer is.
+    answers: Mutex<answer::Answer>,
+    directory: OnceLock<describe::Directory>,
 }
 
 impl Engine {
@@ -89,6 +93,8 @@ impl Engine {
             sleepers: AtomicU32::new(0),
             blocks: Mutex::new(collectives::blocks_of(job)),
             contexts: Contexts::new(job.rank),
+            answers: Mutex::default(),
+            directory: OnceLock::new(),
         })
     }
 
@@ -136,6 +142,12 @@ impl Engine {
         self.job.node.publish_names(names)
     }
 
+    /// How to find the communicators that the program can name: for describing
+    /// what this rank does.
+    pub fn set_directory(&self, directory: describe::Directory) {
+        let _ = self.directory.set(directory);
+    }
+
     /// Ends the job with `code`; `message` and its empty form are as for [`Job::abort`].
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.job.abort(code, message)
@@ -164,7 +176,7 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub fn flush(&self) -> Result<()> {
-        self.wait_until(|core| core.quiet().then_some(()))
+        self.wait_until(Reason::Flush, |core| core.quiet().then_some(()))
     }
 
     /// Waits until nothing is under way any more in these contexts: messages
@@ -173,7 +185,10 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub fn settle(&self, contexts: &[u64]) -> Result<()> {
-        self.wait_until(|core| (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(()))
+        let reason = Reason::Settle(contexts);
+        self.wait_until(reason, |core| {
+            (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(())
+        })
     }
 
     /// Progress, and other threads told of it.
@@ -244,14 +259,19 @@ fn into_result(status: Status) -> Result<Status> {
     }
 }
 
+mod answer;
 mod background;
 mod collectives;
+mod describe;
 mod exchange;
 mod messages;
 pub mod pairs;
 mod partitioned;
 mod reach;
+mod reason;
 mod requests;
+mod stack;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod waiting;

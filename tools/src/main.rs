@@ -8,6 +8,7 @@ mod doctor;
 mod info;
 mod pairs;
 mod run;
+mod why;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -6,6 +6,7 @@
 
 use super::{Data, Members, Root, Schedule};
 use crate::reduce::Operator;
+use crate::world::calls::NO_ROOT;
 use crate::Result;
 use std::sync::Arc;
 
@@ -110,6 +111,32 @@ impl Operation {
                 receive.times(members.peers()).map(|_| ())
             }
             Operation::Barrier | Operation::Broadcast { .. } | Operation::Messages(_) => Ok(()),
+        }
+    }
+
+    /// The root, as a rank of the communicator, and the bytes of one block: what
+    /// observers are told of it.
+    #[inline]
+    pub fn outline(&self) -> (i32, u64) {
+        let rank = |root: &Root| match root {
+            Root::Rank(rank) => *rank as i32,
+            Root::Me | Root::Nobody => NO_ROOT,
+        };
+        let of = |data: Option<&Data>| data.map_or(0, Data::bytes);
+        match self {
+            Operation::Barrier | Operation::Messages(_) => (NO_ROOT, 0),
+            Operation::Broadcast { root, data } => (rank(root), data.bytes()),
+            Operation::Reduce { root, send, receive, .. } => {
+                (rank(root), of(send.as_ref().or(receive.as_ref())))
+            }
+            Operation::Allreduce { receive, .. } => (NO_ROOT, receive.bytes()),
+            Operation::Gather { root, send, receive } => (rank(root), of(send.as_ref().or(receive.as_ref()))),
+            Operation::Scatter { root, send, receive } => {
+                (rank(root), of(receive.as_ref().or(send.as_ref())))
+            }
+            Operation::Allgather { receive, .. } | Operation::Alltoall { receive, .. } => {
+                (NO_ROOT, receive.bytes())
+            }
         }
     }
 

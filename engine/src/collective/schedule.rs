@@ -81,6 +81,13 @@ pub struct Schedule {
 // temporaries that the schedule owns; `advance` takes `&mut self`.
 unsafe impl Send for Schedule {}
 
+impl Schedule {
+    /// Tickets of messages that are on their way.
+    pub fn on_the_way(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.on_the_way.iter().copied()
+    }
+}
+
 /// Making a schedule.
 impl Schedule {
     /// A schedule of no steps, which is done at once.

@@ -1,5 +1,6 @@
 //! Collectives, as the faces start them: over shared memory or by messages.
 
+use super::reason::Reason;
 use super::waiting::Beside;
 use super::{into_result, Engine};
 use crate::collective::node::{self, Block, Place, Pool, Seat, Shape, Until, Wait};
@@ -11,6 +12,7 @@ use crate::message::work::Recipe;
 use crate::observe::page::add;
 use crate::request::RequestId;
 use crate::transport::node::doorbell_of;
+use crate::world::calls::Begun;
 use crate::world::Communicator;
 use crate::Result;
 use std::sync::{Arc, PoisonError};
@@ -28,6 +30,7 @@ impl Engine {
     pub fn run_collective(&self, communicator: &Arc<Communicator>, operation: Operation) -> Result<()> {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
+        self.begin(communicator, &operation);
         let seat = match communicator.seat() {
             Some(seat) => seat,
             None => self.find_seat(communicator)?,
@@ -43,6 +46,13 @@ impl Engine {
             }
         }
         self.run_schedule(communicator, operation.schedule(members)?)
+    }
+
+    /// Notes for observers that a collective begins.
+    #[inline]
+    fn begin(&self, communicator: &Communicator, operation: &Operation) {
+        let (root, bytes) = operation.outline();
+        communicator.calls.note(Begun { name: self.page.name(), root, bytes });
     }
 
     fn run_schedule(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
@@ -68,6 +78,7 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
+        self.begin(communicator, &operation);
         let schedule = operation.schedule(Members::from(&**communicator))?;
         let mut core = self.core.lock();
         self.drive(&mut core)?;
@@ -89,6 +100,7 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
+        self.begin(communicator, &operation);
         let schedule = operation.schedule(Members::from(&**communicator))?;
         let tag = communicator.next_nonblocking_tag();
         let communicator = Arc::clone(communicator);
@@ -235,6 +247,6 @@ impl Engine {
     #[inline(never)]
     fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
         let beside = AtBlock { seat, until };
-        self.wait_beside(&beside, |_| beside.holds().then_some(()))
+        self.wait_beside(Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
     }
 }

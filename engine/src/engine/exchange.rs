@@ -1,6 +1,8 @@
 //! Small byte strings between ranks, for making communicators: messages in
 //! contexts of their own.
 
+use super::describe::note_wanted;
+use super::reason::Reason;
 use super::Engine;
 use crate::job::hardware::{self, Place};
 use crate::message::{Buffer, Envelope, Mode};
@@ -27,7 +29,11 @@ impl Exchange for Engine {
     }
 
     fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
-        let Some(message) = self.try_take_message(envelope(line, peer))? else { return Ok(None) };
+        let wanted = envelope(line, peer);
+        let Some(message) = self.look(|core| core.take_message(wanted))? else {
+            note_wanted(wanted, line.peers.job_rank(peer));
+            return Ok(None);
+        };
         let mut bytes = vec![0; message.status().bytes as usize];
         let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
         let request = self.start_matched_receive(message, buffer)?;
@@ -44,7 +50,7 @@ impl Exchange for Engine {
                 return Ok(());
             }
             // Whatever `done` waits for comes as a message, which moves the epoch.
-            Engine::wait_until(self, |core| (core.epoch != epoch).then_some(()))?;
+            Engine::wait_until(self, Reason::Exchange, |core| (core.epoch != epoch).then_some(()))?;
         }
     }
 }

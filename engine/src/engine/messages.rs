@@ -1,5 +1,6 @@
 //! Messages, as the faces start them.
 
+use super::reason::Reason;
 use super::{completed, into_result, Engine};
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
@@ -78,7 +79,7 @@ impl Engine {
     /// Waits for a send, but not for a receiver that cannot come to it because
     /// it waits for something else.
     fn wait_for_send(&self, peer: u32, request: u32) -> Result<()> {
-        self.wait_until(|core| {
+        self.wait_until(Reason::Request(request), |core| {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
             }
@@ -144,7 +145,11 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
-        self.look(|core| core.probe(wanted))
+        let found = self.look(|core| core.probe(wanted))?;
+        if found.is_none() {
+            self.polled(Reason::Probe(wanted));
+        }
+        Ok(found)
     }
 
     /// What a receive would get, as soon as it is there.
@@ -152,7 +157,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn probe(&self, wanted: Envelope) -> Result<Status> {
-        self.wait_until(|core| core.probe(wanted))
+        self.wait_until(Reason::Probe(wanted), |core| core.probe(wanted))
     }
 
     /// Takes the message that a receive would get, if it is there.
@@ -160,7 +165,11 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
-        self.look(|core| core.take_message(wanted))
+        let taken = self.look(|core| core.take_message(wanted))?;
+        if taken.is_none() {
+            self.polled(Reason::Probe(wanted));
+        }
+        Ok(taken)
     }
 
     /// Takes the message that a receive would get, as soon as it is there.
@@ -168,7 +177,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
-        self.wait_until(|core| core.take_message(wanted))
+        self.wait_until(Reason::Probe(wanted), |core| core.take_message(wanted))
     }
 
     /// Starts receiving a message taken before.

@@ -1,5 +1,6 @@
 //! Requests: completing, starting again, cancelling, giving up.
 
+use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
 use crate::message::work::{Recipe, Work};
@@ -49,7 +50,7 @@ impl Engine {
 
     #[inline]
     pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
-        self.wait_until(|core| core.settled(request).then(|| core.collect(request)))
+        self.wait_until(Reason::Request(request), |core| core.settled(request).then(|| core.collect(request)))
     }
 
     /// Ends requests that are complete and have nothing special about them, as
@@ -78,10 +79,14 @@ impl Engine {
     /// `Request` for a stale id.
     pub fn test(&self, id: RequestId) -> Result<Option<(Status, bool)>> {
         let request = self.core.lock().requests.check(id)?;
-        self.look(|core| {
+        let done = self.look(|core| {
             let goes = !core.requests[request].persistent;
             core.settled(request).then(|| (core.collect(request), goes))
-        })
+        })?;
+        if done.is_none() {
+            self.polled(Reason::Id(id));
+        }
+        Ok(done)
     }
 
     /// The status of a request that is complete; the request stays.
@@ -90,7 +95,11 @@ impl Engine {
     /// `Request` for a stale id.
     pub fn status(&self, id: RequestId) -> Result<Option<Status>> {
         let request = self.core.lock().requests.check(id)?;
-        self.look(|core| core.settled(request).then(|| core.look(request)))
+        let status = self.look(|core| core.settled(request).then(|| core.look(request)))?;
+        if status.is_none() {
+            self.polled(Reason::Id(id));
+        }
+        Ok(status)
     }
 
     /// Whether each of `ids` is complete, after one round of progress; with
@@ -112,9 +121,9 @@ impl Engine {
             settled.iter().any(|&settled| settled)
         };
         if wait {
-            self.wait_until(|core| look(core).then_some(()))?;
-        } else {
-            self.look(look)?;
+            self.wait_until(Reason::Any(&requests), |core| look(core).then_some(()))?;
+        } else if !self.look(look)? {
+            self.polled(Reason::Any(&requests));
         }
         Ok(settled)
     }

@@ -1,5 +1,6 @@
 //! The loop that waits: the only one, for whatever is waited for.
 
+use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
 use crate::progress::wait::Pace;
@@ -31,13 +32,17 @@ impl Beside for Nothing {
 }
 
 impl Engine {
-    /// Drives everything until `ready` says so.
+    /// Drives everything until `ready` says so; `reason` is told to observers.
     ///
     /// # Errors
     /// A broken protocol; never the failure of an operation.
     #[inline]
-    pub(crate) fn wait_until<T>(&self, ready: impl FnMut(&mut Core) -> Option<T>) -> Result<T> {
-        self.wait_beside(&Nothing, ready)
+    pub(crate) fn wait_until<T>(
+        &self,
+        reason: Reason,
+        ready: impl FnMut(&mut Core) -> Option<T>,
+    ) -> Result<T> {
+        self.wait_beside(reason, &Nothing, ready)
     }
 
     /// Drives everything until `ready` says so, and asks it again too whenever
@@ -48,16 +53,21 @@ impl Engine {
     #[inline]
     pub(super) fn wait_beside<T>(
         &self,
+        reason: Reason,
         beside: &impl Beside,
         mut ready: impl FnMut(&mut Core) -> Option<T>,
     ) -> Result<T> {
         let mut pace = Pace::new();
+        let mut answered = 0;
         loop {
             let mut core = self.core.lock();
             self.drive(&mut core)?;
             if let Some(value) = ready(&mut core) {
                 drop(core);
                 pace.end(self.page);
+                if answered != 0 {
+                    self.withdraw();
+                }
                 return Ok(value);
             }
             if let Some(outside) = core.next_outside() {
@@ -71,12 +81,18 @@ impl Engine {
                 continue;
             }
             pace.begin_sleep(self.page);
+            if let Some(question) = self.page.question().filter(|&question| question != answered) {
+                answered = question;
+                self.answer(question, pace.since(), reason);
+                continue;
+            }
             beside.lie_down();
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             let work = || {
                 let mut core = self.core.lock();
                 let changed = core.try_before_sleep() || core.epoch != epoch || !core.calls.is_empty();
-                changed || core.transport.arrivals().any() || beside.holds()
+                let asked = self.page.question().is_some_and(|question| question != answered);
+                changed || core.transport.arrivals().any() || beside.holds() || asked
             };
             self.doorbell.sleep_unless(work, Some(Pace::LONGEST_SLEEP));
             self.sleepers.fetch_sub(1, Ordering::SeqCst);

@@ -7,6 +7,7 @@
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
 //! part of a rank:    Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
+//!                    | report (REPORT_BYTES)
 //! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
 //!
@@ -16,13 +17,14 @@
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::flow::{row_bytes, Flow};
+use crate::observe::inquiry::Report;
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -34,7 +36,10 @@ pub const TRANSPORT_BYTES: usize = (3 << 20) - PAGE_BYTES;
 /// Bytes of each rank for the blocks of communicators that it leads (address
 /// space as well).
 pub const BLOCKS_BYTES: usize = 1 << 20;
-const PART_BYTES: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
+/// Bytes of each rank for its description of itself (address space as well).
+pub const REPORT_BYTES: usize = 64 << 10;
+const PART_BYTES: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES + REPORT_BYTES;
+const REPORT_AT: usize = PART_BYTES - REPORT_BYTES;
 
 #[repr(C)]
 struct Header {
@@ -188,6 +193,20 @@ impl NodeSegment {
         unsafe { flows_in(self.segment.base(), self.local_ranks, local_rank) }
     }
 
+    /// The report area of a local rank: reading costs no memory.
+    pub fn report(&self, local_rank: u32) -> Report<'_> {
+        // SAFETY: the part lies in the mapping, which lives as long as `self`.
+        unsafe { report_in(self.segment.base().add(self.part(local_rank))) }
+    }
+
+    /// Reserves the report area of a rank before it is written.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_report(&self, local_rank: u32) -> Result<()> {
+        self.segment.reserve(self.part(local_rank) + REPORT_AT, REPORT_BYTES)
+    }
+
     /// Writes the table of call names (index 0 is "no call"), once per job:
     /// whoever comes first does it.
     ///
@@ -250,6 +269,17 @@ impl NodeSegment {
 /// Where the part of a rank begins: with its page.
 pub(super) fn part_at(local_rank: u32) -> usize {
     HEADER_BYTES + NAMES_BYTES + local_rank as usize * PART_BYTES
+}
+
+/// The report area in the part of a rank.
+///
+/// # Safety
+/// The part must be mapped, readable, as long as the report is used.
+pub(super) unsafe fn report_in<'a>(part: *const u8) -> Report<'a> {
+    // SAFETY: by the caller; every bit pattern is a valid atomic.
+    Report::new(unsafe {
+        std::slice::from_raw_parts(part.add(REPORT_AT).cast::<AtomicU64>(), REPORT_BYTES / 8)
+    })
 }
 
 /// Bytes that every rank maps.

@@ -7,6 +7,7 @@
 use super::node_segment::{self, look_at, mapped_bytes, part_at, Unfit};
 use crate::memory::segment;
 use crate::observe::flow::Flow;
+use crate::observe::inquiry::Report;
 use crate::observe::Page;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -76,6 +77,12 @@ impl NodeView {
         // SAFETY: page aligned and inside the mapping, which lives as long as
         // `self`; every bit pattern is a valid `Page` of atomics.
         unsafe { &*self.part(local_rank).cast::<Page>() }
+    }
+
+    /// The report area of a local rank.
+    pub fn report(&self, local_rank: u32) -> Report<'_> {
+        // SAFETY: the part lies in the mapping, which lives as long as `self`.
+        unsafe { node_segment::report_in(self.part(local_rank)) }
     }
 
     /// The name of a call by its index; `None` before names are published.

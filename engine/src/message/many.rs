@@ -94,6 +94,16 @@ impl Many {
         }
     }
 
+    /// All messages, in order of arrival.
+    pub fn in_order(&self) -> impl Iterator<Item = &Unexpected> {
+        let place = |index: u32| &self.pieces[index as usize / PIECE][index as usize % PIECE];
+        let of_any = keys(0, 0).len() - 1;
+        let first = self.lists.get(&(ANY_SOURCE, ANY_TAG)).map(|list| list.first);
+        let next =
+            move |&index: &u32| Some(place(index).neighbours[of_any].after).filter(|&after| after != NONE);
+        std::iter::successors(first, next).filter_map(move |index| place(index).message.as_ref())
+    }
+
     /// The first message that a receive accepts.
     pub fn first(&self, source: i32, tag: i32) -> Option<&Unexpected> {
         let index = self.lists.get(&(source, tag))?.first as usize;

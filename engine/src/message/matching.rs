@@ -284,6 +284,30 @@ impl Matching {
         self.unexpected
     }
 
+    /// The first receives that wait for a message: what they want, and their requests.
+    pub fn posted(&self, most: usize) -> Vec<(Envelope, u32)> {
+        let wanted = |context: u64, posted: &Posted| {
+            (Envelope { context, source: posted.source, tag: posted.tag }, posted.request)
+        };
+        let each = self.places.iter().flat_map(|(&context, &place)| {
+            self.queues[place].posted.iter().take(most).map(move |posted| wanted(context, posted))
+        });
+        each.take(most).collect()
+    }
+
+    /// The first messages that nobody has asked for, and their bytes.
+    pub fn heads(&self, most: usize) -> Vec<(Envelope, u64)> {
+        let told = |context: u64, message: &Unexpected| {
+            (Envelope { context, source: message.source, tag: message.tag }, message.found.bytes())
+        };
+        let each = self.places.iter().flat_map(|(&context, &place)| {
+            let queues = &self.queues[place];
+            let many = queues.many.iter().flat_map(|many| many.in_order());
+            queues.unexpected.iter().chain(many).take(most).map(move |message| told(context, message))
+        });
+        each.take(most).collect()
+    }
+
     /// Forgets a context of which no message is left; one with messages stays,
     /// for they may still be asked for by receives that are under way.
     pub fn retire(&mut self, context: u64) {

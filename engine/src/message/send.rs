@@ -167,6 +167,7 @@ impl Core {
             owned,
             private,
             context: envelope.context,
+            tag: envelope.tag,
             peer,
             streamed: 0,
             wanted: 0,

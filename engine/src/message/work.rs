@@ -46,6 +46,8 @@ pub struct Send {
     pub private: bool,
     /// The context it is sent in.
     pub context: u64,
+    /// Its tag.
+    pub tag: i32,
     /// Job rank of the receiver.
     pub peer: u32,
     /// Streaming: bytes handed over so far.

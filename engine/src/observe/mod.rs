@@ -1,11 +1,16 @@
 //! What a rank shows of itself: one page in shared memory that others only
-//! read (the launcher for its death message and `--stats`; later tools).
+//! read (the launcher for its death message, its verdicts and `--stats`; tools),
+//! and an area into which it writes a description when it is asked.
 //!
 //! Writing costs a few plain stores to cache lines that belong to the writer;
 //! nothing is written for a reader's sake alone, and no reader can make a
 //! writer wait.
 
+pub mod description;
 pub mod flow;
+pub mod inquiry;
 pub mod page;
+pub mod recorder;
 
+pub use description::Description;
 pub use page::{Page, State};

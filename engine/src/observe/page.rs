@@ -4,9 +4,14 @@
 //! Every field is written by its rank alone (`pid` and `state` also by the
 //! launcher, before the rank exists), with relaxed stores, and read by anyone.
 //! A reader may see a call half written: fields are facts of their own, and a
-//! reader that wants a coherent call reads `sequence` before and after.
+//! reader that wants a coherent call reads `sequence` before and after. What
+//! observers write is `inquiry.asked` alone.
 
+use super::recorder::{Recorded, Recorder};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Whether calls are noted at all: a build that does not shows what it costs.
+const OBSERVED: bool = !cfg!(feature = "unobserved");
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,10 @@ pub struct Page {
     pub counters: Counters,
     /// What it holds.
     pub memory: Memory,
+    /// What observers ask it.
+    pub inquiry: Inquiry,
+    /// Its last calls.
+    pub recorder: Recorder,
 }
 
 /// Who this is; written once.
@@ -66,27 +75,31 @@ pub struct Identity {
     pub window: AtomicU64,
 }
 
-/// The call that this rank is in, or was in last.
+/// The call that this rank is in, or was in last. What it is about stands in the
+/// recorder ([`Page::current`]).
 #[repr(C, align(64))]
 pub struct Call {
     /// Odd while inside a call, even outside; counts calls by twos.
     pub sequence: AtomicU64,
-    /// Index into the segment's table of call names; 0 before the first call.
-    pub name: AtomicU32,
-    /// Peer rank in the communicator, [`NONE`] if the call has none.
-    pub peer: AtomicI32,
-    /// Tag, [`NONE`] if the call has none.
-    pub tag: AtomicI32,
     /// 1 while it copies a message that is longer than a packet.
     pub copying: AtomicU32,
-    /// Communicator's context id, 0 if the call has none.
-    pub communicator: AtomicU64,
-    /// `sequence` when peer, tag and communicator were written: if it differs
-    /// from `sequence`, they belong to an earlier call.
-    pub about_sequence: AtomicU64,
     /// `CLOCK_MONOTONIC` nanoseconds since when it waits in this call; 0 while
     /// it does not wait. Written only when a wait outlasts its first spin.
     pub waiting_since: AtomicU64,
+    /// Threads whose wait has outlasted its first spin; all of them write it.
+    pub waiters: AtomicU32,
+    /// Calls that asked for something (`MPI_Test`, `MPI_Iprobe` …) which was not
+    /// there.
+    pub idle_polls: AtomicU64,
+}
+
+/// Questions of observers. Any observer writes `asked`, the rank `answered`.
+#[repr(C, align(64))]
+pub struct Inquiry {
+    /// Number of the last question (see `observe::inquiry`).
+    pub asked: AtomicU64,
+    /// Number of the last one that was answered.
+    pub answered: AtomicU64,
 }
 
 /// Totals since the start; each only grows.
@@ -144,29 +157,43 @@ impl Page {
         self.identity.state.store(state as u32, Relaxed);
     }
 
-    /// Marks the beginning of a call: two relaxed stores to one's own line.
+    /// Marks the beginning of a call: two relaxed stores to one's own lines.
     #[inline]
     pub fn enter(&self, name: u32) {
-        let call = &self.call;
-        call.sequence.store(call.sequence.load(Relaxed) | 1, Relaxed);
-        call.name.store(name, Relaxed);
+        if OBSERVED {
+            let sequence = self.call.sequence.load(Relaxed) | 1;
+            self.call.sequence.store(sequence, Relaxed);
+            self.recorder.at(sequence).what.store(u64::from(name), Relaxed);
+        }
     }
 
-    /// Says whom the call is about; `communicator` is a context id.
+    /// Says whom the call is about, and how many bytes it moves; `communicator`
+    /// is a context id.
     #[inline]
-    pub fn about(&self, communicator: u64, peer: i32, tag: i32) {
-        let call = &self.call;
-        call.communicator.store(communicator, Relaxed);
-        call.peer.store(peer, Relaxed);
-        call.tag.store(tag, Relaxed);
-        call.about_sequence.store(call.sequence.load(Relaxed), Relaxed);
+    pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+        if OBSERVED {
+            self.recorder.at(self.call.sequence.load(Relaxed)).about(communicator, peer, tag, bytes);
+        }
     }
 
     /// Marks the end of the call.
     #[inline]
     pub fn leave(&self) {
-        let call = &self.call;
-        call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
+        if OBSERVED {
+            let call = &self.call;
+            call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
+        }
+    }
+
+    /// The name of the call that the rank is in.
+    #[inline]
+    pub fn name(&self) -> u32 {
+        (self.recorder.at(self.call.sequence.load(Relaxed)).what.load(Relaxed) & 0xffff) as u32
+    }
+
+    /// The call that the rank is in, or was in last; `None` before the first.
+    pub fn current(&self) -> Option<Recorded> {
+        self.recorder.read(self.call.sequence.load(Relaxed).saturating_sub(1))
     }
 
     /// Runs a copy of some length, so that who looks sees what time goes into.
@@ -187,7 +214,9 @@ impl Page {
 /// Adds to a counter that only this rank writes: no locked instruction.
 #[inline]
 pub fn add(counter: &AtomicU64, amount: u64) {
-    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+    if OBSERVED {
+        counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<Page>() == 4096);

@@ -2,7 +2,7 @@
 
 use super::{clock, Crowd};
 use crate::observe::{page::add, Page};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Looks before sleeping where every rank has a core: some tens of microseconds,
 /// more than a message takes and less than anyone notices.
@@ -91,15 +91,23 @@ impl Pace {
         if self.since == 0 {
             self.since = clock::nanoseconds();
             page.call.waiting_since.store(self.since, Relaxed);
+            page.call.waiters.fetch_add(1, SeqCst);
         }
         add(&page.counters.sleeps, 1);
+    }
+
+    /// Since when it sleeps now and then, as on the page.
+    pub fn since(&self) -> u64 {
+        self.since
     }
 
     /// The wait is over.
     #[inline]
     pub fn end(&self, page: &Page) {
         if self.since != 0 {
-            page.call.waiting_since.store(0, Relaxed);
+            if page.call.waiters.fetch_sub(1, SeqCst) == 1 {
+                page.call.waiting_since.store(0, Relaxed);
+            }
             add(&page.counters.waiting_nanoseconds, clock::nanoseconds() - self.since);
         }
     }

@@ -201,6 +201,12 @@ impl Slab {
         }
     }
 
+    /// All requests, with their indices.
+    pub fn each(&self) -> impl Iterator<Item = (u32, &Request)> {
+        let numbered = self.requests.iter().enumerate().filter(|(_, request)| request.used);
+        numbered.map(|(index, request)| (index as u32, request))
+    }
+
     /// Whether something is under way in one of these contexts.
     pub fn any_in(&self, contexts: &[u64]) -> bool {
         self.requests.iter().any(|request| match &request.work {

@@ -1,6 +1,7 @@
 //! A communicator (MPI-5.0 §7.4): a context in which a group exchanges
 //! messages that no other communicator sees.
 
+use super::calls::{Begun, Calls, NO_ROOT};
 use super::exchange::Line;
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::node::Seat;
@@ -35,6 +36,8 @@ pub struct Communicator {
     freed: AtomicBool,
     node: OnceLock<Option<Seat>>,
     before_node: AtomicU32,
+    /// The collectives that were begun on it.
+    pub calls: Calls,
 }
 
 #[derive(Debug)]
@@ -63,6 +66,7 @@ impl Communicator {
             freed: AtomicBool::new(false),
             node: OnceLock::new(),
             before_node: AtomicU32::new(0),
+            calls: Calls::default(),
         }
     }
 
@@ -254,6 +258,8 @@ impl Communicator {
 
     /// The line of the next collective operation on it.
     pub fn collective_line(&self) -> Line {
+        // What is made of it, the page tells: the name of the call.
+        self.calls.note(Begun { name: 0, root: NO_ROOT, bytes: 0 });
         let (context, tag) = (self.context() + 1, self.next_collective_tag());
         Line { peers: self.peers().clone(), rank: self.rank, context, tag }
     }

@@ -44,6 +44,11 @@ pub const fn announcing(context: u64) -> u64 {
     context | ANNOUNCING
 }
 
+/// The context of the communicator that a context of messages belongs to.
+pub const fn base(context: u64) -> u64 {
+    context & !(MAKING | ANNOUNCING | 1)
+}
+
 /// The context in which processes without a common communicator meet, from the
 /// string tag they agreed on and their job ranks in order (MPI-5.0 §7.4.2,
 /// `MPI_Comm_create_from_group`). Odd, so that it is none of [`making`].

@@ -6,6 +6,7 @@
 //! engine implements it over messages; tests implement it over threads.
 
 pub mod attribute;
+pub mod calls;
 pub mod communicator;
 pub mod context;
 pub mod create;

@@ -4,6 +4,7 @@
 
 use crate::blame::{self, Blame};
 use crate::functions::NAMES;
+use crate::handle::COMMS;
 use crate::{abi, codes, predefined};
 use serried_engine::engine::Engine;
 use serried_engine::observe::Page;
@@ -35,7 +36,7 @@ impl Call {
         let mut outer = None;
         if let Some(page) = page {
             if page.inside() {
-                outer = Some(page.call.name.load(Ordering::Relaxed));
+                outer = Some(page.name());
             }
             page.enter(name as u32);
         }
@@ -115,6 +116,7 @@ pub fn acquire_engine() -> Result<&'static Engine> {
         let engine = Box::leak(Box::new(Engine::start()?));
         engine.publish_names(NAMES)?;
         predefined::install_communicators(engine);
+        engine.set_directory(|visit| COMMS.each(visit));
         ENGINE.store(engine, Ordering::Relaxed);
         STAGE.store(RUNNING, Ordering::Release);
     }

@@ -168,6 +168,18 @@ impl<T> Table<T> {
         handles.find(|&raw| object_of(raw).is_some_and(|object| wanted(object))).map(abi::handle)
     }
 
+    /// Shows all objects, each once.
+    #[cold]
+    pub fn each(&'static self, visit: &mut dyn FnMut(&Arc<T>)) {
+        let book = self.lock();
+        for (raw, _) in book.known.values() {
+            // SAFETY: the lock is held, so no other thread changes the value.
+            if let Some(object) = self.slot(*raw).and_then(|slot| unsafe { (*slot.value.get()).as_ref() }) {
+                visit(object);
+            }
+        }
+    }
+
     /// Whether the handle of an object that is in the table would be gone with
     /// the next [`Table::take`].
     pub fn is_last(&'static self, object: &Arc<T>) -> bool {

@@ -106,10 +106,11 @@ impl Snapshot {
 
     fn once(page: &Page, sequence: u64) -> Snapshot {
         let call = &page.call;
-        let about = (get(&call.about_sequence) == sequence && sequence != 0).then(|| About {
-            communicator: get(&call.communicator),
-            peer: call.peer.load(Ordering::Relaxed),
-            tag: call.tag.load(Ordering::Relaxed),
+        let current = page.current();
+        let about = current.filter(|current| current.communicator != 0).map(|current| About {
+            communicator: current.communicator,
+            peer: current.peer,
+            tag: current.tag,
         });
         Snapshot {
             rank: page.identity.rank.load(Ordering::Relaxed),
@@ -118,7 +119,7 @@ impl Snapshot {
             exit_code: page.identity.exit_code.load(Ordering::Relaxed),
             inside: sequence & 1 == 1,
             calls: sequence.div_ceil(2),
-            call: call.name.load(Ordering::Relaxed),
+            call: current.map_or(0, |current| current.name),
             about,
             waiting_since: get(&call.waiting_since),
             totals: Totals::of(page),
@@ -146,7 +147,7 @@ mod tests {
         let node = NodeSegment::create(1).unwrap();
         let page = node.page(0);
         page.enter(5);
-        page.about(7, 3, 9);
+        page.about(7, 3, 9, 0);
         let read = Snapshot::of(page);
         assert!(read.inside);
         assert_eq!((read.call, read.calls), (5, 1));

@@ -20,6 +20,8 @@ pub enum Reason {
     Timeout,
     /// The user sent this signal, which has been passed on.
     Signal(i32),
+    /// Ranks are stuck, and the user wants the job to end then.
+    Deadlock,
     /// Nobody reads the output any more.
     OutputClosed,
     /// The ranks have ended; what they left behind has not.
@@ -79,6 +81,7 @@ impl Ending {
             Reason::Failure(failure) => Some(failure.status()),
             Reason::CannotStart => Some(127),
             Reason::Timeout => Some(124),
+            Reason::Deadlock => Some(123),
             Reason::OutputClosed => Some(128 + libc::SIGPIPE),
             Reason::Signal(_) | Reason::Leftovers => None,
         }

@@ -35,6 +35,8 @@ output and input (whole lines, never mixed; rank 0 reads standard input)
 
 end
   --timeout SECONDS        end the job after this time (also MPIEXEC_TIMEOUT)
+  --on-deadlock WHAT       when ranks can never go on: report (default) says so and why;
+                           abort ends the job as well, with status 123; off
   --stats                  at the end, show what each rank sent, received and waited for
 
 The exit status is that of the first rank that ended badly: its own, or 128 plus the

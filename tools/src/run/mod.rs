@@ -8,7 +8,7 @@
 //!
 //! The exit status is that of the first rank that ended badly: its own, or 128
 //! plus the signal; 127 if the program cannot be started, 124 after
-//! `--timeout`, 2 for a command line that makes no sense.
+//! `--timeout`, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense.
 
 mod binding;
 mod conversation;
@@ -35,6 +35,7 @@ mod statistics;
 mod supervise;
 pub mod topology;
 mod verdict;
+mod watch;
 
 #[cfg(test)]
 mod options_tests;

@@ -42,6 +42,8 @@ pub enum Meaning {
     OutputFolder,
     /// `--timeout SECONDS`.
     Timeout,
+    /// `--on-deadlock report|abort|off`.
+    OnDeadlock,
     /// `--stats`.
     Statistics,
     /// `--library-path keep|serried`.
@@ -85,6 +87,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("errfile-pattern", ErrorFile),
     ("output-filename", OutputFolder),
     ("timeout", Timeout),
+    ("on-deadlock", OnDeadlock),
     ("stats", Statistics),
     ("library-path", LibraryPath),
     ("launch-only", LaunchOnly),

@@ -40,6 +40,29 @@ pub enum Label {
     Pattern(String),
 }
 
+/// What to do when ranks can never go on.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub enum OnDeadlock {
+    /// Say so, and let the job be.
+    #[default]
+    Report,
+    /// Say so and end the job.
+    Abort,
+    /// Do not look.
+    Off,
+}
+
+impl OnDeadlock {
+    fn named(text: &str) -> Result<OnDeadlock, String> {
+        match text {
+            "report" => Ok(OnDeadlock::Report),
+            "abort" => Ok(OnDeadlock::Abort),
+            "off" => Ok(OnDeadlock::Off),
+            _ => Err(format!("--on-deadlock {text}: known are report, abort and off")),
+        }
+    }
+}
+
 /// Everything that the command line says.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Options {
@@ -69,6 +92,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Whether to print each rank's counters at the end.
     pub statistics: bool,
+    /// What to do when ranks can never go on.
+    pub on_deadlock: OnDeadlock,
     /// Whether to leave the library path alone.
     pub keep_library_path: bool,
     /// Whether the user only wants the help text.
@@ -243,6 +268,7 @@ impl Value<'_, '_> {
             Meaning::Map => options.map = Map::named(&self.text()?)?,
             Meaning::ReportBindings => options.report_bindings = true,
             Meaning::Timeout => options.timeout = Some(seconds(self.option, &self.text()?)?),
+            Meaning::OnDeadlock => options.on_deadlock = OnDeadlock::named(&self.text()?)?,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,
             Meaning::Hosts => only_this_machine(self.option, &self.text()?)?,

@@ -6,6 +6,7 @@ use super::report::{self, Scene};
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervise::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};
+use super::watch::Finding;
 use super::{descriptors, find, memory_events, signals};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
@@ -132,6 +133,23 @@ impl Supervisor {
         }
         self.sink(ERROR).say(&text);
         self.end(Reason::Timeout);
+    }
+
+    /// Tells of ranks that cannot go on.
+    pub(super) fn look_for_deadlock(&mut self, now: Instant) {
+        let Some(mut watch) = self.watch.take().filter(|_| self.ending.is_none()) else { return };
+        let ended = |rank: u32| self.ranks[rank as usize].life == Life::Ended;
+        let who = |rank: u32| {
+            let process = self.job.node.page(rank).identity.pid.load(Relaxed);
+            format!("process {process}, {}", self.plan.program_of(rank).name())
+        };
+        let finding = watch.tick(now, report::monotonic_now(), &ended, &who);
+        self.watch = Some(watch);
+        match finding {
+            Some(Finding::Tell(text)) => self.sink(ERROR).say(&text),
+            Some(Finding::End) => self.end(Reason::Deadlock),
+            None => {}
+        }
     }
 
     /// Whether a rank has ended well without MPI while others are in MPI and

@@ -3,7 +3,8 @@
 use super::signals;
 use super::verdict::{Cause, Failure, Stage};
 use serried_engine::job::NodeSegment;
-use serried_engine::observe::page::{Call, NONE};
+use serried_engine::observe::page::NONE;
+use serried_engine::observe::recorder::Recorded;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -111,14 +112,15 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
         Stage::Finalized => return Some("it had finalized".into()),
         Stage::Inside | Stage::Aborted(_) => {}
     }
-    let call = &node.page(rank).call;
-    let name = node.name(call.name.load(Relaxed))?;
+    let page = node.page(rank);
+    let call = page.current()?;
+    let name = node.name(call.name)?;
     if !node.page(rank).inside() {
         return Some(format!("its last call was {name}, which had returned"));
     }
     let mut text = format!("it was inside {name}");
-    text.push_str(&subject(call));
-    let since = call.waiting_since.load(Relaxed);
+    text.push_str(&subject(&call));
+    let since = page.call.waiting_since.load(Relaxed);
     if since != 0 && now > since {
         let _ = write!(text, ", waiting for {:.1} s", (now - since) as f64 / 1e9);
     }
@@ -126,23 +128,19 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
 }
 
 /// Whom a call is about, in brackets; empty if it has not said so.
-fn subject(call: &Call) -> String {
-    if call.about_sequence.load(Relaxed) != call.sequence.load(Relaxed) {
-        return String::new();
-    }
+fn subject(call: &Recorded) -> String {
     let mut about = Vec::new();
     let named = |value: i32| (value != NONE).then_some(value);
-    about.extend(named(call.peer.load(Relaxed)).map(|peer| match peer {
+    about.extend(named(call.peer).map(|peer| match peer {
         negative if negative < 0 => "any rank".to_owned(),
         peer => format!("rank {peer}"),
     }));
-    about.extend(named(call.tag.load(Relaxed)).map(|tag| match tag {
+    about.extend(named(call.tag).map(|tag| match tag {
         negative if negative < 0 => "any tag".to_owned(),
         tag => format!("tag {tag}"),
     }));
-    let communicator = call.communicator.load(Relaxed);
-    if communicator != 0 {
-        about.push(format!("communicator {communicator}"));
+    if call.communicator != 0 {
+        about.push(format!("communicator {}", call.communicator));
     }
     if about.is_empty() {
         return String::new();
@@ -170,7 +168,7 @@ mod tests {
         let page = node.page(1);
         page.set_state(State::Running);
         page.enter(1);
-        page.about(1, 0, 7);
+        page.about(1, 0, 7, 8);
         page.call.waiting_since.store(1_000_000_000, Relaxed);
         let scene = Scene {
             process: 42,

@@ -12,6 +12,7 @@ use super::pmi_server::PmiServer;
 use super::ranks::{Life, Rank};
 use super::report::monotonic_now;
 use super::signals::Signals;
+use super::watch::Watch;
 use super::{memory_events, statistics};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -39,6 +40,7 @@ pub struct Supervisor {
     pub(super) missed_since: Option<Instant>,
     pub(super) typed: Vec<u8>,
     no_children_since: Option<Instant>,
+    pub(super) watch: Option<Watch>,
 }
 
 /// What a polled descriptor stands for.
@@ -72,6 +74,7 @@ impl Supervisor {
             sinks.push(Sink::new(2));
         }
         let ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket)).collect();
+        let watch = Watch::new(&job.node, plan.options.on_deadlock, started);
         Supervisor {
             plan,
             job,
@@ -87,6 +90,7 @@ impl Supervisor {
             missed_since: None,
             typed: Vec::new(),
             no_children_since: None,
+            watch,
         }
     }
 
@@ -189,6 +193,9 @@ impl Supervisor {
         if all_ended || in_background || self.someone_stayed_outside() {
             at_latest(Instant::now() + LOOK);
         }
+        if let Some(watch) = self.watch.as_ref().filter(|_| self.ending.is_none()) {
+            at_latest(watch.deadline());
+        }
         match next {
             None => -1,
             Some(time) => time.saturating_duration_since(Instant::now()).as_millis() as i32 + 1,
@@ -201,6 +208,7 @@ impl Supervisor {
             self.time_is_over();
         }
         self.look_for_missed_rank(now);
+        self.look_for_deadlock(now);
         let sink_count = self.sinks.len();
         for (index, tap) in self.job.taps.iter_mut().enumerate() {
             tap.stream.tick(index, &mut self.sinks[tap.sink.min(sink_count - 1)], now);

@@ -77,7 +77,7 @@ pub fn precv_init(
         return Err(Error::new(Class::Tag, message));
     }
     let data = parts(buf, partitions, count, datatype, comm)?;
-    let (envelope, null_process) = wanted(source, tag, comm)?;
+    let (envelope, null_process) = wanted(source, tag, 0, comm)?;
     request.put(engine()?.partitioned_receive(data, (!null_process).then_some(envelope))?);
     Ok(())
 }

@@ -145,14 +145,14 @@ pub fn outgoing(
     }
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     if let Ok(engine) = engine() {
-        engine.page().about(comm.context(), dest, tag);
+        engine.page().about(comm.context(), dest, tag, buffer.bytes());
     }
     Ok(Outgoing { buffer, envelope, peer })
 }
 
-/// Checks the source and tag of a receive or probe.
+/// Checks the source and tag of a receive (into `room` bytes) or probe.
 #[inline(always)]
-pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
+pub fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Result<(Envelope, bool)> {
     let size = comm.peers().size();
     let null_process = source == PROC_NULL;
     if !null_process && source != ANY_SOURCE && (source < 0 || source as u32 >= size) {
@@ -162,7 +162,7 @@ pub fn wanted(source: i32, tag: i32, comm: &Comm) -> Result<(Envelope, bool)> {
         return Err(bad_tag(tag, true));
     }
     if let Ok(engine) = engine() {
-        engine.page().about(comm.context(), source, tag);
+        engine.page().about(comm.context(), source, tag, room);
     }
     Ok((Envelope { context: comm.context(), source, tag }, null_process))
 }
@@ -178,7 +178,7 @@ pub fn incoming(
     comm: &Comm,
 ) -> Result<Incoming> {
     let buffer = data(buf, count, datatype)?;
-    let (wanted, null_process) = wanted(source, tag, comm)?;
+    let (wanted, null_process) = wanted(source, tag, buffer.bytes(), comm)?;
     Ok(Incoming { buffer, wanted, null_process })
 }
 

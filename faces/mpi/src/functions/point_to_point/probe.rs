@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// `MPI_Probe` (§3.8.1).
 pub fn probe(source: i32, tag: i32, comm: &Arc<Comm>, status: StatusOut) -> Result<()> {
-    let (wanted, null_process) = wanted(source, tag, comm)?;
+    let (wanted, null_process) = wanted(source, tag, 0, comm)?;
     let found = if null_process { Status::null_process() } else { engine()?.probe(wanted)? };
     status.set(&found);
     Ok(())
@@ -31,7 +31,7 @@ pub fn iprobe(
     flag: OutValue<c_int>,
     status: StatusOut,
 ) -> Result<()> {
-    let (wanted, null_process) = wanted(source, tag, comm)?;
+    let (wanted, null_process) = wanted(source, tag, 0, comm)?;
     let found = if null_process { Some(Status::null_process()) } else { engine()?.try_probe(wanted)? };
     flag.set_flag(found.is_some());
     if let Some(found) = found {
@@ -48,7 +48,7 @@ pub fn mprobe(
     message: Out<Message>,
     status: StatusOut,
 ) -> Result<()> {
-    let (wanted, null_process) = wanted(source, tag, comm)?;
+    let (wanted, null_process) = wanted(source, tag, 0, comm)?;
     if null_process {
         message.put_handle(abi::MPI_MESSAGE_NO_PROC);
         status.set(&Status::null_process());
@@ -68,7 +68,7 @@ pub fn improbe(
     message: Out<Message>,
     status: StatusOut,
 ) -> Result<()> {
-    let (wanted, null_process) = wanted(source, tag, comm)?;
+    let (wanted, null_process) = wanted(source, tag, 0, comm)?;
     if null_process {
         flag.set_flag(true);
         message.put_handle(abi::MPI_MESSAGE_NO_PROC);

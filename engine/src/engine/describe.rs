@@ -1,0 +1,299 @@
+//! What this rank waits for and what lies in its queues, in the words of
+//! `observe::description`.
+
+use super::reason::Reason;
+use super::{threads, Engine};
+use crate::collective::node::{Seat, Until};
+use crate::core::Core;
+use crate::message::work::{self, Recipe, Work};
+use crate::message::Envelope;
+use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
+use crate::observe::page::NONE;
+use crate::world::calls::Begun;
+use crate::world::{context, Communicator};
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+
+/// Entries of a queue that are told.
+const HEADS: usize = 32;
+/// Requests that a wait for any of many tells.
+const MANY: usize = 256;
+
+/// Communicators that are told although no wait speaks of them.
+const COMMUNICATORS: usize = 32;
+
+thread_local! {
+    /// The byte string that this thread asked for last in vain, and of whom.
+    static WANTED: Cell<Option<(Envelope, u32)>> = const { Cell::new(None) };
+}
+
+/// This thread wants a byte string of a job rank.
+pub(super) fn note_wanted(envelope: Envelope, peer: u32) {
+    WANTED.set(Some((envelope, peer)));
+}
+
+/// Tells all communicators that the program can name.
+pub type Directory = fn(&mut dyn FnMut(&Arc<Communicator>));
+
+/// Describes, with the engine's lock held.
+pub(super) struct Describer<'a> {
+    core: &'a Core,
+    engine: &'a Engine,
+    known: Vec<Arc<Communicator>>,
+    mentioned: Vec<u64>,
+    unknown: bool,
+}
+
+impl<'a> Describer<'a> {
+    pub fn new(core: &'a Core, engine: &'a Engine) -> Describer<'a> {
+        let mut known = Vec::new();
+        let mut add = |communicator: &Arc<Communicator>| {
+            known.push(Arc::clone(communicator));
+            known.extend(communicator.local().cloned());
+        };
+        if let Some(directory) = engine.directory.get() {
+            directory(&mut add);
+        }
+        for (_, request) in core.requests.each() {
+            if let Work::Collective(collective) = &request.work {
+                add(&collective.communicator);
+            }
+        }
+        Describer { core, engine, known, mentioned: Vec::new(), unknown: false }
+    }
+
+    /// Ways to go on for a wait.
+    pub fn ways(&mut self, reason: Reason) -> Vec<Vec<Need>> {
+        match reason {
+            Reason::Request(request) => vec![self.needs(request, None)],
+            Reason::Id(id) => match self.core.requests.check(id) {
+                Ok(request) => vec![self.needs(request, None)],
+                Err(_) => vec![Vec::new()],
+            },
+            Reason::Any(requests) => {
+                self.unknown |= requests.len() > MANY;
+                requests.iter().take(MANY).map(|&request| self.needs(request, None)).collect()
+            }
+            Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
+            Reason::Block(seat, until) => vec![self.arrivals(seat, until)],
+            Reason::Exchange => vec![vec![self.exchange()]],
+            Reason::Flush => vec![self.left(|request| request.detached, true)],
+            Reason::Settle(contexts) => {
+                let inside = |request: &crate::request::Request| match &request.work {
+                    Work::Send(send) => contexts.contains(&send.context),
+                    Work::Receive(receive) => contexts.contains(&receive.wanted.context),
+                    Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
+                    _ => false,
+                };
+                vec![self.left(inside, true)]
+            }
+        }
+    }
+
+    /// What has to happen until a request is complete.
+    fn needs(&mut self, index: u32, collective: Option<Key>) -> Vec<Need> {
+        let core = self.core;
+        if core.settled(index) {
+            return Vec::new();
+        }
+        match &core.requests[index].work {
+            Work::Send(send) => vec![self.send(send, collective)],
+            Work::Receive(receive) => {
+                let mut wanted = receive.wanted;
+                if receive.expected > 0 {
+                    wanted.source = core.requests[index].status.source;
+                }
+                vec![self.message(Kind::Receive, wanted, receive.buffer.bytes(), collective)]
+            }
+            Work::Collective(collective) => self.steps(collective),
+            Work::Both { receive, send } => {
+                [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()
+            }
+            Work::Persistent(persistent) => match (&persistent.recipe, persistent.running) {
+                (Recipe::Partitioned(_), _) | (_, None) => vec![self.other()],
+                (_, Some(running)) => self.needs(running, collective),
+            },
+            Work::Nothing => match core.packet_of(index) {
+                Some(peer) => {
+                    vec![Need { kind: Kind::Send, peers: vec![peer], collective, ..Need::default() }]
+                }
+                None => vec![self.other()],
+            },
+            Work::Generalized => vec![Need { kind: Kind::Program, ..Need::default() }],
+            Work::Background => vec![self.other()],
+        }
+    }
+
+    /// Needs of the messages of a collective that are on their way.
+    fn steps(&mut self, collective: &work::Collective) -> Vec<Need> {
+        let key = (collective.communicator.context() + 1, collective.tag);
+        let messages = collective.schedule.on_the_way().filter_map(|ticket| ticket.checked_sub(1));
+        let needs: Vec<Need> = messages.flat_map(|request| self.needs(request as u32, Some(key))).collect();
+        self.mentioned.push(key.0);
+        if collective.calling || needs.is_empty() {
+            return vec![self.other()];
+        }
+        needs
+    }
+
+    fn message(&mut self, kind: Kind, wanted: Envelope, bytes: u64, collective: Option<Key>) -> Need {
+        self.mentioned.push(wanted.context);
+        let Envelope { context, source, tag } = wanted;
+        let peers = match self.find(context) {
+            Some(communicator) => {
+                let peers = communicator.peers();
+                match u32::try_from(source) {
+                    Ok(source) if source < peers.size() => vec![peers.job_rank(source)],
+                    _ => (0..peers.size()).map(|peer| peers.job_rank(peer)).collect(),
+                }
+            }
+            None => self.everybody(),
+        };
+        Need { kind, peers, message: description::Envelope { context, source, tag, bytes }, collective }
+    }
+
+    fn send(&mut self, send: &work::Send, collective: Option<Key>) -> Need {
+        self.mentioned.push(send.context);
+        let rank_of = |communicator: &Arc<Communicator>| communicator.peers().rank_of(send.peer);
+        let source = self.find(send.context).and_then(rank_of).map_or(NONE, |rank| rank as i32);
+        let bytes = send.buffer.bytes();
+        let message = description::Envelope { context: send.context, source, tag: send.tag, bytes };
+        Need { kind: Kind::Send, peers: vec![send.peer], message, collective }
+    }
+
+    /// Members that are waited for at a block.
+    fn arrivals(&mut self, seat: &Seat, until: Until) -> Vec<Need> {
+        let is_at = |communicator: &&Arc<Communicator>| {
+            communicator.seat().flatten().is_some_and(|other| std::ptr::eq(other, seat))
+        };
+        let context = self.known.iter().find(is_at).map_or(0, |communicator| communicator.context());
+        self.mentioned.push(context);
+        let block = seat.block();
+        let missing: Vec<u32> = match until {
+            Until::All(epoch) => (0..seat.size).filter(|&member| !block.has_arrived(member, epoch)).collect(),
+            Until::Member(member, _) => vec![member],
+        };
+        let need = |member: u32| {
+            let peer = self.engine.job.local_ranks[seat.peer(member) as usize];
+            let message = description::Envelope { context, source: member as i32, tag: NONE, bytes: 0 };
+            Need { kind: Kind::Arrival, peers: vec![peer], message, collective: None }
+        };
+        missing.into_iter().map(need).collect()
+    }
+
+    fn exchange(&mut self) -> Need {
+        let Some((envelope, peer)) = WANTED.get() else { return self.other() };
+        self.mentioned.push(envelope.context);
+        let Envelope { context, source, tag } = envelope;
+        let message = description::Envelope { context, source, tag, bytes: 0 };
+        Need { kind: Kind::Arrival, peers: vec![peer], message, collective: None }
+    }
+
+    /// Needs of requests that nobody asks for any more.
+    fn left(&mut self, which: impl Fn(&crate::request::Request) -> bool, outbox: bool) -> Vec<Need> {
+        let core = self.core;
+        let open = core.requests.each().filter(|(_, request)| !request.complete && which(request));
+        let mut needs: Vec<Need> = open.flat_map(|(index, _)| self.needs(index, None)).collect();
+        if outbox {
+            let to = |&peer: &u32| Need { kind: Kind::Send, peers: vec![peer], ..Need::default() };
+            needs.extend(core.outbox.keys().map(to));
+        }
+        needs
+    }
+
+    /// Something that anybody may do.
+    fn other(&mut self) -> Need {
+        Need { kind: Kind::Other, peers: self.everybody(), ..Need::default() }
+    }
+
+    fn everybody(&self) -> Vec<u32> {
+        (0..self.engine.job.size).collect()
+    }
+
+    fn find(&self, context: u64) -> Option<&Arc<Communicator>> {
+        let base = context::base(context);
+        self.known.iter().find(|communicator| communicator.context() == base)
+    }
+
+    /// The whole description; `threads` are those that wait.
+    pub fn describe(&mut self, threads: Vec<Thread>) -> Description {
+        let (core, page) = (self.core, self.core.page);
+        let waiting: Vec<u32> = threads.iter().map(|thread| thread.number).collect();
+        let free = threads::that_may_act(&waiting);
+        let queue = |messages: Vec<(Envelope, u64)>| -> Vec<description::Envelope> {
+            let told = |(Envelope { context, source, tag }, bytes)| description::Envelope {
+                context,
+                source,
+                tag,
+                bytes,
+            };
+            messages.into_iter().map(told).collect()
+        };
+        let posted = queue(core.posted(HEADS));
+        let unexpected = queue(core.matching.heads(HEADS));
+        self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
+        let collectives = core.requests.each().filter_map(|(_, request)| match &request.work {
+            Work::Collective(collective) => Some(collective),
+            _ => None,
+        });
+        let collectives = collectives
+            .map(|collective| {
+                ((collective.communicator.context() + 1, collective.tag), self.steps(collective))
+            })
+            .collect();
+        let active_partitioned = core.requests.each().any(|(_, request)| match &request.work {
+            Work::Persistent(persistent) => {
+                request.active && matches!(persistent.recipe, Recipe::Partitioned(_))
+            }
+            _ => false,
+        });
+        let counters = &page.counters;
+        let calls = (page.call.sequence.load(Relaxed) >> 1).wrapping_sub(page.call.idle_polls.load(Relaxed));
+        Description {
+            stamp: [
+                calls,
+                core.epoch,
+                counters.messages_sent.load(Relaxed),
+                counters.messages_received.load(Relaxed),
+            ],
+            polls: false,
+            threads,
+            free,
+            unknown: self.unknown || active_partitioned || !core.background.is_empty(),
+            communicators: self.communicators(),
+            collectives,
+            posted,
+            unexpected,
+        }
+    }
+
+    fn communicators(&self) -> Vec<description::Communicator> {
+        let mut bases: Vec<u64> = self.mentioned.iter().map(|&context| context::base(context)).collect();
+        let used = self.known.iter().filter(|communicator| communicator.calls.count() > 0);
+        bases.extend(used.take(COMMUNICATORS).map(|communicator| communicator.context()));
+        bases.sort_unstable();
+        bases.dedup();
+        let found = bases.into_iter().filter_map(|base| self.find(base));
+        found.map(|communicator| self.communicator(communicator)).collect()
+    }
+
+    fn communicator(&self, communicator: &Communicator) -> description::Communicator {
+        let ranks =
+            |group: &crate::world::Group| (0..group.size()).map(|rank| group.job_rank(rank)).collect();
+        let operation = |begun: Begun| description::Operation {
+            root: begun.root,
+            bytes: begun.bytes,
+            call: self.engine.job.node.name(begun.name).unwrap_or_default(),
+        };
+        description::Communicator {
+            context: communicator.context(),
+            rank: communicator.rank,
+            members: ranks(&communicator.group),
+            remote: communicator.remote.as_ref().map(|group| ranks(group)).unwrap_or_default(),
+            count: communicator.calls.count(),
+            last: communicator.calls.last().map(|begun| begun.map(operation)),
+            name: communicator.name(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a thread waits for, as its wait says it: a few words on its stack, which
+//! nobody reads before an observer asks.
+
+use crate::collective::node::{Seat, Until};
+use crate::message::Envelope;
+use crate::request::RequestId;
+
+/// What a wait is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Reason<'a> {
+    /// A request.
+    Request(u32),
+    /// The same, as the faces name it.
+    Id(RequestId),
+    /// Any of these requests.
+    Any(&'a [u32]),
+    /// A message that a probe would find.
+    Probe(Envelope),
+    /// Other members, at a block.
+    Block(&'a Seat, Until),
+    /// A byte string of a rank, for making a communicator.
+    Exchange,
+    /// That what was left to the engine has gone.
+    Flush,
+    /// That what is under way in these contexts has ended.
+    Settle(&'a [u64]),
+}

@@ -1,0 +1,95 @@
+//! Which threads of this process may go on by themselves: all but those that wait
+//! in the engine, and those that wait without a time limit for another thread.
+
+use std::fs;
+
+/// `FUTEX_WAIT` and `FUTEX_WAIT_BITSET`, and the flags beside the command.
+const WAITS: [u64; 2] = [0, 9];
+const PRIVATE: u64 = 128;
+const COMMAND: u64 = 127;
+
+/// Threads beside those in `waiting` that may go on, in words. Only they can free a
+/// process all of whose other threads wait.
+pub(super) fn that_may_act(waiting: &[u32]) -> Vec<String> {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+        return vec!["threads that cannot be looked at".into()];
+    };
+    let all: Vec<u32> = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
+    // SAFETY: asks for a number only.
+    let me = unsafe { libc::gettid() as u32 };
+    let others = all.iter().filter(|&&thread| thread != me && !waiting.contains(&thread));
+    others.filter_map(|&thread| what_it_may(thread, &all)).collect()
+}
+
+fn what_it_may(thread: u32, all: &[u32]) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok();
+    let doing = match text.as_deref().map(str::trim) {
+        None => "cannot be looked at".to_owned(),
+        Some("running") => "runs".to_owned(),
+        Some(call) => {
+            let words: Vec<u64> = call.split(' ').filter_map(number).collect();
+            if waits_for_a_thread(&words, all) {
+                return None;
+            }
+            format!("is in system call {}", words.first().copied().unwrap_or_default())
+        }
+    };
+    Some(format!("thread {thread} {doing}"))
+}
+
+fn number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// Whether a system call (its number and arguments) is a wait without a time limit
+/// that only a thread of this process ends: a private futex, or one whose word is
+/// the number of a thread of ours (`pthread_join`).
+fn waits_for_a_thread(words: &[u64], all: &[u32]) -> bool {
+    let &[call, address, operation, _, limit, ..] = words else { return false };
+    let waits = call == libc::SYS_futex as u64 && WAITS.contains(&(operation & COMMAND)) && limit == 0;
+    waits && (operation & PRIVATE != 0 || word_at(address).is_some_and(|word| all.contains(&word)))
+}
+
+/// A word of our own memory, which may have gone meanwhile.
+fn word_at(address: u64) -> Option<u32> {
+    use std::os::unix::fs::FileExt;
+    let mut word = [0; 4];
+    fs::File::open("/proc/self/mem").ok()?.read_exact_at(&mut word, address).ok()?;
+    Some(u32::from_ne_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn who_sleeps_may_act_and_who_waits_for_a_thread_may_not() {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        // SAFETY: asks for a number only.
+        let number = || unsafe { libc::gettid() as u32 };
+        let teller = tell.clone();
+        let waiter = std::thread::spawn(move || {
+            teller.send(number()).unwrap();
+            stopped.recv().unwrap_err();
+        });
+        let sleeper = std::thread::spawn(move || {
+            tell.send(number()).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+        });
+        let mut numbers = [told.recv().unwrap(), told.recv().unwrap()];
+        std::thread::sleep(Duration::from_millis(100));
+        let all: Vec<u32> = numbers.to_vec();
+        numbers.sort_by_key(|&thread| what_it_may(thread, &all).is_some());
+        assert_eq!(what_it_may(numbers[0], &all), None);
+        assert!(what_it_may(numbers[1], &all).unwrap().contains("system call"));
+        drop(stop);
+        waiter.join().unwrap();
+        sleeper.join().unwrap();
+    }
+}

@@ -1,0 +1,53 @@
+//! Asking the ranks of a job what they do.
+
+use super::graph::Standing;
+use serried_engine::job::NodeView;
+use serried_engine::observe::{inquiry, Description};
+use serried_engine::transport::node::doorbell_in;
+use std::sync::atomic::Ordering::Acquire;
+
+/// Questions to some ranks, and the answers so far.
+#[derive(Debug)]
+pub struct Round {
+    asked: Vec<Option<u64>>,
+    /// How each rank stands.
+    pub ranks: Vec<Standing>,
+}
+
+impl Round {
+    /// Asks the ranks in `whom`; the view must be writable. Those in `gone` will
+    /// never do anything again.
+    pub fn begin(view: &NodeView, with_stack: bool, whom: &[u32], gone: &[u32]) -> Round {
+        let standing = |rank| if gone.contains(&rank) { Standing::Finalized } else { Standing::Free };
+        let mut round = Round {
+            asked: vec![None; view.local_ranks() as usize],
+            ranks: (0..view.local_ranks()).map(standing).collect(),
+        };
+        for &rank in whom.iter().filter(|rank| !gone.contains(rank)) {
+            if let Some(doorbell) = doorbell_in(view, rank) {
+                round.asked[rank as usize] = Some(inquiry::ask(view.page(rank), with_stack));
+                doorbell.ring();
+            }
+        }
+        round
+    }
+
+    /// Takes the answers that have come; `true` when all have.
+    pub fn collect(&mut self, view: &NodeView) -> bool {
+        for (rank, asked) in self.asked.iter_mut().enumerate() {
+            let Some(number) = *asked else { continue };
+            if view.page(rank as u32).inquiry.answered.load(Acquire) < number {
+                continue;
+            }
+            if let Some((_, text)) =
+                view.report(rank as u32).read().filter(|(answered, _)| *answered >= number)
+            {
+                *asked = None;
+                if let Some(description) = Description::read(&text) {
+                    self.ranks[rank] = Standing::Waiting(Box::new(description));
+                }
+            }
+        }
+        self.asked.iter().all(Option::is_none)
+    }
+}
