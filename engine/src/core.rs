@@ -6,7 +6,7 @@
 
 use crate::collective::UserCall;
 use crate::message::work::{self, Work};
-use crate::message::{wire, Aside, Envelope, Found, Matching};
+use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
 use crate::observe::Page;
 use crate::request::Slab;
@@ -301,11 +301,14 @@ impl Core {
 
     /// The first receives that wait for a message, and the room that they have.
     pub(crate) fn posted(&self, most: usize) -> Vec<(Envelope, u64)> {
-        let room = |request: u32| match &self.requests[request].work {
-            Work::Receive(receive) => receive.buffer.bytes(),
-            _ => 0,
+        let told = |(context, posted): (u64, &Posted)| {
+            let room = match &self.requests[posted.request].work {
+                Work::Receive(receive) => receive.buffer.bytes(),
+                _ => posted.room,
+            };
+            (Envelope { context, source: posted.source, tag: posted.tag }, room)
         };
-        self.matching.posted(most).into_iter().map(|(wanted, request)| (wanted, room(request))).collect()
+        self.matching.posted(most).map(told).collect()
     }
 
     /// Whether packets have come that nobody has looked at.

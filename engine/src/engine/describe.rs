@@ -83,6 +83,7 @@ impl<'a> Describer<'a> {
                 let inside = |request: &crate::request::Request| match &request.work {
                     Work::Send(send) => contexts.contains(&send.context),
                     Work::Receive(receive) => contexts.contains(&receive.wanted.context),
+                    Work::Posted(context) => contexts.contains(context),
                     Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
                     _ => false,
                 };
@@ -106,6 +107,13 @@ impl<'a> Describer<'a> {
                 }
                 vec![self.message(Kind::Receive, wanted, receive.buffer.bytes(), collective)]
             }
+            Work::Posted(context) => match core.matching.posted_for(*context, index) {
+                Some(posted) => {
+                    let wanted = Envelope { context: *context, source: posted.source, tag: posted.tag };
+                    vec![self.message(Kind::Receive, wanted, posted.room, collective)]
+                }
+                None => vec![self.other()],
+            },
             Work::Collective(collective) => self.steps(collective),
             Work::Both { receive, send } => {
                 [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()

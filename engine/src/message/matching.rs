@@ -284,15 +284,18 @@ impl Matching {
         self.unexpected
     }
 
-    /// The first receives that wait for a message: what they want, and their requests.
-    pub fn posted(&self, most: usize) -> Vec<(Envelope, u32)> {
-        let wanted = |context: u64, posted: &Posted| {
-            (Envelope { context, source: posted.source, tag: posted.tag }, posted.request)
+    /// The first receives that wait for a message, each with its context.
+    pub fn posted(&self, most: usize) -> impl Iterator<Item = (u64, &Posted)> {
+        let of = move |(&context, &place): (&u64, &usize)| {
+            self.queues[place].posted.iter().take(most).map(move |posted| (context, posted))
         };
-        let each = self.places.iter().flat_map(|(&context, &place)| {
-            self.queues[place].posted.iter().take(most).map(move |posted| wanted(context, posted))
-        });
-        each.take(most).collect()
+        self.places.iter().flat_map(of).take(most)
+    }
+
+    /// The receive of a request that waits for a message in a context.
+    pub fn posted_for(&self, context: u64, request: u32) -> Option<&Posted> {
+        let queues = &self.queues[*self.places.get(&context)?];
+        queues.posted.iter().find(|posted| posted.request == request)
     }
 
     /// The first messages that nobody has asked for, and their bytes.

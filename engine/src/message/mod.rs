@@ -32,7 +32,7 @@ pub mod work;
 
 pub(crate) use aside::Aside;
 pub use buffer::Buffer;
-pub use matching::{Found, Matching};
+pub use matching::{Found, Matching, Posted};
 pub use wire::Envelope;
 
 /// Special ranks and tags are below this, so that any other negative number of

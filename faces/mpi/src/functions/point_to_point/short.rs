@@ -43,7 +43,7 @@ pub fn sent(
         return Ok(false);
     }
     let engine = engine()?;
-    engine.page().about(comm.context(), dest, tag);
+    engine.page().about(comm.context(), dest, tag, bytes);
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     engine.send_letter(peer, envelope, address, bytes as usize)
 }
@@ -64,18 +64,18 @@ pub fn receiving(
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine()?;
-    let Some(wanted) = wanted(engine, source, tag, comm) else { return Ok(None) };
+    let Some(wanted) = wanted(engine, source, tag, room, comm) else { return Ok(None) };
     engine.start_block_receive(wanted, address, room).map(Some)
 }
 
 /// What a receive with right arguments matches; says so on the page.
 #[inline(always)]
-fn wanted(engine: &Engine, source: i32, tag: i32, comm: &Comm) -> Option<Envelope> {
+fn wanted(engine: &Engine, source: i32, tag: i32, room: u64, comm: &Comm) -> Option<Envelope> {
     let right = source == ANY_SOURCE || comm.peers().find(source).is_some();
     if !right || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
-    engine.page().about(comm.context(), source, tag);
+    engine.page().about(comm.context(), source, tag, room);
     Some(Envelope { context: comm.context(), source, tag })
 }
 
@@ -96,7 +96,7 @@ pub fn received(
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
     let engine = engine()?;
-    let Some(wanted) = wanted(engine, source, tag, comm) else { return Ok(false) };
+    let Some(wanted) = wanted(engine, source, tag, room, comm) else { return Ok(false) };
     let Some(taken) = engine.receive_letter(wanted, address, room) else { return Ok(false) };
     status.set_message(taken.source, taken.tag, taken.bytes);
     Ok(true)
