@@ -6,6 +6,7 @@ use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
+use crate::observe::events::{self, Kind};
 use crate::request::Status;
 use crate::transport::{Arrival, Packet, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
@@ -106,6 +107,7 @@ impl Core {
 
     #[cold]
     fn keep(&mut self, envelope: Envelope, found: Found) -> Result<()> {
+        let bytes = found.bytes();
         let found = match found {
             Found::Offer(offer) if offer.eager != 0 => self.take_home(offer)?,
             found => found.keep(),
@@ -126,6 +128,10 @@ impl Core {
         if now > counters.unexpected_peak.load(Relaxed) {
             counters.unexpected_peak.store(now, Relaxed);
         }
+        if now > events::UNEXPECTED_SINCE.load(Relaxed) {
+            events::UNEXPECTED_SINCE.store(now, Relaxed);
+        }
+        events::raise(Kind::Unexpected, [envelope.source as u64, envelope.tag as u64, bytes, now]);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::together;
 use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
 use super::work::Work;
 use crate::core::Core;
+use crate::observe::events::{self, Kind};
 use crate::transport::{Arrival, Means, Packet, Transport};
 use crate::Result;
 
@@ -18,6 +19,7 @@ impl Core {
         if taken == 0 {
             return self.received_all(index, offer);
         }
+        events::raise(Kind::Rendezvous, [u64::from(offer.peer), taken, 0, 0]);
         if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
             return self.ask_for_stream(index, offer, taken);
         }

@@ -7,6 +7,7 @@
 //! writer wait.
 
 pub mod description;
+pub mod events;
 pub mod flow;
 pub mod inquiry;
 pub mod page;

@@ -1,6 +1,7 @@
 //! The pace of a wait: how long to spin before sleeping.
 
 use super::{clock, Crowd};
+use crate::observe::events::{self, Kind};
 use crate::observe::{page::add, Page};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -94,6 +95,8 @@ impl Pace {
             page.call.waiters.fetch_add(1, SeqCst);
         }
         add(&page.counters.sleeps, 1);
+        events::raise(Kind::Sleep, [page.counters.sleeps.load(Relaxed), 0, 0, 0]);
+        events::tell();
     }
 
     /// Since when it sleeps now and then, as on the page.
@@ -108,7 +111,9 @@ impl Pace {
             if page.call.waiters.fetch_sub(1, SeqCst) == 1 {
                 page.call.waiting_since.store(0, Relaxed);
             }
-            add(&page.counters.waiting_nanoseconds, clock::nanoseconds() - self.since);
+            let waited = clock::nanoseconds() - self.since;
+            add(&page.counters.waiting_nanoseconds, waited);
+            events::raise(Kind::Wake, [waited, 0, 0, 0]);
         }
     }
 }

@@ -3,15 +3,18 @@
 //! error handler.
 
 use crate::blame::{self, Blame};
-use crate::functions::NAMES;
+use crate::class::class_number;
+use crate::functions::{self, NAMES};
 use crate::handle::COMMS;
 use crate::{abi, codes, predefined};
 use serried_engine::engine::Engine;
+use serried_engine::job::Job;
+use serried_engine::observe::events::{self, Kind};
 use serried_engine::observe::Page;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// When a function may be called.
@@ -26,13 +29,39 @@ pub enum When {
 /// A call in progress. While it lives, handles that it has looked up live.
 pub struct Call {
     page: Option<&'static Page>,
+    /// The call around this one, or [`TELL`].
     outer: Option<u32>,
 }
+
+/// In the place of a call around this one: somebody listens, and is told at its
+/// end what has happened.
+const TELL: u32 = u32::MAX;
 
 impl Call {
     #[inline]
     fn enter(name: usize) -> Call {
-        let page = running().map(Engine::page);
+        if STAGE.load(Ordering::Acquire) != RUNNING {
+            return Call::enter_elsewhere(name);
+        }
+        Call::enter_engine(known(), name)
+    }
+
+    /// Before MPI, after it, or with somebody who listens.
+    #[cold]
+    fn enter_elsewhere(name: usize) -> Call {
+        let mut call = Call::enter_engine(running(), name);
+        if call.page.is_some() && call.outer.is_none() {
+            call.outer = Some(TELL);
+            if collective(name) {
+                events::raise(Kind::Collective, [name as u64, 0, 0, 0]);
+            }
+        }
+        call
+    }
+
+    #[inline]
+    fn enter_engine(engine: Option<&'static Engine>, name: usize) -> Call {
+        let page = engine.map(Engine::page);
         let mut outer = None;
         if let Some(page) = page {
             if page.inside() {
@@ -57,10 +86,30 @@ impl Drop for Call {
     fn drop(&mut self) {
         match (self.page, self.outer) {
             (Some(page), None) => page.leave(),
+            (Some(page), Some(TELL)) => {
+                page.leave();
+                events::tell();
+            }
             (Some(page), Some(outer)) => page.enter(outer),
             (None, _) => (),
         }
     }
+}
+
+/// Whether a call is a collective operation that begins with it.
+fn collective(name: usize) -> bool {
+    const OPERATIONS: [&str; 9] =
+        ["Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce", "Exscan"];
+    let name = NAMES.get(name).and_then(|name| name.strip_prefix("MPI_")).unwrap_or_default();
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    let name = name.strip_prefix("Neighbor_").or_else(|| name.strip_prefix("Ineighbor_")).unwrap_or(name);
+    let name = name.strip_prefix('I').unwrap_or(name);
+    let is = |known: &str| {
+        let rest = name.get(known.len()..).filter(|_| name.len() >= known.len());
+        name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known))
+            && matches!(rest, Some("" | "v" | "w" | "_scatter" | "_scatter_block"))
+    };
+    OPERATIONS.into_iter().chain(["Scan"]).any(is)
 }
 
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
@@ -68,16 +117,28 @@ static STAGE: AtomicU32 = AtomicU32::new(BEFORE);
 const BEFORE: u32 = 0;
 const RUNNING: u32 = 1;
 const AFTER: u32 = 2;
+/// As [`RUNNING`], and a tool wants to be told of events: so nobody else pays
+/// for asking.
+const LISTENED: u32 = 3;
+/// Whether a tool does.
+static LISTENS: AtomicBool = AtomicBool::new(false);
 /// How many of world model and sessions use the engine.
 static USERS: Mutex<u32> = Mutex::new(0);
 
 #[inline]
 fn running() -> Option<&'static Engine> {
-    if STAGE.load(Ordering::Acquire) != RUNNING {
+    let stage = STAGE.load(Ordering::Acquire);
+    if stage != RUNNING && stage != LISTENED {
         return None;
     }
-    // SAFETY: set before the stage, to an engine that is never given back.
-    unsafe { ENGINE.load(Ordering::Relaxed).as_ref() }
+    known()
+}
+
+/// The engine, once there is one.
+#[inline]
+fn known() -> Option<&'static Engine> {
+    // SAFETY: null, or an engine that is never given back.
+    unsafe { ENGINE.load(Ordering::Acquire).as_ref() }
 }
 
 /// The engine, while MPI is initialised.
@@ -98,6 +159,28 @@ fn not_running() -> Error {
     Error::new(Class::Other, what)
 }
 
+/// This rank's page, as soon as there is one, and also after finalization.
+pub fn page() -> Option<&'static Page> {
+    known().map(Engine::page)
+}
+
+/// Ranks in the job, 0 before it is known.
+pub fn size() -> u64 {
+    known().map_or(0, |engine| u64::from(engine.size()))
+}
+
+/// Says whether a tool wants to be told of events.
+pub fn set_listened(listens: bool) {
+    LISTENS.store(listens, Ordering::SeqCst);
+    let (from, to) = if listens { (RUNNING, LISTENED) } else { (LISTENED, RUNNING) };
+    let _ = STAGE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+fn set_running() {
+    STAGE.store(RUNNING, Ordering::SeqCst);
+    set_listened(LISTENS.load(Ordering::SeqCst));
+}
+
 /// Starts the engine for one more user (the world model, a session), also
 /// again after its last user has left it (sessions: MPI-5.0 §11.3).
 ///
@@ -109,16 +192,18 @@ pub fn acquire_engine() -> Result<&'static Engine> {
         // SAFETY: set before the stage, to an engine that is never given back.
         if let Some(engine) = unsafe { ENGINE.load(Ordering::Relaxed).as_ref() } {
             engine.resume();
-            STAGE.store(RUNNING, Ordering::Release);
+            set_running();
         }
     } else if *users == 0 {
         predefined::install();
-        let engine = Box::leak(Box::new(Engine::start()?));
+        let settings = functions::tool::settings()?;
+        let job = Box::leak(Box::new(Job::start()?));
+        let engine = Box::leak(Box::new(Engine::join_with(job, settings)?));
         engine.publish_names(NAMES)?;
         predefined::install_communicators(engine);
         engine.set_directory(|visit| COMMS.each(visit));
-        ENGINE.store(engine, Ordering::Relaxed);
-        STAGE.store(RUNNING, Ordering::Release);
+        ENGINE.store(engine, Ordering::Release);
+        set_running();
     }
     *users += 1;
     engine()
@@ -162,15 +247,16 @@ pub fn call(name: usize, when: When, blame: Blame, body: impl FnOnce(&Call) -> R
 pub fn absent(name: usize, function: &str, blame: Blame) -> c_int {
     let call = Call::enter(name);
     let error = Error::not_there_yet(function);
-    if let Blame::Nobody = blame {
-        return codes::with_message(abi::MPI_T_ERR_NOT_SUPPORTED, error.message());
-    }
     failed(&call, name, blame, error)
 }
 
 #[cold]
 fn failed(call: &Call, name: usize, blame: Blame, error: Error) -> c_int {
+    if let Blame::Nobody = blame {
+        return functions::tool::code(&error);
+    }
     let function = NAMES.get(name).copied().unwrap_or("MPI");
+    events::raise(Kind::Error, [name as u64, class_number(error.class()) as u64, 0, 0]);
     let code = codes::code_of_call(function, &error);
     let answer = catch_unwind(AssertUnwindSafe(|| blame::answer(call, blame, function, code, &error)));
     answer.unwrap_or(code)

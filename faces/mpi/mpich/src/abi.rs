@@ -88,6 +88,11 @@ pub fn weights_empty() -> *const c_int {
     crate::symbols::MPI_WEIGHTS_EMPTY.0.cast()
 }
 
+/// `MPI_T_PVAR_ALL_HANDLES`, whose value in this ABI is an address.
+pub fn all_handles() -> *mut std::ffi::c_void {
+    crate::symbols::MPI_T_PVAR_ALL_HANDLES.0
+}
+
 /// Whether a copy function of an attribute is `MPI_COMM_DUP_FN` or its kin.
 pub fn is_dup_fn(function: *const std::ffi::c_void) -> bool {
     std::ptr::eq(function, crate::symbols::MPIR_Dup_fn as *const std::ffi::c_void)

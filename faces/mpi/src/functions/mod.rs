@@ -24,6 +24,7 @@ pub mod partitioned;
 pub mod point_to_point;
 pub mod request;
 pub mod session;
+pub mod tool;
 pub mod topology;
 
 pub use generated::NAMES;

@@ -88,6 +88,11 @@ pub fn weights_empty() -> *const c_int {
     MPI_WEIGHTS_EMPTY.cast()
 }
 
+/// `MPI_T_PVAR_ALL_HANDLES`.
+pub fn all_handles() -> *mut std::ffi::c_void {
+    MPI_T_PVAR_ALL_HANDLES
+}
+
 /// Whether a copy function of an attribute is `MPI_COMM_DUP_FN` or its kin.
 pub fn is_dup_fn(function: *const std::ffi::c_void) -> bool {
     function == MPI_COMM_DUP_FN.cast_const()

@@ -1,0 +1,241 @@
+//! Control variables (MPI-5.0 §15.3.6): our settings, and what is fixed. Those
+//! of the engine can be written until the engine starts.
+
+use super::enumeration::MEANS;
+use super::{error, handle_at, no_handle, no_index, no_name, null, put, put_handle, put_text, ready, Raw};
+use crate::arguments::{read_string, OutValue};
+use crate::{abi, border};
+use serried_engine::message::EAGER_BYTES;
+use serried_engine::settings::{Settings, COPY, MEMORY, SETTINGS};
+use serried_engine::transport::Means;
+use serried_engine::Result;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+
+/// The longest value of a setting that is a text, with its final 0.
+const TEXT: usize = 256;
+const LADDER: [Means; 4] = [Means::Direct, Means::CrossMemory, Means::MemoryFile, Means::Cells];
+
+/// A control variable: what a handle stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// A setting, by its place.
+    Setting(usize),
+    /// The longest message that is sent at once.
+    Eager,
+}
+
+/// What tools have written, for the engine when it starts.
+#[derive(Clone, Copy)]
+struct Written {
+    memory: Option<u64>,
+    copy: Option<Means>,
+}
+
+static WRITTEN: Mutex<Written> = Mutex::new(Written { memory: None, copy: None });
+
+fn written() -> Written {
+    *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The settings of the engine: those of the environment, and what tools have
+/// written since.
+///
+/// # Errors
+/// `Arg` for a value of the environment that means nothing.
+pub fn settings() -> Result<Settings> {
+    let found = Settings::read(|name| std::env::var(name).ok())?;
+    let written = written();
+    Ok(Settings { memory: written.memory.unwrap_or(found.memory), copy: written.copy.unwrap_or(found.copy) })
+}
+
+/// Which of the settings are for the engine of a rank.
+enum Kind {
+    Bytes,
+    Means,
+    Text,
+    Fixed,
+}
+
+impl Control {
+    fn of(index: c_int) -> Result<Control> {
+        let place = usize::try_from(index).map_err(|_| no_index("control variable", index))?;
+        match place {
+            place if place < SETTINGS.len() => Ok(Control::Setting(place)),
+            place if place == SETTINGS.len() => Ok(Control::Eager),
+            _ => Err(no_index("control variable", index)),
+        }
+    }
+
+    fn count() -> usize {
+        SETTINGS.len() + 1
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Control::Setting(place) => SETTINGS[place].name,
+            Control::Eager => "eager_bytes",
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Control::Eager => Kind::Fixed,
+            Control::Setting(place) if SETTINGS[place].name == MEMORY => Kind::Bytes,
+            Control::Setting(place) if SETTINGS[place].name == COPY => Kind::Means,
+            Control::Setting(_) => Kind::Text,
+        }
+    }
+
+    fn description(self) -> String {
+        match self {
+            Control::Setting(place) => {
+                let setting = &SETTINGS[place];
+                format!("{} (default: {})", setting.meaning, setting.default)
+            }
+            Control::Eager => "bytes of the longest message that is sent before its receive is there".into(),
+        }
+    }
+
+    /// Elements of its value.
+    fn elements(self) -> c_int {
+        match self.kind() {
+            Kind::Text => TEXT as c_int,
+            _ => 1,
+        }
+    }
+}
+
+/// Places of the settings that belong to a category, for `category`.
+pub fn places(names: &[&str]) -> Vec<c_int> {
+    let all = (0..Control::count()).filter_map(|place| Control::of(place as c_int).ok());
+    let named = all.enumerate().filter(|(_, control)| names.contains(&control.name()));
+    named.map(|(place, _)| place as c_int).collect()
+}
+
+/// `MPI_T_cvar_get_num`.
+pub fn t_cvar_get_num(num_cvar: OutValue<c_int>) -> Result<()> {
+    let _tool = ready()?;
+    num_cvar.set(Control::count() as c_int);
+    Ok(())
+}
+
+/// `MPI_T_cvar_get_index`.
+pub fn t_cvar_get_index(name: *const c_char, cvar_index: OutValue<c_int>) -> Result<()> {
+    let _tool = ready()?;
+    let name = read_string("name", name)?;
+    let place =
+        places(&[name.as_str()]).first().copied().ok_or_else(|| no_name("control variable", &name))?;
+    cvar_index.set(place);
+    Ok(())
+}
+
+/// `MPI_T_cvar_get_info`.
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub fn t_cvar_get_info(
+    cvar_index: c_int,
+    name: *mut c_char,
+    name_len: *mut c_int,
+    verbosity: *mut c_int,
+    datatype: *mut c_void,
+    enumtype: Raw,
+    desc: *mut c_char,
+    desc_len: *mut c_int,
+    bind: *mut c_int,
+    scope: *mut c_int,
+) -> Result<()> {
+    let _tool = ready()?;
+    let control = Control::of(cvar_index)?;
+    let (level, of_type, words, reach) = match control.kind() {
+        Kind::Bytes => {
+            (abi::MPI_T_VERBOSITY_USER_BASIC, abi::MPI_UNSIGNED_LONG_LONG, None, abi::MPI_T_SCOPE_LOCAL)
+        }
+        Kind::Means => (abi::MPI_T_VERBOSITY_USER_BASIC, abi::MPI_INT, Some(&MEANS), abi::MPI_T_SCOPE_LOCAL),
+        Kind::Text => (abi::MPI_T_VERBOSITY_USER_DETAIL, abi::MPI_CHAR, None, abi::MPI_T_SCOPE_READONLY),
+        Kind::Fixed => {
+            (abi::MPI_T_VERBOSITY_TUNER_BASIC, abi::MPI_UNSIGNED_LONG_LONG, None, abi::MPI_T_SCOPE_CONSTANT)
+        }
+    };
+    put(verbosity, level);
+    put(datatype.cast(), of_type);
+    put(enumtype.cast::<Raw>(), words.map_or(abi::MPI_T_ENUM_NULL, |words| words.handle()));
+    put(bind, abi::MPI_T_BIND_NO_OBJECT);
+    put(scope, reach);
+    put_text(control.name(), name, name_len)?;
+    put_text(&control.description(), desc, desc_len)
+}
+
+/// `MPI_T_cvar_handle_alloc`; no variable is bound to an object.
+pub fn t_cvar_handle_alloc(
+    cvar_index: c_int,
+    _obj_handle: *mut c_void,
+    handle: Raw,
+    count: OutValue<c_int>,
+) -> Result<()> {
+    let mut tool = ready()?;
+    let control = Control::of(cvar_index)?;
+    if handle.is_null() {
+        return Err(null("handle"));
+    }
+    let made =
+        tool.controls.put(control).ok_or_else(|| error(abi::MPI_T_ERR_OUT_OF_HANDLES, "too many handles"))?;
+    count.set(control.elements());
+    put_handle("handle", handle, made)
+}
+
+/// `MPI_T_cvar_handle_free`.
+pub fn t_cvar_handle_free(handle: Raw) -> Result<()> {
+    let mut tool = ready()?;
+    tool.controls.take(handle_at(handle)?).ok_or_else(|| no_handle("control variable"))?;
+    put_handle("handle", handle, abi::MPI_T_CVAR_HANDLE_NULL)
+}
+
+/// `MPI_T_cvar_read`.
+pub fn t_cvar_read(handle: Raw, buf: *mut c_void) -> Result<()> {
+    let control = *ready()?.controls.get(handle).ok_or_else(|| no_handle("control variable"))?;
+    if buf.is_null() {
+        return Err(null("buf"));
+    }
+    match control.kind() {
+        Kind::Bytes => put(buf.cast(), settings()?.memory),
+        Kind::Means => {
+            let copy = settings()?.copy;
+            put(buf.cast(), LADDER.iter().position(|means| *means == copy).unwrap_or(0) as c_int);
+        }
+        Kind::Fixed => put(buf.cast(), EAGER_BYTES),
+        Kind::Text => {
+            let value = std::env::var(control.name()).unwrap_or_default();
+            crate::arguments::write_string("buf", buf.cast(), TEXT, &value)?;
+        }
+    }
+    Ok(())
+}
+
+/// `MPI_T_cvar_write`.
+pub fn t_cvar_write(handle: Raw, buf: *const c_void) -> Result<()> {
+    let control = *ready()?.controls.get(handle).ok_or_else(|| no_handle("control variable"))?;
+    if buf.is_null() {
+        return Err(null("buf"));
+    }
+    let never = |why: &str| Err(error(abi::MPI_T_ERR_CVAR_SET_NEVER, format!("{} {why}", control.name())));
+    if matches!(control.kind(), Kind::Text | Kind::Fixed) {
+        return never("cannot be written");
+    }
+    if border::page().is_some() {
+        return never("can be written only before MPI starts");
+    }
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    match control.kind() {
+        // SAFETY: MPI says that a value of the variable's type is there.
+        Kind::Bytes => written.memory = Some(unsafe { buf.cast::<u64>().read() }),
+        _ => {
+            // SAFETY: as above.
+            let value = unsafe { buf.cast::<c_int>().read() };
+            let means = usize::try_from(value).ok().and_then(|value| LADDER.get(value));
+            let means = means
+                .ok_or_else(|| error(abi::MPI_T_ERR_INVALID, format!("{value} is no means of copying")))?;
+            written.copy = Some(*means);
+        }
+    }
+    Ok(())
+}
