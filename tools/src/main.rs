@@ -1,13 +1,13 @@
 //! The serried command: `serried run` (also called `mpiexec` or `mpirun`)
 //! starts jobs, `serried info` says what is here.
 
-// `serried top` and `serried why` use it, as soon as they are there.
-#[allow(dead_code, unused_imports)]
+#[allow(dead_code, unused_imports)] // the rest is for `serried why`
 mod attach;
 mod doctor;
 mod info;
 mod pairs;
 mod run;
+mod top;
 mod why;
 
 use std::ffi::OsString;
@@ -23,13 +23,14 @@ commands:
            tries by what means ranks reach each other's memory
   doctor   what is wrong on this machine, and which MPI a program will really load:
            `serried doctor [--json] [./program]`
+  top      what the ranks of a running job do: `serried top [PID] [--json]`
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
 ";
 
 /// Commands that the design has and this version has not.
-const NOT_YET: [&str; 3] = ["top", "why", "bench"];
+const NOT_YET: [&str; 2] = ["why", "bench"];
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -43,6 +44,7 @@ fn main() {
         Some("run") => run::command(&rest[1..]),
         Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
         Some("info") => info::command(),
+        Some("top") => top::command(&rest[1..]),
         Some("doctor") => doctor::command(&rest[1..]),
         Some("help" | "--help" | "-h") => print(USAGE),
         Some("version" | "--version" | "-V") => print(&format!("serried {}\n", env!("CARGO_PKG_VERSION"))),

@@ -140,6 +140,15 @@ impl Writable {
     }
 }
 
+/// A segment that this process has made.
+#[cfg(test)]
+pub fn of_this_process(node: &serried_engine::job::NodeSegment) -> Found {
+    use std::os::fd::AsRawFd;
+    let this = std::process::id() as i32;
+    let descriptor = node.descriptor().as_raw_fd();
+    Found { id: 0, anchors: vec![this], holders: vec![(this, descriptor)], command: "this test".into() }
+}
+
 fn path(process: i32, descriptor: i32) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/fd/{descriptor}"))
 }

@@ -29,7 +29,7 @@ mod plan;
 mod pmi_server;
 mod ranks;
 mod report;
-mod signals;
+pub mod signals;
 mod spawn;
 mod statistics;
 mod supervise;
