@@ -17,7 +17,7 @@ demo: ## waves in a harbour on 4 ranks with mpi4py, then Intel's benchmark, with
 	@build/venv/bin/python examples/harbour/demo.py
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
-	@scripts/setup test-tools venv peers mpi4py-source
+	@scripts/setup test-tools venv peers mpi4py-source pmpi-tool
 	@build/venv/bin/python tests/run.py $(PARTS)
 
 bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)

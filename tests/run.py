@@ -42,6 +42,7 @@ PARTS = [
     ("faults", "kills, odd machines, limits: one message, nothing left", [PYTHON, "-m", "pytest", "-q", "tests/faults"], 10),
     ("doctor", "serried doctor: faults named, libraries found, variables", [PYTHON, "-m", "pytest", "-q", "tests/doctor"], 5),
     ("verdict", "jobs that hang are told why, slow ones are let alone", [PYTHON, "-m", "pytest", "-q", "tests/verdict"], 5),
+    ("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", [PYTHON, "-m", "pytest", "-q", "tests/pmpi"], 5),
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),
