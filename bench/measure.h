@@ -133,13 +133,12 @@ static char *buffer_of(long bytes)
     return buffer;
 }
 
-/* One rank a core where there are enough: rank r on the r-th CPU we may use, with every library. */
-static void stay_on_one_cpu(void)
+/* One rank a core where there are enough: rank r on the r-th CPU that the job may use, with every library. */
+static void stay_on_one_cpu(const cpu_set_t *all)
 {
-    cpu_set_t allowed, one;
-    sched_getaffinity(0, sizeof allowed, &allowed);
+    cpu_set_t one;
     for (int cpu = 0, seen = 0; ranks <= cpus && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
+        if (CPU_ISSET(cpu, all) && seen++ == rank) {
             CPU_ZERO(&one);
             CPU_SET(cpu, &one);
             sched_setaffinity(0, sizeof one, &one);
@@ -148,17 +147,18 @@ static void stay_on_one_cpu(void)
 
 static void start(int *argc, char ***argv)
 {
-    cpu_set_t allowed;
-    sched_getaffinity(0, sizeof allowed, &allowed); /* before the library may bind us */
-    cpus = CPU_COUNT(&allowed);
+    cpu_set_t own, all;
+    sched_getaffinity(0, sizeof own, &own); /* before the library may bind us; some launchers have done so already */
     MPI_Init(argc, argv);
+    MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    cpus = CPU_COUNT(&all);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks > MOST_RANKS)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (ranks > cpus)
         seconds_per_batch *= 4;
-    stay_on_one_cpu();
+    stay_on_one_cpu(&all);
     open_gate(rank);
 }
 
