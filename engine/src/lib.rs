@@ -12,6 +12,7 @@
 //! The engine knows no C handle and no ABI. Inside it every count and
 //! displacement has 64 bits.
 
+pub mod clock;
 pub mod collective;
 mod core;
 pub mod datatype;

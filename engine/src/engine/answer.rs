@@ -7,10 +7,10 @@
 use super::describe::Describer;
 use super::reason::Reason;
 use super::Engine;
+use crate::clock;
 use crate::observe::description::{Description, Need, Thread};
 use crate::observe::inquiry::wants_stack;
 use crate::observe::page::add;
-use crate::progress::clock;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 

@@ -2,10 +2,11 @@
 
 use super::reason::Reason;
 use super::{completed, into_result, Engine};
+use crate::clock;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
-use crate::progress::{clock, wait::waits_long};
+use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{Transport, LETTER_BYTES};
 use crate::Result;

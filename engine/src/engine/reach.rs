@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::collective::node::{Reach, Reaches, Seat};
+use crate::memory::copy::Chooser;
 use crate::transport::{Means, Transport};
 use crate::Result;
 
@@ -43,10 +44,11 @@ impl Reach for Engine {
         address: u64,
         target: *mut u8,
         bytes: usize,
+        copies: &mut Chooser,
     ) -> Result<()> {
         if let Some(source) = self.direct(seat, member, address, bytes as u64) {
             // SAFETY: the range can be read here; the rest by the caller.
-            self.page.copying(|| unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) });
+            self.page.copying(|| unsafe { copies.copy(source, target, bytes) });
             return Ok(());
         }
         self.flows.took(seat.peer(member), bytes as u64);

@@ -2,11 +2,11 @@
 //! microseconds, then it sleeps, and whoever sends to it wakes it.
 
 pub mod barrier;
-pub mod clock;
 pub mod crowd;
 pub mod doorbell;
 pub mod lock;
 pub mod wait;
 
+pub use crate::clock;
 pub use crowd::Crowd;
 pub use doorbell::Doorbell;

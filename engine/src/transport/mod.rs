@@ -238,7 +238,7 @@ pub trait Transport: Send {
     /// get it in a cell: it can do so by plain loads, and has not been slow to.
     fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool;
 
-    /// So many ticks (`progress::clock`) passed until `peer` had read what was
+    /// So many ticks ([`crate::clock`]) passed until `peer` had read what was
     /// offered to it because it [`had better`](Transport::had_better_read).
     fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64);
 

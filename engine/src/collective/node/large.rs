@@ -4,15 +4,16 @@
 //! A member publishes where its data lie ([`Lent`]) instead of the data. Each
 //! takes what it needs from the memory of the others, by plain loads where that
 //! memory is mapped here, else through the kernel ([`Reach`]). In a reduction
-//! every member reduces a share of all operands, along the tree of `tree.rs`.
+//! every member reduces a share of all operands, along the tree of `tree.rs`; in
+//! an allreduce of two members, or of little, all of them: each for itself.
 //!
 //! # Ownership
 //! One epoch begins the operation: who has arrived there has lent its buffers,
 //! and touches in them from then on only what its part of the operation writes.
 //! One epoch ends it: who has arrived there has done with the memory of others,
-//! and who has lent some returns when all have. In an allreduce there is one in
-//! the middle: who has arrived there has written its share of the result, which
-//! the others then read. What members write are the shares; no two overlap, and
+//! and who has lent some returns when all have. In an allreduce by shares there is
+//! one in the middle: who has arrived there has written its share of the result,
+//! which the others then read. What members write are the shares; no two overlap, and
 //! nobody reads an operand in the share of another.
 //!
 //! A member that fails once it has begun arrives at the remaining epochs all the
@@ -20,7 +21,7 @@
 
 use super::block::INLINE_BYTES;
 use super::reach::{Reach, Reaches, Whole};
-use super::seat::{Seat, Wait};
+use super::seat::{Copied, Seat, Wait};
 use super::share::Shares;
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
@@ -154,7 +155,7 @@ fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> 
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.member(root, epoch, by)?;
-    let done = take(seat, (root, epoch), 0, data.bytes(), data, by);
+    let done = take(seat, (root, epoch), 0, data.bytes(), data, Copied::Broadcast, by);
     let last = seat.begin();
     seat.arrive(last);
     done
@@ -167,13 +168,15 @@ fn take(
     offset: u64,
     total: u64,
     data: &Data,
+    copied: Copied,
     by: &impl Reach,
 ) -> Result<()> {
     let lent = seat.told(member, epoch, total)?;
     let whole = Whole::to_write(data)?;
+    let (from, bytes) = (lent.send + offset, data.bytes() as usize);
     // SAFETY: the member has lent `total` bytes until the last epoch; the target
     // is lent by the program.
-    unsafe { by.read(seat, member, lent.send + offset, whole.address, data.bytes() as usize)? };
+    unsafe { by.read(seat, member, from, whole.address, bytes, &mut seat.chooser(copied))? };
     whole.finish(data);
     Ok(())
 }
@@ -188,8 +191,9 @@ fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait +
     }
     seat.all(epoch, by)?;
     let bytes = receive.bytes();
-    let done = others(seat)
-        .try_for_each(|member| take(seat, (member, epoch), 0, bytes, &receive.blocks(member, 1), by));
+    let done = others(seat).try_for_each(|member| {
+        take(seat, (member, epoch), 0, bytes, &receive.blocks(member, 1), Copied::Allgather, by)
+    });
     together(seat, by)?;
     done
 }
@@ -207,9 +211,9 @@ fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + 
     }
     seat.all(epoch, by)?;
     let block = receive.bytes();
-    let offset = u64::from(seat.rank) * block;
+    let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size) * block);
     let done = others(seat).try_for_each(|member| {
-        take(seat, (member, epoch), offset, block * u64::from(seat.size), &receive.blocks(member, 1), by)
+        take(seat, (member, epoch), offset, total, &receive.blocks(member, 1), Copied::Alltoall, by)
     });
     together(seat, by)?;
     done
@@ -232,7 +236,13 @@ fn allreduce(
     seat.all(epoch, by)?;
     let bytes = receive.bytes();
     let shares = Shares { seat, epoch, operator, datatype: &receive.datatype, bytes };
-    let reduced = shares.reduce(send, out.map(|out| out.address), None, by);
+    let target = out.map(|out| out.address);
+    if shares.are_better_whole() {
+        let reduced = shares.reduce(0..bytes, send, target, None, by);
+        together(seat, by)?;
+        return reduced;
+    }
+    let reduced = shares.reduce(shares.mine(), send, target, None, by);
     together(seat, by)?;
     let gathered = reduced.and_then(|()| shares.gather(out, by));
     together(seat, by)?;
@@ -253,7 +263,7 @@ fn reduce(
     let (epoch, out) = begin_reduction(seat, mine, result, by)?;
     seat.all(epoch, by)?;
     let shares = Shares { seat, epoch, operator, datatype: &mine.datatype, bytes: mine.bytes() };
-    let reduced = shares.reduce(mine, out.map(|out| out.address), Some(root), by);
+    let reduced = shares.reduce(shares.mine(), mine, out.map(|out| out.address), Some(root), by);
     together(seat, by)?;
     reduced
 }

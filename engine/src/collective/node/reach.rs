@@ -3,6 +3,7 @@
 use super::seat::Seat;
 use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
+use crate::memory::copy::Chooser;
 use crate::Result;
 
 /// What can be done with the memory of all others.
@@ -30,7 +31,8 @@ pub trait Reach {
     /// be read by plain loads.
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8>;
 
-    /// Reads a member's memory by the best means there is.
+    /// Reads a member's memory by the best means there is; plain loads and stores
+    /// in the way of `copies`.
     ///
     /// # Errors
     /// The system's reason not to.
@@ -45,6 +47,7 @@ pub trait Reach {
         address: u64,
         target: *mut u8,
         bytes: usize,
+        copies: &mut Chooser,
     ) -> Result<()>;
 
     /// Writes into a member's memory by the best means there is.

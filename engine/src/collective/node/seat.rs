@@ -4,10 +4,11 @@ use super::block::{Block, Until, INLINE_BYTES};
 use super::large::Lent;
 use super::reach::Reaches;
 use crate::datatype::{self, Basic, Datatype};
+use crate::memory::copy::Chooser;
 use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How a member waits. The engine's own drives everything meanwhile; tests have
 /// simpler ones.
@@ -28,6 +29,17 @@ pub struct Place {
     pub peer: u32,
 }
 
+/// What is copied from the memory of other members: each sort has its own way.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Copied {
+    Broadcast,
+    Allgather,
+    Alltoall,
+    Reduction,
+    /// Into a slot, not from one.
+    Slot,
+}
+
 /// A member's own view. MPI lets only one thread at a time be in a collective of
 /// a communicator, so the counters are atomic for their type only.
 pub struct Seat {
@@ -45,6 +57,8 @@ pub struct Seat {
     promised: bool,
     /// How all members reach each other's memory, once they have settled it.
     pub(super) reaches: OnceLock<Reaches>,
+    /// How to copy, by [`Copied`].
+    choosers: [Mutex<Chooser>; 5],
 }
 
 impl std::fmt::Debug for Seat {
@@ -67,6 +81,7 @@ impl Seat {
             members,
             promised,
             reaches: OnceLock::new(),
+            choosers: Default::default(),
         }
     }
 
@@ -84,6 +99,11 @@ impl Seat {
     /// The longest payload of a member.
     pub fn slot(&self) -> u64 {
         self.block.shape().slot() as u64
+    }
+
+    /// How to copy what is copied.
+    pub(super) fn chooser(&self, copied: Copied) -> MutexGuard<'_, Chooser> {
+        self.choosers[copied as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The epoch of the operation that begins now.
@@ -126,7 +146,16 @@ impl Seat {
         let source = (&*data.datatype, data.address.cast_const(), data.count);
         // SAFETY: the program lends the data; the place is ours by rule 2, and
         // has room, because who called has compared `bytes` with `slot`.
-        unsafe { datatype::copy(source, (Seat::bytes(), packed, bytes as u64)) };
+        unsafe {
+            match data.as_packed() {
+                Some(block) if bytes >= Chooser::WORTH => {
+                    self.chooser(Copied::Slot).copy(block.address, packed, bytes);
+                }
+                _ => {
+                    datatype::copy(source, (Seat::bytes(), packed, bytes as u64));
+                }
+            }
+        }
         self.block.publish(self.rank, epoch, bytes);
         self.wake();
         Ok(())

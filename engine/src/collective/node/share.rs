@@ -3,7 +3,7 @@
 use super::combine::Tree;
 use super::large::Piece;
 use super::reach::Reach;
-use super::seat::Seat;
+use super::seat::{Copied, Seat};
 use crate::collective::temporary::Temporary;
 use crate::collective::Data;
 use crate::datatype::Datatype;
@@ -17,6 +17,10 @@ use std::sync::Arc;
 const PIECE: u64 = 32 << 10;
 /// Shares begin at multiples of this: a cache line, and whole items.
 const GRAIN: u64 = 64;
+
+/// An allreduce in which a member has to read no more than this is done whole by
+/// every member.
+const WHOLE: u64 = 64 << 10;
 
 /// Where the share of member `rank` of `size` lies in `bytes` bytes.
 pub(super) fn share(rank: u32, size: u32, bytes: u64) -> Range<u64> {
@@ -35,13 +39,32 @@ pub(super) struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// Reduces my share into the result at `out`, if I have one; else into that
-    /// of `root`.
+    /// My share.
+    pub fn mine(&self) -> Range<u64> {
+        share(self.seat.rank, self.seat.size, self.bytes)
+    }
+
+    /// Whether every member had better reduce all there is: it reads as much as by
+    /// shares if there are two, and there is one epoch less. Nobody may want its
+    /// result in the place of its operand then, which the others still read.
+    pub fn are_better_whole(&self) -> bool {
+        let size = self.seat.size;
+        let apart = |member| {
+            let told = self.seat.told(member, self.epoch, self.bytes);
+            // Where members do not agree all of them find that, and say no.
+            told.is_ok_and(|lent| lent.send != lent.receive)
+        };
+        (size == 2 || u64::from(size - 1) * self.bytes <= WHOLE) && (0..size).all(apart)
+    }
+
+    /// Reduces a part of the operands into the result at `out`, if I have one; else
+    /// into that of `root`.
     ///
     /// # Errors
     /// `NoMem`, `Truncate` where members do not agree, what reaching reports.
     pub fn reduce(
         &self,
+        part: Range<u64>,
         operand: &Data,
         out: Option<*mut u8>,
         root: Option<u32>,
@@ -55,10 +78,9 @@ impl Shares<'_> {
         let own = operand.as_packed().map_or(operand.address, |packed| packed.address);
         let mut room = Staging::default();
         let mut operands = vec![std::ptr::null::<u8>(); size as usize];
-        let mine = share(rank, size, self.bytes);
-        let mut at = mine.start;
-        while at < mine.end {
-            let bytes = PIECE.min(mine.end - at);
+        let mut at = part.start;
+        while at < part.end {
+            let bytes = PIECE.min(part.end - at);
             // The tree may keep what lies half way in the place of the result.
             let in_its_place = out == Some(own) && size > 2;
             for member in 0..size {
@@ -108,8 +130,9 @@ impl Shares<'_> {
             // SAFETY: my own operand, which the program lends.
             unsafe { std::ptr::copy_nonoverlapping(address as *const u8, place, bytes as usize) };
         } else {
+            let mut copies = self.seat.chooser(Copied::Reduction);
             // SAFETY: the member has lent it until the last epoch; the place is ours.
-            unsafe { by.read(self.seat, member, address, place, bytes as usize)? };
+            unsafe { by.read(self.seat, member, address, place, bytes as usize, &mut copies)? };
         }
         Ok(place.cast_const())
     }
@@ -129,9 +152,10 @@ impl Shares<'_> {
             let lent = self.seat.told(member, self.epoch, self.bytes)?;
             let target = out.address.wrapping_add(part.start as usize);
             let bytes = (part.end - part.start) as usize;
+            let mut copies = self.seat.chooser(Copied::Reduction);
             // SAFETY: the member has written its share and only reads now; the
             // target is the program's, and nobody else touches it.
-            unsafe { by.read(self.seat, member, lent.receive + part.start, target, bytes)? };
+            unsafe { by.read(self.seat, member, lent.receive + part.start, target, bytes, &mut copies)? };
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::collective::tests::buffer::{composed, composition, items, shapes, Buf
 use crate::collective::tests::twin::Random;
 use crate::collective::{self as collective, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
+use crate::memory::copy::Chooser;
 use crate::progress::Doorbell;
 use crate::reduce::{Builtin, Operator};
 use crate::{Class, Result};
@@ -85,9 +86,17 @@ impl Reach for Sleeper<'_> {
         (!hidden).then_some(address as *const u8)
     }
 
-    unsafe fn read(&self, _: &Seat, _: u32, address: u64, target: *mut u8, bytes: usize) -> Result<()> {
+    unsafe fn read(
+        &self,
+        _: &Seat,
+        _: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+        copies: &mut Chooser,
+    ) -> Result<()> {
         // SAFETY: by the caller.
-        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, target, bytes) };
+        unsafe { copies.copy(address as *const u8, target, bytes) };
         Ok(())
     }
 

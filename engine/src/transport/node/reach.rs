@@ -7,8 +7,8 @@
 //! kernel can reach the rank, and a memory file that shows it is that rank's.
 
 use super::area::Area;
+use crate::clock;
 use crate::memory::{cross_memory, memory_file};
-use crate::progress::clock;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,0 +1,194 @@
+//! Copying: through the caches or past them, whichever is quicker.
+//!
+//! Cores that share a cache hand a line over in a fraction of the time that cores
+//! of different caches need. A line that another core has used since must be
+//! fetched from there, or at least taken away from there, just to be overwritten:
+//! plain stores wait for that line by line. Stores that pass the caches
+//! (non-temporal ones) do not; the data are then read from memory. That is up to
+//! five times as fast, or, where no other core has the lines, slower.
+//!
+//! Which it is depends on where ranks run and on what they did with the memory
+//! before, so it is measured: now and then one copy of each sort is timed until
+//! all its stores have left the core. Stores that pass the caches are preferred
+//! where a plain copy takes more than twice as long.
+
+use crate::clock::ticks;
+
+/// Shorter copies are plain: a few lines.
+const SHORTEST: usize = 1024;
+/// Copies from one measurement to the next.
+const EVERY: u32 = 64;
+
+/// Chooses how to copy, for copies of one sort.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chooser {
+    past_caches: bool,
+    /// Counts the copies that are worth timing.
+    turn: u32,
+    /// Time of the last plain copy, in ticks for each KiB.
+    plain: u64,
+    /// The same of the better sort of copy; 0: not measured yet.
+    best: u64,
+}
+
+impl Chooser {
+    /// Copies of so many bytes are worth timing.
+    pub const WORTH: usize = 2048;
+
+    /// Ticks that a KiB takes; 0 while that is not known.
+    #[inline]
+    pub fn best(&self) -> u64 {
+        self.best
+    }
+
+    /// Whether there is a choice on this processor.
+    #[inline]
+    pub fn can_choose() -> bool {
+        past_caches::POSSIBLE
+    }
+
+    /// Copies `bytes` bytes.
+    ///
+    /// # Safety
+    /// Both sides must have so many bytes and not overlap.
+    #[inline]
+    pub unsafe fn copy(&mut self, source: *const u8, target: *mut u8, bytes: usize) {
+        if bytes < SHORTEST || !past_caches::POSSIBLE {
+            // SAFETY: by the caller.
+            return unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+        }
+        if bytes >= Chooser::WORTH {
+            let turn = self.turn % EVERY;
+            self.turn = self.turn.wrapping_add(1);
+            if turn <= 1 {
+                // SAFETY: by the caller.
+                return unsafe { self.measure(turn == 0, source, target, bytes) };
+            }
+        }
+        // SAFETY: by the caller.
+        unsafe { copy(self.past_caches, source, target, bytes) };
+    }
+
+    /// Copies and takes the time, of a plain copy first and then of one past the
+    /// caches.
+    ///
+    /// # Safety
+    /// As for [`Chooser::copy`].
+    #[cold]
+    unsafe fn measure(&mut self, plain: bool, source: *const u8, target: *mut u8, bytes: usize) {
+        let begin = ticks();
+        // SAFETY: by the caller.
+        unsafe { copy(!plain, source, target, bytes) };
+        past_caches::wait_for_stores();
+        let ticks = (ticks() - begin) * 1024 / bytes as u64;
+        if plain {
+            self.plain = ticks;
+        } else {
+            self.past_caches = self.plain > 2 * ticks;
+            self.best = self.plain.min(ticks).max(1);
+        }
+    }
+
+    /// One that knows how long a KiB takes.
+    #[cfg(test)]
+    pub fn knowing(best: u64) -> Chooser {
+        Chooser { best, ..Chooser::default() }
+    }
+}
+
+/// # Safety
+/// As for [`Chooser::copy`].
+#[inline]
+unsafe fn copy(past: bool, source: *const u8, target: *mut u8, bytes: usize) {
+    // SAFETY: by the caller.
+    unsafe {
+        if past {
+            past_caches::copy(source, target, bytes);
+        } else {
+            std::ptr::copy_nonoverlapping(source, target, bytes);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod past_caches {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_mfence, _mm_sfence, _mm_stream_si128};
+
+    pub const POSSIBLE: bool = true;
+    const LINE: usize = 64;
+
+    /// # Safety
+    /// As for [`super::Chooser::copy`].
+    pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
+        let before = target.align_offset(LINE).min(bytes);
+        // SAFETY: both are inside `bytes`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(source, target, before);
+            lines(source.add(before), target.add(before), bytes - before);
+        }
+    }
+
+    /// The same for a target that begins with a line.
+    ///
+    /// # Safety
+    /// As for [`super::Chooser::copy`].
+    unsafe fn lines(source: *const u8, target: *mut u8, bytes: usize) {
+        let lines = bytes / LINE * LINE;
+        // SAFETY: all inside `bytes`, and `target` is aligned; by the caller. The
+        // fence orders the stores before the one that publishes them.
+        unsafe {
+            for at in (0..lines).step_by(LINE) {
+                let from = source.add(at).cast::<__m128i>();
+                let (a, b) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
+                let (c, d) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
+                let to = target.add(at).cast::<__m128i>();
+                _mm_stream_si128(to, a);
+                _mm_stream_si128(to.add(1), b);
+                _mm_stream_si128(to.add(2), c);
+                _mm_stream_si128(to.add(3), d);
+            }
+            std::ptr::copy_nonoverlapping(source.add(lines), target.add(lines), bytes - lines);
+            _mm_sfence();
+        }
+    }
+
+    pub fn wait_for_stores() {
+        // SAFETY: every x86-64 processor has it.
+        unsafe { _mm_mfence() };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod past_caches {
+    //! Stable Rust has no such stores for other processors.
+    pub const POSSIBLE: bool = false;
+
+    /// # Safety
+    /// As for [`super::Chooser::copy`].
+    pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
+        // SAFETY: by the caller.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+    }
+
+    pub fn wait_for_stores() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_copies_all_and_no_more() {
+        let source: Vec<u8> = (0..8192).map(|at| (at * 7 + at / 251) as u8).collect();
+        let mut chooser = Chooser::default();
+        for round in 0..3 * EVERY as usize {
+            let (bytes, from) = (1000 + round * 37 % 7000, round % 67);
+            let mut target = vec![0xee; 8192];
+            chooser.past_caches = round % 3 == 0;
+            // SAFETY: both sides are 8 KiB long.
+            unsafe { chooser.copy(source[1..].as_ptr(), target[from..].as_mut_ptr(), bytes) };
+            assert_eq!(target[from..from + bytes], source[1..=bytes]);
+            assert!(target[..from].iter().chain(&target[from + bytes..]).all(|&byte| byte == 0xee));
+        }
+    }
+}
