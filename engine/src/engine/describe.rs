@@ -257,10 +257,9 @@ impl<'a> Describer<'a> {
             _ => false,
         });
         let counters = &page.counters;
-        let calls = (page.call.sequence.load(Relaxed) >> 1).wrapping_sub(page.call.idle_polls.load(Relaxed));
         Description {
             stamp: [
-                calls,
+                page.moves(),
                 core.epoch,
                 counters.messages_sent.load(Relaxed),
                 counters.messages_received.load(Relaxed),

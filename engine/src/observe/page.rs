@@ -91,6 +91,9 @@ pub struct Call {
     /// Calls that asked for something (`MPI_Test`, `MPI_Iprobe` …) which was not
     /// there.
     pub idle_polls: AtomicU64,
+    /// Looks at the clock (`MPI_Wtime`): a loop that polls until some time is over
+    /// ends by itself.
+    pub clock_reads: AtomicU64,
 }
 
 /// Questions of observers. Any observer writes `asked`, the rank `answered`.
@@ -183,6 +186,14 @@ impl Page {
             let call = &self.call;
             call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
         }
+    }
+
+    /// What grows whenever the rank does anything but waiting, or calling what
+    /// fails; it may be one less for a moment.
+    pub fn moves(&self) -> u64 {
+        let call = &self.call;
+        let calls = (call.sequence.load(Relaxed) >> 1).wrapping_sub(call.idle_polls.load(Relaxed));
+        calls.wrapping_add(call.clock_reads.load(Relaxed).wrapping_mul(2))
     }
 
     /// The name of the call that the rank is in.

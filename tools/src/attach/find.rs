@@ -133,6 +133,7 @@ fn list(jobs: &[Found]) -> String {
 mod tests {
     use super::*;
     use serried_engine::job::NodeSegment;
+    use serried_engine::transport::node::doorbell_in;
     use std::sync::atomic::Ordering::Relaxed;
 
     /// The shell (1) has launcher 10 (guard 9) with ranks 11, 12; 12 is a shell around launcher 20 with rank 21.
@@ -171,7 +172,7 @@ mod tests {
         assert!(!attached.has_ended() && attached.ranks() == 2);
         let writable = attached.writable().unwrap();
         writable.view.page(0).counters.sleeps.store(3, Relaxed);
-        writable.ring(0);
+        doorbell_in(&writable.view, 0).unwrap().ring();
         assert_eq!(attached.snapshot()[0].totals.sleeps, 3);
     }
 

@@ -16,12 +16,10 @@ mod processes;
 mod snapshot;
 
 pub use find::find;
-pub use snapshot::{About, Snapshot, Totals};
+pub use snapshot::Snapshot;
 
 use processes::Watch;
 use serried_engine::job::NodeView;
-use serried_engine::progress::Doorbell;
-use serried_engine::transport::node::doorbell_in;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -128,16 +126,6 @@ impl Attached {
 pub struct Writable {
     /// The mapping; its pages may be written.
     pub view: NodeView,
-}
-
-impl Writable {
-    /// Wakes a rank if it sleeps in a wait; it then looks at its page and goes on
-    /// waiting.
-    pub fn ring(&self, local_rank: u32) {
-        if let Some(doorbell) = doorbell_in(&self.view, local_rank) {
-            Doorbell::ring(doorbell);
-        }
-    }
 }
 
 /// A segment that this process has made.

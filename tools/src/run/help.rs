@@ -37,6 +37,8 @@ end
   --timeout SECONDS        end the job after this time (also MPIEXEC_TIMEOUT)
   --on-deadlock WHAT       when ranks can never go on: report (default) says so and why;
                            abort ends the job as well, with status 123; off
+  --report FILE            if something goes wrong, write to FILE what was said of it and the last
+                           64 MPI calls of each rank
   --stats                  at the end, show what each rank sent, received and waited for
 
 The exit status is that of the first rank that ended badly: its own, or 128 plus the

@@ -19,6 +19,7 @@ pub mod environment;
 pub mod find;
 mod guard;
 mod help;
+mod last_calls;
 mod launch;
 mod memory_events;
 mod option_table;
@@ -39,6 +40,8 @@ mod watch;
 
 #[cfg(test)]
 mod options_tests;
+
+pub use report::monotonic_now;
 
 use plan::Plan;
 use signals::Signals;

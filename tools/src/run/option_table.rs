@@ -44,6 +44,8 @@ pub enum Meaning {
     Timeout,
     /// `--on-deadlock report|abort|off`.
     OnDeadlock,
+    /// `--report FILE`.
+    Report,
     /// `--stats`.
     Statistics,
     /// `--library-path keep|serried`.
@@ -88,6 +90,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("output-filename", OutputFolder),
     ("timeout", Timeout),
     ("on-deadlock", OnDeadlock),
+    ("report", Report),
     ("stats", Statistics),
     ("library-path", LibraryPath),
     ("launch-only", LaunchOnly),

@@ -92,6 +92,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Whether to print each rank's counters at the end.
     pub statistics: bool,
+    /// Where to write a report if something goes wrong.
+    pub report: Option<PathBuf>,
     /// What to do when ranks can never go on.
     pub on_deadlock: OnDeadlock,
     /// Whether to leave the library path alone.
@@ -268,6 +270,7 @@ impl Value<'_, '_> {
             Meaning::Map => options.map = Map::named(&self.text()?)?,
             Meaning::ReportBindings => options.report_bindings = true,
             Meaning::Timeout => options.timeout = Some(seconds(self.option, &self.text()?)?),
+            Meaning::Report => options.report = Some(self.next()?.into()),
             Meaning::OnDeadlock => options.on_deadlock = OnDeadlock::named(&self.text()?)?,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,

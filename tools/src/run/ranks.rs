@@ -7,7 +7,7 @@ use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervise::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};
 use super::watch::Finding;
-use super::{descriptors, find, memory_events, signals};
+use super::{descriptors, find, last_calls, memory_events, signals};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -103,12 +103,22 @@ impl Supervisor {
                 Cause::Abort(_) | Cause::Error(_) | Cause::NoInit => None,
                 _ => report::call(&self.job.node, failure.rank, stage, report::monotonic_now()),
             },
+            calls_before: match stage {
+                Stage::Inside => last_calls::before(&self.job.node, failure.rank),
+                _ => String::new(),
+            },
             out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,
             others: others.filter(|(_, rank)| rank.life != Life::Ended).count(),
         };
         let text = report::failure(&failure, &scene);
-        self.sink(ERROR).say(&text);
+        self.tell(&text);
         self.end(Reason::Failure(failure));
+    }
+
+    /// Says what went wrong, also in the report.
+    fn tell(&mut self, text: &str) {
+        self.sink(ERROR).say(text);
+        self.told.push_str(text);
     }
 
     /// Begins to end the job.
@@ -131,7 +141,7 @@ impl Supervisor {
                 call.unwrap_or("still runs".into())
             );
         }
-        self.sink(ERROR).say(&text);
+        self.tell(&text);
         self.end(Reason::Timeout);
     }
 
@@ -146,7 +156,7 @@ impl Supervisor {
         let finding = watch.tick(now, report::monotonic_now(), &ended, &who);
         self.watch = Some(watch);
         match finding {
-            Some(Finding::Tell(text)) => self.sink(ERROR).say(&text),
+            Some(Finding::Tell(text)) => self.tell(&text),
             Some(Finding::End) => self.end(Reason::Deadlock),
             None => {}
         }

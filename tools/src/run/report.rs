@@ -2,9 +2,11 @@
 
 use super::signals;
 use super::verdict::{Cause, Failure, Stage};
+use crate::why::words;
 use serried_engine::job::NodeSegment;
 use serried_engine::observe::page::NONE;
 use serried_engine::observe::recorder::Recorded;
+use serried_engine::world::context::WORLD;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -21,6 +23,8 @@ pub struct Scene<'a> {
     pub stage: Stage,
     /// Its last MPI call, in words.
     pub last_call: Option<String>,
+    /// Its calls before that one, in lines.
+    pub calls_before: String,
     /// Whether the out-of-memory killer struck during the job.
     pub out_of_memory: bool,
     /// Ranks still running.
@@ -39,6 +43,7 @@ pub fn failure(failure: &Failure, scene: &Scene) -> String {
     );
     if let Some(call) = &scene.last_call {
         let _ = writeln!(text, "  MPI: {call}");
+        text.push_str(&scene.calls_before);
     }
     if let Some(hint) = hint(failure.cause, scene) {
         let _ = writeln!(text, "  {hint}");
@@ -128,7 +133,7 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
 }
 
 /// Whom a call is about, in brackets; empty if it has not said so.
-fn subject(call: &Recorded) -> String {
+pub fn subject(call: &Recorded) -> String {
     let mut about = Vec::new();
     let named = |value: i32| (value != NONE).then_some(value);
     about.extend(named(call.peer).map(|peer| match peer {
@@ -139,8 +144,13 @@ fn subject(call: &Recorded) -> String {
         negative if negative < 0 => "any tag".to_owned(),
         tag => format!("tag {tag}"),
     }));
-    if call.communicator != 0 {
-        about.push(format!("communicator {}", call.communicator));
+    if call.bytes != 0 {
+        about.push(words::bytes(call.bytes));
+    }
+    match call.communicator {
+        0 => {}
+        WORLD => about.push("MPI_COMM_WORLD".into()),
+        other => about.push(format!("communicator {other:#x}")),
     }
     if about.is_empty() {
         return String::new();
@@ -176,6 +186,7 @@ mod tests {
             program: "heat",
             stage: Stage::Inside,
             last_call: call(&node, 1, Stage::Inside, 3_500_000_000),
+            calls_before: String::new(),
             out_of_memory: false,
             others: 1,
         };

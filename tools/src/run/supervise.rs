@@ -13,7 +13,7 @@ use super::ranks::{Life, Rank};
 use super::report::monotonic_now;
 use super::signals::Signals;
 use super::watch::Watch;
-use super::{memory_events, statistics};
+use super::{last_calls, memory_events, statistics};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,8 @@ pub struct Supervisor {
     pub(super) typed: Vec<u8>,
     no_children_since: Option<Instant>,
     pub(super) watch: Option<Watch>,
+    /// What was said of what went wrong.
+    pub(super) told: String,
 }
 
 /// What a polled descriptor stands for.
@@ -91,6 +93,7 @@ impl Supervisor {
             typed: Vec::new(),
             no_children_since: None,
             watch,
+            told: String::new(),
         }
     }
 
@@ -113,7 +116,17 @@ impl Supervisor {
         if self.plan.options.statistics {
             eprint!("{}", statistics::table(&self.job.node, self.started.elapsed()));
         }
+        self.write_report();
         status
+    }
+
+    /// Writes the report that the user wants, if something went wrong.
+    fn write_report(&self) {
+        let Some(file) = self.plan.options.report.as_ref().filter(|_| !self.told.is_empty()) else { return };
+        let text = last_calls::report(&self.told, &self.job.node, self.started.elapsed());
+        if let Err(cause) = std::fs::write(file, text) {
+            eprintln!("serried: cannot write the report {}: {cause}", file.display());
+        }
     }
 
     /// The sink of the launcher's standard output or error.

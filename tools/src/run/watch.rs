@@ -192,9 +192,8 @@ impl Watch {
     /// Notes who calls nothing but what finds nothing.
     fn see(&mut self, now: Instant) {
         for (rank, seen) in self.seen.iter_mut().enumerate() {
-            let call = &self.view.page(rank as u32).call;
-            let polls = call.idle_polls.load(Relaxed);
-            let calls = (call.sequence.load(Relaxed) >> 1).wrapping_sub(polls);
+            let page = self.view.page(rank as u32);
+            let (calls, polls) = (page.moves(), page.call.idle_polls.load(Relaxed));
             let polled = polls.wrapping_sub(seen.polls);
             // A poll under way is counted when it ends.
             let same = calls.abs_diff(seen.calls) <= 1;

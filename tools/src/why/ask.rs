@@ -32,6 +32,12 @@ impl Round {
         round
     }
 
+    /// The ranks that were asked and have not answered.
+    pub fn unanswered(&self) -> impl Iterator<Item = u32> + '_ {
+        let open = |(rank, asked): (usize, &Option<u64>)| asked.map(|_| rank as u32);
+        self.asked.iter().enumerate().filter_map(open)
+    }
+
     /// Takes the answers that have come; `true` when all have.
     pub fn collect(&mut self, view: &NodeView) -> bool {
         for (rank, asked) in self.asked.iter_mut().enumerate() {
@@ -43,11 +49,25 @@ impl Round {
                 view.report(rank as u32).read().filter(|(answered, _)| *answered >= number)
             {
                 *asked = None;
-                if let Some(description) = Description::read(&text) {
+                if let Some(mut description) = Description::read(&text) {
+                    plain_names(&mut description);
                     self.ranks[rank] = Standing::Waiting(Box::new(description));
                 }
             }
         }
         self.asked.iter().all(Option::is_none)
     }
+}
+
+/// The forms of a function for large counts are the same function to people, and
+/// match the others.
+fn plain_names(description: &mut Description) {
+    let plain = |call: &mut String| {
+        if call.ends_with("_c") {
+            call.truncate(call.len() - 2);
+        }
+    };
+    description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
+    let known = description.communicators.iter_mut().flat_map(|known| known.last.iter_mut().flatten());
+    known.for_each(|operation| plain(&mut operation.call));
 }

@@ -28,6 +28,16 @@ pub fn verdict(job: &Job, stuck: &[u32]) -> String {
     for &rank in stuck.iter().take(IN_FULL) {
         text += &part(job, rank);
     }
+    let polls = |&rank: &u32| job.ranks[rank as usize].description().is_some_and(|it| it.polls);
+    let polling: Vec<u32> = stuck.iter().copied().filter(polls).collect();
+    if !polling.is_empty() {
+        let (has, loops) = if polling.len() == 1 { ("has", "that loop") } else { ("have", "those loops") };
+        let _ = writeln!(
+            text,
+            "  {} {has} called nothing else: if {loops} can end, this is no deadlock.",
+            words::capital(&ranks(&polling))
+        );
+    }
     if stuck.len() > IN_FULL {
         let _ = writeln!(text, "  {} wait in the same way or for these.", ranks(&stuck[IN_FULL..]));
     }

@@ -37,6 +37,12 @@ pub fn ranks(ranks: &[u32]) -> String {
     }
 }
 
+/// With a capital letter at its beginning.
+pub fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `8 bytes`, `1.0 MiB`.
 pub fn bytes(count: u64) -> String {
     match count {

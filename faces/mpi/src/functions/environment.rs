@@ -2,11 +2,13 @@
 //! clocks, memory.
 
 use crate::arguments::{read_string, write_string, OutValue};
+use crate::border::engine;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
 use crate::{abi, border, codes, predefined};
 use serried_engine::job::hardware;
 use serried_engine::memory::window;
+use serried_engine::observe::page::add;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
@@ -124,6 +126,10 @@ pub fn pcontrol(_level: c_int) -> Result<()> {
 
 /// `MPI_Wtime` (§9.6): seconds of the machine's monotonic clock.
 pub fn wtime() -> f64 {
+    // A loop that polls until a time is over shall not be taken for a hang.
+    if let Ok(engine) = engine() {
+        add(&engine.page().call.clock_reads, 1);
+    }
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` can be written; the clock exists on every Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
