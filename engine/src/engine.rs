@@ -38,6 +38,8 @@ pub struct Engine {
     /// What observers have asked, and how far the answer is.
     answers: Mutex<answer::Answer>,
     directory: OnceLock<describe::Directory>,
+    /// Members compare their collective calls.
+    checks: bool,
 }
 
 impl Engine {
@@ -82,6 +84,7 @@ impl Engine {
             Row(job.node.reserve_flows(job.local_rank).map_or(&[], |()| job.node.flows(job.local_rank)));
         let core = Core::new(Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
         let core = EngineLock::new(core, false);
+        let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
         page.set_state(State::Running);
         Ok(Engine {
             core,
@@ -95,6 +98,7 @@ impl Engine {
             contexts: Contexts::new(job.rank),
             answers: Mutex::default(),
             directory: OnceLock::new(),
+            checks,
         })
     }
 
@@ -261,6 +265,7 @@ fn into_result(status: Status) -> Result<Status> {
 
 mod answer;
 mod background;
+mod check;
 mod collectives;
 mod describe;
 mod exchange;

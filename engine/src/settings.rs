@@ -22,8 +22,11 @@ pub const COPY: &str = "SERRIED_COPY";
 /// The same for C.
 pub const COPY_NAME: &std::ffi::CStr = c"SERRIED_COPY";
 
+/// Whether members of a communicator compare their collective calls.
+pub const CHECK: &str = "SERRIED_CHECK";
+
 /// All of them.
-pub const SETTINGS: [Setting; 5] = [
+pub const SETTINGS: [Setting; 6] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -36,6 +39,12 @@ pub const SETTINGS: [Setting; 5] = [
         meaning: "the best means of copying big messages that may be used: direct (of memory that ranks map from each \
                   other), cross-memory (through the kernel), memory-file (through a descriptor that the owner passes), \
                   cells (through shared memory)",
+    },
+    Setting {
+        name: CHECK,
+        default: "0",
+        meaning: "1: the members of a communicator compare function, root, bytes and operator of their collective \
+                  calls, and a call that differs fails, naming both",
     },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -56,6 +65,8 @@ pub struct Settings {
     pub memory: u64,
     /// The best means that [`COPY`] allows.
     pub copy: Means,
+    /// [`CHECK`].
+    pub check: bool,
 }
 
 impl Settings {
@@ -79,7 +90,12 @@ impl Settings {
                 return Err(wrong(COPY, value, "`direct`, `cross-memory`, `memory-file` or `cells`"))
             }
         };
-        Ok(Settings { memory, copy })
+        let check = match lookup(CHECK).as_deref() {
+            None | Some("" | "0") => false,
+            Some("1") => true,
+            Some(value) => return Err(wrong(CHECK, value, "0 or 1")),
+        };
+        Ok(Settings { memory, copy, check })
     }
 }
 
@@ -115,13 +131,14 @@ mod tests {
 
     #[test]
     fn values_are_read_and_wrong_ones_are_named() {
-        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, copy: Means::Direct });
+        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, copy: Means::Direct, check: false });
+        assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
         assert_eq!(with(COPY, "memory-file").unwrap().copy, Means::MemoryFile);
         assert_eq!(with(COPY, "cross-memory").unwrap().copy, Means::CrossMemory);
-        for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma")] {
+        for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma"), (CHECK, "yes")] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }
     }

@@ -78,8 +78,10 @@ def test_a_stopped_rank_is_told_apart(build):
 
 
 def test_without_a_job_it_says_so():
-    answer = subprocess.run([SERRIED, "why", "1"], capture_output=True, text=True, timeout=30)
-    assert answer.returncode == 2 and "process 1" in answer.stderr
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    answer = why(gone)
+    assert answer.returncode == 2 and f"there is no process {gone.pid}" in answer.stderr
     assert subprocess.run([SERRIED, "why", "--nonsense"], capture_output=True, timeout=30).returncode == 2
 
 

@@ -140,6 +140,14 @@ impl Operation {
         }
     }
 
+    /// How two become one, if it reduces.
+    pub fn operator(&self) -> Option<&Operator> {
+        match self {
+            Operation::Reduce { operator, .. } | Operation::Allreduce { operator, .. } => Some(operator),
+            _ => None,
+        }
+    }
+
     /// The operation as messages.
     ///
     /// # Errors

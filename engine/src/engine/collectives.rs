@@ -30,7 +30,7 @@ impl Engine {
     pub fn run_collective(&self, communicator: &Arc<Communicator>, operation: Operation) -> Result<()> {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
-        self.begin(communicator, &operation);
+        self.begin(communicator, &operation)?;
         let seat = match communicator.seat() {
             Some(seat) => seat,
             None => self.find_seat(communicator)?,
@@ -48,11 +48,16 @@ impl Engine {
         self.run_schedule(communicator, operation.schedule(members)?)
     }
 
-    /// Notes for observers that a collective begins.
+    /// Notes for observers that a collective begins; with `SERRIED_CHECK` its
+    /// members compare it.
     #[inline]
-    fn begin(&self, communicator: &Communicator, operation: &Operation) {
+    fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
         let (root, bytes) = operation.outline();
         communicator.calls.note(Begun { name: self.page.name(), root, bytes });
+        match self.checks {
+            true => self.compare(communicator, operation),
+            false => Ok(()),
+        }
     }
 
     fn run_schedule(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
@@ -78,7 +83,7 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
-        self.begin(communicator, &operation);
+        self.begin(communicator, &operation)?;
         let schedule = operation.schedule(Members::from(&**communicator))?;
         let mut core = self.core.lock();
         self.drive(&mut core)?;
@@ -100,7 +105,7 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
-        self.begin(communicator, &operation);
+        self.begin(communicator, &operation)?;
         let schedule = operation.schedule(Members::from(&**communicator))?;
         let tag = communicator.next_nonblocking_tag();
         let communicator = Arc::clone(communicator);

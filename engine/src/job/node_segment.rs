@@ -7,7 +7,7 @@
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
 //! part of a rank:    Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
-//!                    | report (REPORT_BYTES)
+//!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`)
 //! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
 //!
@@ -18,13 +18,14 @@ use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::flow::{row_bytes, Flow};
 use crate::observe::inquiry::Report;
+use crate::observe::ledger::{self, Ledger};
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -38,8 +39,9 @@ pub const TRANSPORT_BYTES: usize = (3 << 20) - PAGE_BYTES;
 pub const BLOCKS_BYTES: usize = 1 << 20;
 /// Bytes of each rank for its description of itself (address space as well).
 pub const REPORT_BYTES: usize = 64 << 10;
-const PART_BYTES: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES + REPORT_BYTES;
-const REPORT_AT: usize = PART_BYTES - REPORT_BYTES;
+const PART_BYTES: usize = LEDGER_AT + ledger::BYTES;
+const REPORT_AT: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
+const LEDGER_AT: usize = REPORT_AT + REPORT_BYTES;
 
 #[repr(C)]
 struct Header {
@@ -197,6 +199,21 @@ impl NodeSegment {
     pub fn report(&self, local_rank: u32) -> Report<'_> {
         // SAFETY: the part lies in the mapping, which lives as long as `self`.
         unsafe { report_in(self.segment.base().add(self.part(local_rank))) }
+    }
+
+    /// The ledger of a local rank: reading costs no memory.
+    pub fn ledger(&self, local_rank: u32) -> Ledger<'_> {
+        // SAFETY: inside the mapping, by the layout above, which lives as long as
+        // `self`; page aligned.
+        unsafe { Ledger::new(self.segment.base().add(self.part(local_rank) + LEDGER_AT)) }
+    }
+
+    /// Reserves the ledger of a rank before it is written.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_ledger(&self, local_rank: u32) -> Result<()> {
+        self.segment.reserve(self.part(local_rank) + LEDGER_AT, ledger::BYTES)
     }
 
     /// Reserves the report area of a rank before it is written.

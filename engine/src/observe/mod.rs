@@ -10,6 +10,7 @@ pub mod description;
 pub mod events;
 pub mod flow;
 pub mod inquiry;
+pub mod ledger;
 pub mod page;
 pub mod recorder;
 

@@ -36,6 +36,13 @@ pub enum Builtin {
 }
 
 impl Builtin {
+    /// All of them, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Builtin> {
+        use Builtin::*;
+        let reductions = [Max, Min, Sum, Product, LogicalAnd, BitAnd, LogicalOr, BitOr, LogicalXor, BitXor];
+        reductions.into_iter().chain([MinLocation, MaxLocation, Replace, NoOp])
+    }
+
     /// The name in MPI.
     pub fn name(self) -> &'static str {
         match self {

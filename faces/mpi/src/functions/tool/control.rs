@@ -46,7 +46,11 @@ fn written() -> Written {
 pub fn settings() -> Result<Settings> {
     let found = Settings::read(|name| std::env::var(name).ok())?;
     let written = written();
-    Ok(Settings { memory: written.memory.unwrap_or(found.memory), copy: written.copy.unwrap_or(found.copy) })
+    Ok(Settings {
+        memory: written.memory.unwrap_or(found.memory),
+        copy: written.copy.unwrap_or(found.copy),
+        ..found
+    })
 }
 
 /// Which of the settings are for the engine of a rank.

@@ -1,0 +1,115 @@
+//! `SERRIED_CHECK`: members of a communicator compare their collective calls.
+
+use super::Engine;
+use crate::collective::Operation;
+use crate::observe::ledger::{Call, Ledger, USER};
+use crate::reduce::Builtin;
+use crate::world::Communicator;
+use crate::{Class, Error, Result};
+
+impl Engine {
+    /// Writes a collective down that this rank has just begun, and compares it with
+    /// what others have written down.
+    ///
+    /// # Errors
+    /// `Root`, `Count`, `Op` or `Other`: it differs, and from whom.
+    #[cold]
+    pub(super) fn compare(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
+        let (root, bytes) = operation.outline();
+        let mine =
+            Call { name: self.page.name(), operator: operation.operator().map_or(0, number_of), root, bytes };
+        let (context, number) = (communicator.context(), communicator.calls.count());
+        self.ledger(self.job.local_rank).write(context, number, mine);
+        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
+        let members =
+            groups.into_iter().flatten().flat_map(|group| (0..group.size()).map(|rank| group.job_rank(rank)));
+        for member in members.filter(|&member| member != self.job.rank) {
+            let Ok(local) = self.job.local_ranks.binary_search(&member) else { continue };
+            let Some(theirs) = self.ledger(local as u32).read(context, number) else { continue };
+            if let Some((class, what)) = self.difference(communicator, mine, theirs) {
+                return Err(self.differs(communicator, (member, number), (mine, theirs), (class, what)));
+            }
+        }
+        Ok(())
+    }
+
+    fn ledger(&self, local_rank: u32) -> Ledger<'static> {
+        self.job.node.ledger(local_rank)
+    }
+
+    /// The function without the mark of its form for large counts.
+    fn function(&self, call: Call) -> String {
+        let name = self.job.node.name(call.name).unwrap_or_default();
+        name.strip_suffix("_c").map(str::to_owned).unwrap_or(name)
+    }
+
+    fn difference(
+        &self,
+        communicator: &Communicator,
+        mine: Call,
+        theirs: Call,
+    ) -> Option<(Class, &'static str)> {
+        if mine.name != theirs.name && self.function(mine) != self.function(theirs) {
+            return Some((Class::Other, "function"));
+        }
+        // Between groups each side says something else of the same operation.
+        if communicator.is_inter() {
+            return None;
+        }
+        if mine.root != theirs.root {
+            return Some((Class::Root, "root"));
+        }
+        if mine.operator != theirs.operator {
+            return Some((Class::Op, "operator"));
+        }
+        (mine.bytes != theirs.bytes).then_some((Class::Count, "number of bytes"))
+    }
+
+    fn differs(
+        &self,
+        communicator: &Communicator,
+        (member, number): (u32, u64),
+        (mine, theirs): (Call, Call),
+        (class, what): (Class, &str),
+    ) -> Error {
+        let name = communicator.name();
+        let on = if name.is_empty() { "a communicator" } else { &name };
+        let sentence = format!(
+            "as collective operation number {number} on {on} rank {} calls {}, but rank {member} calls {}; all ranks of a \
+             communicator must call the same operations in the same order, and here the {what} differs (SERRIED_CHECK)",
+            self.job.rank,
+            self.in_words(mine),
+            self.in_words(theirs)
+        );
+        Error::new(class, sentence).in_context(communicator.context())
+    }
+
+    fn in_words(&self, call: Call) -> String {
+        let mut with = Vec::new();
+        if call.root >= 0 {
+            with.push(format!("root {}", call.root));
+        }
+        match call.operator {
+            0 => {}
+            USER => with.push("a function of the program".into()),
+            number => with
+                .extend(Builtin::all().nth(usize::from(number) - 1).map(|builtin| builtin.name().to_owned())),
+        }
+        if call.bytes > 0 {
+            with.push(format!("{} bytes", call.bytes));
+        }
+        match with.is_empty() {
+            true => self.function(call),
+            false => format!("{} with {}", self.function(call), with.join(", ")),
+        }
+    }
+}
+
+fn number_of(operator: &crate::reduce::Operator) -> u16 {
+    match operator.as_builtin() {
+        Some(builtin) => {
+            Builtin::all().position(|other| other == builtin).map_or(USER, |place| place as u16 + 1)
+        }
+        None => USER,
+    }
+}
