@@ -73,7 +73,7 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let ranks = job.node.local_ranks();
         // SAFETY: counter and doorbell lie in the node segment, which lives for ever.
-        let crowd = unsafe { Crowd::join(job.node.awake(), doorbell, ranks, cpus::usable()) };
+        let crowd = unsafe { Crowd::join(job.node.awake(), doorbell, job.page(), ranks, cpus::usable()) };
         let page = job.page();
         if !crowd.can_be() && barrier::register() {
             doorbell.promise_barriers();

@@ -251,6 +251,7 @@ impl Wait for Engine {
 impl Engine {
     #[inline(never)]
     fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
+        self.crowd.wait_for(|| None);
         let beside = AtBlock { seat, until };
         self.wait_beside(Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
     }

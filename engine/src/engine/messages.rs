@@ -32,10 +32,17 @@ impl Engine {
 
     /// Receives into a block with room for `room` bytes the short way, without a
     /// request: a message that comes in a packet, and soon. `None`, and nothing is
-    /// done, in all other cases.
+    /// done, in all other cases. `peer` is who sends, if that is known.
     #[inline(always)]
-    pub fn receive_letter(&self, wanted: Envelope, address: *mut u8, room: u64) -> Option<Taken> {
+    pub fn receive_letter(
+        &self,
+        wanted: Envelope,
+        peer: Option<u32>,
+        address: *mut u8,
+        room: u64,
+    ) -> Option<Taken> {
         let mut core = self.core.lock();
+        self.crowd.wait_for(|| Some(self.job.node.page(peer?)));
         if !core.may_receive_at_once(wanted.context) {
             return None;
         }
@@ -80,6 +87,7 @@ impl Engine {
     /// Waits for a send, but not for a receiver that cannot come to it because
     /// it waits for something else.
     fn wait_for_send(&self, peer: u32, request: u32) -> Result<()> {
+        self.crowd.wait_for(|| Some(self.job.node.page(peer)));
         self.wait_until(Reason::Request(request), |core| {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
@@ -104,7 +112,12 @@ impl Engine {
     /// # Errors
     /// What went wrong on the way.
     pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
-        let looks = if buffer.dense().is_some() { 1 } else { self.looks() };
+        let looks = if buffer.dense().is_some() {
+            1
+        } else {
+            self.crowd.wait_for(|| None);
+            self.looks()
+        };
         let request = {
             let mut core = self.core.lock();
             if core.may_receive_at_once(wanted.context) {
@@ -115,7 +128,7 @@ impl Engine {
             self.drive(&mut core)?;
             core.start_receive(wanted, buffer)?
         };
-        self.wait_for_index(request)
+        self.wait_until(Reason::Request(request), |core| core.settled(request).then(|| core.collect(request)))
     }
 
     /// Starts receiving.

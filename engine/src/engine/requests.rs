@@ -48,8 +48,10 @@ impl Engine {
         Ok((self.wait_for_index(request)?, goes))
     }
 
+    /// Waits for a request, whoever it depends on.
     #[inline]
     pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
+        self.crowd.wait_for(|| None);
         self.wait_until(Reason::Request(request), |core| core.settled(request).then(|| core.collect(request)))
     }
 

@@ -71,6 +71,9 @@ pub struct Identity {
     state: AtomicU32,
     /// The code given to abort.
     pub exit_code: AtomicI32,
+    /// The core on which it last waited, by its number and one; 0: not known. Kept
+    /// only while ranks share cores.
+    pub core: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
 }

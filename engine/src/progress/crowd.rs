@@ -5,7 +5,9 @@
 //! segment, which the doorbells keep. Where every rank has a core anyway nobody
 //! counts.
 
+use super::partner::Partner;
 use super::Doorbell;
+use crate::observe::Page;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The ranks of a node and its cores.
@@ -15,6 +17,7 @@ pub struct Crowd {
     awake: Option<&'static AtomicU32>,
     doorbell: &'static Doorbell,
     cores: u32,
+    partner: Partner,
 }
 
 impl Crowd {
@@ -25,6 +28,7 @@ impl Crowd {
     pub unsafe fn join(
         awake: &'static AtomicU32,
         doorbell: &'static Doorbell,
+        page: &'static Page,
         ranks: u32,
         cores: usize,
     ) -> Crowd {
@@ -34,7 +38,7 @@ impl Crowd {
             // SAFETY: by the caller.
             unsafe { doorbell.count_in(awake) };
         }
-        Crowd { awake, doorbell, cores }
+        Crowd { awake, doorbell, cores, partner: Partner::new(page) }
     }
 
     /// Whether there can ever be more ranks awake than cores.
@@ -46,6 +50,20 @@ impl Crowd {
     #[inline]
     pub fn is_here(&self) -> bool {
         self.awake.is_some_and(|awake| awake.load(Relaxed) > self.cores)
+    }
+
+    /// The rank that is waited for, where there can be a crowd.
+    #[inline]
+    pub fn partner(&self) -> &Partner {
+        &self.partner
+    }
+
+    /// From now on this rank waits for `peer`, or for nobody in particular.
+    #[inline]
+    pub fn wait_for(&self, peer: impl FnOnce() -> Option<&'static Page>) {
+        if self.can_be() {
+            self.partner.set(peer());
+        }
     }
 
     /// This rank will not wait any more, unless it comes back.
@@ -72,8 +90,10 @@ mod tests {
         let awake: &'static AtomicU32 = Box::leak(Box::default());
         let rank = |_| {
             let doorbell: &'static Doorbell = Box::leak(Box::default());
+            // SAFETY: a page is made of atomic integers, for which zero is a value.
+            let page: &'static Page = Box::leak(Box::new(unsafe { std::mem::zeroed() }));
             // SAFETY: both live for ever, in one process.
-            unsafe { Crowd::join(awake, doorbell, number, cores) }
+            unsafe { Crowd::join(awake, doorbell, page, number, cores) }
         };
         (0..number).map(rank).collect()
     }

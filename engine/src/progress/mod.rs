@@ -5,6 +5,7 @@ pub mod barrier;
 pub mod crowd;
 pub mod doorbell;
 pub mod lock;
+pub mod partner;
 pub mod wait;
 
 pub use crate::clock;

@@ -15,6 +15,9 @@ const LOOKS: u32 = 2000;
 const LOOKS_OF_A_TURN: u32 = 20;
 /// The same while others need it.
 const LOOKS_IN_A_CROWD: u32 = 4;
+/// The same while the one that is waited for is on another core: about as long as
+/// it takes to give up the core and get it back.
+const LOOKS_FOR_A_PARTNER: u32 = 120;
 /// Turns before sleeping while nobody needs the core, some tens of microseconds.
 const TURNS: u32 = 100;
 /// The same while others need it.
@@ -48,7 +51,11 @@ impl Pace {
     pub fn looks(crowd: &Crowd) -> u32 {
         match crowd.can_be() {
             false => LOOKS,
-            true if crowd.is_here() => LOOKS_IN_A_CROWD,
+            true if crowd.is_here() => match crowd.partner().is_apart() {
+                None => LOOKS_IN_A_CROWD,
+                Some(true) => LOOKS_FOR_A_PARTNER,
+                Some(false) => 1,
+            },
             true => LOOKS_OF_A_TURN,
         }
     }
@@ -75,6 +82,7 @@ impl Pace {
             if look(Pace::looks(crowd), &come) {
                 return true;
             }
+            crowd.partner().in_vain();
             // SAFETY: no memory is involved.
             unsafe { libc::sched_yield() };
             let now = clock::nanoseconds();

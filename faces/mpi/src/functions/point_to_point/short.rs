@@ -64,19 +64,20 @@ pub fn receiving(
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine()?;
-    let Some(wanted) = wanted(engine, source, tag, room, comm) else { return Ok(None) };
+    let Some((wanted, _)) = wanted(engine, source, tag, room, comm) else { return Ok(None) };
     engine.start_block_receive(wanted, address, room).map(Some)
 }
 
-/// What a receive with right arguments matches; says so on the page.
+/// What a receive with right arguments matches, and who sends that, if it is one;
+/// says so on the page.
 #[inline(always)]
-fn wanted(engine: &Engine, source: i32, tag: i32, room: u64, comm: &Comm) -> Option<Envelope> {
-    let right = source == ANY_SOURCE || comm.peers().find(source).is_some();
-    if !right || (tag < 0 && tag != ANY_TAG) {
+fn wanted(engine: &Engine, source: i32, tag: i32, room: u64, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
+    let peer = comm.peers().find(source);
+    if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
     engine.page().about(comm.context(), source, tag, room);
-    Some(Envelope { context: comm.context(), source, tag })
+    Some((Envelope { context: comm.context(), source, tag }, peer))
 }
 
 /// Receives and fills the status; `false`, and nothing is done, if this is not
@@ -96,8 +97,8 @@ pub fn received(
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
     let engine = engine()?;
-    let Some(wanted) = wanted(engine, source, tag, room, comm) else { return Ok(false) };
-    let Some(taken) = engine.receive_letter(wanted, address, room) else { return Ok(false) };
+    let Some((wanted, peer)) = wanted(engine, source, tag, room, comm) else { return Ok(false) };
+    let Some(taken) = engine.receive_letter(wanted, peer, address, room) else { return Ok(false) };
     status.set_message(taken.source, taken.tag, taken.bytes);
     Ok(true)
 }
