@@ -41,6 +41,7 @@ PARTS = [
     ("launcher", "serried run: output, exit status, faults", [PYTHON, "-m", "pytest", "-q", "tests/launcher"], 10),
     ("faults", "kills, odd machines, limits: one message, nothing left", [PYTHON, "-m", "pytest", "-q", "tests/faults"], 10),
     ("doctor", "serried doctor: faults named, libraries found, variables", [PYTHON, "-m", "pytest", "-q", "tests/doctor"], 5),
+    ("top", "serried top: true rates, terminal, page in a browser", [PYTHON, "-m", "pytest", "-q", "tests/top"], 8),
     ("verdict", "jobs that hang are told why, slow ones are let alone", [PYTHON, "-m", "pytest", "-q", "tests/verdict"], 5),
     ("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", [PYTHON, "-m", "pytest", "-q", "tests/pmpi"], 5),
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),

@@ -22,7 +22,7 @@ commands:
            tries by what means ranks reach each other's memory
   doctor   what is wrong on this machine, and which MPI a program will really load:
            `serried doctor [--json] [./program]`
-  top      what the ranks of a running job do: `serried top [PID] [--json]`
+  top      what the ranks of a running job do: `serried top [PID]` here, `--web` in a browser, `--json`
   why      what the ranks of a running job wait for, and whether some can never go on; --json
   help     this text; `serried run --help` for the options of run
 

@@ -123,7 +123,7 @@ fn those_there(parents: &HashMap<i32, i32>) -> String {
 
 fn list(jobs: &[Found]) -> String {
     let line = |job: &Found| {
-        let command: String = job.command.chars().take(60).collect();
+        let command: String = job.command.chars().take(100).collect();
         format!("  {:>8}  {command}", job.anchors[0])
     };
     jobs.iter().map(line).collect::<Vec<_>>().join("\n")

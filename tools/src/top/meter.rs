@@ -17,6 +17,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const LOOKS: u32 = 100;
 /// The same for all ranks together.
 const LOOKS_IN_ALL: u32 = 5000;
+/// Seconds that make up lately.
+const LATELY: f64 = 3.0;
 /// Less waiting of the others is no sign of a slow rank.
 const WORTH_TELLING: f64 = 0.1;
 
@@ -39,6 +41,8 @@ struct Track {
     waited: u64,
     counts: Counts,
     live: bool,
+    /// The part of its time that it has waited lately.
+    waits: Option<f64>,
 }
 
 /// Makes reports.
@@ -113,6 +117,7 @@ impl Meter {
         self.sequence += 1;
         let ranks: Vec<Rank> =
             (0..snapshots.len()).map(|rank| self.rank(rank, &snapshots[rank], now, elapsed, ended)).collect();
+        let waits = self.smoothen(&ranks, elapsed);
         let traffic = self.traffic(&snapshots, elapsed);
         let sum = |counts: fn(&Rank) -> &Counts| {
             let zero = Counts::default();
@@ -127,12 +132,24 @@ impl Meter {
             process: self.job.found.anchors[0],
             command: self.job.found.command.clone(),
             ended,
-            slowest: slowest(&ranks),
+            slowest: slowest(&waits),
             ranks,
             rate,
             total,
             traffic,
         }
+    }
+
+    /// What ranks have waited lately, so that a moment's hiccup makes nobody slow.
+    fn smoothen(&mut self, ranks: &[Rank], elapsed: f64) -> Vec<(u32, f64)> {
+        let part = 1.0 - (-elapsed / LATELY).exp();
+        for (track, rank) in self.tracks.iter_mut().zip(ranks) {
+            track.waits = rank.share.map(|share| {
+                let before = track.waits.unwrap_or(share.waiting);
+                before + part * (share.waiting - before)
+            });
+        }
+        ranks.iter().zip(&self.tracks).filter_map(|(rank, track)| Some((rank.rank, track.waits?))).collect()
     }
 
     fn rank(&mut self, local: usize, snapshot: &Snapshot, now: u64, elapsed: f64, ended: bool) -> Rank {
@@ -252,9 +269,7 @@ fn share(slept: f64, looks: Looks, doing: Doing) -> Share {
 }
 
 /// The rank that waits least, if the others wait clearly more.
-fn slowest(ranks: &[Rank]) -> Option<Slowest> {
-    let waits: Vec<(u32, f64)> =
-        ranks.iter().filter_map(|rank| rank.share.map(|share| (rank.rank, share.waiting))).collect();
+fn slowest(waits: &[(u32, f64)]) -> Option<Slowest> {
     let &(rank, least) = waits.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     if waits.len() < 2 {
         return None;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! attach ── meter ── report ──┬── screen  (terminal)
-//!                             └── json    (--json)
+//!                             ├── json    (--json)
+//!                             └── web     (--web)
 //! ```
 //!
 //! The job is not asked and does not notice: its pages are read. One thread
@@ -13,6 +14,7 @@ mod meter;
 mod options;
 mod report;
 mod screen;
+mod web;
 mod words;
 
 use crate::attach;
@@ -25,13 +27,14 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
-usage: serried top [PID] [--json] [--interval SECONDS] [--count N]
+usage: serried top [PID] [--json | --web [PORT]] [--interval SECONDS] [--count N]
 
 Shows what the ranks of a running job do: state and call of each, what their time goes into,
 rates of messages and bytes, memory, who sends how much to whom, and who is slow.
 PID is the launcher or a rank of the job; without it there must be one job of yours.
 
   --json               one JSON object a line for each interval, the last when the job has ended
+  --web [PORT]         the same as a page for a browser on this machine; prints its address
   -i, --interval S     seconds between two reports (1)
   -n, --count N        end after N reports
 
@@ -53,7 +56,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
         }
     };
     if options.face == Face::Terminal && !std::io::stdout().is_terminal() {
-        eprintln!("serried top: the output is no terminal; use --json there");
+        eprintln!("serried top: the output is no terminal; use --json (or --web) there");
         return 2;
     }
     run(&options).unwrap_or_else(|problem| {
@@ -73,6 +76,7 @@ fn run(options: &Options) -> Result<i32, String> {
             // Who reads may have had enough.
             writeln!(std::io::stdout().lock(), "{}", json::report(&report)).is_ok()
         })),
+        Face::Web(port) => web::run(meter, options, port, &signals),
     }
 }
 

@@ -9,6 +9,8 @@ pub enum Face {
     Terminal,
     /// One object a line.
     Json,
+    /// A page at this port of the loopback; 0: any that is free.
+    Web(u16),
 }
 
 /// What was asked for.
@@ -40,6 +42,14 @@ pub fn parse(arguments: &[OsString]) -> Result<Option<Options>, String> {
         match name {
             "--help" | "-h" => return Ok(None),
             "--json" => options.face = Face::Json,
+            "--web" => {
+                value = value.or_else(|| words.next_if(|word| word.parse::<u32>().is_ok()));
+                options.face = Face::Web(
+                    value
+                        .map_or(Ok(0), |port| port.parse())
+                        .map_err(|_| bad(name, value, "a port, 0 to 65535"))?,
+                );
+            }
             "--interval" | "-i" => {
                 value = value.or_else(|| words.next());
                 let seconds = value.and_then(|text| text.parse().ok());
@@ -81,14 +91,23 @@ mod tests {
     fn what_was_asked_for_is_understood() {
         let options = parsed("77 --json --interval 0.5 -n 3").unwrap().unwrap();
         assert_eq!(options, Options { process: Some(77), face: Face::Json, interval: 0.5, count: Some(3) });
+        let face = |line: &str| parsed(line).unwrap().unwrap().face;
+        assert_eq!(
+            [face("--web"), face("--web 8080 77"), face("--web=1")],
+            [Face::Web(0), Face::Web(8080), Face::Web(1)]
+        );
         assert_eq!(parsed("--help"), Ok(None));
     }
 
     #[test]
     fn nonsense_is_named() {
-        for (line, word) in
-            [("-x", "-x"), ("1 2", "`2`"), ("--interval 0", "0.05"), ("--count", "how many"), ("x", "`x`")]
-        {
+        for (line, word) in [
+            ("-x", "-x"),
+            ("1 2", "`2`"),
+            ("--interval 0", "0.05"),
+            ("--count", "how many"),
+            ("--web 70000", "port"),
+        ] {
             let refused = parsed(line).unwrap_err();
             assert!(refused.contains(word), "{line}: {refused}");
         }

@@ -1,0 +1,108 @@
+"""Jobs with known traffic, and ways to look at them: see traffic.c and support/launching.py."""
+
+import bisect
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import jobs  # noqa: E402
+from launching import SERRIED, launcher  # noqa: E402, F401
+
+
+@pytest.fixture(scope="session")
+def traffic(tmp_path_factory):
+    """The compiled program."""
+    program = tmp_path_factory.mktemp("programs") / "traffic"
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([jobs.STAGE / "bin/mpicc", HERE / "traffic.c", "-o", program, *flags], check=True)
+    return program
+
+
+class Job:
+    """A job of traffic.c under way, and what it has said of itself."""
+
+    def __init__(self, launcher, program, ranks, seconds, slow=-1):
+        self.ranks = ranks
+        self.output = launcher.folder / f"output.{time.monotonic_ns()}"
+        command = [SERRIED, "run", "-n", ranks, program, seconds, slow]
+        if ranks == 0:
+            command = [program, seconds]
+        with open(self.output, "w") as file:
+            self.process = subprocess.Popen(
+                list(map(str, command)), env=launcher.environment, stdout=file, stdin=subprocess.DEVNULL)
+
+    def wait_until_it_flows(self):
+        deadline = time.monotonic() + 20
+        while self.output.read_text().count("\n") < 200 * max(1, self.ranks) / 8:
+            assert time.monotonic() < deadline and self.process.poll() is None, self.output.read_text()[-2000:]
+            time.sleep(0.02)
+        time.sleep(0.3)
+
+    def end(self):
+        """Waits for its end; the results must be right."""
+        assert self.process.wait(60) == 0
+        lines = self.output.read_text().splitlines()
+        words = next(line for line in lines if line.startswith("received")).split()
+        assert words[3] == "0" and int(words[1]) > 0
+        self.said = {rank: [] for rank in range(max(1, self.ranks))}
+        for line in lines:
+            words = line.split()
+            if words[0].isdigit():
+                self.said[int(words[0])].append((float(words[1]), int(words[2]), int(words[3])))
+
+    def steps(self, rank, begin, end):
+        """How many steps the rank has made in that time, by its own account."""
+        times = [row[0] for row in self.said[rank]]
+
+        def at(when):
+            index = bisect.bisect(times, when)
+            assert 0 < index < len(times), "looked at a time when the job was not flowing"
+            part = (when - times[index - 1]) / (times[index] - times[index - 1])
+            return index + part
+
+        return at(end) - at(begin)
+
+    def flows(self, rank):
+        """(messages, bytes) in a step, by receiver."""
+        return {(rank + 1) % self.ranks: (rank + 1, 64 * (rank + 1) ** 2), (rank + 3) % self.ranks: (1, 20000)}
+
+
+@pytest.fixture
+def start(launcher, traffic):  # noqa: F811
+    """Starts jobs; they are ended with the test."""
+    started = []
+
+    def start_one(ranks=8, seconds=6, slow=-1):
+        started.append(Job(launcher, traffic, ranks, seconds, slow))
+        return started[-1]
+
+    yield start_one
+    for job in started:
+        if job.process.poll() is None:
+            job.process.terminate()
+            job.process.wait(20)
+
+
+@pytest.fixture
+def top(launcher):  # noqa: F811
+    """Runs `serried top` to its end: status, reports or text, complaints."""
+
+    def run(*arguments, timeout=30, **options):
+        command = [SERRIED, "top", *map(str, arguments)]
+        done = subprocess.run(
+            command, env=launcher.environment, capture_output=True, text=True, timeout=timeout, **options)
+        reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return done.returncode, reports, done.stderr
+
+    return run
+
+
+def near(shown, true, what):
+    """Within 2 percent."""
+    assert abs(shown - true) <= 0.02 * true, f"{what}: {shown} is shown, {true} is true"

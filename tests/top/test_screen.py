@@ -1,0 +1,196 @@
+"""`serried top` in a terminal: driven as a person would, its screen read by a terminal emulator."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+
+import pyte
+import pytest
+
+from conftest import SERRIED
+
+
+class Terminal:
+    """`serried top` on a pseudo-terminal, and what stands on the screen."""
+
+    def __init__(self, environment, *arguments, columns=80, lines=24):
+        self.raw = b""
+        self.screen = pyte.Screen(columns, lines)
+        self.stream = pyte.ByteStream(self.screen)
+        ours, theirs = pty.openpty()
+        self.resize(columns, lines, theirs)
+        self.before = termios.tcgetattr(theirs)
+        self.process = os.fork()
+        if self.process == 0:
+            os.close(ours)
+            os.login_tty(theirs)
+            os.execve(SERRIED, ["serried", "top", *map(str, arguments)], environment)
+        self.ours, self.theirs = ours, theirs
+
+    def resize(self, columns, lines, terminal=None):
+        fcntl.ioctl(self.theirs if terminal is None else terminal, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", lines, columns, 0, 0))
+        self.screen.resize(lines, columns)
+
+    def read(self, seconds):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if select.select([self.ours], [], [], 0.02)[0]:
+                try:
+                    data = os.read(self.ours, 65536)
+                except OSError:
+                    return
+                self.raw += data
+                self.stream.feed(data)
+
+    def text(self):
+        return "\n".join(self.screen.display)
+
+    def wait_for(self, pattern, seconds=8):
+        """Reads until the screen shows it."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self.text()):
+            assert time.monotonic() < deadline, f"no {pattern!r} on the screen:\n{self.text()}"
+            self.read(0.1)
+        return self.text()
+
+    def press(self, keys):
+        os.write(self.ours, keys.encode())
+
+    def end(self):
+        """Its exit status; the terminal must be as it was."""
+        deadline = time.monotonic() + 5
+        while True:
+            self.read(0.05)
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                self.process = None
+                break
+            assert time.monotonic() < deadline, "it does not end"
+        self.read(0.1)
+        after = termios.tcgetattr(self.theirs)
+        os.close(self.ours)
+        os.close(self.theirs)
+        assert after == self.before
+        assert self.raw.count(b"\x1b[?1049h") == self.raw.count(b"\x1b[?1049l") == 1
+        assert self.raw.rfind(b"\x1b[?25h") > self.raw.rfind(b"\x1b[?25l")
+        return os.waitstatus_to_exitcode(status)
+
+
+@pytest.fixture
+def terminal(launcher):
+    begun = []
+
+    def begin(*arguments, **options):
+        environment = {**launcher.environment, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        environment.pop("NO_COLOR", None)
+        environment.update(options.pop("environment", {}))
+        begun.append(Terminal(environment, *arguments, **options))
+        return begun[-1]
+
+    yield begin
+    for seen in begun:
+        if seen.process:  # the test has failed
+            os.kill(seen.process, signal.SIGKILL)
+            os.waitpid(seen.process, 0)
+
+
+def test_80_by_24_shows_ranks_rates_and_traffic_of_8_ranks(start, terminal):
+    job = start(8, 6)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid)
+    seen.wait_for(r"per second: 4\.[34]k messages")
+    text = seen.wait_for(r"traffic: rows send to columns")
+    lines = text.splitlines()
+    assert "serried top" in lines[0] and "8 ranks" in lines[0]
+    table = [line for line in lines if re.match(r" {4}[0-7] \S", line)]
+    assert [int(line[:5]) for line in table] == list(range(8)), text
+    matrix = lines[next(i for i, line in enumerate(lines) if line.startswith("traffic")) + 2:]
+    assert re.search(r"2\.0M", matrix[0]) and matrix[7].startswith("7"), text
+    seen.press("q")
+    assert seen.end() == 0
+    job.end()
+
+
+def test_keys_change_views_sort_and_help(start, terminal):
+    job = start(4, 8)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid, "--interval", 0.2)
+    seen.wait_for(r"COMP +WAIT")
+    seen.press("\t")
+    seen.wait_for(r"INLINE +CELLS")
+    seen.press("3")
+    seen.wait_for(r"PROCESS +SEGMENT[\s\S]*64 MiB")
+    seen.press("4")
+    seen.wait_for(r"rows send to columns, bytes/s")
+    seen.press("1r")
+    seen.wait_for(r"DOING.*\n +3 [\s\S]*\n +0 ")
+    # Rank is the first column, messages the last but one: two to the left.
+    seen.press("r\x1b[D\x1b[D\x1b[D")
+    seen.wait_for(r"DOING.*\n +3 [\s\S]*\n +0 ")
+    seen.press("t")
+    seen.wait_for(r"in all: +[\d.]+k? messages")
+    seen.press("?")
+    seen.wait_for("any key goes back")
+    seen.press("x ")
+    seen.wait_for("On hold")
+    seen.press(" \x03")
+    assert seen.end() == 0
+    job.end()
+
+
+def test_it_follows_the_size_of_the_window(start, terminal):
+    job = start(8, 7)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid, "--interval", 0.3)
+    seen.wait_for("rows send to columns")
+    for columns, lines in [(120, 40), (50, 10), (20, 4), (80, 24)]:
+        seen.resize(columns, lines)
+        os.kill(seen.process, signal.SIGWINCH)
+        seen.read(0.7)
+        assert seen.screen.display[0].startswith("serried top"[:columns - 16]), seen.text()
+    seen.wait_for("rows send to columns")
+    seen.press("q")
+    assert seen.end() == 0
+    job.end()
+
+
+def test_without_colour_and_without_unicode_nothing_is_missing(start, terminal):
+    job = start(4, 6)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid, environment={"NO_COLOR": "1", "LC_ALL": "C"})
+    seen.wait_for(r"per second: [\d.]+k? messages")
+    seen.wait_for("@ is")
+    assert all(byte < 128 for byte in seen.raw)
+    assert not re.search(rb"\x1b\[[0-9;]*\b(3[0-7]|38|4[0-7]|48|9[0-7])[;m]", seen.raw)
+    seen.press("q")
+    assert seen.end() == 0
+    job.end()
+
+
+def test_the_end_of_the_job_is_survived_and_its_totals_stay(start, terminal):
+    job = start(4, 2)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid)
+    text = seen.wait_for("The job has ended", 15)
+    assert "finalized" in text and "in all:" in text
+    job.end()
+    seen.press("q")
+    assert seen.end() == 0
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_restores_the_terminal(start, terminal, sign):
+    job = start(2, 4)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid)
+    seen.wait_for("DOING")
+    os.kill(seen.process, sign)
+    assert seen.end() == 128 + sign
+    job.end()
