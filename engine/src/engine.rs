@@ -272,6 +272,7 @@ mod exchange;
 mod messages;
 pub mod pairs;
 mod partitioned;
+mod python;
 mod reach;
 mod reason;
 mod requests;

@@ -245,6 +245,23 @@ static void test_loop(void) {
         MPI_Wait(&request, IGNORE); // stuck 1: for a message of rank 0 with tag 12
 }
 
+// case testall_loop 3: ranks 0, 1 and 2 wait for one another
+static void testall_loop(void) {
+    MPI_Request requests[2];
+    int flag = 0;
+    if (me == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Irecv(&many[i], 1, MPI_INT, i + 1, 14, WORLD, &requests[i]);
+        while (!flag)
+            MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE); // stuck 0: calls MPI_Testall ; of rank 2 with tag 14
+    } else if (me == 1) {
+        MPI_Send(&x, 1, MPI_INT, 0, 14, WORLD);
+        MPI_Recv(&x, 1, MPI_INT, 0, 14, WORLD, IGNORE); // stuck 1: for a message of rank 0
+    } else {
+        MPI_Recv(&x, 1, MPI_INT, 0, 14, WORLD, IGNORE); // stuck 2: for a message of rank 0
+    }
+}
+
 // case any_source 3: ranks 0, 1 and 2 wait for one another
 static void any_source(void) {
     MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 2, WORLD, IGNORE); // stuck 0 1 2: for a message of any rank with tag 2
@@ -370,7 +387,7 @@ static const struct {
     CASE(missing_in_gather), CASE(missing_in_allgather), CASE(missing_in_alltoall), CASE(missing_in_scatter),
     CASE(missing_in_scan), CASE(missing_in_split), CASE(missing_in_ibarrier), CASE(gone_before_barrier),
     CASE(different_order), CASE(different_kinds), CASE(self_receive), CASE(self_ssend), CASE(ssend_without_receive),
-    CASE(probe), CASE(probe_loop), CASE(test_loop), CASE(any_source), CASE(waitany), CASE(waitall), CASE(sendrecv),
+    CASE(probe), CASE(probe_loop), CASE(test_loop), CASE(testall_loop), CASE(any_source), CASE(waitany), CASE(waitall), CASE(sendrecv),
     CASE(persistent), CASE(never_completed), CASE(never_completed_by_itself), CASE(between_groups),
     CASE(part_of_the_ranks), CASE(two_threads), CASE(thread_joined),
 };

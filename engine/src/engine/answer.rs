@@ -39,15 +39,15 @@ struct Polls {
 }
 
 impl Engine {
-    /// One of the threads that wait answers question `number`.
+    /// One of the threads that wait answers question `number`; `false` if something
+    /// has come that it has to look at first.
     #[cold]
-    pub(super) fn answer(&self, number: u64, since: u64, reason: Reason) {
+    pub(super) fn answer(&self, number: u64, since: u64, reason: Reason) -> bool {
         let mut thread = Thread { number: this_thread(), since, ..Thread::default() };
         self.look_at_stack(number, &mut thread);
-        // What has come meanwhile is looked at first; then it is asked again.
         let core = self.core.lock();
         if core.transport_has_something() {
-            return;
+            return false;
         }
         let mut describer = Describer::new(&core, self);
         thread.ways = describer.ways(reason);
@@ -58,6 +58,7 @@ impl Engine {
             let threads = std::mem::take(&mut answer.threads);
             self.publish(number, describer.describe(threads));
         }
+        true
     }
 
     /// A thread that has taken part waits no more.

@@ -75,6 +75,10 @@ impl<'a> Describer<'a> {
                 self.unknown |= requests.len() > MANY;
                 requests.iter().take(MANY).map(|&request| self.needs(request, None)).collect()
             }
+            Reason::All(requests) => {
+                self.unknown |= requests.len() > MANY;
+                vec![requests.iter().take(MANY).flat_map(|&request| self.needs(request, None)).collect()]
+            }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(seat, until) => vec![self.arrivals(seat, until)],
             Reason::Exchange => vec![vec![self.exchange()]],
@@ -167,7 +171,18 @@ impl<'a> Describer<'a> {
         let source = self.find(send.context).and_then(rank_of).map_or(NONE, |rank| rank as i32);
         let bytes = send.buffer.bytes();
         let message = description::Envelope { context: send.context, source, tag: send.tag, bytes };
-        Need { kind: Kind::Send, peers: vec![send.peer], message, collective }
+        let mut peers = vec![send.peer];
+        if send.wanted > 0 {
+            // It goes through cells, which the receivers of other streams may hold.
+            let streams = self.core.streams.iter().map(|&request| &self.core.requests[request].work);
+            peers.extend(streams.filter_map(|work| match work {
+                Work::Send(other) if other.peer != send.peer => Some(other.peer),
+                _ => None,
+            }));
+            peers.sort_unstable();
+            peers.dedup();
+        }
+        Need { kind: Kind::Send, peers, message, collective }
     }
 
     /// Members that are waited for at a block.

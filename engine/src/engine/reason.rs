@@ -14,6 +14,8 @@ pub(crate) enum Reason<'a> {
     Id(RequestId),
     /// Any of these requests.
     Any(&'a [u32]),
+    /// All of these.
+    All(&'a [u32]),
     /// A message that a probe would find.
     Probe(Envelope),
     /// Other members, at a block.

@@ -130,6 +130,22 @@ impl Engine {
         Ok(settled)
     }
 
+    /// Whether all of `ids` are complete, after one round of progress.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    pub fn all_settled(&self, ids: &[RequestId]) -> Result<bool> {
+        let requests: Vec<u32> = {
+            let core = self.core.lock();
+            ids.iter().map(|&id| core.requests.check(id)).collect::<Result<_>>()?
+        };
+        let all = self.look(|core| requests.iter().all(|&request| core.settled(request)))?;
+        if !all {
+            self.polled(Reason::All(&requests));
+        }
+        Ok(all)
+    }
+
     /// Whether the request is persistent and inactive, so that waiting for it
     /// reports an empty status at once.
     ///

@@ -2,10 +2,8 @@
 //! and those of Python where there is Python. The thread looks at its own stack, so
 //! nobody is stopped and no right is needed.
 
+use super::python;
 use std::backtrace::Backtrace;
-use std::ffi::{c_int, c_void, CStr};
-use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd};
 
 /// Lines that are told.
 const LINES: usize = 24;
@@ -26,7 +24,7 @@ pub(super) struct Stack {
 /// The stack of the thread that asks.
 pub(super) fn of_this_thread() -> Stack {
     let mut stack = read_native(&Backtrace::force_capture().to_string());
-    stack.python = read_python(&python_text().unwrap_or_default());
+    stack.python = read_python(&python::stack().unwrap_or_default());
     if !stack.python.is_empty() {
         stack.native.truncate(BESIDE_PYTHON);
     }
@@ -64,46 +62,6 @@ fn read_native(text: &str) -> Stack {
         place => format!("{function} at {place}"),
     };
     Stack { call, native: program.map(words).take(LINES).collect(), python: Vec::new() }
-}
-
-type ThisState = unsafe extern "C" fn() -> *mut c_void;
-type Dump = unsafe extern "C" fn(c_int, *mut c_void);
-
-/// What Python writes of this thread's stack, if there is Python. Both functions
-/// need no lock of Python.
-fn python_text() -> Option<String> {
-    let state = symbol(c"PyGILState_GetThisThreadState")?;
-    let dump = symbol(c"_Py_DumpTraceback")?;
-    // SAFETY: Python's own functions have had these types since 3.3.
-    let (state, dump) = unsafe {
-        (std::mem::transmute::<*mut c_void, ThisState>(state), std::mem::transmute::<*mut c_void, Dump>(dump))
-    };
-    // SAFETY: a system call with a string that lasts.
-    let descriptor = unsafe { libc::memfd_create(c"serried-stack".as_ptr(), libc::MFD_CLOEXEC) };
-    if descriptor < 0 {
-        return None;
-    }
-    // SAFETY: just made, and ours alone.
-    let mut file = unsafe { std::fs::File::from_raw_fd(descriptor) };
-    // SAFETY: the state is this thread's, whose frames stand still while it is here.
-    unsafe {
-        let state = state();
-        if state.is_null() {
-            return None;
-        }
-        dump(file.as_raw_fd(), state);
-    }
-    use std::io::Seek;
-    file.rewind().ok()?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text).ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
-}
-
-fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: looks up a name among the loaded libraries.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
 }
 
 /// `File "x.py", line 3 in f` becomes `f at x.py:3`.

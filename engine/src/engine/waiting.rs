@@ -82,8 +82,9 @@ impl Engine {
             }
             pace.begin_sleep(self.page);
             if let Some(question) = self.page.question().filter(|&question| question != answered) {
-                answered = question;
-                self.answer(question, pace.since(), reason);
+                if self.answer(question, pace.since(), reason) {
+                    answered = question;
+                }
                 continue;
             }
             beside.lie_down();

@@ -120,7 +120,8 @@ fn report_all(done: &[Status], statuses: StatusOut) -> Result<()> {
 /// `MPI_Testall` (§3.7.5).
 pub fn testall(count: usize, requests: Requests, flag: OutValue<c_int>, statuses: StatusOut) -> Result<()> {
     let active = active(count, &requests)?;
-    let all = settled(&active, false)?.iter().all(|&settled| settled);
+    let ids: Vec<RequestId> = active.iter().map(|&(_, id)| id).collect();
+    let all = engine()?.all_settled(&ids)?;
     flag.set_flag(all);
     if !all {
         return Ok(());
