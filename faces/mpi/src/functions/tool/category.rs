@@ -69,7 +69,7 @@ static CATEGORIES: [Category; 6] = [
         name: "collectives",
         description: "collective operations",
         categories: &[],
-        controls: &[],
+        controls: &["SERRIED_CHECK"],
         variables: &["collectives"],
         events: &["collective"],
     },
