@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Looks a second at each rank, at most.
-const LOOKS: u32 = 100;
+const LOOKS: u32 = 50;
 /// The same for all ranks together.
 const LOOKS_IN_ALL: u32 = 5000;
 /// Seconds that make up lately.

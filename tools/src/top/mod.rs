@@ -118,6 +118,6 @@ fn wait(signals: &Signals, time: Duration) -> Option<i32> {
         tv_nsec: time.subsec_nanos() as libc::c_long,
     };
     // SAFETY: `entry` is one valid pollfd; no mask is changed.
-    unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
-    signals.next().map(|received| received.signal)
+    let ready = unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) } > 0;
+    ready.then(|| signals.next()).flatten().map(|received| received.signal)
 }
