@@ -44,6 +44,12 @@ PARTS = [
     ("top", "serried top: true rates, terminal, page in a browser", [PYTHON, "-m", "pytest", "-q", "tests/top"], 8),
     ("verdict", "jobs that hang are told why, slow ones are let alone", [PYTHON, "-m", "pytest", "-q", "tests/verdict"], 5),
     ("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", [PYTHON, "-m", "pytest", "-q", "tests/pmpi"], 5),
+    (
+        "golden",
+        "what people read when something goes wrong; every launcher with every library",
+        [PYTHON, "-m", "pytest", "-q", "tests/golden"],
+        5,
+    ),
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),

@@ -34,7 +34,7 @@ static void rooted(void)
         /* only the root has these arguments; it is not in the call for the others */
         MPI_Comm c = MPI_COMM_SELF;
         BAD(MPI_ERR_COUNT, "recvcount|-1", MPI_Gather(in, 1, MPI_INT, out, -1, MPI_INT, 0, c));
-        BAD(MPI_ERR_TYPE, "recvtype|MPI_DATATYPE_NULL", MPI_Gather(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, 0, c));
+        BAD(MPI_ERR_TYPE, "recvtype|null datatype", MPI_Gather(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, 0, c));
         BAD(MPI_ERR_BUFFER, "overlap", MPI_Gather(in, 1, MPI_INT, in, 1, MPI_INT, 0, c));
         BAD(MPI_ERR_TRUNCATE, "8 bytes|4 bytes", MPI_Gather(in, 2, MPI_INT, out, 1, MPI_INT, 0, c));
         BAD(MPI_ERR_TRUNCATE, "8 bytes|4 bytes", MPI_Scatter(in, 2, MPI_INT, out, 1, MPI_INT, 0, c));

@@ -15,6 +15,8 @@ static inline void bad(const char *file, int line, const char *call, int code, i
     bad_calls++;
     if (code != MPI_SUCCESS)
         MPI_Error_string(code, text, &length);
+    if (getenv("SHOW_MESSAGES")) /* for tests/golden */
+        printf("%s\n    %s\n", call, text);
     if (found != expected) {
         check_failed(file, line, "%s gives class %d, not %d: %s", call, found, expected, text);
         return;

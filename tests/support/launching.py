@@ -134,3 +134,23 @@ def peer_compiler(whose):
     if not compiler.exists():
         pytest.skip(f"no {whose} installed (`make test` installs it)")
     return str(compiler)
+
+
+@pytest.fixture
+def memory_group():
+    """A memory cgroup below our own; gives a function that sets its limit, and its list of processes."""
+    lines = pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+    version_1 = [line.split(":")[2] for line in lines if "memory" in line.split(":")[1].split(",")]
+    version_2 = [line.split(":")[2] for line in lines if line.startswith("0::")]
+    base = f"/sys/fs/cgroup/memory{version_1[0]}" if version_1 else f"/sys/fs/cgroup{(version_2 or [''])[0]}"
+    folder = pathlib.Path(base.rstrip("/")) / f"serried-{uuid.uuid4().hex}"
+    limit = folder / ("memory.limit_in_bytes" if version_1 else "memory.max")
+    try:
+        folder.mkdir()
+        limit.write_text("1000000000")
+    except OSError as problem:
+        if folder.is_dir():
+            folder.rmdir()
+        pytest.skip(f"no right to make a memory cgroup: {problem.strerror}")
+    yield limit, folder / "cgroup.procs"
+    folder.rmdir()

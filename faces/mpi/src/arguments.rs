@@ -4,6 +4,7 @@
 //! rules, are valid for the time of the call; a body must not keep them.
 
 use crate::abi;
+use crate::objects::Datatype;
 use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, SPECIAL_BELOW};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -38,6 +39,17 @@ pub fn count(name: &str, value: i64) -> Result<i64> {
 #[cold]
 fn negative(name: &str, value: i64) -> Error {
     Error::new(Class::Count, format!("argument {name} is {value}; a count cannot be negative"))
+}
+
+/// The error of a datatype that has to be committed for what it is used for.
+#[cold]
+pub fn uncommitted(argument: &str, datatype: &Datatype) -> Error {
+    let name = datatype.name();
+    let name = if name.is_empty() { "a derived datatype".to_owned() } else { name };
+    Error::new(
+        Class::Type,
+        format!("argument {argument} ({name}) is not committed; call MPI_Type_commit first"),
+    )
 }
 
 /// The length of an array.

@@ -196,9 +196,8 @@ pub fn acquire_engine() -> Result<&'static Engine> {
         }
     } else if *users == 0 {
         predefined::install();
-        let settings = functions::tool::settings()?;
         let job = Box::leak(Box::new(Job::start()?));
-        let engine = Box::leak(Box::new(Engine::join_with(job, settings)?));
+        let engine = Box::leak(Box::new(Engine::join_with(job, functions::tool::settings()?)?));
         engine.publish_names(NAMES)?;
         predefined::install_communicators(engine);
         engine.set_directory(|visit| COMMS.each(visit));

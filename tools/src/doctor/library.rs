@@ -274,9 +274,32 @@ pub fn refusal(program: &Path, library_path: &str, preload: &str) -> Option<Stri
     })
 }
 
+/// The same of a Python whose variables make mpi4py take Open MPI.
+pub fn refusal_of_python(abi: &str, library: &str) -> Option<String> {
+    let abi: String = abi.to_lowercase().chars().filter(|letter| !" -_".contains(*letter)).collect();
+    let taken = Path::new(library).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let why = match (abi.as_str(), is_open_mpi(taken)) {
+        ("openmpi", _) => "MPI4PY_MPIABI",
+        ("", true) => "MPI4PY_LIBMPI",
+        _ => return None,
+    };
+    Some(format!(
+        "cannot start Python: {why} makes mpi4py take Open MPI, so each rank would be alone;\n  unset {why}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_python_that_takes_open_mpi_is_refused() {
+        assert!(refusal_of_python("Open-MPI", "").unwrap().contains("MPI4PY_MPIABI"));
+        assert!(refusal_of_python("", "/x/libmpi.so.40").unwrap().contains("MPI4PY_LIBMPI"));
+        assert!(
+            refusal_of_python("mpich", "/x/libmpi.so.40").is_none() && refusal_of_python("", "").is_none()
+        );
+    }
 
     #[test]
     fn names_tell_the_abi() {

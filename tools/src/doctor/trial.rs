@@ -28,7 +28,14 @@ pub fn look(findings: &mut Findings) {
         return findings.fault("pairs", format!("a job of two ranks, tried just now, fails: {why}"), "");
     }
     findings.fine("pairs", "a job of two ranks, tried just now, works");
+    let mut said = Vec::new();
     for line in out.lines().filter(|line| line.starts_with("    ")).map(str::trim) {
+        // What is the same for both ranks but for the number of the process is said once.
+        let words: String = line.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+        if said.contains(&words) {
+            continue;
+        }
+        said.push(words);
         if line.contains("not mapped") || line.contains("two copies") {
             findings.warn("pairs", format!("between two ranks: {line}"), "messages are slower so, but right");
         } else {

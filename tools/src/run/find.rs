@@ -51,7 +51,8 @@ fn refusal(path: &Path) -> Option<String> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
     // SAFETY: `name` is a C string.
     let allowed = unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0;
-    (!allowed).then(|| format!("it is not executable; try: chmod +x {}", path.display()))
+    let shown = path.display().to_string();
+    (!allowed).then(|| format!("it is not executable; try: chmod +x {}", shown.replace("/./", "/")))
 }
 
 /// Whether a program is Python, or a script for it: it loads its MPI library

@@ -96,11 +96,12 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
     let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
     let path = find::program(&program.command[0], search, &here)?;
     let seen = here.join(&path);
-    if !options.keep_library_path && find::is_python(&seen) {
+    let python = find::is_python(&seen);
+    if !options.keep_library_path && python {
         environment::preload_malloc(&mut environment);
     }
     if ranks.end > 1 || options.programs.len() > 1 {
-        refuse_open_mpi(&seen, &environment)?;
+        refuse_open_mpi(&seen, python, &environment)?;
     }
     Ok(Prepared {
         path: c_string(path.as_os_str())?,
@@ -113,9 +114,17 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
 
 /// Ranks of a program that is built for Open MPI would each be alone: it knows
 /// nothing of us, and no launcher of its own answers.
-fn refuse_open_mpi(program: &Path, environment: &environment::Environment) -> Result<(), String> {
+fn refuse_open_mpi(
+    program: &Path,
+    python: bool,
+    environment: &environment::Environment,
+) -> Result<(), String> {
     let value = |name: &str| environment.get(OsStr::new(name)).and_then(|value| value.to_str()).unwrap_or("");
-    library::refusal(program, value("LD_LIBRARY_PATH"), value("LD_PRELOAD")).map_or(Ok(()), Err)
+    let refusal = match python {
+        true => library::refusal_of_python(value("MPI4PY_MPIABI"), value("MPI4PY_LIBMPI")),
+        false => library::refusal(program, value("LD_LIBRARY_PATH"), value("LD_PRELOAD")),
+    };
+    refusal.map_or(Ok(()), Err)
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {

@@ -110,7 +110,10 @@ impl Supervisor {
             out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,
             others: others.filter(|(_, rank)| rank.life != Life::Ended).count(),
         };
-        let text = report::failure(&failure, &scene);
+        let mut text = report::failure(&failure, &scene);
+        if stage == Stage::Starting || scene.out_of_memory {
+            text.push_str(&crate::doctor::short());
+        }
         self.tell(&text);
         self.end(Reason::Failure(failure));
     }

@@ -91,7 +91,7 @@ impl Group {
     fn no_such_rank(&self, rank: i32) -> String {
         match self.size() {
             0 => format!("rank {rank} is not in the group, which is empty"),
-            size => format!("rank {rank} is not in the group: its ranks go from 0 to {}", size - 1),
+            size => format!("rank {rank} is not in the group, whose ranks are 0 to {}", size - 1),
         }
     }
 }

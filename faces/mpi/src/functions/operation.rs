@@ -2,7 +2,7 @@
 //! one on the spot.
 
 use crate::abi::Handle;
-use crate::arguments::{is_in_place, not_null, OutValue};
+use crate::arguments::{is_in_place, not_null, uncommitted, OutValue};
 use crate::callbacks::{UserFunction, UserFunctionWide};
 use crate::handle::DATATYPES;
 use crate::handle_arguments::{InOut, Out};
@@ -67,10 +67,7 @@ pub fn reduce_local(
     op: &Arc<Op>,
 ) -> Result<()> {
     if !datatype.is_committed() {
-        return Err(Error::new(
-            Class::Type,
-            format!("datatype {} is not committed: call MPI_Type_commit before using it", datatype.name()),
-        ));
+        return Err(uncommitted("datatype", datatype));
     }
     op.check(datatype)?;
     if count == 0 {

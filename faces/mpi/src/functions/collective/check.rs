@@ -50,7 +50,7 @@ pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
 fn wrong_root(members: &Members, root: i32) -> Error {
     let (last, given) = (members.peers() - 1, arguments::rank_text(root));
     let sentence = match members.remote {
-        None => format!("argument root is {given}; the ranks of this communicator are 0 to {last}"),
+        None => format!("argument root is {given}, but the ranks of this communicator are 0 to {last}"),
         Some(_) => format!(
             "argument root is {given}; in this intercommunicator it must be a rank of the remote group \
              (0 to {last}), or MPI_ROOT or MPI_PROC_NULL in the group of the root"
@@ -189,13 +189,10 @@ impl Names {
     fn committed<'a>(&self, datatype: Option<&'a Arc<Datatype>>) -> Result<&'a Arc<Datatype>> {
         let name = self.datatype;
         let Some(datatype) = datatype else {
-            return Err(Error::new(Class::Type, format!("argument {name} is MPI_DATATYPE_NULL")));
+            return Err(Error::new(Class::Type, format!("argument {name} is the null datatype")));
         };
         if !datatype.is_committed() {
-            let sentence = format!(
-                "argument {name} is not committed; call MPI_Type_commit before using it to communicate"
-            );
-            return Err(Error::new(Class::Type, sentence));
+            return Err(arguments::uncommitted(name, datatype));
         }
         Ok(datatype)
     }

@@ -1,6 +1,6 @@
 //! Pack and unpack, also in external32 (MPI-5.0 §5.2, §5.3).
 
-use crate::arguments::{is_in_place, not_null, read_string, OutCount};
+use crate::arguments::{is_in_place, not_null, read_string, uncommitted, OutCount};
 use crate::objects::{Comm, Datatype};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_void};
@@ -141,8 +141,7 @@ fn check_representation(datarep: *const c_char) -> Result<()> {
 /// Checks the items of a call and gives their bytes of data.
 fn check_items(name: &str, buffer: *const c_void, count: u64, datatype: &Datatype) -> Result<u64> {
     if !datatype.is_committed() {
-        let message = "argument datatype is not committed; call MPI_Type_commit before it is used";
-        return Err(Error::new(Class::Type, message));
+        return Err(uncommitted("datatype", datatype));
     }
     let bytes = datatype.bytes(count)?;
     if is_in_place(buffer) {

@@ -10,7 +10,7 @@ pub use buffered::*;
 pub use probe::*;
 pub use sendrecv::*;
 
-use crate::arguments::{is_in_place, rank_text};
+use crate::arguments::{self, is_in_place, rank_text};
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
@@ -55,7 +55,7 @@ pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Bu
         return Err(bad_count(count));
     }
     if !datatype.is_committed() {
-        return Err(uncommitted(datatype));
+        return Err(arguments::uncommitted("datatype", datatype));
     }
     let buffer = Buffer::new(buf.cast(), count as u64, datatype);
     // Null and MPI_IN_PLACE of both ABIs are -1, 0 and 1.
@@ -87,16 +87,6 @@ fn check_odd(buf: *mut c_void, count: i64, datatype: &Datatype, bytes: u64) -> R
 #[cold]
 fn bad_count(count: i64) -> Error {
     Error::new(Class::Count, format!("argument count is {count}; a count cannot be negative"))
-}
-
-#[cold]
-fn uncommitted(datatype: &Datatype) -> Error {
-    let name = datatype.name();
-    let name = if name.is_empty() { "a derived datatype".to_owned() } else { name };
-    Error::new(
-        Class::Type,
-        format!("argument datatype ({name}) is not committed; call MPI_Type_commit first"),
-    )
 }
 
 /// Checks a destination.

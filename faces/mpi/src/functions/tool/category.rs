@@ -77,7 +77,7 @@ static CATEGORIES: [Category; 6] = [
         name: "job",
         description: "the job and its launcher",
         categories: &[],
-        controls: &["SERRIED_CC", "SERRIED_CXX", "MPIEXEC_TIMEOUT"],
+        controls: &[], // all that is in no other
         variables: &["state", "ranks"],
         events: &["error"],
     },
@@ -95,6 +95,14 @@ fn places(table: impl Iterator<Item = &'static str>, names: &[&str]) -> Vec<c_in
 impl Category {
     fn categories(&self) -> Vec<c_int> {
         places(CATEGORIES.iter().map(|category| category.name), self.categories)
+    }
+
+    fn controls(&self) -> Vec<c_int> {
+        if self.name != "job" {
+            return control::places(self.controls);
+        }
+        let named: Vec<&str> = CATEGORIES.iter().flat_map(|category| category.controls).copied().collect();
+        control::all_but(&named)
     }
 
     fn variables(&self) -> Vec<c_int> {
@@ -141,7 +149,7 @@ pub fn t_category_get_info(
 ) -> Result<()> {
     let _tool = ready()?;
     let category = find(cat_index)?;
-    put(num_cvars, control::places(category.controls).len() as c_int);
+    put(num_cvars, category.controls().len() as c_int);
     put(num_pvars, category.variables.len() as c_int);
     put(num_categories, category.categories.len() as c_int);
     put_text(category.name, name, name_len)?;
@@ -158,7 +166,7 @@ pub fn t_category_get_num_events(cat_index: c_int, num_events: OutValue<c_int>) 
 /// `MPI_T_category_get_cvars`.
 pub fn t_category_get_cvars(cat_index: c_int, len: c_int, indices: OutArray<c_int>) -> Result<()> {
     let _tool = ready()?;
-    fill(&control::places(find(cat_index)?.controls), len, indices)
+    fill(&find(cat_index)?.controls(), len, indices)
 }
 
 /// `MPI_T_category_get_pvars`.
@@ -197,6 +205,6 @@ mod tests {
         assert_eq!(count(|category| category.variables().len()), VARIABLES.len());
         assert_eq!(count(|category| category.events().len()), EVENTS.len());
         assert_eq!(count(|category| category.categories().len()), CATEGORIES.len() - 1);
-        assert_eq!(count(|category| control::places(category.controls).len()), SETTINGS.len() + 1);
+        assert_eq!(count(|category| category.controls().len()), SETTINGS.len() + 1);
     }
 }

@@ -110,11 +110,19 @@ impl Control {
     }
 }
 
-/// Places of the settings that belong to a category, for `category`.
+/// Places of the variables with these names.
 pub fn places(names: &[&str]) -> Vec<c_int> {
-    let all = (0..Control::count()).filter_map(|place| Control::of(place as c_int).ok());
-    let named = all.enumerate().filter(|(_, control)| names.contains(&control.name()));
-    named.map(|(place, _)| place as c_int).collect()
+    chosen(|name| names.contains(&name))
+}
+
+/// Places of all others.
+pub fn all_but(names: &[&str]) -> Vec<c_int> {
+    chosen(|name| !names.contains(&name))
+}
+
+fn chosen(wanted: impl Fn(&str) -> bool) -> Vec<c_int> {
+    let all = 0..Control::count() as c_int;
+    all.filter(|&place| Control::of(place).is_ok_and(|control| wanted(control.name()))).collect()
 }
 
 /// `MPI_T_cvar_get_num`.
