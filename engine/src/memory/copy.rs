@@ -10,14 +10,16 @@
 //! Which it is depends on where ranks run and on what they did with the memory
 //! before, so it is measured: now and then one copy of each sort is timed until
 //! all its stores have left the core. Stores that pass the caches are preferred
-//! where a plain copy takes more than twice as long.
+//! where a plain copy took more than twice as long.
 
 use crate::clock::ticks;
 
 /// Shorter copies are plain: a few lines.
 const SHORTEST: usize = 1024;
+/// Longer ones are plain too: no other core has kept all these lines.
+const LONGEST: usize = 512 << 10;
 /// Copies from one measurement to the next.
-const EVERY: u32 = 64;
+const EVERY: u32 = 32;
 
 /// Chooses how to copy, for copies of one sort.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +55,7 @@ impl Chooser {
     /// Both sides must have so many bytes and not overlap.
     #[inline]
     pub unsafe fn copy(&mut self, source: *const u8, target: *mut u8, bytes: usize) {
-        if bytes < SHORTEST || !past_caches::POSSIBLE {
+        if !(SHORTEST..=LONGEST).contains(&bytes) || !past_caches::POSSIBLE {
             // SAFETY: by the caller.
             return unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
         }
