@@ -163,13 +163,28 @@ impl Page {
         self.identity.state.store(state as u32, Relaxed);
     }
 
-    /// Marks the beginning of a call: two relaxed stores to one's own lines.
+    /// Counts calls by twos; odd inside of one.
     #[inline]
-    pub fn enter(&self, name: u32) {
+    pub fn sequence(&self) -> u64 {
+        self.call.sequence.load(Relaxed)
+    }
+
+    /// Marks the beginning of a call, when `sequence` is `before`: two relaxed stores
+    /// to one's own lines.
+    #[inline]
+    pub fn enter(&self, before: u64, name: u32) {
         if OBSERVED {
-            let sequence = self.call.sequence.load(Relaxed) | 1;
-            self.call.sequence.store(sequence, Relaxed);
-            self.recorder.at(sequence).what.store(u64::from(name), Relaxed);
+            self.call.sequence.store(before | 1, Relaxed);
+            self.recorder.at(before).what.store(u64::from(name), Relaxed);
+        }
+    }
+
+    /// Marks the end of the call that was entered when `sequence` was `before`. No
+    /// load, so that the next message does not wait for it.
+    #[inline]
+    pub fn leave(&self, before: u64) {
+        if OBSERVED {
+            self.call.sequence.store((before | 1) + 1, Relaxed);
         }
     }
 
@@ -179,15 +194,6 @@ impl Page {
     pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
         if OBSERVED {
             self.recorder.at(self.call.sequence.load(Relaxed)).about(communicator, peer, tag, bytes);
-        }
-    }
-
-    /// Marks the end of the call.
-    #[inline]
-    pub fn leave(&self) {
-        if OBSERVED {
-            let call = &self.call;
-            call.sequence.store((call.sequence.load(Relaxed) | 1) + 1, Relaxed);
         }
     }
 

@@ -103,12 +103,12 @@ mod tests {
         let page = node.page(0);
         assert_eq!((page.current(), page.recorder.last(0).len()), (None, 0));
         for call in 1..=100u32 {
-            page.enter(call);
+            page.enter(page.sequence(), call);
             if call % 2 == 0 {
                 page.about(2, call as i32, -1, 8);
             }
             if call < 100 {
-                page.leave();
+                page.leave(page.sequence());
             }
         }
         let last = page.recorder.last(page.call.sequence.load(Relaxed));
@@ -118,7 +118,7 @@ mod tests {
             page.current(),
             Some(Recorded { name: 100, peer: 100, tag: -1, communicator: 2, bytes: 8 })
         );
-        page.leave();
+        page.leave(page.sequence());
         assert_eq!(page.current().unwrap().name, 100);
         assert_eq!((last[0].peer, last[0].communicator), (NONE, 0));
     }

@@ -31,6 +31,8 @@ pub struct Call {
     page: Option<&'static Page>,
     /// The call around this one, or [`TELL`].
     outer: Option<u32>,
+    /// The page's `sequence` before it.
+    before: u64,
 }
 
 /// In the place of a call around this one: somebody listens, and is told at its
@@ -62,14 +64,15 @@ impl Call {
     #[inline]
     fn enter_engine(engine: Option<&'static Engine>, name: usize) -> Call {
         let page = engine.map(Engine::page);
-        let mut outer = None;
+        let (mut outer, mut before) = (None, 0);
         if let Some(page) = page {
-            if page.inside() {
+            before = page.sequence();
+            if before & 1 == 1 {
                 outer = Some(page.name());
             }
-            page.enter(name as u32);
+            page.enter(before, name as u32);
         }
-        Call { page, outer }
+        Call { page, outer, before }
     }
 }
 
@@ -77,7 +80,7 @@ impl Call {
 impl Call {
     /// A call outside of any job.
     pub fn for_tests() -> Call {
-        Call { page: None, outer: None }
+        Call { page: None, outer: None, before: 0 }
     }
 }
 
@@ -85,12 +88,12 @@ impl Drop for Call {
     #[inline]
     fn drop(&mut self) {
         match (self.page, self.outer) {
-            (Some(page), None) => page.leave(),
+            (Some(page), None) => page.leave(self.before),
             (Some(page), Some(TELL)) => {
-                page.leave();
+                page.leave(self.before);
                 events::tell();
             }
-            (Some(page), Some(outer)) => page.enter(outer),
+            (Some(page), Some(outer)) => page.enter(page.sequence(), outer),
             (None, _) => (),
         }
     }

@@ -146,14 +146,14 @@ mod tests {
     fn a_call_is_read_with_whom_it_is_about_and_no_longer() {
         let node = NodeSegment::create(1).unwrap();
         let page = node.page(0);
-        page.enter(5);
+        page.enter(page.sequence(), 5);
         page.about(7, 3, 9, 0);
         let read = Snapshot::of(page);
         assert!(read.inside);
         assert_eq!((read.call, read.calls), (5, 1));
         assert_eq!(read.about, Some(About { communicator: 7, peer: 3, tag: 9 }));
-        page.leave();
-        page.enter(6);
+        page.leave(page.sequence());
+        page.enter(page.sequence(), 6);
         let read = Snapshot::of(page);
         assert_eq!((read.call, read.calls, read.about), (6, 2, None));
     }

@@ -89,11 +89,11 @@ mod tests {
         let page = node.page(1);
         page.set_state(State::Running);
         for tag in [3, 3, 3, 4] {
-            page.enter(1);
+            page.enter(page.sequence(), 1);
             page.about(2, 0, tag, 8);
-            page.leave();
+            page.leave(page.sequence());
         }
-        page.enter(2);
+        page.enter(page.sequence(), 2);
         let text = before(&node, 1);
         let first = text.find("MPI_Send (rank 0, tag 4, 8 bytes, MPI_COMM_WORLD)").unwrap();
         assert!(

@@ -344,7 +344,7 @@ mod tests {
         let (node, mut meter) = job(3);
         meter.look();
         for rank in 1..3 {
-            node.page(rank).enter(1);
+            node.page(rank).enter(0, 1);
             node.page(rank).call.waiting_since.store(clock::nanoseconds(), Relaxed);
         }
         std::thread::sleep(Duration::from_millis(30));

@@ -43,9 +43,11 @@ pub fn sent(
         return Ok(false);
     }
     let engine = engine()?;
-    engine.page().about(comm.context(), dest, tag, bytes);
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
-    engine.send_letter(peer, envelope, address, bytes as usize)
+    let sent = engine.send_letter(peer, envelope, address, bytes as usize)?;
+    // The message is on its way: now there is time. What has not gone tells it the long way.
+    engine.page().about(comm.context(), dest, tag, bytes);
+    Ok(sent)
 }
 
 /// Starts receiving into a block; `None`, and nothing is done, if this is not the
