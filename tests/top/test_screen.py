@@ -194,3 +194,21 @@ def test_a_signal_restores_the_terminal(start, terminal, sign):
     os.kill(seen.process, sign)
     assert seen.end() == 128 + sign
     job.end()
+
+
+def test_it_ends_with_its_terminal(start, terminal):
+    job = start(2, 4)
+    job.wait_until_it_flows()
+    seen = terminal(job.process.pid)
+    seen.wait_for("DOING")
+    os.close(seen.ours)
+    os.close(seen.theirs)
+    process, seen.process = seen.process, None
+    deadline = time.monotonic() + 5
+    while not os.waitpid(process, os.WNOHANG)[0]:
+        if time.monotonic() > deadline:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            pytest.fail("it goes on without a terminal")
+        time.sleep(0.05)
+    job.end()

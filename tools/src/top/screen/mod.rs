@@ -14,6 +14,7 @@ use crate::run::signals::Signals;
 use keys::Answer;
 use ratatui::crossterm::event;
 use ratatui::DefaultTerminal;
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// What is shown.
@@ -97,6 +98,21 @@ pub fn run(mut meter: Meter, options: &Options, signals: &Signals) -> Result<i32
     shown.map_err(said)
 }
 
+/// Waits for a key, a signal or this long. A terminal that is gone counts as the
+/// signal that says so, and must not be read: crossterm would read for ever.
+fn wait(signals: &Signals, time: Duration) -> Option<i32> {
+    let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // crossterm reads /dev/tty where the input is no terminal; -1 is not looked at.
+    let input = if std::io::stdin().is_terminal() { 0 } else { -1 };
+    let mut entries = [entry(signals.descriptor()), entry(input)];
+    // SAFETY: `entries` are two valid pollfds.
+    unsafe { libc::poll(entries.as_mut_ptr(), 2, time.as_millis() as i32) };
+    if entries[1].revents & (libc::POLLHUP | libc::POLLERR) != 0 {
+        return Some(libc::SIGHUP);
+    }
+    signals.next().map(|received| received.signal)
+}
+
 fn show(
     terminal: &mut DefaultTerminal,
     meter: &mut Meter,
@@ -112,10 +128,10 @@ fn show(
     loop {
         let ended = state.report.ended;
         let pause = if ended { Duration::from_millis(100) } else { meter.pause() };
-        let key = event::poll(pause)?.then(event::read).transpose()?;
-        if let Some(received) = signals.next() {
-            return Ok(128 + received.signal);
+        if let Some(signal) = wait(signals, pause) {
+            return Ok(128 + signal);
         }
+        let key = event::poll(Duration::ZERO)?.then(event::read).transpose()?;
         let mut changed = key.is_some();
         match key.map_or(Answer::Nothing, |event| keys::press(&mut state, &event)) {
             Answer::End => return Ok(0),
