@@ -11,6 +11,7 @@ A part that fails does not stop the others.
 
 import pathlib
 import re
+import signal
 import sys
 import time
 
@@ -94,7 +95,15 @@ def run_part(name, shows, command, minutes):
     return passed, failed, skipped
 
 
+def hear_signals():
+    """Lets what is tested get the signals that a shell has made deaf for what it runs in the background."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    hear_signals()
     wanted = sys.argv[1:]
     unknown = set(wanted) - {part[0] for part in PARTS}
     if unknown:

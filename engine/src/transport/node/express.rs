@@ -148,11 +148,14 @@ impl Sender {
     }
 
     /// Whether all before `next` is free, and the word there.
-    #[inline]
+    #[inline(always)]
     fn has_room(&mut self, area: &Area, next: u64) -> bool {
-        if next - self.head < BOX_BYTES as u64 {
-            return true;
-        }
+        next - self.head < BOX_BYTES as u64 || self.has_got_room(area, next)
+    }
+
+    /// The same, after another look at what the reader has read.
+    #[inline(never)]
+    fn has_got_room(&mut self, area: &Area, next: u64) -> bool {
         // head: paired with `Inbox::advance`
         self.head = area.control().boxes[self.number].0.head.load(Ordering::SeqCst);
         next - self.head < BOX_BYTES as u64

@@ -195,7 +195,8 @@ impl Peer {
         }
         match &mut self.express {
             Some(sender) => sender.fill(&self.area, letter),
-            None => self.view.fill(&self.area, letter),
+            // A copy for the call: so the letter itself stays in registers.
+            None => self.view.fill(&self.area, &{ *letter }),
         }
     }
 
