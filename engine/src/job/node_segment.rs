@@ -39,7 +39,9 @@ pub const TRANSPORT_BYTES: usize = (3 << 20) - PAGE_BYTES;
 pub const BLOCKS_BYTES: usize = 1 << 20;
 /// Bytes of each rank for its description of itself (address space as well).
 pub const REPORT_BYTES: usize = 64 << 10;
-const PART_BYTES: usize = LEDGER_AT + ledger::BYTES;
+/// A multiple of the 64 KiB that Linux maps together when one of their pages is
+/// touched: so the ranks map the same pages of a part.
+const PART_BYTES: usize = (LEDGER_AT + ledger::BYTES).next_multiple_of(64 << 10);
 const REPORT_AT: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
 const LEDGER_AT: usize = REPORT_AT + REPORT_BYTES;
 
