@@ -24,27 +24,9 @@ static inline long proc_value(const char *path, const char *name)
     return sum;
 }
 
-/* Memory that a process has for itself: what it has written and no other process shares. Left out are pages of files
- * (code that only one rank has come to so far), and the node segment, which segment_memory() counts whole: Linux calls a
- * page of either private while only one process happens to have mapped it, and maps its neighbours along with it. */
-static inline long private_memory(void)
-{
-    char line[512];
-    long sum = 0, kilobytes;
-    int counts = 1;
-    unsigned long begin, end;
-    FILE *file = fopen("/proc/self/smaps", "r");
-    if (!file)
-        return -1;
-    while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
-            counts = !strstr(line, "memfd:serried-node");
-        else if (counts && sscanf(line, "Private_Dirty: %ld", &kilobytes) == 1)
-            sum += kilobytes;
-    }
-    fclose(file);
-    return sum;
-}
+/* Memory that a process has for itself: what it has written and no other process shares. Pages of files are left out:
+ * Linux calls them private too while only one rank happens to have come to that code. */
+static inline long private_memory(void) { return proc_value("/proc/self/smaps_rollup", "Private_Dirty"); }
 
 /* Its part of everything, what is shared divided by those who share it. */
 static inline long proportional_memory(void)
