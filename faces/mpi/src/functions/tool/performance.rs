@@ -245,8 +245,8 @@ pub fn t_pvar_read(session: Raw, handle: Raw, buf: *mut c_void) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_T_pvar_write`.
-pub fn t_pvar_write(session: Raw, handle: Raw, buf: *const c_void) -> Result<()> {
+/// Checks that a call which needs a buffer names one variable, and has it.
+fn check_single(handle: Raw, buf: *const c_void) -> Result<()> {
     if handle == all_handles() {
         let _tool = ready()?;
         return Err(no_handle("single performance variable"));
@@ -255,6 +255,12 @@ pub fn t_pvar_write(session: Raw, handle: Raw, buf: *const c_void) -> Result<()>
         let _tool = ready()?;
         return Err(null("buf"));
     }
+    Ok(())
+}
+
+/// `MPI_T_pvar_write`.
+pub fn t_pvar_write(session: Raw, handle: Raw, buf: *const c_void) -> Result<()> {
+    check_single(handle, buf)?;
     // SAFETY: MPI says that a value of the variable's type is there; those that
     // can be written are all of this type.
     let value = || unsafe { buf.cast::<u64>().read() };
@@ -263,14 +269,7 @@ pub fn t_pvar_write(session: Raw, handle: Raw, buf: *const c_void) -> Result<()>
 
 /// `MPI_T_pvar_readreset`.
 pub fn t_pvar_readreset(session: Raw, handle: Raw, buf: *mut c_void) -> Result<()> {
-    if handle == all_handles() {
-        let _tool = ready()?;
-        return Err(no_handle("single performance variable"));
-    }
-    if buf.is_null() {
-        let _tool = ready()?;
-        return Err(null("buf"));
-    }
+    check_single(handle, buf)?;
     each(session, handle, abi::MPI_T_ERR_PVAR_NO_ATOMIC, |found| {
         found.read(buf);
         found.reset();
