@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import SERRIED, STAGE, compile_c, program
+from conftest import ROOT, SERRIED, STAGE, compile_c, program
 
 STARTS = 1000
 
@@ -87,6 +87,38 @@ def test_kill_9_of_the_program_in_a_shell(launcher, work, tmp_path, victim):
     ends_with_one_message(job, f"rank {victim}", "137")
     assert job.returncode == 137
     launcher.assert_nothing_left()
+
+
+@pytest.fixture(scope="session")
+def storm(tmp_path_factory):
+    """Collectives without end."""
+    target = tmp_path_factory.mktemp("storm") / "storm"
+    return compile_c(ROOT / "tests/faults/storm.c", target, compiler=str(STAGE / "bin/mpicc"))
+
+
+def ends_when_a_rank_dies_in_a_storm(launcher, storm, ranks, kind, victim, microseconds):
+    job = launcher.start("-n", ranks, storm, kind, victim, microseconds)
+    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+    assert job.returncode == 137
+
+
+@pytest.mark.parametrize("ranks, victim", [(2, 0), (2, 1), (5, 0), (5, 4)])
+def test_kill_9_of_a_rank_inside_a_collective_on_shared_memory(launcher, storm, ranks, victim):
+    """It has published its part and is combining the others'."""
+    ends_when_a_rank_dies_in_a_storm(launcher, storm, ranks, "user", victim, 0)
+    launcher.assert_nothing_left()
+
+
+def test_kill_9_at_random_points_of_a_storm_of_collectives(launcher, storm):
+    before = segments()
+    chance = random.Random(2)
+    for kind in ("barrier", "bcast", "short", "slot", "long", "mixed"):
+        for ranks in (2, 3, 4):
+            for _ in range(2):
+                victim, microseconds = chance.randrange(ranks), chance.randrange(1, 5000)
+                ends_when_a_rank_dies_in_a_storm(launcher, storm, ranks, kind, victim, microseconds)
+        launcher.assert_nothing_left()
+    assert segments() == before
 
 
 def test_kills_at_any_time_leave_nothing(launcher, nothing):
