@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -52,6 +54,21 @@ def test_of_a_job_that_hangs_it_tells_the_verdict(build):
         need = waits["threads"][0]["ways"][0][0]["message"]
         assert need == {"communicator": "MPI_COMM_WORLD", "source": 0, "tag": 7, "bytes": 4}
         assert waits["unexpected"][0]["tag"] == 8 and waits["threads"][0]["stack"]
+
+
+def test_lines_are_told_of_a_program_that_was_removed_and_of_one_whose_debugging_information_is_elsewhere(build, tmp_path):
+    removed, stripped = tmp_path / "removed", tmp_path / "stripped"
+    shutil.copy(build("hangs"), removed)
+    shutil.copy(build("hangs"), stripped)
+    subprocess.run(["objcopy", "--only-keep-debug", stripped, tmp_path / "stripped.debug"], check=True)
+    subprocess.run(["strip", stripped], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={tmp_path}/stripped.debug", stripped], check=True)
+    for program in (removed, stripped):
+        with running(program, "crossed_receives", 2, "--on-deadlock=off") as process:
+            ask_until(process, "verdict: ranks 0 and 1 wait for each other")
+            if program is removed:
+                program.unlink()
+            assert re.search(r"in crossed_receives at .*hangs.c:\d+\n +main at .*hangs.c:\d+\n", why(process).stdout)
 
 
 def test_of_a_job_that_goes_on_it_tells_who_is_awaited(build):

@@ -118,12 +118,10 @@ impl Engine {
     fn look_at_stack(&self, number: u64, thread: &mut Thread) {
         if wants_stack(number) {
             let stack = super::stack::of_this_thread();
-            (thread.call, thread.stack, thread.python) = (stack.call, stack.native, stack.python);
+            (thread.addresses, thread.python) = (stack.native, stack.python);
         }
-        if thread.call.is_empty() {
-            let name = self.page.current().and_then(|call| self.job.node.name(call.name));
-            thread.call = name.unwrap_or_default();
-        }
+        let name = self.page.current().and_then(|call| self.job.node.name(call.name));
+        thread.call = name.unwrap_or_default();
     }
 
     /// The answer to a question; what was collected for another one is dropped.

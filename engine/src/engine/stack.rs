@@ -1,67 +1,60 @@
-//! The stack of a thread that waits: calls of the program with their source lines,
-//! and those of Python where there is Python. The thread looks at its own stack, so
-//! nobody is stopped and no right is needed.
+//! The stack of a thread that waits: addresses of its calls, and the lines of Python
+//! where there is Python. The thread looks at its own stack, so nobody is stopped and
+//! no right is needed. What functions and lines the addresses are is for who asks to
+//! find out: reading debugging information would cost this process memory that stays.
 
 use super::python;
-use std::backtrace::Backtrace;
+use std::ffi::{c_int, c_void};
 
-/// Lines that are told.
+/// Lines of Python that are told.
 const LINES: usize = 24;
-/// Native lines where there is Python.
-const BESIDE_PYTHON: usize = 2;
+/// Calls that are told, those of the engine among them.
+const CALLS: usize = 64;
 
 /// A stack.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Stack {
-    /// The MPI function that the program has called; empty if it cannot be seen.
-    pub call: String,
-    /// From that call outwards: `function at file:line`.
-    pub native: Vec<String>,
-    /// The same of Python.
+    /// Addresses inside its calls, the innermost first.
+    pub native: Vec<u64>,
+    /// Lines of Python, the same.
     pub python: Vec<String>,
 }
 
 /// The stack of the thread that asks.
 pub(super) fn of_this_thread() -> Stack {
-    let mut stack = read_native(&Backtrace::force_capture().to_string());
-    stack.python = read_python(&python::stack().unwrap_or_default());
-    if !stack.python.is_empty() {
-        stack.native.truncate(BESIDE_PYTHON);
-    }
-    stack
+    Stack { native: addresses(), python: read_python(&python::stack().unwrap_or_default()) }
 }
 
-/// Reads what `Backtrace` prints: ` 3: function` and below it `at file:line:column`.
-fn read_native(text: &str) -> Stack {
-    let mut frames: Vec<(String, String)> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        if let (Some(place), Some((_, last))) = (line.strip_prefix("at "), frames.last_mut()) {
-            // C has no columns that anybody asks for.
-            let column = place.rsplit_once(':').filter(|(_, column)| column.parse::<u32>().is_ok());
-            let whole = column
-                .filter(|(line, _)| line.rsplit_once(':').is_some_and(|(_, n)| n.parse::<u32>().is_ok()));
-            *last = whole.map_or(place, |(place, _)| place).to_owned();
-        } else if let Some((_, function)) = line.split_once(": ") {
-            frames.push((function.to_owned(), String::new()));
+/// The unwinder of the C library's family, which Rust's own library uses and has loaded.
+type Context = *mut c_void;
+/// `_URC_NO_REASON`: go on.
+const ON: c_int = 0;
+/// `_URC_END_OF_STACK`: stop.
+const STOP: c_int = 5;
+
+extern "C" {
+    fn _Unwind_Backtrace(each: extern "C" fn(Context, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
+    fn _Unwind_GetIPInfo(context: Context, is_before: *mut c_int) -> usize;
+}
+
+fn addresses() -> Vec<u64> {
+    extern "C" fn each(context: Context, found: *mut c_void) -> c_int {
+        // SAFETY: the vector below, which nobody else has while the stack is walked.
+        let found = unsafe { &mut *found.cast::<Vec<u64>>() };
+        let mut is_before = 0;
+        // SAFETY: the context is the walk's own, and valid during this call.
+        let address = unsafe { _Unwind_GetIPInfo(context, &mut is_before) } as u64;
+        if address == 0 || found.len() == CALLS {
+            return STOP;
         }
+        // Where a call returns to may be on the next line already, or in the next function.
+        found.push(if is_before != 0 { address } else { address - 1 });
+        ON
     }
-    let of_mpi = |function: &str| {
-        let name = function.strip_prefix('P').unwrap_or(function);
-        name.starts_with("MPI_") || name.starts_with("mpi_")
-    };
-    let Some(border) = frames.iter().rposition(|(function, _)| of_mpi(function)) else {
-        return Stack::default();
-    };
-    let call = frames[border].0.trim_start_matches('P').to_owned();
-    let below_main = |function: &str| {
-        function.starts_with("__libc_start") || function == "_start" || function == "start_thread"
-    };
-    let program = frames[border + 1..].iter().take_while(|(function, _)| !below_main(function));
-    let words = |(function, place): &(String, String)| match place.as_str() {
-        "" => function.clone(),
-        place => format!("{function} at {place}"),
-    };
-    Stack { call, native: program.map(words).take(LINES).collect(), python: Vec::new() }
+    let mut found = Vec::with_capacity(CALLS);
+    // SAFETY: `each` gets the vector that it expects, and does not unwind.
+    unsafe { _Unwind_Backtrace(each, (&raw mut found).cast()) };
+    found
 }
 
 /// `File "x.py", line 3 in f` becomes `f at x.py:3`.
@@ -78,13 +71,20 @@ fn read_python(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    #[inline(never)]
+    fn called() -> Vec<u64> {
+        std::hint::black_box(addresses())
+    }
+
     #[test]
-    fn the_stack_begins_where_the_program_has_called_mpi() {
-        let text = "   0: serried::wait\n             at ./x.rs:3:5\n   1: PMPI_Recv\n   2: MPI_Recv\n   3: exchange\n\
-                    \x20            at /src/a b/ring.c:14:3\n   4: main\n             at ring.c:20\n   5: __libc_start_main\n   6: _start\n";
-        let stack = read_native(text);
-        assert_eq!(stack.call, "MPI_Recv");
-        assert_eq!(stack.native, ["exchange at /src/a b/ring.c:14", "main at ring.c:20"]);
+    fn the_stack_goes_through_its_callers() {
+        let found = called();
+        let inside = |start: usize| {
+            let near = |address: &&u64| (start as u64..start as u64 + 4096).contains(*address);
+            found.iter().position(|address| near(&address))
+        };
+        assert!((3..=CALLS).contains(&found.len()), "{found:x?}");
+        assert!(inside(called as *const () as usize).is_some_and(|place| place < 3), "{found:x?}");
     }
 
     #[test]

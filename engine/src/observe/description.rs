@@ -41,9 +41,11 @@ pub struct Thread {
     pub call: String,
     /// Ways to go on.
     pub ways: Vec<Vec<Need>>,
-    /// Its stack, innermost call of the program first.
+    /// Addresses inside the calls on its stack, innermost first.
+    pub addresses: Vec<u64>,
+    /// The same in words, the calls of the program alone; whoever reads finds them out.
     pub stack: Vec<String>,
-    /// The same of Python.
+    /// Its calls of Python, innermost first.
     pub python: Vec<String>,
 }
 
@@ -168,7 +170,11 @@ impl fmt::Display for Description {
         self.unexpected.iter().try_for_each(|envelope| writeln!(f, "unexpected {envelope}"))?;
         // Last: what is too long is cut off.
         for (index, thread) in self.threads.iter().enumerate() {
-            thread.stack.iter().try_for_each(|words| writeln!(f, "stack {index} {}", line(words)))?;
+            if !thread.addresses.is_empty() {
+                write!(f, "stack {index}")?;
+                thread.addresses.iter().try_for_each(|address| write!(f, " {address:x}"))?;
+                writeln!(f)?;
+            }
             thread.python.iter().try_for_each(|words| writeln!(f, "python {index} {}", line(words)))?;
         }
         Ok(())
@@ -270,11 +276,16 @@ impl Description {
                 }
                 "posted" => read.posted.push(envelope(fields(rest)?.0)?),
                 "unexpected" => read.unexpected.push(envelope(fields(rest)?.0)?),
-                "stack" | "python" => {
+                "stack" => {
+                    let ([index], words) = fields(rest)?;
+                    let addresses = words.split(' ').map(|word| u64::from_str_radix(word, 16).ok());
+                    let thread = read.threads.get_mut(index.parse::<usize>().ok()?)?;
+                    thread.addresses = addresses.collect::<Option<_>>()?;
+                }
+                "python" => {
                     let ([index], words) = fields(rest)?;
                     let thread = read.threads.get_mut(index.parse::<usize>().ok()?)?;
-                    let lines = if word == "stack" { &mut thread.stack } else { &mut thread.python };
-                    lines.push(words.to_owned());
+                    thread.python.push(words.to_owned());
                 }
                 _ => return None,
             }
@@ -359,7 +370,8 @@ mod tests {
                     since: 9,
                     call: "MPI_Waitany".into(),
                     ways: vec![vec![need.clone(), part.clone()], vec![], vec![need]],
-                    stack: vec!["main at a b.c:3".into(), "start".into()],
+                    addresses: vec![0x7fff_0000_1234, 0x40],
+                    stack: vec![],
                     python: vec!["File \"x.py\", line 3 in <module>".into()],
                 },
                 Thread { number: 8, ..Thread::default() },

@@ -10,6 +10,7 @@ use super::options::OnDeadlock;
 use crate::why::ask::Round;
 use crate::why::explain::{self, Job};
 use crate::why::graph::{self, Standing};
+use crate::why::sources::Sources;
 use serried_engine::job::{NodeSegment, NodeView};
 use serried_engine::observe::State;
 use std::os::fd::AsFd;
@@ -79,6 +80,7 @@ enum Stage {
     First { gone: Vec<u32>, round: Round, until: Instant },
     Pausing(Suspicion),
     Second { suspicion: Suspicion, round: Round, until: Instant },
+    Stacks { ranks: Vec<Standing>, stuck: Vec<u32>, round: Round, until: Instant },
 }
 
 /// A verdict that was told.
@@ -144,7 +146,7 @@ impl Watch {
             }
             Stage::Pausing(suspicion) => {
                 let round =
-                    Round::begin(&self.view, true, &self.candidates(now_nanoseconds), &suspicion.gone);
+                    Round::begin(&self.view, false, &self.candidates(now_nanoseconds), &suspicion.gone);
                 self.stage = Stage::Second { suspicion, round, until: now + 2 * ANSWERS };
                 self.next = now + GLANCE;
             }
@@ -156,7 +158,25 @@ impl Watch {
                 }
                 self.next = now + LOOK;
                 let stuck = confirmed(&suspicion, &round.ranks);
-                let job = Job { ranks: &round.ranks, who, now: now_nanoseconds };
+                if stuck.iter().any(|&rank| !self.is_told(rank)) {
+                    let ranks = round.ranks;
+                    let round = Round::begin(&self.view, true, &stuck, &suspicion.gone);
+                    self.stage = Stage::Stacks { ranks, stuck, round, until: now + ANSWERS };
+                    self.next = now + GLANCE;
+                }
+            }
+            Stage::Stacks { mut ranks, stuck, mut round, until } => {
+                if !round.collect(&self.view) && now < until {
+                    self.stage = Stage::Stacks { ranks, stuck, round, until };
+                    self.next = now + GLANCE;
+                    return None;
+                }
+                self.next = now + LOOK;
+                round.find_sources(&self.view, &mut Sources::default());
+                if !take_stacks(&mut ranks, round.ranks) {
+                    return None;
+                }
+                let job = Job { ranks: &ranks, who, now: now_nanoseconds };
                 return self.judge(&job, &stuck, now);
             }
         }
@@ -297,4 +317,17 @@ fn confirmed(suspicion: &Suspicion, ranks: &[Standing]) -> Vec<u32> {
         true => stuck,
         false => Vec::new(),
     }
+}
+
+/// Puts descriptions with stacks in the place of those without; `false` if one of
+/// these ranks has moved. Who has not answered in time is told without.
+fn take_stacks(ranks: &mut [Standing], with_stacks: Vec<Standing>) -> bool {
+    for (rank, standing) in with_stacks.into_iter().enumerate() {
+        let Some(stamp) = standing.description().map(|described| described.stamp) else { continue };
+        if ranks[rank].description().is_some_and(|before| before.stamp != stamp) {
+            return false;
+        }
+        ranks[rank] = standing;
+    }
+    true
 }

@@ -1,10 +1,11 @@
 //! Asking the ranks of a job what they do.
 
 use super::graph::Standing;
+use super::sources::Sources;
 use serried_engine::job::NodeView;
 use serried_engine::observe::{inquiry, Description};
 use serried_engine::transport::node::doorbell_in;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Questions to some ranks, and the answers so far.
 #[derive(Debug)]
@@ -30,6 +31,16 @@ impl Round {
             }
         }
         round
+    }
+
+    /// Finds the source lines of the stacks that were told.
+    pub fn find_sources(&mut self, view: &NodeView, sources: &mut Sources) {
+        for (rank, standing) in self.ranks.iter_mut().enumerate() {
+            if let Standing::Waiting(description) = standing {
+                sources.find(view.page(rank as u32).identity.pid.load(Relaxed), description);
+                description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
+            }
+        }
     }
 
     /// The ranks that were asked and have not answered.
@@ -62,12 +73,13 @@ impl Round {
 /// The forms of a function for large counts are the same function to people, and
 /// match the others.
 fn plain_names(description: &mut Description) {
-    let plain = |call: &mut String| {
-        if call.ends_with("_c") {
-            call.truncate(call.len() - 2);
-        }
-    };
     description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
     let known = description.communicators.iter_mut().flat_map(|known| known.last.iter_mut().flatten());
     known.for_each(|operation| plain(&mut operation.call));
+}
+
+fn plain(call: &mut String) {
+    if call.ends_with("_c") {
+        call.truncate(call.len() - 2);
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::ask::Round;
 use super::graph::{self, Standing};
+use super::sources::Sources;
 use crate::attach::{Attached, Found, Snapshot};
 use crate::run::monotonic_now;
 use serried_engine::job::NodeView;
@@ -48,7 +49,8 @@ pub fn at(found: Found) -> Result<Seen, String> {
     let gone: Vec<u32> = ranks(view).filter(|&rank| view.page(rank).state() == State::Finalized).collect();
     let running: Vec<u32> = ranks(view).filter(|&rank| view.page(rank).state() == State::Running).collect();
     let before = polls(view);
-    let first = answers(view, true, &running, &gone);
+    let mut first = answers(view, true, &running, &gone);
+    first.find_sources(view, &mut Sources::default());
     let now = monotonic_now();
     let mut stuck = graph::stuck(&first.ranks);
     if !stuck.is_empty() {

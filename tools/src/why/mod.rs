@@ -8,6 +8,8 @@ pub mod explain;
 pub mod graph;
 mod json;
 mod look;
+mod module;
+pub mod sources;
 mod tell;
 pub mod words;
 
