@@ -66,6 +66,56 @@ impl Folded {
     }
 }
 
+/// What a combination is made of.
+pub(super) enum Parts<Node> {
+    /// What one rank contributes.
+    Rank(u32),
+    /// Two combinations, the left one of lower ranks.
+    Both(Node, Node),
+}
+
+/// An order in which operands are combined.
+pub(super) trait Plan: Copy {
+    /// A combination on the way.
+    type Node: Copy;
+    /// The last one.
+    fn top(&self) -> Self::Node;
+    /// What it is made of.
+    fn parts(&self, node: Self::Node) -> Parts<Self::Node>;
+}
+
+/// A combination of seats, or one rank of a seat of two.
+#[derive(Clone, Copy)]
+pub(super) enum FoldedNode {
+    Seats { first: u32, number: u32 },
+    Rank(u32),
+}
+
+impl Plan for Folded {
+    type Node = FoldedNode;
+
+    #[inline]
+    fn top(&self) -> FoldedNode {
+        FoldedNode::Seats { first: 0, number: self.seats }
+    }
+
+    #[inline]
+    fn parts(&self, node: FoldedNode) -> Parts<FoldedNode> {
+        let seats = |first, number| FoldedNode::Seats { first, number };
+        match node {
+            FoldedNode::Rank(rank) => Parts::Rank(rank),
+            FoldedNode::Seats { first, number: 1 } => match self.ranks(first) {
+                (rank, 1) => Parts::Rank(rank),
+                (rank, _) => Parts::Both(FoldedNode::Rank(rank), FoldedNode::Rank(rank + 1)),
+            },
+            FoldedNode::Seats { first, number } => {
+                let half = number / 2;
+                Parts::Both(seats(first, half), seats(first + half, half))
+            }
+        }
+    }
+}
+
 /// The lowest `levels` bits of `seat` in reverse: where the share of a seat
 /// lies after recursive halving that begins with neighbours.
 pub(super) fn reversed(seat: u32, levels: u32) -> u32 {

@@ -1,8 +1,10 @@
-//! Combining what all members have published, along the tree of `tree.rs`.
+//! Combining operands that can be read here, in the order of a plan (`tree.rs`).
 
+use super::items::Items;
+use super::reach::Whole;
 use super::seat::Seat;
 use crate::collective::temporary::Temporary;
-use crate::collective::tree::Folded;
+use crate::collective::tree::{Folded, Parts, Plan};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::reduce::Operator;
@@ -20,134 +22,90 @@ const LEVELS: usize = super::block::MOST_MEMBERS.ilog2() as usize + 1;
 #[repr(align(128))]
 struct Stage(MaybeUninit<[[u8; PART]; LEVELS]>);
 
-/// One reduction of published payload.
-pub(super) struct Combine<'a> {
-    seat: &'a Seat,
+/// Combines what all members have published into `target`, when all have arrived.
+///
+/// # Errors
+/// `Truncate` where a member has published something else; `NoMem` for the buffers
+/// of derived types and the program's functions.
+#[inline]
+pub(super) fn published(seat: &Seat, epoch: u64, operator: &Arc<Operator>, target: &Data) -> Result<()> {
+    let bytes = super::items::bytes(target);
+    for member in 0..seat.size {
+        seat.agree(member, epoch, bytes)?;
+    }
+    published_part(seat, epoch, (0, bytes as usize), Folded::new(seat.size, 0), operator, target)
+}
+
+/// Combines the part of payloads of `bytes` bytes that begins at `offset` and is
+/// as long as `target`, in the order of `plan`.
+///
+/// # Errors
+/// `NoMem` as [`published`].
+#[inline]
+pub(super) fn published_part(
+    seat: &Seat,
     epoch: u64,
-    operator: &'a Arc<Operator>,
-    target: &'a Data,
-    bytes: usize,
-    tree: Folded,
+    (offset, bytes): (usize, usize),
+    plan: impl Plan,
+    operator: &Arc<Operator>,
+    target: &Data,
+) -> Result<()> {
+    // SAFETY: `offset + from` is within the payload, which has `bytes` bytes.
+    let payload = |member, from| unsafe { seat.packed(member, epoch, bytes).add(offset + from).cast_const() };
+    let tree = Tree::new(operator, &target.datatype, plan, payload);
+    let length = super::items::bytes(target) as usize;
+    if let Some(offset) = tree.items.as_they_lie {
+        let out = target.address.wrapping_offset(offset as isize);
+        // SAFETY: all payloads are published and stay; the program lends the
+        // target, and the bytes of its items lie there.
+        return unsafe { tree.combine(out, length, &mut Buffers::default()) };
+    }
+    let whole = Whole::to_write(target)?;
+    // SAFETY: as above; the copy of the target is ours and as long.
+    unsafe { tree.combine(whole.address, length, &mut Buffers::default())? };
+    whole.finish(target);
+    Ok(())
 }
 
-impl<'a> Combine<'a> {
-    /// Into `target`, when all members have arrived.
-    ///
-    /// # Errors
-    /// `Truncate` where a member has published something else.
-    #[inline]
-    pub fn new(seat: &'a Seat, epoch: u64, operator: &'a Arc<Operator>, target: &'a Data) -> Result<Self> {
-        let bytes = target.bytes();
-        for member in 0..seat.size {
-            seat.agree(member, epoch, bytes)?;
-        }
-        let tree = Folded::new(seat.size, 0);
-        Ok(Combine { seat, epoch, operator, target, bytes: bytes as usize, tree })
-    }
-
-    /// Does it.
-    ///
-    /// # Errors
-    /// `NoMem` for the buffers of derived types and the program's functions.
-    #[inline]
-    pub fn run(&self) -> Result<()> {
-        let datatype = &self.target.datatype;
-        let gapless = datatype.size() as i64 == datatype.extent();
-        match datatype.dense(self.target.count) {
-            Some((offset, _)) if gapless && !self.operator.is_user() => {
-                let out = self.target.address.wrapping_offset(offset as isize);
-                let payload = |member, from| self.payload(member, from);
-                let tree = Tree::new(self.operator, datatype, self.seat.size, payload);
-                // SAFETY: all payloads are published and stay; the program lends
-                // the target, and dense items lie there.
-                unsafe { tree.combine(out, self.bytes) };
-                Ok(())
-            }
-            _ => self.any(),
-        }
-    }
-
-    /// Payload of a member from byte `from` on.
-    #[inline]
-    fn payload(&self, member: u32, from: usize) -> *const u8 {
-        // SAFETY: `from` is within the payload, which has `bytes` bytes.
-        unsafe { self.seat.packed(member, self.epoch, self.bytes).add(from).cast_const() }
-    }
-
-    /// Any operator on any type, in buffers of the type's layout.
-    fn any(&self) -> Result<()> {
-        let mut free = Vec::new();
-        let result = self.buffered((0, self.tree.seats()), &mut free)?;
-        // SAFETY: the program lends the target; the buffer is ours.
-        unsafe { crate::collective::schedule::copy(&result.1, self.target) };
-        Ok(())
-    }
-
-    /// Combines `number` seats from `first` on in a buffer.
-    fn buffered(&self, (first, number): (u32, u32), free: &mut Vec<Buffer>) -> Result<Buffer> {
-        let (left, right) = match self.tree.ranks(first) {
-            _ if number > 1 => {
-                let half = number / 2;
-                (self.buffered((first, half), free)?, self.buffered((first + half, half), free)?)
-            }
-            (rank, 1) => return self.load(rank, free),
-            (rank, _) => (self.load(rank, free)?, self.load(rank + 1, free)?),
-        };
-        let (input, inout) = (&left.1, &right.1);
-        // SAFETY: two buffers of ours, of the layout that the operator expects.
-        unsafe {
-            self.operator.apply(input.address, inout.address, inout.count, &inout.datatype);
-        }
-        free.push(left);
-        Ok(right)
-    }
-
-    /// What a member has published, in a buffer.
-    fn load(&self, member: u32, free: &mut Vec<Buffer>) -> Result<Buffer> {
-        let buffer = match free.pop() {
-            Some(buffer) => buffer,
-            None => Temporary::new(self.target.count, &self.target.datatype)?,
-        };
-        let to = &buffer.1;
-        let packed: &Datatype = &Datatype::basic(Basic::Packed);
-        let bytes = self.bytes as u64;
-        // SAFETY: the payload has `bytes` bytes, the buffer room for them.
-        unsafe {
-            datatype::copy((packed, self.payload(member, 0), bytes), (&to.datatype, to.address, to.count))
-        };
-        Ok(buffer)
-    }
-}
-
-/// One of MPI's own operators on operands without gaps, along the tree. `operand`
-/// says where the operand of a member lies from some byte on.
-pub(super) struct Tree<'a, Operand> {
+/// A combination of operands. `operand` says where the items of a rank lie, as
+/// bytes, from some byte on.
+pub(super) struct Tree<'a, Order, Operand> {
     operator: &'a Operator,
-    datatype: &'a Datatype,
-    size: u32,
-    tree: Folded,
+    datatype: &'a Arc<Datatype>,
+    items: Items,
+    plan: Order,
     operand: Operand,
 }
 
-impl<'a, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Operand> {
-    /// Of the operands of `size` members.
+impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Operand> {
+    /// In the order of `plan`.
     #[inline]
-    pub fn new(operator: &'a Operator, datatype: &'a Datatype, size: u32, operand: Operand) -> Self {
-        Tree { operator, datatype, size, tree: Folded::new(size, 0), operand }
+    pub fn new(operator: &'a Operator, datatype: &'a Arc<Datatype>, plan: Order, operand: Operand) -> Self {
+        Tree { operator, datatype, items: Items::of(datatype), plan, operand }
     }
 
-    /// Combines `bytes` bytes of each operand.
+    /// Combines `bytes` bytes of each operand, whole items. The program's functions
+    /// are called here, so no lock may be held.
+    ///
+    /// # Errors
+    /// `NoMem` for buffers.
     ///
     /// # Safety
     /// All operands can be read; `out` has room and overlaps none of them, except
     /// that it may be one of two.
     #[inline]
-    pub unsafe fn combine(&self, out: *mut u8, bytes: usize) {
-        let item = self.datatype.size() as usize;
-        if self.size == 2 {
-            // SAFETY: by the caller.
-            unsafe { self.pair((self.operand)(0, 0), (self.operand)(1, 0), out, bytes / item) };
-            return;
+    pub unsafe fn combine(&self, out: *mut u8, bytes: usize, buffers: &mut Buffers) -> Result<()> {
+        let item = self.items.bytes as usize;
+        if self.operator.is_user() || self.items.as_they_lie.is_none() || item > PART {
+            // SAFETY: passed on.
+            return unsafe { self.buffered(out, bytes / item, buffers) };
+        }
+        if let Parts::Both(left, right) = self.plan.parts(self.plan.top()) {
+            if let (Parts::Rank(left), Parts::Rank(right)) = (self.plan.parts(left), self.plan.parts(right)) {
+                // SAFETY: by the caller.
+                unsafe { self.pair((self.operand)(left, 0), (self.operand)(right, 0), out, bytes / item) };
+                return Ok(());
+            }
         }
         let mut stage = Stage(MaybeUninit::uninit());
         let part = PART / item * item;
@@ -155,9 +113,16 @@ impl<'a, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Operand> {
         while from < bytes {
             let count = part.min(bytes - from) / item;
             // SAFETY: `count` items begin at `from` in every operand and in `out`.
-            unsafe { self.subtree((0, self.tree.seats()), (from, count), out.add(from), &mut stage, 0) };
+            unsafe {
+                let to = out.add(from);
+                let found = self.subtree(self.plan.top(), (from, count), to, &mut stage, 0);
+                if found != to.cast_const() {
+                    std::ptr::copy_nonoverlapping(found, to, count * item);
+                }
+            }
             from += count * item;
         }
+        Ok(())
     }
 
     /// # Safety
@@ -168,42 +133,116 @@ impl<'a, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Operand> {
         unsafe { self.operator.combine(left, right, out, count as u64, self.datatype) }
     }
 
-    /// Combines `number` seats from `first` on, into `out` unless it is only one
-    /// rank; says where the result is.
+    /// One combination, into `out` unless it is only one rank; says where the
+    /// result is.
     ///
     /// # Safety
     /// `from` and `count` must be within the operands; `out` must have room and
     /// overlap neither operands nor the buffers from `level` on.
     unsafe fn subtree(
         &self,
-        (first, number): (u32, u32),
+        node: Order::Node,
         (from, count): (usize, usize),
         out: *mut u8,
         stage: &mut Stage,
         level: usize,
     ) -> *const u8 {
-        if number > 1 {
-            let half = number / 2;
-            let other = stage.0.as_mut_ptr().cast::<u8>().wrapping_add(level * PART);
-            // SAFETY: two distinct buffers of PART bytes at least, levels beyond
-            // `level` are free; the results lie there or in operands.
-            unsafe {
-                let left = self.subtree((first, half), (from, count), out, stage, level + 1);
-                let right = self.subtree((first + half, half), (from, count), other, stage, level + 1);
-                self.pair(left, right, out, count);
-            }
-            return out;
+        let (left, right) = match self.plan.parts(node) {
+            Parts::Rank(rank) => return (self.operand)(rank, from),
+            Parts::Both(left, right) => (left, right),
+        };
+        debug_assert!(level < LEVELS);
+        let other = stage.0.as_mut_ptr().cast::<u8>().wrapping_add(level * PART);
+        // SAFETY: two distinct buffers of PART bytes at least, levels beyond
+        // `level` are free; the results lie there or in operands.
+        unsafe {
+            let left = self.subtree(left, (from, count), out, stage, level + 1);
+            let right = self.subtree(right, (from, count), other, stage, level + 1);
+            self.pair(left, right, out, count);
         }
-        let operand = &self.operand;
-        match self.tree.ranks(first) {
-            (rank, 1) => operand(rank, from),
-            (rank, _) => {
-                // SAFETY: both operands can be read; `out` by the caller.
-                unsafe { self.pair(operand(rank, from), operand(rank + 1, from), out, count) };
-                out
-            }
-        }
+        out
     }
+
+    /// Any operator on any type: the right one of two operands is overwritten, in
+    /// a buffer of the type's layout.
+    ///
+    /// # Safety
+    /// As [`Tree::combine`].
+    unsafe fn buffered(&self, out: *mut u8, count: usize, buffers: &mut Buffers) -> Result<()> {
+        let count = count as u64;
+        let result = self.owned(self.plan.top(), count, buffers)?;
+        let held = Data { count, ..result.1.clone() };
+        let packed: &Datatype = &Datatype::basic(Basic::Packed);
+        let bytes = count * self.items.bytes;
+        // SAFETY: the buffer holds `count` items, `out` has room for their bytes.
+        unsafe {
+            match self.items.as_they_lie {
+                Some(offset) => {
+                    let from = held.address.wrapping_offset(offset as isize);
+                    std::ptr::copy_nonoverlapping(from, out, bytes as usize);
+                }
+                None => drop(datatype::copy(
+                    (&held.datatype, held.address.cast_const(), count),
+                    (packed, out, bytes),
+                )),
+            }
+        }
+        buffers.free.push(result);
+        Ok(())
+    }
+
+    /// One combination in a buffer.
+    fn owned(&self, node: Order::Node, count: u64, buffers: &mut Buffers) -> Result<Buffer> {
+        let (left, right) = match self.plan.parts(node) {
+            Parts::Rank(rank) => return self.load(rank, count, buffers),
+            Parts::Both(left, right) => (left, right),
+        };
+        // A function of the program reads its left operand only.
+        let there = match (self.plan.parts(left), self.items.as_they_lie) {
+            (Parts::Rank(rank), Some(offset)) => {
+                Some((self.operand)(rank, 0).wrapping_offset(-offset as isize))
+            }
+            _ => None,
+        };
+        let left = there.is_none().then(|| self.owned(left, count, buffers)).transpose()?;
+        let right = self.owned(right, count, buffers)?;
+        let input = left.as_ref().map_or(std::ptr::null(), |left| left.1.address.cast_const());
+        // SAFETY: an operand, or a buffer of ours, and another buffer of ours, of
+        // the layout that the operator expects.
+        unsafe { self.operator.apply(there.unwrap_or(input), right.1.address, count, self.datatype) };
+        buffers.free.extend(left);
+        Ok(right)
+    }
+
+    /// What a rank contributes, in a buffer.
+    fn load(&self, rank: u32, count: u64, buffers: &mut Buffers) -> Result<Buffer> {
+        let buffer = match buffers.free.pop() {
+            Some(buffer) if buffer.1.count >= count => buffer,
+            _ => Temporary::new(count, self.datatype)?,
+        };
+        let (to, bytes) = (&buffer.1, count * self.items.bytes);
+        let from = (self.operand)(rank, 0);
+        let packed: &Datatype = &Datatype::basic(Basic::Packed);
+        // SAFETY: the operand has `bytes` bytes, the buffer room for them.
+        unsafe {
+            match self.items.as_they_lie {
+                Some(offset) => {
+                    let to = to.address.wrapping_offset(offset as isize);
+                    std::ptr::copy_nonoverlapping(from, to, bytes as usize);
+                }
+                None => {
+                    datatype::copy((packed, from, bytes), (&to.datatype, to.address, count));
+                }
+            }
+        }
+        Ok(buffer)
+    }
+}
+
+/// Buffers that were used and can be used again, for items of one type.
+#[derive(Default)]
+pub(super) struct Buffers {
+    free: Vec<Buffer>,
 }
 
 /// Memory and the items in it.

@@ -1,6 +1,7 @@
 //! The operations, in their forms over a block.
 
-use super::combine::Combine;
+use super::combine;
+use super::items::{self, operand};
 use super::seat::{Seat, Wait};
 use crate::collective::members::Role;
 use crate::collective::{Data, Members, Operation, Root};
@@ -16,8 +17,8 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
     let total = match operation {
         Operation::Barrier => return true,
         Operation::Broadcast { data, .. } => data.bytes(),
-        Operation::Reduce { send, receive, .. } => bytes(send, receive).unwrap_or(0),
-        Operation::Allreduce { receive, .. } => receive.bytes(),
+        Operation::Reduce { send, receive, .. } => send.as_ref().or(receive.as_ref()).map_or(0, items::bytes),
+        Operation::Allreduce { receive, .. } => items::bytes(receive),
         Operation::Gather { send, receive, .. } => bytes(receive, send).unwrap_or(0),
         Operation::Scatter { send, receive, .. } => blocks(seat, bytes(send, receive).unwrap_or(0)),
         Operation::Allgather { receive, .. } => receive.bytes(),
@@ -97,9 +98,9 @@ fn allreduce(
     wait: &impl Wait,
 ) -> Result<()> {
     let epoch = seat.begin();
-    seat.publish(epoch, send, wait)?;
+    seat.publish(epoch, &operand(send), wait)?;
     seat.all(epoch, wait)?;
-    Combine::new(seat, epoch, operator, receive)?.run()
+    combine::published(seat, epoch, operator, receive)
 }
 
 fn reduce(
@@ -112,11 +113,11 @@ fn reduce(
 ) -> Result<()> {
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let epoch = seat.begin();
-    seat.publish(epoch, mine, wait)?;
+    seat.publish(epoch, &operand(mine), wait)?;
     match receive {
         Some(receive) if root_of(seat, root).1 => {
             seat.all(epoch, wait)?;
-            Combine::new(seat, epoch, operator, receive)?.run()
+            combine::published(seat, epoch, operator, receive)
         }
         _ => Ok(()),
     }

@@ -20,6 +20,7 @@
 //! same, so that no other waits for it in vain.
 
 use super::block::INLINE_BYTES;
+use super::items::{self, operand};
 use super::reach::{Reach, Reaches, Whole};
 use super::seat::{Copied, Seat, Wait};
 use super::share::Shares;
@@ -50,23 +51,16 @@ pub fn wants(seat: &Seat, operation: &Operation) -> bool {
     let slot = seat.slot();
     match operation {
         Operation::Broadcast { data, .. } => data.bytes() > slot,
-        Operation::Reduce { send, receive, operator, .. } => {
-            send.as_ref().or(receive.as_ref()).is_some_and(|data| reduces(slot, operator, data))
+        Operation::Reduce { send, receive, .. } => {
+            send.as_ref().or(receive.as_ref()).is_some_and(|data| items::bytes(data) > slot)
         }
-        Operation::Allreduce { receive, operator, .. } => reduces(slot, operator, receive),
+        Operation::Allreduce { receive, .. } => items::bytes(receive) > slot,
         Operation::Allgather { receive, .. } => receive.bytes() > slot,
         Operation::Alltoall { receive, .. } => {
             receive.bytes().saturating_mul(u64::from(seat.size)) > slot && receive.bytes() > 0
         }
         _ => false,
     }
-}
-
-/// MPI's own operators on items without gaps, of which a line has a whole number.
-fn reduces(slot: u64, operator: &Operator, data: &Data) -> bool {
-    let item = data.datatype.size();
-    let simple = item.is_power_of_two() && item <= 64 && item as i64 == data.datatype.extent();
-    data.bytes() > slot && simple && !operator.is_user() && data.datatype.as_basic().is_some()
 }
 
 /// Whether all members reach each other's memory as an operation needs it;
@@ -232,20 +226,20 @@ fn allreduce(
     operator: &Arc<Operator>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let (epoch, out) = begin_reduction(seat, send, Some(receive), by)?;
-    seat.all(epoch, by)?;
-    let bytes = receive.bytes();
-    let shares = Shares { seat, epoch, operator, datatype: &receive.datatype, bytes };
-    let target = out.map(|out| out.address);
+    let lent = begin_reduction(seat, send, Some(receive), by)?;
+    seat.all(lent.epoch, by)?;
+    let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     if shares.are_better_whole() {
-        let reduced = shares.reduce(0..bytes, send, target, None, by);
+        let reduced = shares.reduce(0..shares.bytes, None, by);
         together(seat, by)?;
+        lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
-    let reduced = shares.reduce(shares.mine(), send, target, None, by);
+    let reduced = shares.reduce(shares.mine(), None, by);
     together(seat, by)?;
-    let gathered = reduced.and_then(|()| shares.gather(out, by));
+    let gathered = reduced.and_then(|()| shares.gather(by));
     together(seat, by)?;
+    lent.finish(gathered.is_ok(), receive);
     gathered
 }
 
@@ -260,18 +254,33 @@ fn reduce(
     let root = root_of(seat, root);
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
-    let (epoch, out) = begin_reduction(seat, mine, result, by)?;
-    seat.all(epoch, by)?;
-    let shares = Shares { seat, epoch, operator, datatype: &mine.datatype, bytes: mine.bytes() };
-    let reduced = shares.reduce(shares.mine(), mine, out.map(|out| out.address), Some(root), by);
+    let lent = begin_reduction(seat, mine, result, by)?;
+    seat.all(lent.epoch, by)?;
+    let shares = Shares::new(seat, &lent, operator, &mine.datatype);
+    let reduced = shares.reduce(shares.mine(), Some(root), by);
     together(seat, by)?;
+    if let Some(result) = result {
+        lent.finish(reduced.is_ok(), result);
+    }
     reduced
 }
 
-/// A buffer of the program in one piece.
-#[derive(Clone, Copy)]
-pub(super) struct Piece {
-    pub address: *mut u8,
+/// A reduction that has begun: what I have lent to the others.
+pub(super) struct Begun {
+    pub epoch: u64,
+    /// What I contribute.
+    pub operand: Whole,
+    /// Where my result goes, if I get one.
+    pub out: Option<Whole>,
+}
+
+impl Begun {
+    /// What has come, if all has, goes to where it belongs.
+    fn finish(&self, complete: bool, receive: &Data) {
+        if let (Some(out), true) = (&self.out, complete) {
+            out.finish(receive);
+        }
+    }
 }
 
 /// Lends the operand, and the place of the result if there is one here.
@@ -280,15 +289,15 @@ fn begin_reduction(
     send: &Data,
     receive: Option<&Data>,
     by: &(impl Wait + Reach),
-) -> Result<(u64, Option<Piece>)> {
-    let piece = |data: &Data| data.as_packed().map(|packed| Piece { address: packed.address });
-    let (operand, out) = (piece(send), receive.and_then(piece));
-    let address = |piece: Option<Piece>| piece.map_or(0, |piece| piece.address as u64);
-    let bytes = send.bytes();
-    for piece in [operand, out].into_iter().flatten() {
-        by.lend(piece.address, bytes);
+) -> Result<Begun> {
+    let contributed = Whole::to_read(&operand(send))?;
+    let out = receive.map(|receive| Whole::to_write(&operand(receive))).transpose()?;
+    for whole in [Some(&contributed), out.as_ref()].into_iter().flatten() {
+        by.lend(whole.address, whole.bytes);
     }
+    let receive = out.as_ref().map_or(0, |out| out.address as u64);
+    let lent = Lent { send: contributed.address as u64, receive, bytes: contributed.bytes };
     let epoch = seat.begin();
-    seat.tell(epoch, Lent { send: address(operand), receive: address(out), bytes }, by)?;
-    Ok((epoch, out))
+    seat.tell(epoch, lent, by)?;
+    Ok(Begun { epoch, operand: contributed, out })
 }

@@ -19,6 +19,7 @@
 mod block;
 mod combine;
 mod forms;
+mod items;
 mod large;
 pub mod pool;
 mod reach;

@@ -1,10 +1,12 @@
 //! A large reduction: every member works on a share of it.
 
-use super::combine::Tree;
-use super::large::Piece;
+use super::combine::{Buffers, Tree};
+use super::items::Items;
+use super::large::{Begun, Lent};
 use super::reach::Reach;
 use super::seat::{Copied, Seat};
 use crate::collective::temporary::Temporary;
+use crate::collective::tree::Folded;
 use crate::collective::Data;
 use crate::datatype::Datatype;
 use crate::reduce::Operator;
@@ -15,33 +17,53 @@ use std::sync::Arc;
 /// Bytes of every operand that are reduced at a time, so that they and the
 /// result stay in a cache near by.
 const PIECE: u64 = 32 << 10;
-/// Shares begin at multiples of this: a cache line, and whole items.
+/// Shares begin at multiples of so many bytes at least: a cache line.
 const GRAIN: u64 = 64;
 
 /// An allreduce in which a member has to read no more than this is done whole by
 /// every member.
 const WHOLE: u64 = 64 << 10;
 
-/// Where the share of member `rank` of `size` lies in `bytes` bytes.
-pub(super) fn share(rank: u32, size: u32, bytes: u64) -> Range<u64> {
-    let each = bytes.div_ceil(u64::from(size)).next_multiple_of(GRAIN);
-    let at = |rank: u32| (u64::from(rank) * each).min(bytes);
+/// Where the share of member `rank` of `size` lies in `bytes` bytes of items of
+/// `item` bytes.
+pub(super) fn share(rank: u32, size: u32, bytes: u64, item: u64) -> Range<u64> {
+    let grain = item * GRAIN.div_ceil(item);
+    let each = bytes.div_ceil(u64::from(size)).next_multiple_of(grain);
+    let at = |rank: u32| u64::from(rank).saturating_mul(each).min(bytes);
     at(rank)..at(rank + 1)
 }
 
 /// A reduction whose operands all members have lent.
 pub(super) struct Shares<'a> {
-    pub seat: &'a Seat,
-    pub epoch: u64,
-    pub operator: &'a Arc<Operator>,
-    pub datatype: &'a Arc<Datatype>,
+    seat: &'a Seat,
+    mine: &'a Begun,
+    operator: &'a Arc<Operator>,
+    datatype: &'a Arc<Datatype>,
+    item: u64,
+    /// Of each operand.
     pub bytes: u64,
 }
 
-impl Shares<'_> {
+impl<'a> Shares<'a> {
+    /// Of a reduction that has begun.
+    pub fn new(
+        seat: &'a Seat,
+        mine: &'a Begun,
+        operator: &'a Arc<Operator>,
+        datatype: &'a Arc<Datatype>,
+    ) -> Self {
+        let (item, bytes) = (Items::of(datatype).bytes, mine.operand.bytes);
+        Shares { seat, mine, operator, datatype, item, bytes }
+    }
+
+    /// The share of a member.
+    fn share(&self, rank: u32) -> Range<u64> {
+        share(rank, self.seat.size, self.bytes, self.item)
+    }
+
     /// My share.
     pub fn mine(&self) -> Range<u64> {
-        share(self.seat.rank, self.seat.size, self.bytes)
+        self.share(self.seat.rank)
     }
 
     /// Whether every member had better reduce all there is: it reads as much as by
@@ -50,37 +72,30 @@ impl Shares<'_> {
     pub fn are_better_whole(&self) -> bool {
         let size = self.seat.size;
         let apart = |member| {
-            let told = self.seat.told(member, self.epoch, self.bytes);
+            let told = self.seat.told(member, self.mine.epoch, self.bytes);
             // Where members do not agree all of them find that, and say no.
             told.is_ok_and(|lent| lent.send != lent.receive)
         };
-        (size == 2 || u64::from(size - 1) * self.bytes <= WHOLE) && (0..size).all(apart)
+        // What a function of the program costs, nobody knows: two do half of it each.
+        let pair = size == 2 && !self.operator.is_user();
+        (pair || u64::from(size - 1) * self.bytes <= WHOLE) && (0..size).all(apart)
     }
 
-    /// Reduces a part of the operands into the result at `out`, if I have one; else
+    /// Reduces a part of the operands into the result here, if there is one; else
     /// into that of `root`.
     ///
     /// # Errors
     /// `NoMem`, `Truncate` where members do not agree, what reaching reports.
-    pub fn reduce(
-        &self,
-        part: Range<u64>,
-        operand: &Data,
-        out: Option<*mut u8>,
-        root: Option<u32>,
-        by: &impl Reach,
-    ) -> Result<()> {
+    pub fn reduce(&self, part: Range<u64>, root: Option<u32>, by: &impl Reach) -> Result<()> {
         let (size, rank) = (self.seat.size, self.seat.rank);
-        let mut lent = Vec::with_capacity(size as usize);
-        for member in 0..size {
-            lent.push(self.seat.told(member, self.epoch, self.bytes)?);
-        }
-        let own = operand.as_packed().map_or(operand.address, |packed| packed.address);
-        let mut room = Staging::default();
+        let lent = self.all_lent()?;
+        let (own, out) = (self.mine.operand.address, self.mine.out.as_ref().map(|out| out.address));
+        let mut room = Staging::of(self.piece(), size);
+        let mut buffers = Buffers::default();
         let mut operands = vec![std::ptr::null::<u8>(); size as usize];
         let mut at = part.start;
         while at < part.end {
-            let bytes = PIECE.min(part.end - at);
+            let bytes = self.piece().min(part.end - at);
             // The tree may keep what lies half way in the place of the result.
             let in_its_place = out == Some(own) && size > 2;
             for member in 0..size {
@@ -98,14 +113,15 @@ impl Shares<'_> {
                 Some(out) => out.wrapping_add(at as usize),
                 None => room.place(size)?,
             };
-            let tree = Tree::new(self.operator, self.datatype, size, |member, from| {
+            let plan = Folded::new(size, 0);
+            let tree = Tree::new(self.operator, self.datatype, plan, |member, from| {
                 operands[member as usize].wrapping_add(from)
             });
             // SAFETY: every operand can be read for `bytes` bytes: its owner has
             // lent it and does not write in my share; the target is the
             // program's, in my share, or a place of ours, and overlaps none but
             // my own operand of two.
-            unsafe { tree.combine(target, bytes as usize) };
+            unsafe { tree.combine(target, bytes as usize, &mut buffers)? };
             if let (None, Some(root)) = (out, root) {
                 let result = lent[root as usize].receive + at;
                 // SAFETY: the root has lent the result; my share of it is mine.
@@ -114,6 +130,17 @@ impl Shares<'_> {
             at += bytes;
         }
         Ok(())
+    }
+
+    /// What all members have lent.
+    fn all_lent(&self) -> Result<Vec<Lent>> {
+        let told = |member| self.seat.told(member, self.mine.epoch, self.bytes);
+        (0..self.seat.size).map(told).collect()
+    }
+
+    /// How much is reduced at a time: whole items.
+    fn piece(&self) -> u64 {
+        (PIECE / self.item).max(1) * self.item
     }
 
     /// A copy of a piece of a member's operand.
@@ -125,7 +152,7 @@ impl Shares<'_> {
         bytes: u64,
         by: &impl Reach,
     ) -> Result<*const u8> {
-        let place = room.place_of(member, self.seat.size)?;
+        let place = room.place(member)?;
         if member == self.seat.rank {
             // SAFETY: my own operand, which the program lends.
             unsafe { std::ptr::copy_nonoverlapping(address as *const u8, place, bytes as usize) };
@@ -141,15 +168,15 @@ impl Shares<'_> {
     ///
     /// # Errors
     /// As [`Shares::reduce`].
-    pub fn gather(&self, out: Option<Piece>, by: &impl Reach) -> Result<()> {
-        let Some(out) = out else { return Ok(()) };
+    pub fn gather(&self, by: &impl Reach) -> Result<()> {
+        let Some(out) = &self.mine.out else { return Ok(()) };
         let (size, rank) = (self.seat.size, self.seat.rank);
         for member in (1..size).map(|step| (rank + step) % size) {
-            let part = share(member, size, self.bytes);
+            let part = self.share(member);
             if part.is_empty() {
                 continue;
             }
-            let lent = self.seat.told(member, self.epoch, self.bytes)?;
+            let lent = self.seat.told(member, self.mine.epoch, self.bytes)?;
             let target = out.address.wrapping_add(part.start as usize);
             let bytes = (part.end - part.start) as usize;
             let mut copies = self.seat.chooser(Copied::Reduction);
@@ -162,21 +189,23 @@ impl Shares<'_> {
 }
 
 /// Room for a piece of every operand and of the result, once it is needed.
-#[derive(Default)]
 struct Staging {
     memory: Option<(Temporary, Data)>,
+    /// From one place to the next: pieces keep the alignment that items want.
+    each: u64,
+    places: u64,
 }
 
 impl Staging {
-    fn place_of(&mut self, member: u32, size: u32) -> Result<*mut u8> {
-        if self.memory.is_none() {
-            self.memory = Some(Temporary::packed((u64::from(size) + 1) * PIECE)?);
-        }
-        let base = self.memory.as_ref().map_or(std::ptr::null_mut(), |memory| memory.1.address);
-        Ok(base.wrapping_add((u64::from(member) * PIECE) as usize))
+    fn of(piece: u64, size: u32) -> Staging {
+        Staging { memory: None, each: piece.next_multiple_of(GRAIN), places: u64::from(size) + 1 }
     }
 
-    fn place(&mut self, size: u32) -> Result<*mut u8> {
-        self.place_of(size, size)
+    fn place(&mut self, number: u32) -> Result<*mut u8> {
+        if self.memory.is_none() {
+            self.memory = Some(Temporary::packed(self.places.saturating_mul(self.each))?);
+        }
+        let base = self.memory.as_ref().map_or(std::ptr::null_mut(), |memory| memory.1.address);
+        Ok(base.wrapping_add((u64::from(number) * self.each) as usize))
     }
 }
