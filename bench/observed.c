@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-enum { ROUNDS = 20000, RUNS = 40 };
+enum { ROUNDS = 10000, RUNS = 25 };
 
 int main(int argc, char **argv) {
     int me;

@@ -8,7 +8,7 @@ use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{cpus, Job};
 use crate::message::work::Work;
-use crate::observe::flow::Row;
+use crate::observe::flow::{Row, Sent};
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
@@ -79,9 +79,9 @@ impl Engine {
             doorbell.promise_barriers();
         }
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
-        // Without memory for it nothing is counted there, and all else works.
-        let flows =
-            Row(job.node.reserve_flows(job.local_rank).map_or(&[], |()| job.node.flows(job.local_rank)));
+        // Without memory for it peers are not told apart, and all else works.
+        let _ = job.node.reserve_flows(job.local_rank);
+        let flows = Row::new(job.node.flows(job.local_rank), page);
         let core = Core::new(Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
         let core = EngineLock::new(core, false);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
@@ -136,6 +136,11 @@ impl Engine {
     /// This rank's page.
     pub fn page(&self) -> &'static Page {
         self.page
+    }
+
+    /// What this rank has sent.
+    pub fn sent(&self) -> Sent {
+        self.flows.total()
     }
 
     /// Publishes the names that call numbers on the page stand for.

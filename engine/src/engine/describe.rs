@@ -276,7 +276,7 @@ impl<'a> Describer<'a> {
             stamp: [
                 page.moves(),
                 core.epoch,
-                counters.messages_sent.load(Relaxed),
+                self.engine.flows.total().messages,
                 counters.messages_received.load(Relaxed),
             ],
             polls: false,

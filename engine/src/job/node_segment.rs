@@ -16,7 +16,7 @@
 
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
-use crate::observe::flow::{row_bytes, Flow};
+use crate::observe::flow::{row_bytes, Flow, Sent};
 use crate::observe::inquiry::Report;
 use crate::observe::ledger::{self, Ledger};
 use crate::observe::{Page, State};
@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -188,13 +188,21 @@ impl NodeSegment {
     /// # Errors
     /// `NoMem` when the limits of the machine do not allow it.
     pub fn reserve_flows(&self, local_rank: u32) -> Result<()> {
-        self.segment.reserve(flows_at(self.local_ranks, local_rank), row_bytes(self.local_ranks))
+        self.segment.reserve(flows_at(self.local_ranks, local_rank), row_bytes(self.local_ranks))?;
+        self.page(local_rank).counters.has_row.store(1, Ordering::Release);
+        Ok(())
     }
 
-    /// The row of traffic of a rank, an entry for each rank of the node.
+    /// The row of traffic of a rank, an entry for each rank of the node; empty while it
+    /// is not reserved.
     pub fn flows(&self, local_rank: u32) -> &[Flow] {
         // SAFETY: the mapping has all the segment.
-        unsafe { flows_in(self.segment.base(), self.local_ranks, local_rank) }
+        unsafe { flows_in(self.segment.base(), self.local_ranks, local_rank, self.page(local_rank)) }
+    }
+
+    /// What a local rank has sent.
+    pub fn sent(&self, local_rank: u32) -> Sent {
+        Sent::by(self.page(local_rank), self.flows(local_rank))
     }
 
     /// The report area of a local rank: reading costs no memory.
@@ -311,12 +319,20 @@ fn flows_at(local_ranks: u32, local_rank: u32) -> usize {
     part_at(local_ranks) + local_rank as usize * row_bytes(local_ranks)
 }
 
-/// The row of traffic of a rank in the segment mapped at `base`.
+/// The row of traffic of the rank with this page, in the segment mapped at `base`.
 ///
 /// # Safety
 /// All of the segment must be mapped there, readable, as long as `'a`.
-pub(super) unsafe fn flows_in<'a>(base: *const u8, local_ranks: u32, local_rank: u32) -> &'a [Flow] {
+pub(super) unsafe fn flows_in<'a>(
+    base: *const u8,
+    local_ranks: u32,
+    local_rank: u32,
+    page: &Page,
+) -> &'a [Flow] {
     assert!(local_rank < local_ranks, "local rank {local_rank} of {local_ranks}");
+    if page.counters.has_row.load(Ordering::Acquire) == 0 {
+        return &[];
+    }
     // SAFETY: inside the mapping by the layout, page aligned; every bit pattern is
     // a valid `Flow` of atomics.
     unsafe {

@@ -6,7 +6,7 @@
 
 use super::node_segment::{self, look_at, mapped_bytes, part_at, Unfit};
 use crate::memory::segment;
-use crate::observe::flow::Flow;
+use crate::observe::flow::{Flow, Sent};
 use crate::observe::inquiry::Report;
 use crate::observe::Page;
 use crate::{Class, Error, Result};
@@ -91,11 +91,17 @@ impl NodeView {
         unsafe { node_segment::name_in(self.base.as_ptr(), index) }
     }
 
-    /// The row of traffic of a local rank. Its memory is there once the rank has
-    /// started; looking earlier makes it.
+    /// The row of traffic of a local rank; empty until the rank has made it.
     pub fn flows(&self, local_rank: u32) -> &[Flow] {
         // SAFETY: the mapping has all the segment and lives as long as `self`.
-        unsafe { node_segment::flows_in(self.base.as_ptr(), self.local_ranks, local_rank) }
+        unsafe {
+            node_segment::flows_in(self.base.as_ptr(), self.local_ranks, local_rank, self.page(local_rank))
+        }
+    }
+
+    /// What a local rank has sent.
+    pub fn sent(&self, local_rank: u32) -> Sent {
+        Sent::by(self.page(local_rank), self.flows(local_rank))
     }
 
     /// Bytes of memory that stand behind the part of a local rank; 0 if the system does not tell.
@@ -158,8 +164,8 @@ mod tests {
         node.publish_names(&["", "MPI_Send"]).unwrap();
         let view = NodeView::open(node.descriptor(), false).unwrap();
         assert_eq!((view.local_ranks(), view.name(1).as_deref()), (3, Some("MPI_Send")));
-        node.page(2).counters.messages_sent.store(7, Relaxed);
-        assert_eq!(view.page(2).counters.messages_sent.load(Relaxed), 7);
+        node.page(2).counters.sleeps.store(7, Relaxed);
+        assert_eq!(view.page(2).counters.sleeps.load(Relaxed), 7);
         assert!(!view.is_writable() && NodeView::open(node.descriptor(), true).unwrap().is_writable());
     }
 

@@ -46,17 +46,9 @@ impl Core {
         let letter = Letter { kind: INLINE, header: envelope.header(), payload };
         let sent = self.transport.push(peer, &letter)?;
         if sent {
-            self.count_sent(peer, bytes as u64);
-            add(&self.page.counters.bytes_inline, bytes as u64);
+            self.flows.sent(peer, bytes as u64);
         }
         Ok(sent)
-    }
-
-    #[inline(always)]
-    pub(super) fn count_sent(&self, peer: u32, bytes: u64) {
-        self.flows.sent(peer, bytes);
-        add(&self.page.counters.messages_sent, 1);
-        add(&self.page.counters.bytes_sent, bytes);
     }
 
     /// Receives a message in a packet into a block with room for `room` bytes, if

@@ -29,18 +29,17 @@ impl Core {
         {
             return Ok(None);
         }
-        self.count_sent(peer, bytes);
-        if mode != Mode::Synchronous {
-            if bytes <= INLINE_BYTES as u64 {
-                return self.send_inline(peer, envelope, &buffer, mode);
+        self.flows.sent(peer, bytes);
+        if mode != Mode::Synchronous && bytes <= INLINE_BYTES as u64 {
+            return self.send_inline(peer, envelope, &buffer, mode);
+        }
+        add(&self.page.counters.bytes_not_inline, bytes);
+        if mode != Mode::Synchronous && bytes <= EAGER_BYTES {
+            if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
+                return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
             }
-            if bytes <= EAGER_BYTES {
-                if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
-                    return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
-                }
-                if let Some(cell) = self.transport.take_cell(bytes as usize)? {
-                    return self.send_in_cell(peer, envelope, &buffer, mode, cell);
-                }
+            if let Some(cell) = self.transport.take_cell(bytes as usize)? {
+                return self.send_in_cell(peer, envelope, &buffer, mode, cell);
             }
         }
         self.offer(peer, envelope, buffer, mode)
@@ -68,7 +67,6 @@ impl Core {
         mode: Mode,
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
-        add(&self.page.counters.bytes_inline, bytes as u64);
         let mut packet = Packet::new(INLINE, envelope.header());
         packet.length = bytes as u8;
         // SAFETY: the program lends the buffer; `bytes` fits.

@@ -6,8 +6,8 @@
 //! another stands in the sender's row, and what it has taken out of another's
 //! memory stands in the taker's: an observer adds the two up.
 
-use super::page::add;
-use std::sync::atomic::AtomicU64;
+use super::page::{add, Page};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Between its owner and one peer; each number only grows.
 #[derive(Debug)]
@@ -28,62 +28,104 @@ pub const fn row_bytes(ranks: u32) -> usize {
     (ranks as usize * std::mem::size_of::<Flow>()).next_multiple_of(4096)
 }
 
-/// The owner's side of its row: empty where there was no memory for it, and then
-/// nothing is counted.
+/// The owner's side of its row: empty where there was no memory for it; then all
+/// is counted as one peer's, on the page.
 #[derive(Debug, Clone, Copy)]
-pub struct Row(pub &'static [Flow]);
+pub struct Row {
+    peers: &'static [Flow],
+    rest: &'static Flow,
+}
 
 impl Row {
+    /// The row `peers` of the rank with this page.
+    pub fn new(peers: &'static [Flow], page: &'static Page) -> Row {
+        Row { peers, rest: &page.counters.unrowed }
+    }
+
+    #[inline]
+    fn of(self, peer: u32) -> &'static Flow {
+        self.peers.get(peer as usize).unwrap_or(self.rest)
+    }
+
     /// A message goes to `peer`.
     #[inline]
     pub fn sent(self, peer: u32, bytes: u64) {
-        if let Some(flow) = self.0.get(peer as usize) {
-            add(&flow.messages, 1);
-            add(&flow.bytes, bytes);
-        }
+        let flow = self.of(peer);
+        add(&flow.messages, 1);
+        add(&flow.bytes, bytes);
     }
 
     /// Bytes were read from the memory of `peer` in a collective.
     #[inline]
     pub fn took(self, peer: u32, bytes: u64) {
-        if let Some(flow) = self.0.get(peer as usize) {
-            add(&flow.taken, bytes);
-        }
+        add(&self.of(peer).taken, bytes);
     }
 
     /// Bytes were written into the memory of `peer` in a collective.
     #[inline]
     pub fn gave(self, peer: u32, bytes: u64) {
-        if let Some(flow) = self.0.get(peer as usize) {
-            add(&flow.given, bytes);
-        }
+        add(&self.of(peer).given, bytes);
+    }
+
+    /// What has been sent to all.
+    pub fn total(self) -> Sent {
+        Sent::to(self.peers.iter().chain([self.rest]))
+    }
+}
+
+/// What a rank has sent to all of its peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// Messages, of any size.
+    pub messages: u64,
+    /// Their payload.
+    pub bytes: u64,
+}
+
+impl Sent {
+    fn to<'a>(flows: impl Iterator<Item = &'a Flow>) -> Sent {
+        flows.fold(Sent::default(), |sum, flow| Sent {
+            messages: sum.messages + flow.messages.load(Relaxed),
+            bytes: sum.bytes + flow.bytes.load(Relaxed),
+        })
+    }
+
+    /// By the rank with this page and row.
+    pub fn by(page: &Page, row: &[Flow]) -> Sent {
+        Sent::to(row.iter().chain([&page.counters.unrowed]))
+    }
+
+    /// How many of the bytes moved inside packets.
+    pub fn bytes_inline(self, page: &Page) -> u64 {
+        self.bytes.saturating_sub(page.counters.bytes_not_inline.load(Relaxed))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering::Relaxed;
+    use crate::job::NodeSegment;
 
     #[test]
-    fn a_row_counts_by_peer_and_an_empty_one_nothing() {
-        let flow = || Flow {
-            messages: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
-            given: AtomicU64::new(0),
-        };
-        let row = Row(Box::leak(Box::new([flow(), flow()])));
+    fn a_row_counts_by_peer_and_without_one_all_is_one_peers() {
+        let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
+        node.reserve_flows(0).unwrap();
+        let (page, flows) = (node.page(0), node.flows(0));
+        let row = Row::new(flows, page);
         row.sent(1, 8);
         row.sent(1, 4);
         row.took(0, 5);
         row.gave(1, 6);
         let read = |peer: usize| {
-            let flow = &row.0[peer];
+            let flow = &flows[peer];
             [&flow.messages, &flow.bytes, &flow.taken, &flow.given].map(|counter| counter.load(Relaxed))
         };
         assert_eq!((read(0), read(1)), ([0, 0, 5, 0], [2, 12, 0, 6]));
-        Row(&[]).sent(1, 8);
+        Row::new(&[], page).sent(1, 8);
+        page.counters.bytes_not_inline.store(4, Relaxed);
+        let sent = Sent { messages: 3, bytes: 20 };
+        assert_eq!((row.total(), Sent::by(page, flows), sent.bytes_inline(page)), (sent, sent, 16));
+        assert_eq!((node.sent(0), node.sent(1)), (sent, Sent::default()));
         assert_eq!([row_bytes(1), row_bytes(128), row_bytes(129)], [4096, 4096, 8192]);
     }
 }

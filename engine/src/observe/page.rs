@@ -7,6 +7,7 @@
 //! reader that wants a coherent call reads `sequence` before and after. What
 //! observers write is `inquiry.asked` alone.
 
+use super::flow::Flow;
 use super::recorder::{Recorded, Recorder};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -111,16 +112,17 @@ pub struct Inquiry {
 /// Totals since the start; each only grows.
 #[repr(C, align(64))]
 pub struct Counters {
-    /// Messages sent, of any size.
-    pub messages_sent: AtomicU64,
-    /// Payload bytes sent.
-    pub bytes_sent: AtomicU64,
+    /// What went to peers, and came from them, while there was no memory for the row
+    /// of traffic, which counts it otherwise (see `observe::flow`).
+    pub unrowed: Flow,
+    /// 1 once the row has memory.
+    pub has_row: AtomicU32,
+    /// Payload bytes of messages that were sent in other ways than in packets.
+    pub bytes_not_inline: AtomicU64,
     /// Messages received (matched and delivered).
     pub messages_received: AtomicU64,
     /// Payload bytes received.
     pub bytes_received: AtomicU64,
-    /// Bytes that moved inside a mailbox line.
-    pub bytes_inline: AtomicU64,
     /// Bytes that moved through the sender's cells (two copies).
     pub bytes_cells: AtomicU64,
     /// Bytes that moved by cross-memory copy (one copy).

@@ -17,7 +17,6 @@ pub const CALLS: u64 = 64;
 /// Set in `what` when `whom` and `communicator` belong to this call.
 const ABOUT: u64 = 1 << 16;
 const BYTES_AT: u32 = 17;
-const MOST_BYTES: u64 = (1 << (64 - BYTES_AT)) - 1;
 
 /// The last calls of a rank.
 #[repr(C, align(64))]
@@ -28,7 +27,7 @@ pub struct Recorder {
 /// One call.
 #[repr(C, align(32))]
 pub struct Entry {
-    /// Bits 0–15 name, 16 [`ABOUT`], 17–63 bytes.
+    /// Bits 0–15 name, 16 [`ABOUT`], 17–63 bytes: no process has more memory.
     pub(super) what: AtomicU64,
     /// Peer (low half) and tag.
     whom: AtomicU64,
@@ -83,7 +82,7 @@ impl Entry {
         self.communicator.store(communicator, Relaxed);
         self.whom.store(pair(peer, tag), Relaxed);
         let name = self.what.load(Relaxed) & 0xffff;
-        self.what.store(name | ABOUT | bytes.min(MOST_BYTES) << BYTES_AT, Relaxed);
+        self.what.store(name | ABOUT | bytes << BYTES_AT, Relaxed);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{abi, codes, predefined};
 use serried_engine::engine::Engine;
 use serried_engine::job::Job;
 use serried_engine::observe::events::{self, Kind};
-use serried_engine::observe::Page;
+use serried_engine::observe::{flow::Sent, Page};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -165,6 +165,11 @@ fn not_running() -> Error {
 /// This rank's page, as soon as there is one, and also after finalization.
 pub fn page() -> Option<&'static Page> {
     known().map(Engine::page)
+}
+
+/// What this rank has sent; nothing before the engine is there.
+pub fn sent() -> Sent {
+    known().map(Engine::sent).unwrap_or_default()
 }
 
 /// Ranks in the job, 0 before it is known.

@@ -23,6 +23,7 @@ use serried_engine::job::NodeView;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A job that was found and not yet opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +78,7 @@ impl Found {
     /// Which rank a process is, if it is one.
     fn rank_of(&self, process: i32) -> Option<u32> {
         let view = self.map(false).ok()?;
-        (0..view.local_ranks()).find(|&rank| Snapshot::of(view.page(rank)).process == process)
+        (0..view.local_ranks()).find(|&rank| view.page(rank).identity.pid.load(Relaxed) as i32 == process)
     }
 }
 
@@ -89,7 +90,7 @@ impl Attached {
 
     /// What every rank shows now.
     pub fn snapshot(&self) -> Vec<Snapshot> {
-        (0..self.ranks()).map(|rank| Snapshot::of(self.view.page(rank))).collect()
+        (0..self.ranks()).map(|rank| Snapshot::of(self.view.page(rank), self.view.sent(rank))).collect()
     }
 
     /// What is mapped, for what a snapshot does not have.

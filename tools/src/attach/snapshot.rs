@@ -1,5 +1,6 @@
 //! A rank's page as plain numbers, read in one go.
 
+use serried_engine::observe::flow::Sent;
 use serried_engine::observe::{Page, State};
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
@@ -47,27 +48,34 @@ macro_rules! totals {
     ($($(#[$about:meta])* $name:ident),*) => {
         /// The counters of a page.
         #[derive(Debug, Clone, Copy, PartialEq, Default)]
-        pub struct Totals { $($(#[$about])* pub $name: u64),* }
+        pub struct Totals {
+            /// Messages sent.
+            pub messages_sent: u64,
+            /// Payload bytes sent.
+            pub bytes_sent: u64,
+            /// Bytes inside packets.
+            pub bytes_inline: u64,
+            $($(#[$about])* pub $name: u64),*
+        }
 
         impl Totals {
-            fn of(page: &Page) -> Totals {
-                Totals { $($name: get(&page.counters.$name)),* }
+            fn of(page: &Page, sent: Sent) -> Totals {
+                Totals {
+                    messages_sent: sent.messages,
+                    bytes_sent: sent.bytes,
+                    bytes_inline: sent.bytes_inline(page),
+                    $($name: get(&page.counters.$name)),*
+                }
             }
         }
     };
 }
 
 totals! {
-    /// Messages sent.
-    messages_sent,
-    /// Payload bytes sent.
-    bytes_sent,
     /// Messages received.
     messages_received,
     /// Payload bytes received.
     bytes_received,
-    /// Bytes inside packets.
-    bytes_inline,
     /// Bytes through cells.
     bytes_cells,
     /// Bytes copied by the kernel between processes.
@@ -89,13 +97,13 @@ totals! {
 }
 
 impl Snapshot {
-    /// Reads a page.
-    pub fn of(page: &Page) -> Snapshot {
+    /// Reads a page; `sent` is what its rank has sent.
+    pub fn of(page: &Page, sent: Sent) -> Snapshot {
         let mut tries = TRIES;
         loop {
             let before = get(&page.call.sequence);
             fence(Ordering::Acquire);
-            let read = Snapshot::once(page, before);
+            let read = Snapshot::once(page, sent, before);
             fence(Ordering::Acquire);
             tries -= 1;
             if get(&page.call.sequence) == before || tries == 0 {
@@ -104,7 +112,7 @@ impl Snapshot {
         }
     }
 
-    fn once(page: &Page, sequence: u64) -> Snapshot {
+    fn once(page: &Page, sent: Sent, sequence: u64) -> Snapshot {
         let call = &page.call;
         let current = page.current();
         let about = current.filter(|current| current.communicator != 0).map(|current| About {
@@ -122,7 +130,7 @@ impl Snapshot {
             call: current.map_or(0, |current| current.name),
             about,
             waiting_since: get(&call.waiting_since),
-            totals: Totals::of(page),
+            totals: Totals::of(page, sent),
         }
     }
 
@@ -148,13 +156,13 @@ mod tests {
         let page = node.page(0);
         page.enter(page.sequence(), 5);
         page.about(7, 3, 9, 0);
-        let read = Snapshot::of(page);
+        let read = Snapshot::of(page, Sent::default());
         assert!(read.inside);
         assert_eq!((read.call, read.calls), (5, 1));
         assert_eq!(read.about, Some(About { communicator: 7, peer: 3, tag: 9 }));
         page.leave(page.sequence());
         page.enter(page.sequence(), 6);
-        let read = Snapshot::of(page);
+        let read = Snapshot::of(page, Sent::default());
         assert_eq!((read.call, read.calls, read.about), (6, 2, None));
     }
 
@@ -164,6 +172,6 @@ mod tests {
         let page = node.page(0);
         page.counters.waiting_nanoseconds.store(100, Ordering::Relaxed);
         page.call.waiting_since.store(1000, Ordering::Relaxed);
-        assert_eq!(Snapshot::of(page).waited(1050), 150);
+        assert_eq!(Snapshot::of(page, Sent::default()).waited(1050), 150);
     }
 }

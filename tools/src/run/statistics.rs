@@ -19,30 +19,31 @@ pub fn table(node: &NodeSegment, elapsed: Duration) -> String {
         "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>8} {:>8}",
         "rank", "sent", "bytes", "received", "bytes", "collectives", "waiting", "sleeps"
     );
-    for page in &pages {
-        row(&mut text, &page.identity.rank.load(Relaxed).to_string(), &|counter| counter(page));
+    for rank in 0..node.local_ranks() {
+        let name = node.page(rank).identity.rank.load(Relaxed).to_string();
+        row(&mut text, &name, &|counter| counter(node, rank));
     }
     if pages.len() > 1 {
-        row(&mut text, "all", &|counter| pages.iter().map(|page| counter(page)).sum());
+        row(&mut text, "all", &|counter| (0..node.local_ranks()).map(|rank| counter(node, rank)).sum());
     }
     text
 }
 
-/// Reads one number of a page.
-type Counter = fn(&Page) -> u64;
+/// Reads one number of a rank.
+type Counter = fn(&NodeSegment, u32) -> u64;
 
 fn row(text: &mut String, name: &str, value: &dyn Fn(Counter) -> u64) {
     let _ = writeln!(
         text,
         "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>7.2}s {:>8}",
         name,
-        value(|page| get(&page.counters.messages_sent)),
-        bytes(value(|page| get(&page.counters.bytes_sent))),
-        value(|page| get(&page.counters.messages_received)),
-        bytes(value(|page| get(&page.counters.bytes_received))),
-        value(|page| get(&page.counters.collectives)),
-        value(|page| get(&page.counters.waiting_nanoseconds)) as f64 / 1e9,
-        value(|page| get(&page.counters.sleeps)),
+        value(|node, rank| node.sent(rank).messages),
+        bytes(value(|node, rank| node.sent(rank).bytes)),
+        value(|node, rank| get(&node.page(rank).counters.messages_received)),
+        bytes(value(|node, rank| get(&node.page(rank).counters.bytes_received))),
+        value(|node, rank| get(&node.page(rank).counters.collectives)),
+        value(|node, rank| get(&node.page(rank).counters.waiting_nanoseconds)) as f64 / 1e9,
+        value(|node, rank| get(&node.page(rank).counters.sleeps)),
     );
 }
 
@@ -79,7 +80,7 @@ mod tests {
         let node = NodeSegment::create(2).unwrap();
         for rank in 0..2 {
             node.page(rank).set_state(State::Finalized);
-            node.page(rank).counters.messages_sent.store(21, Relaxed);
+            node.page(rank).counters.unrowed.messages.store(21, Relaxed);
         }
         let table = table(&node, Duration::from_millis(1500));
         assert!(

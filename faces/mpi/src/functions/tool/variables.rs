@@ -5,6 +5,7 @@ use super::enumeration::{Enumeration, STATES};
 use crate::abi;
 use crate::border;
 use serried_engine::observe::events::UNEXPECTED_SINCE;
+use serried_engine::observe::flow::Sent;
 use serried_engine::observe::page::Page;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -42,6 +43,7 @@ pub struct Variable {
 
 enum Source {
     Counter(fn(&Page) -> &AtomicU64),
+    Sent(fn(Sent, &Page) -> u64),
     State,
     Ranks,
 }
@@ -73,6 +75,7 @@ impl Variable {
         match self.read {
             Source::State => border::page().map_or(0, |page| page.state() as u64),
             Source::Ranks => border::size(),
+            Source::Sent(read) => border::page().map_or(0, |page| read(border::sent(), page)),
             Source::Counter(field) => border::page().map_or(0, |page| field(page).load(Relaxed)),
         }
     }
@@ -111,6 +114,15 @@ const fn counter(
     Variable { name, class, description, read: Source::Counter(field) }
 }
 
+const fn sent(
+    name: &'static str,
+    class: Class,
+    description: &'static str,
+    read: fn(Sent, &Page) -> u64,
+) -> Variable {
+    Variable { name, class, description, read: Source::Sent(read) }
+}
+
 /// All of them.
 pub static VARIABLES: [Variable; 19] = [
     Variable {
@@ -120,17 +132,13 @@ pub static VARIABLES: [Variable; 19] = [
         read: Source::State,
     },
     Variable { name: "ranks", class: Class::Size, description: "ranks in the job", read: Source::Ranks },
-    counter("messages_sent", Class::Counter, "messages sent, of any size", |page| {
-        &page.counters.messages_sent
-    }),
-    counter("bytes_sent", Class::Sum, "payload bytes sent", |page| &page.counters.bytes_sent),
+    sent("messages_sent", Class::Counter, "messages sent, of any size", |sent, _| sent.messages),
+    sent("bytes_sent", Class::Sum, "payload bytes sent", |sent, _| sent.bytes),
     counter("messages_received", Class::Counter, "messages received", |page| {
         &page.counters.messages_received
     }),
     counter("bytes_received", Class::Sum, "payload bytes received", |page| &page.counters.bytes_received),
-    counter("bytes_inline", Class::Sum, "bytes that moved inside packets", |page| {
-        &page.counters.bytes_inline
-    }),
+    sent("bytes_inline", Class::Sum, "bytes that moved inside packets", Sent::bytes_inline),
     counter("bytes_cells", Class::Sum, "bytes that moved through cells: two copies", |page| {
         &page.counters.bytes_cells
     }),
