@@ -66,6 +66,7 @@ impl Engine {
     /// # Errors
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn join_with(job: &'static Job, settings: Settings) -> Result<Engine> {
+        crate::reduce::exact::switch(settings.reproducible);
         let mut transport = NodeTransport::attach(&job.node, job.local_rank)?;
         transport.limit_means(settings.copy);
         let doorbell: *const Doorbell = transport.doorbell();

@@ -24,9 +24,11 @@ pub const COPY_NAME: &std::ffi::CStr = c"SERRIED_COPY";
 
 /// Whether members of a communicator compare their collective calls.
 pub const CHECK: &str = "SERRIED_CHECK";
+/// Whether sums are exact, and so independent of the number of ranks.
+pub const REPRODUCIBLE: &str = "SERRIED_REPRODUCIBLE";
 
 /// All of them.
-pub const SETTINGS: [Setting; 6] = [
+pub const SETTINGS: [Setting; 7] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -45,6 +47,12 @@ pub const SETTINGS: [Setting; 6] = [
         default: "0",
         meaning: "1: the members of a communicator compare function, root, bytes and operator of their collective \
                   calls, and a call that differs fails, naming both",
+    },
+    Setting {
+        name: REPRODUCIBLE,
+        default: "0",
+        meaning: "1: MPI_SUM of floating point and complex numbers gives the number nearest to the true sum, so that it \
+                  depends neither on the number of ranks nor on their order",
     },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -67,6 +75,8 @@ pub struct Settings {
     pub copy: Means,
     /// [`CHECK`].
     pub check: bool,
+    /// [`REPRODUCIBLE`].
+    pub reproducible: bool,
 }
 
 impl Settings {
@@ -90,12 +100,12 @@ impl Settings {
                 return Err(wrong(COPY, value, "`direct`, `cross-memory`, `memory-file` or `cells`"))
             }
         };
-        let check = match lookup(CHECK).as_deref() {
-            None | Some("" | "0") => false,
-            Some("1") => true,
-            Some(value) => return Err(wrong(CHECK, value, "0 or 1")),
+        let switch = |name| match lookup(name).as_deref() {
+            None | Some("" | "0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(value) => Err(wrong(name, value, "0 or 1")),
         };
-        Ok(Settings { memory, copy, check })
+        Ok(Settings { memory, copy, check: switch(CHECK)?, reproducible: switch(REPRODUCIBLE)? })
     }
 }
 
@@ -131,14 +141,18 @@ mod tests {
 
     #[test]
     fn values_are_read_and_wrong_ones_are_named() {
-        assert_eq!(with("", "").unwrap(), Settings { memory: 64 << 20, copy: Means::Direct, check: false });
+        let without = Settings { memory: 64 << 20, copy: Means::Direct, check: false, reproducible: false };
+        assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
+        assert_eq!(with(REPRODUCIBLE, "1").unwrap(), Settings { reproducible: true, ..without });
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
         assert_eq!(with(COPY, "memory-file").unwrap().copy, Means::MemoryFile);
         assert_eq!(with(COPY, "cross-memory").unwrap().copy, Means::CrossMemory);
-        for (name, value) in [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma"), (CHECK, "yes")] {
+        for (name, value) in
+            [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma"), (CHECK, "yes"), (REPRODUCIBLE, "2")]
+        {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }
     }

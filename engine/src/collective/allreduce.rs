@@ -20,6 +20,11 @@ pub fn allreduce(
     receive: Data,
     operator: &Arc<Operator>,
 ) -> Result<Schedule> {
+    if let (Some(exact), None) = (operator.exact(&receive.datatype), members.remote) {
+        let mut schedule = Schedule::new();
+        super::exact::allreduce(&mut schedule, members, send.as_ref().unwrap_or(&receive), &receive, exact)?;
+        return Ok(schedule);
+    }
     let algorithm = selection::choose(&selection::REDUCTION, members.size, receive.bytes());
     build(members, send, receive, operator, algorithm)
 }

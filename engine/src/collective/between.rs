@@ -78,6 +78,9 @@ pub(super) fn reduce(
 
 /// Receives a vector from each of `peers` ranks and combines them in `result`.
 fn combine_all(schedule: &mut Schedule, peers: u32, result: &Data, operator: &Arc<Operator>) -> Result<()> {
+    if let Some(exact) = operator.exact(&result.datatype) {
+        return super::exact::combine(schedule, &(0..peers).collect::<Vec<_>>(), None, result, exact);
+    }
     schedule.receive(0, result.clone());
     schedule.wait();
     let Some(mut partial) = Partial::new(operator, None, Some(result)) else { return Ok(()) };

@@ -17,6 +17,7 @@ mod barrier;
 mod between;
 mod broadcast;
 mod data;
+mod exact;
 mod gather;
 mod halving;
 mod members;
@@ -35,7 +36,7 @@ mod temporary;
 mod tree;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use allgather::{allgather, allgatherv};
 pub use allreduce::allreduce;

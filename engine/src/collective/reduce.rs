@@ -46,6 +46,10 @@ pub(super) fn build(
     };
     let Some(partial) = Partial::new(operator, send.as_ref(), receive.as_ref()) else { return Ok(schedule) };
     operator.check(&partial.value.datatype)?;
+    if let Some(exact) = operator.exact(&partial.value.datatype) {
+        super::exact::reduce(&mut schedule, members, root, &partial.value, receive.as_ref(), exact)?;
+        return Ok(schedule);
+    }
     let folded = Folded::new(members.size, root);
     let climb = Climb { schedule: &mut schedule, folded, rank: members.rank, root, partial };
     match algorithm {

@@ -39,6 +39,10 @@ pub fn reduce_scatter(
         schedule.copy(result.items(mine.0, mine.1), receive);
         return Ok(schedule);
     }
+    if let Some(exact) = operator.exact(&whole.datatype) {
+        super::exact::share(&mut schedule, members, &whole, &|rank| blocks.block(rank), &receive, exact)?;
+        return Ok(schedule);
+    }
     within(&mut schedule, members, &whole, &receive, &blocks, operator)?;
     Ok(schedule)
 }

@@ -21,6 +21,17 @@ pub fn scan(
     if receive.bytes() == 0 {
         return Ok(schedule);
     }
+    if let Some(exact) = operator.exact(&receive.datatype) {
+        super::exact::prefixes(
+            &mut schedule,
+            members,
+            true,
+            send.as_ref().unwrap_or(&receive),
+            &receive,
+            exact,
+        )?;
+        return Ok(schedule);
+    }
     if let Some(send) = send {
         schedule.copy(send, receive.clone());
     }
@@ -43,6 +54,11 @@ pub fn exscan(
     let Members { rank, size, .. } = members;
     operator.check(&receive.datatype)?;
     if receive.bytes() == 0 {
+        return Ok(schedule);
+    }
+    if let Some(exact) = operator.exact(&receive.datatype) {
+        let mine = send.as_ref().unwrap_or(&receive);
+        super::exact::prefixes(&mut schedule, members, false, mine, &receive, exact)?;
         return Ok(schedule);
     }
     // Every part moves one rank up; then it is a scan without rank 0.

@@ -12,7 +12,7 @@
 use super::port::{Data, Port, Ticket};
 use super::temporary::Temporary;
 use crate::datatype::Datatype;
-use crate::reduce::Operator;
+use crate::reduce::{Exact, Operator};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ enum Step {
     Copy { from: Data, to: Data },
     /// `inout = input ∘ inout`, item by item.
     Reduce { operator: Arc<Operator>, input: *const u8, inout: Data },
+    /// `result` is the exact sum of the operands.
+    Sum { exact: Exact, operands: Vec<*const u8>, result: Data },
 }
 
 /// How far a schedule has come.
@@ -138,6 +140,16 @@ impl Schedule {
         }
     }
 
+    /// `result` is the exact sum of some operands of as many items; it may be one of
+    /// them.
+    pub(super) fn sum(&mut self, exact: Exact, operands: &[Data], result: &Data) {
+        debug_assert!(operands.iter().all(|operand| operand.count == result.count));
+        if result.count > 0 {
+            let operands = operands.iter().map(|operand| operand.address.cast_const()).collect();
+            self.steps.push(Step::Sum { exact, operands, result: result.clone() });
+        }
+    }
+
     /// A temporary buffer of `count` items, not initialised.
     ///
     /// # Errors
@@ -185,11 +197,15 @@ impl Schedule {
                         return Ok(Advance::Pending);
                     }
                 }
-                Step::Copy { .. } | Step::Reduce { .. } if self.failure.is_some() => {}
+                Step::Copy { .. } | Step::Reduce { .. } | Step::Sum { .. } if self.failure.is_some() => {}
                 Step::Copy { from, to } => {
                     // SAFETY: the program lends its buffers until the operation
                     // is done; temporaries are ours.
                     unsafe { copy(from, to) };
+                }
+                Step::Sum { exact, operands, result } => {
+                    // SAFETY: as for Copy.
+                    unsafe { exact.sum(operands, result.address, result.count as usize) };
                 }
                 Step::Reduce { operator, input, inout } => {
                     if operator.is_user() {

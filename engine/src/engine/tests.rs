@@ -15,7 +15,7 @@ const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
 fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
-    let settings = Settings { memory: 1 << 20, copy: best, check: false };
+    let settings = Settings { memory: 1 << 20, copy: best, check: false, reproducible: false };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {

@@ -5,6 +5,8 @@
 //! compiled for the vectors that every processor of the kind has and once
 //! more for AVX2, chosen when it is asked for.
 //!
+//! With `SERRIED_REPRODUCIBLE` sums do not go in pairs but are [`exact`].
+//!
 //! What holds for all kernels:
 //! * buffers may lie at any address, also unaligned;
 //! * the result may be written over either argument (exactly over it, not
@@ -16,6 +18,7 @@
 
 mod builtin;
 mod element;
+pub mod exact;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod long_double;
@@ -26,5 +29,6 @@ mod select;
 mod tests;
 
 pub use builtin::Builtin;
+pub use exact::Exact;
 pub use kernel::Kernel;
 pub use operator::{Operator, UserFunction};

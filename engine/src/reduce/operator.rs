@@ -2,7 +2,7 @@
 
 use super::kernel::Kernel;
 use super::select::select;
-use super::Builtin;
+use super::{exact, Builtin, Exact};
 use crate::datatype::{Basic, Datatype};
 use crate::{Class, Error, Result};
 use std::fmt;
@@ -15,7 +15,12 @@ pub type UserFunction =
 
 enum Kind {
     Builtin(Builtin),
-    User { function: UserFunction, commutes: bool },
+    #[cfg(test)]
+    ExactSum,
+    User {
+        function: UserFunction,
+        commutes: bool,
+    },
 }
 
 /// How two elements become one (MPI-5.0 §6.9). Always associative, as MPI
@@ -28,6 +33,12 @@ impl Operator {
         Operator(Kind::Builtin(builtin))
     }
 
+    /// `MPI_SUM` as if [`exact::switch`] were on.
+    #[cfg(test)]
+    pub fn exact_sum() -> Self {
+        Operator(Kind::ExactSum)
+    }
+
     /// A function of the program; `commutes` as the program says
     /// (`MPI_Op_create`). It may be called by several threads at once.
     pub fn user(function: UserFunction, commutes: bool) -> Self {
@@ -37,8 +48,8 @@ impl Operator {
     /// Whether the order of the arguments does not matter.
     pub fn is_commutative(&self) -> bool {
         match &self.0 {
-            Kind::Builtin(builtin) => builtin.is_commutative(),
             Kind::User { commutes, .. } => *commutes,
+            _ => self.as_builtin().is_some_and(Builtin::is_commutative),
         }
     }
 
@@ -51,8 +62,23 @@ impl Operator {
     pub fn as_builtin(&self) -> Option<Builtin> {
         match self.0 {
             Kind::Builtin(builtin) => Some(builtin),
+            #[cfg(test)]
+            Kind::ExactSum => Some(Builtin::Sum),
             Kind::User { .. } => None,
         }
+    }
+
+    /// How items are added up at once, where this is a sum that has to be exact: then
+    /// none of the functions that take two is asked.
+    #[inline]
+    pub fn exact(&self, datatype: &Datatype) -> Option<Exact> {
+        match self.0 {
+            Kind::Builtin(Builtin::Sum) if exact::is_on() => {}
+            #[cfg(test)]
+            Kind::ExactSum => {}
+            _ => return None,
+        }
+        Exact::of(datatype.as_basic()?)
     }
 
     /// Whether a reduction of items of `datatype` with this operator means
@@ -78,17 +104,14 @@ impl Operator {
     /// `datatype`; no alignment is needed for MPI's own operators. The two
     /// are the same or do not overlap, and nobody else writes to them.
     pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>) {
-        match &self.0 {
+        match (self.as_builtin(), &self.0) {
             // SAFETY: the caller's promise; `inout` is the right argument and
             // the result at once, which a kernel allows.
-            Kind::Builtin(builtin) => unsafe {
-                kernel(*builtin, datatype)(input, inout, inout, count as usize);
+            (Some(builtin), _) => unsafe {
+                kernel(builtin, datatype)(input, inout, inout, count as usize);
             },
-            Kind::User { function, .. } => {
-                if count > 0 {
-                    function(input, inout, count, datatype);
-                }
-            }
+            (None, Kind::User { function, .. }) if count > 0 => function(input, inout, count, datatype),
+            _ => {}
         }
     }
 
@@ -120,8 +143,8 @@ impl Operator {
 impl fmt::Debug for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Builtin(builtin) => f.write_str(builtin.name()),
             Kind::User { commutes, .. } => write!(f, "user function (commutes: {commutes})"),
+            _ => f.write_str(self.as_builtin().map_or("", Builtin::name)),
         }
     }
 }

@@ -96,6 +96,13 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
     #[inline]
     pub unsafe fn combine(&self, out: *mut u8, bytes: usize, buffers: &mut Buffers) -> Result<()> {
         let item = self.items.bytes as usize;
+        if let Some(exact) = self.operator.exact(self.datatype) {
+            let mut operands = Vec::new();
+            self.leaves(self.plan.top(), &mut operands);
+            // SAFETY: by the caller.
+            unsafe { exact.sum(&operands, out, bytes / item) };
+            return Ok(());
+        }
         if self.operator.is_user() || self.items.as_they_lie.is_none() || item > PART {
             // SAFETY: passed on.
             return unsafe { self.buffered(out, bytes / item, buffers) };
@@ -123,6 +130,17 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
             from += count * item;
         }
         Ok(())
+    }
+
+    /// All operands of a combination.
+    #[cold]
+    fn leaves(&self, node: Order::Node, operands: &mut Vec<*const u8>) {
+        match self.plan.parts(node) {
+            Parts::Rank(rank) => operands.push((self.operand)(rank, 0)),
+            Parts::Both(left, right) => {
+                [left, right].map(|part| self.leaves(part, operands)).into_iter().collect()
+            }
+        }
     }
 
     /// # Safety

@@ -2,6 +2,7 @@
 
 mod between;
 pub mod buffer;
+mod exact;
 mod movement;
 mod neighbours;
 mod reduction;
