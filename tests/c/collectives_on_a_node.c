@@ -53,13 +53,38 @@ static void check_sum(const char *what, int ranks, int round, int length)
     }
 }
 
+/* A block for each rank but one, one after the other. */
+static void put_blocks(int me, int ranks, int round, int length, int without)
+{
+    long *to = sent;
+    for (int who = 0; who < ranks; who++)
+        if (who != without) {
+            put_items(to, me * ranks + who, round, length);
+            to += length;
+        }
+}
+
+static void check_block_sum(const char *what, int ranks, int me, int round, int length)
+{
+    for (int index = 0; index < length; index++) {
+        long sum = 0;
+        for (int who = 0; who < ranks; who++)
+            sum += item(who * ranks + me, round, index);
+        if (got[index] != sum) {
+            check_failed(__FILE__, __LINE__, "%s, round %d: item %d is %ld, not %ld", what, round, index,
+                         got[index], sum);
+            return;
+        }
+    }
+}
+
 /* One operation; which one, and its root, follow from the round. */
 static void one(MPI_Comm comm, int me, int ranks, int round)
 {
     int length = length_of(round), root = round / 3 % ranks, short_one = length < 512 ? length : 512;
     put_items(sent, me, round, length);
     memset(got, 0xFF, sizeof got);
-    switch (round % 7) {
+    switch (round % 11) {
     case 0:
         MPI_Barrier(comm);
         break;
@@ -89,6 +114,29 @@ static void one(MPI_Comm comm, int me, int ranks, int round)
         MPI_Alltoall(sent, short_one, MPI_LONG, got, short_one, MPI_LONG, comm);
         for (int who = 0; who < ranks; who++)
             check_items("alltoall", got + who * short_one, who * ranks + me, round, short_one);
+        break;
+    case 6:
+        put_blocks(me, ranks, round, short_one, -1);
+        MPI_Reduce_scatter_block(sent, got, short_one, MPI_LONG, MPI_SUM, comm);
+        check_block_sum("reduce_scatter_block", ranks, me, round, short_one);
+        break;
+    case 7: {
+        int counts[8];
+        for (int who = 0; who < ranks; who++)
+            counts[who] = who == root ? 0 : short_one;
+        put_blocks(me, ranks, round, short_one, root);
+        MPI_Reduce_scatter(sent, got, counts, MPI_LONG, MPI_SUM, comm);
+        check_block_sum("reduce_scatter", ranks, me, round, counts[me]);
+        break;
+    }
+    case 8:
+        MPI_Scan(sent, got, length, MPI_LONG, MPI_SUM, comm);
+        check_sum("scan", me + 1, round, length);
+        break;
+    case 9:
+        MPI_Exscan(sent, got, length, MPI_LONG, MPI_SUM, comm);
+        if (me > 0)
+            check_sum("exscan", me, round, length);
         break;
     default:
         MPI_Gather(sent, short_one, MPI_LONG, got, short_one, MPI_LONG, root, comm);
@@ -170,10 +218,10 @@ static void many_communicators(void)
     for (int time = 0; time < 3; time++) {
         for (int which = 0; which < DUPLICATES; which++) {
             MPI_Comm_dup(MPI_COMM_WORLD, &duplicates[which]);
-            many_in_a_row(duplicates[which], 7);
+            many_in_a_row(duplicates[which], 11);
         }
         for (int which = 0; which < DUPLICATES; which++) {
-            many_in_a_row(duplicates[which], 7);
+            many_in_a_row(duplicates[which], 11);
             MPI_Comm_free(&duplicates[which]);
         }
     }

@@ -30,16 +30,44 @@ static int wrong(const long *have, int who, int round, int length)
     return 0;
 }
 
-static int wrong_sum(const long *have, int round, int length)
+/* Whether it is not the sum of the items of the ranks below `ranks` from item `first` on. */
+static int wrong_part(const long *have, int ranks, int round, int first, int length)
 {
     for (int index = 0; index < length; index++) {
         long sum = 0;
-        for (int who = 0; who < size; who++)
-            sum += item(who, round, index);
+        for (int who = 0; who < ranks; who++)
+            sum += item(who, round, first + index);
         if (have[index] != sum)
             return index + 1;
     }
     return 0;
+}
+
+static int wrong_sum(const long *have, int round, int length)
+{
+    return wrong_part(have, size, round, 0, length);
+}
+
+static void partial_reductions(long *sent, long *got, int round, int length, int root)
+{
+    int counts[8], first = rank * length;
+    put_items(sent, rank, round, size * length);
+    memset(got, 0xff, length * sizeof *got);
+    MPI_Reduce_scatter_block(sent, got, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK_EQUAL(wrong_part(got, size, round, first, length), 0);
+    for (int who = 0; who < size; who++)
+        counts[who] = who == root ? 0 : length;
+    first = rank > root ? first - length : first;
+    MPI_Reduce_scatter(MPI_IN_PLACE, sent, counts, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK_EQUAL(wrong_part(sent, size, round, first, counts[rank]), 0);
+    put_items(sent, rank, round, length);
+    MPI_Scan(sent, got, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK_EQUAL(wrong_part(got, rank + 1, round, 0, length), 0);
+    memset(got, 0xff, length * sizeof *got);
+    MPI_Exscan(sent, got, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK_EQUAL(rank == 0 ? got[length / 2] != -1 : wrong_part(got, rank, round, 0, length), 0);
+    MPI_Scan(MPI_IN_PLACE, sent, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK_EQUAL(wrong_part(sent, rank + 1, round, 0, length), 0);
 }
 
 static void reductions(long *sent, long *got, int round, int length, int root)
@@ -118,6 +146,7 @@ static void all_lengths(long *sent, long *got, int rounds)
         if (round % 5 == rank)
             usleep(300);
         reductions(sent + edge, got + edge, round, length, root);
+        partial_reductions(sent + edge, got + edge, round, length, root);
         movements(sent + edge, got + edge, round, length, root);
         gaps(sent + edge, got + edge, round, length, root);
         reductions(sent, got, round, 3, root);

@@ -51,7 +51,7 @@ pub use neighbour::{
 pub use operation::Operation;
 pub use port::{Data, Port, Ticket};
 pub use reduce::reduce;
-pub use reduce_scatter::{reduce_scatter, reduce_scatter_block};
+pub use reduce_scatter::{reduce_scatter, Counts};
 pub use scan::{exscan, scan};
 pub use scatter::{scatter, scatterv};
 pub use schedule::{Advance, Schedule, UserCall};

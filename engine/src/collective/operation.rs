@@ -4,7 +4,7 @@
 //! when the communicator has a block and the data are small (`node`), else by the
 //! [`Schedule`] of messages that [`Operation::schedule`] writes.
 
-use super::{Data, Members, Root, Schedule};
+use super::{Counts, Data, Members, Root, Schedule};
 use crate::reduce::Operator;
 use crate::world::calls::NO_ROOT;
 use crate::Result;
@@ -35,6 +35,35 @@ pub enum Operation {
     },
     /// [`super::allreduce`].
     Allreduce {
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// Where the result goes.
+        receive: Data,
+        /// How two become one.
+        operator: Arc<Operator>,
+    },
+    /// [`super::reduce_scatter`].
+    ReduceScatter {
+        /// What I contribute; if in place, it lies where the result goes.
+        send: Option<Data>,
+        /// Where my part of the result goes.
+        receive: Data,
+        /// Who gets how many items.
+        counts: Counts,
+        /// How two become one.
+        operator: Arc<Operator>,
+    },
+    /// [`super::scan`].
+    Scan {
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// Where the result goes.
+        receive: Data,
+        /// How two become one.
+        operator: Arc<Operator>,
+    },
+    /// [`super::exscan`].
+    Exscan {
         /// What I contribute, if not in place.
         send: Option<Data>,
         /// Where the result goes.
@@ -102,7 +131,13 @@ impl Operation {
                 Some(data) => operator.check(&data.datatype),
                 None => Ok(()),
             },
-            Operation::Allreduce { receive, operator, .. } => operator.check(&receive.datatype),
+            Operation::Allreduce { receive, operator, .. }
+            | Operation::Scan { receive, operator, .. }
+            | Operation::Exscan { receive, operator, .. } => operator.check(&receive.datatype),
+            Operation::ReduceScatter { receive, counts, operator, .. } => {
+                operator.check(&receive.datatype)?;
+                counts.check(receive, members.size)
+            }
             Operation::Gather { receive, .. } => blocks(receive),
             Operation::Scatter { send, .. } => blocks(send),
             Operation::Allgather { receive, .. } => receive.times(members.peers()).map(|_| ()),
@@ -129,7 +164,17 @@ impl Operation {
             Operation::Reduce { root, send, receive, .. } => {
                 (rank(root), of(send.as_ref().or(receive.as_ref())))
             }
-            Operation::Allreduce { receive, .. } => (NO_ROOT, receive.bytes()),
+            Operation::Allreduce { receive, .. }
+            | Operation::Scan { receive, .. }
+            | Operation::Exscan { receive, .. } => (NO_ROOT, receive.bytes()),
+            // Of all together, where ranks get unlike parts.
+            Operation::ReduceScatter { receive, counts, .. } => {
+                let items = match counts {
+                    Counts::Equal => receive.count,
+                    Counts::Each(_) => counts.total(receive, 0),
+                };
+                (NO_ROOT, items.saturating_mul(receive.datatype.size()))
+            }
             Operation::Gather { root, send, receive } => (rank(root), of(send.as_ref().or(receive.as_ref()))),
             Operation::Scatter { root, send, receive } => {
                 (rank(root), of(receive.as_ref().or(send.as_ref())))
@@ -143,7 +188,11 @@ impl Operation {
     /// How two become one, if it reduces.
     pub fn operator(&self) -> Option<&Operator> {
         match self {
-            Operation::Reduce { operator, .. } | Operation::Allreduce { operator, .. } => Some(operator),
+            Operation::Reduce { operator, .. }
+            | Operation::Allreduce { operator, .. }
+            | Operation::ReduceScatter { operator, .. }
+            | Operation::Scan { operator, .. }
+            | Operation::Exscan { operator, .. } => Some(operator),
             _ => None,
         }
     }
@@ -162,6 +211,11 @@ impl Operation {
             Operation::Allreduce { send, receive, operator } => {
                 super::allreduce(members, send, receive, &operator)
             }
+            Operation::ReduceScatter { send, receive, counts, operator } => {
+                super::reduce_scatter(members, send, receive, &counts, &operator)
+            }
+            Operation::Scan { send, receive, operator } => super::scan(members, send, receive, &operator),
+            Operation::Exscan { send, receive, operator } => super::exscan(members, send, receive, &operator),
             Operation::Gather { root, send, receive } => super::gather(members, root, send, receive),
             Operation::Scatter { root, send, receive } => super::scatter(members, root, send, receive),
             Operation::Allgather { send, receive } => super::allgather(members, send, receive),

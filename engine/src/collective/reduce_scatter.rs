@@ -9,8 +9,8 @@ use crate::{Class, Error, Result};
 use std::sync::Arc;
 
 /// Combines everybody's `send` and gives block `r` of the result to rank `r`
-/// (of the other group's vectors, in an intercommunicator). `counts` has the
-/// items of each block; `receive` has room for mine. Without `send` the whole
+/// (of the other group's vectors, in an intercommunicator). `receive` has room for
+/// mine. Without `send` the whole
 /// vector lies in `receive`, and the result goes to its beginning.
 ///
 /// # Errors
@@ -20,12 +20,12 @@ pub fn reduce_scatter(
     members: Members,
     send: Option<Data>,
     receive: Data,
-    counts: &[u64],
+    counts: &Counts,
     operator: &Arc<Operator>,
 ) -> Result<Schedule> {
     let mut schedule = Schedule::new();
     operator.check(&receive.datatype)?;
-    let blocks = Blocks::new(counts, &receive)?;
+    let blocks = Blocks::new(&counts.to_vec(&receive, members.size), &receive)?;
     let whole = Data { count: blocks.total(), ..send.unwrap_or_else(|| receive.clone()) };
     if whole.bytes() == 0 {
         return Ok(schedule);
@@ -47,18 +47,47 @@ pub fn reduce_scatter(
     Ok(schedule)
 }
 
-/// Reduce_scatter with blocks of equal size: that of `receive`.
-///
-/// # Errors
-/// As [`reduce_scatter`].
-pub fn reduce_scatter_block(
-    members: Members,
-    send: Option<Data>,
-    receive: Data,
-    operator: &Arc<Operator>,
-) -> Result<Schedule> {
-    let counts = vec![receive.count; members.size as usize];
-    reduce_scatter(members, send, receive, &counts, operator)
+/// How many items each rank gets.
+#[derive(Clone, Debug)]
+pub enum Counts {
+    /// As many as the receive buffer has (`MPI_Reduce_scatter_block`).
+    Equal,
+    /// So many.
+    Each(Vec<u64>),
+}
+
+impl Counts {
+    /// All of them, of `size` ranks.
+    fn to_vec(&self, receive: &Data, size: u32) -> Vec<u64> {
+        match self {
+            Counts::Equal => vec![receive.count; size as usize],
+            Counts::Each(counts) => counts.clone(),
+        }
+    }
+
+    /// Their sum.
+    pub(super) fn total(&self, receive: &Data, size: u32) -> u64 {
+        match self {
+            Counts::Equal => receive.count.saturating_mul(u64::from(size)),
+            Counts::Each(counts) => counts.iter().fold(0, |sum, &count| sum.saturating_add(count)),
+        }
+    }
+
+    /// The first item of a rank, and how many.
+    pub(super) fn part(&self, receive: &Data, rank: u32) -> (u64, u64) {
+        match self {
+            Counts::Equal => (u64::from(rank) * receive.count, receive.count),
+            Counts::Each(counts) => (counts[..rank as usize].iter().sum(), counts[rank as usize]),
+        }
+    }
+
+    /// That all items together fit 64 bits.
+    pub(super) fn check(&self, receive: &Data, size: u32) -> Result<()> {
+        match self {
+            Counts::Equal => receive.times(size).map(drop),
+            Counts::Each(counts) => Blocks::new(counts, receive).map(drop),
+        }
+    }
 }
 
 /// Where the blocks of the ranks lie in a vector.

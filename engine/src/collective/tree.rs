@@ -116,6 +116,30 @@ impl Plan for Folded {
     }
 }
 
+/// The ranks 0 to some rank, in the order of `scan.rs`: at each level a value comes
+/// to cover twice as many ranks.
+#[derive(Clone, Copy)]
+pub(super) struct Prefix(pub u32);
+
+impl Plan for Prefix {
+    /// The last rank, and how often it has been doubled.
+    type Node = (u32, u32);
+
+    fn top(&self) -> (u32, u32) {
+        (self.0, u32::BITS - self.0.leading_zeros())
+    }
+
+    fn parts(&self, (rank, mut level): (u32, u32)) -> Parts<(u32, u32)> {
+        while level > 0 {
+            level -= 1;
+            if let Some(lower) = rank.checked_sub(1 << level) {
+                return Parts::Both((lower, level), (rank, level));
+            }
+        }
+        Parts::Rank(rank)
+    }
+}
+
 /// The lowest `levels` bits of `seat` in reverse: where the share of a seat
 /// lies after recursive halving that begins with neighbours.
 pub(super) fn reversed(seat: u32, levels: u32) -> u32 {

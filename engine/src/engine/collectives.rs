@@ -83,8 +83,10 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
+        let members = Members::from(&**communicator);
+        operation.check(&members)?;
         self.begin(communicator, &operation)?;
-        let schedule = operation.schedule(Members::from(&**communicator))?;
+        let schedule = operation.schedule(members)?;
         let mut core = self.core.lock();
         self.drive(&mut core)?;
         let request = core.start_collective(
@@ -105,8 +107,10 @@ impl Engine {
         communicator: &Arc<Communicator>,
         operation: Operation,
     ) -> Result<RequestId> {
+        let members = Members::from(&**communicator);
+        operation.check(&members)?;
         self.begin(communicator, &operation)?;
-        let schedule = operation.schedule(Members::from(&**communicator))?;
+        let schedule = operation.schedule(members)?;
         let tag = communicator.next_nonblocking_tag();
         let communicator = Arc::clone(communicator);
         self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })

@@ -189,22 +189,8 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
     unsafe fn buffered(&self, out: *mut u8, count: usize, buffers: &mut Buffers) -> Result<()> {
         let count = count as u64;
         let result = self.owned(self.plan.top(), count, buffers)?;
-        let held = Data { count, ..result.1.clone() };
-        let packed: &Datatype = &Datatype::basic(Basic::Packed);
-        let bytes = count * self.items.bytes;
         // SAFETY: the buffer holds `count` items, `out` has room for their bytes.
-        unsafe {
-            match self.items.as_they_lie {
-                Some(offset) => {
-                    let from = held.address.wrapping_offset(offset as isize);
-                    std::ptr::copy_nonoverlapping(from, out, bytes as usize);
-                }
-                None => drop(datatype::copy(
-                    (&held.datatype, held.address.cast_const(), count),
-                    (packed, out, bytes),
-                )),
-            }
-        }
+        unsafe { store(&self.items, &result.1, count * self.items.bytes, out) };
         buffers.free.push(result);
         Ok(())
     }
@@ -238,22 +224,50 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
             Some(buffer) if buffer.1.count >= count => buffer,
             _ => Temporary::new(count, self.datatype)?,
         };
-        let (to, bytes) = (&buffer.1, count * self.items.bytes);
         let from = (self.operand)(rank, 0);
-        let packed: &Datatype = &Datatype::basic(Basic::Packed);
-        // SAFETY: the operand has `bytes` bytes, the buffer room for them.
-        unsafe {
-            match self.items.as_they_lie {
-                Some(offset) => {
-                    let to = to.address.wrapping_offset(offset as isize);
-                    std::ptr::copy_nonoverlapping(from, to, bytes as usize);
-                }
-                None => {
-                    datatype::copy((packed, from, bytes), (&to.datatype, to.address, count));
-                }
+        // SAFETY: the operand has so many bytes, the buffer room for them.
+        unsafe { load(&self.items, from, count * self.items.bytes, &buffer.1) };
+        Ok(buffer)
+    }
+}
+
+/// Lays `bytes` bytes of items out in a buffer of their type.
+///
+/// # Safety
+/// `from` must have so many bytes, and the buffer room for their items.
+pub(super) unsafe fn load(items: &Items, from: *const u8, bytes: u64, to: &Data) {
+    let packed: &Datatype = &Datatype::basic(Basic::Packed);
+    // SAFETY: by the caller.
+    unsafe {
+        match items.as_they_lie {
+            Some(offset) => {
+                let to = to.address.wrapping_offset(offset as isize);
+                std::ptr::copy_nonoverlapping(from, to, bytes as usize);
+            }
+            None => {
+                datatype::copy((packed, from, bytes), (&to.datatype, to.address, to.count));
             }
         }
-        Ok(buffer)
+    }
+}
+
+/// The other way: `bytes` bytes of the items of a buffer.
+///
+/// # Safety
+/// The buffer must hold so many items, and `to` have room for their bytes.
+pub(super) unsafe fn store(items: &Items, from: &Data, bytes: u64, to: *mut u8) {
+    let packed: &Datatype = &Datatype::basic(Basic::Packed);
+    // SAFETY: by the caller.
+    unsafe {
+        match items.as_they_lie {
+            Some(offset) => {
+                let from = from.address.wrapping_offset(offset as isize);
+                std::ptr::copy_nonoverlapping(from, to, bytes as usize);
+            }
+            None => {
+                datatype::copy((&from.datatype, from.address.cast_const(), from.count), (packed, to, bytes));
+            }
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::combine;
 use super::items::{self, operand};
+use super::prefix::Scan;
+use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
 use crate::collective::members::Role;
 use crate::collective::{Data, Members, Operation, Root};
@@ -18,7 +20,10 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
         Operation::Barrier => return true,
         Operation::Broadcast { data, .. } => data.bytes(),
         Operation::Reduce { send, receive, .. } => send.as_ref().or(receive.as_ref()).map_or(0, items::bytes),
-        Operation::Allreduce { receive, .. } => items::bytes(receive),
+        Operation::Allreduce { receive, .. }
+        | Operation::Scan { receive, .. }
+        | Operation::Exscan { receive, .. } => items::bytes(receive),
+        Operation::ReduceScatter { receive, counts, .. } => total(seat, receive, counts),
         Operation::Gather { send, receive, .. } => bytes(receive, send).unwrap_or(0),
         Operation::Scatter { send, receive, .. } => blocks(seat, bytes(send, receive).unwrap_or(0)),
         Operation::Allgather { receive, .. } => receive.bytes(),
@@ -47,6 +52,15 @@ pub fn run(seat: &Seat, operation: &Operation, wait: &impl Wait) -> Result<()> {
         }
         Operation::Allreduce { send, receive, operator } => {
             allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, wait)
+        }
+        Operation::ReduceScatter { send, receive, counts, operator } => {
+            Scattered::new(seat, send.as_ref(), receive, counts, operator).run(seat, wait)
+        }
+        Operation::Scan { send, receive, operator } => {
+            Scan::new(send.as_ref(), receive, operator, false).run(seat, wait)
+        }
+        Operation::Exscan { send, receive, operator } => {
+            Scan::new(send.as_ref(), receive, operator, true).run(seat, wait)
         }
         Operation::Gather { root, send, receive } => {
             gather(seat, *root, send.as_ref(), receive.as_ref(), wait)

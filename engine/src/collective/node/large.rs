@@ -21,7 +21,9 @@
 
 use super::block::INLINE_BYTES;
 use super::items::{self, operand};
+use super::prefix::Scan;
 use super::reach::{Reach, Reaches, Whole};
+use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
 use super::share::Shares;
 use crate::collective::members::Role;
@@ -54,7 +56,10 @@ pub fn wants(seat: &Seat, operation: &Operation) -> bool {
         Operation::Reduce { send, receive, .. } => {
             send.as_ref().or(receive.as_ref()).is_some_and(|data| items::bytes(data) > slot)
         }
-        Operation::Allreduce { receive, .. } => items::bytes(receive) > slot,
+        Operation::Allreduce { receive, .. }
+        | Operation::Scan { receive, .. }
+        | Operation::Exscan { receive, .. } => items::bytes(receive) > slot,
+        Operation::ReduceScatter { receive, counts, .. } => total(seat, receive, counts) > slot,
         Operation::Allgather { receive, .. } => receive.bytes() > slot,
         Operation::Alltoall { receive, .. } => {
             receive.bytes().saturating_mul(u64::from(seat.size)) > slot && receive.bytes() > 0
@@ -75,7 +80,7 @@ pub fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Resu
         None => settle(seat, by)?,
     };
     let needs = match operation {
-        Operation::Reduce { .. } => Reaches::ToWrite,
+        Operation::Reduce { .. } | Operation::Scan { .. } | Operation::Exscan { .. } => Reaches::ToWrite,
         _ => Reaches::ToRead,
     };
     Ok(reaches >= needs)
@@ -109,6 +114,15 @@ pub fn run(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Resu
         Operation::Allreduce { send, receive, operator } => {
             allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, by)
         }
+        Operation::ReduceScatter { send, receive, counts, operator } => {
+            Scattered::new(seat, send.as_ref(), receive, counts, operator).run_large(seat, by)
+        }
+        Operation::Scan { send, receive, operator } => {
+            Scan::new(send.as_ref(), receive, operator, false).run_large(seat, by)
+        }
+        Operation::Exscan { send, receive, operator } => {
+            Scan::new(send.as_ref(), receive, operator, true).run_large(seat, by)
+        }
         Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, by),
         Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, by),
         _ => unreachable!("`wants` has said no"),
@@ -133,7 +147,7 @@ fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
 }
 
 /// Goes on to the next epoch when all others do.
-fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
+pub(super) fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.all(epoch, by)
@@ -230,12 +244,12 @@ fn allreduce(
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     if shares.are_better_whole() {
-        let reduced = shares.reduce(0..shares.bytes, None, by);
+        let reduced = shares.reduce(0..shares.bytes, lent.result(), None, by);
         together(seat, by)?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
-    let reduced = shares.reduce(shares.mine(), None, by);
+    let reduced = shares.reduce(shares.mine(), lent.result(), None, by);
     together(seat, by)?;
     let gathered = reduced.and_then(|()| shares.gather(by));
     together(seat, by)?;
@@ -257,7 +271,7 @@ fn reduce(
     let lent = begin_reduction(seat, mine, result, by)?;
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
-    let reduced = shares.reduce(shares.mine(), Some(root), by);
+    let reduced = shares.reduce(shares.mine(), lent.result(), Some(root), by);
     together(seat, by)?;
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);
@@ -275,8 +289,13 @@ pub(super) struct Begun {
 }
 
 impl Begun {
+    /// Where my result begins.
+    fn result(&self) -> Option<*mut u8> {
+        self.out.as_ref().map(|out| out.address)
+    }
+
     /// What has come, if all has, goes to where it belongs.
-    fn finish(&self, complete: bool, receive: &Data) {
+    pub fn finish(&self, complete: bool, receive: &Data) {
         if let (Some(out), true) = (&self.out, complete) {
             out.finish(receive);
         }
@@ -284,7 +303,7 @@ impl Begun {
 }
 
 /// Lends the operand, and the place of the result if there is one here.
-fn begin_reduction(
+pub(super) fn begin_reduction(
     seat: &Seat,
     send: &Data,
     receive: Option<&Data>,

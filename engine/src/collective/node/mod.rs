@@ -22,7 +22,9 @@ mod forms;
 mod items;
 mod large;
 pub mod pool;
+mod prefix;
 mod reach;
+mod scattered;
 mod seat;
 mod share;
 #[cfg(test)]

@@ -117,7 +117,11 @@ impl Whole {
         }
     }
 
-    fn empty(data: &Data) -> Result<Whole> {
+    /// Room in a copy for what comes into the data.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn empty(data: &Data) -> Result<Whole> {
         let copy = Temporary::packed(data.bytes())?;
         Ok(Whole { address: copy.1.address, bytes: data.bytes(), copy: Some(copy) })
     }

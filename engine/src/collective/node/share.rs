@@ -81,15 +81,21 @@ impl<'a> Shares<'a> {
         (pair || u64::from(size - 1) * self.bytes <= WHOLE) && (0..size).all(apart)
     }
 
-    /// Reduces a part of the operands into the result here, if there is one; else
-    /// into that of `root`.
+    /// Reduces a part of the operands. The result of all of them would begin at
+    /// `out`; or the part goes into the result of `root`.
     ///
     /// # Errors
     /// `NoMem`, `Truncate` where members do not agree, what reaching reports.
-    pub fn reduce(&self, part: Range<u64>, root: Option<u32>, by: &impl Reach) -> Result<()> {
+    pub fn reduce(
+        &self,
+        part: Range<u64>,
+        out: Option<*mut u8>,
+        root: Option<u32>,
+        by: &impl Reach,
+    ) -> Result<()> {
         let (size, rank) = (self.seat.size, self.seat.rank);
         let lent = self.all_lent()?;
-        let (own, out) = (self.mine.operand.address, self.mine.out.as_ref().map(|out| out.address));
+        let own = self.mine.operand.address;
         let mut room = Staging::of(self.piece(), size);
         let mut buffers = Buffers::default();
         let mut operands = vec![std::ptr::null::<u8>(); size as usize];

@@ -1,7 +1,7 @@
 //! Operations of an intercommunicator.
 
 use super::buffer::{check, composed, composition, groups, items, shapes, Buffer, Item, Side, UNTOUCHED};
-use crate::collective::{self as collective, Data, Members, Root};
+use crate::collective::{self as collective, Counts, Data, Members, Root};
 use crate::datatype::Datatype;
 use std::ops::Range;
 use std::sync::Arc;
@@ -206,7 +206,7 @@ fn reductions_to_all_give_the_result_of_the_other_group() {
         };
         pair.check("reduce_scatter_block", scattered, |members, side| {
             let receive = side.receive.data();
-            collective::reduce_scatter_block(members, Some(side.send.data()), receive, &operator)
+            collective::reduce_scatter(members, Some(side.send.data()), receive, &Counts::Equal, &operator)
         });
     });
 }

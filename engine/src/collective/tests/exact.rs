@@ -2,7 +2,7 @@
 
 use super::buffer::group;
 use super::twin::{self, Random};
-use crate::collective::{self as collective, Data, Members, Root, Schedule};
+use crate::collective::{self as collective, Counts, Data, Members, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::reduce::Operator;
 use crate::Result;
@@ -119,7 +119,7 @@ fn reduce_scatter_with_blocks_of_all_sizes() {
         counts[size as usize - 1] += count as u64 - counts.iter().sum::<u64>();
         let sum = expected(0..size, count);
         let scattered = results(&group(size), count, in_place, |members, send, receive| {
-            collective::reduce_scatter(members, send, receive, &counts, operator)
+            collective::reduce_scatter(members, send, receive, &Counts::Each(counts.clone()), operator)
         });
         let mut first = 0;
         for (rank, &own) in counts.iter().enumerate() {

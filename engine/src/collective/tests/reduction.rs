@@ -3,7 +3,7 @@
 use super::buffer::{check, composed, composition, group, items, shapes, Item, Side, UNTOUCHED};
 use super::twin;
 use crate::collective::selection::Reduction;
-use crate::collective::{self as collective, Data, Members, Root, Schedule};
+use crate::collective::{self as collective, Counts, Data, Members, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::reduce::{Builtin, Operator};
 use crate::Class;
@@ -106,6 +106,7 @@ fn reduce_scatter_gives_each_rank_its_block() {
     let operator = composition();
     for_all(|size, salt, datatype, in_place| {
         let counts: Vec<u64> = (0..u64::from(size)).map(|rank| (rank * 7 + salt as u64) % 5).collect();
+        let each = Counts::Each(counts.clone());
         let total = counts.iter().sum::<u64>() as usize;
         let side = |rank: u32| {
             let first = counts[..rank as usize].iter().sum::<u64>() as usize;
@@ -118,7 +119,7 @@ fn reduce_scatter_gives_each_rank_its_block() {
         };
         check("reduce_scatter", &group(size), (0..size).map(side).collect(), |members, side| {
             let send = (!in_place).then(|| side.send.data());
-            collective::reduce_scatter(members, send, side.receive.part(0, 0), &counts, &operator)
+            collective::reduce_scatter(members, send, side.receive.part(0, 0), &each, &operator)
         });
     });
 }
@@ -137,7 +138,7 @@ fn reduce_scatter_block_gives_each_rank_its_block() {
         };
         check("reduce_scatter_block", &group(size), (0..size).map(side).collect(), |members, side| {
             let send = (!in_place).then(|| side.send.data());
-            collective::reduce_scatter_block(members, send, side.receive.part(0, count), &operator)
+            collective::reduce_scatter(members, send, side.receive.part(0, count), &Counts::Equal, &operator)
         });
     });
 }
@@ -190,6 +191,7 @@ fn sums_are_the_same_bits_for_every_algorithm_root_and_rank() {
         }
         let mut counts = vec![0; size as usize];
         counts[0] = count as u64;
+        let counts = Counts::Each(counts);
         let scattered = sums(size, count, |members, send, receive| {
             collective::reduce_scatter(members, Some(send), receive, &counts, &operator).unwrap()
         });

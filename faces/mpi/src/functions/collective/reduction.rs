@@ -3,7 +3,7 @@
 use super::check::{apart, in_place, members, members_and_root, members_of_one_group, OPERAND, RESULT};
 use crate::arguments::Counts;
 use crate::objects::{Comm, Datatype, Op};
-use serried_engine::collective::{self, Data, Members, Operation, Role, Schedule};
+use serried_engine::collective::{self, Data, Members, Operation, Role};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -73,10 +73,10 @@ pub fn scan(
     datatype: &Arc<Datatype>,
     op: &Arc<Op>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members_of_one_group(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    collective::scan(members, send, receive, op)
+    Ok(Operation::Scan { send, receive, operator: Arc::clone(op) })
 }
 
 /// `MPI_Exscan` (§6.11.2).
@@ -87,10 +87,10 @@ pub fn exscan(
     datatype: &Arc<Datatype>,
     op: &Arc<Op>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members_of_one_group(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    collective::exscan(members, send, receive, op)
+    Ok(Operation::Exscan { send, receive, operator: Arc::clone(op) })
 }
 
 /// `MPI_Reduce_scatter_block` (§6.10.1).
@@ -101,10 +101,15 @@ pub fn reduce_scatter_block(
     datatype: &Arc<Datatype>,
     op: &Arc<Op>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, recvcount, datatype)?;
-    collective::reduce_scatter_block(members, send, receive, op)
+    Ok(Operation::ReduceScatter {
+        send,
+        receive,
+        counts: collective::Counts::Equal,
+        operator: Arc::clone(op),
+    })
 }
 
 /// `MPI_Reduce_scatter` (§6.10.2).
@@ -115,7 +120,7 @@ pub fn reduce_scatter(
     datatype: &Arc<Datatype>,
     op: &Arc<Op>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let counts = RESULT.counts(recvcounts, members.size)?;
     let total = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
@@ -127,5 +132,6 @@ pub fn reduce_scatter(
     if let Some(send) = &send {
         apart(send, &receive)?;
     }
-    collective::reduce_scatter(members, send, receive, &counts, op)
+    let counts = collective::Counts::Each(counts);
+    Ok(Operation::ReduceScatter { send, receive, counts, operator: Arc::clone(op) })
 }

@@ -1,0 +1,191 @@
+//! Scan and exscan over a block: what a member gets is combined in the order of
+//! `scan.rs`.
+//!
+//! Short payload is combined by each for itself. Of long payload every member takes
+//! a share of all operands, makes all their prefixes, and writes each to whom it
+//! belongs. A share is read before it is written, and nobody else touches it, so
+//! results may go to where operands were.
+
+use super::combine::{load, published_part, store};
+use super::items::{bytes, operand, Items};
+use super::large::{begin_reduction, together, Begun, Lent};
+use super::reach::Reach;
+use super::seat::{Copied, Seat, Wait};
+use super::share::share;
+use crate::collective::temporary::Temporary;
+use crate::collective::tree::Prefix;
+use crate::collective::{schedule, Data};
+use crate::reduce::Operator;
+use crate::Result;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of every operand that are combined at a time.
+const PIECE: u64 = 16 << 10;
+
+/// A scan of one member.
+pub(super) struct Scan<'a> {
+    send: Option<&'a Data>,
+    receive: &'a Data,
+    operator: &'a Arc<Operator>,
+    /// Whether a member's own part is left out of its result: how far the ranks lie
+    /// behind the prefixes that they get.
+    behind: u32,
+}
+
+impl<'a> Scan<'a> {
+    pub fn new(
+        send: Option<&'a Data>,
+        receive: &'a Data,
+        operator: &'a Arc<Operator>,
+        exclusive: bool,
+    ) -> Self {
+        Scan { send, receive, operator, behind: u32::from(exclusive) }
+    }
+
+    fn contributed(&self) -> &'a Data {
+        self.send.unwrap_or(self.receive)
+    }
+
+    /// What rank 0 gets.
+    fn first(&self) {
+        if let (0, Some(send)) = (self.behind, self.send) {
+            // SAFETY: the program lends both, and the face has seen that they are apart.
+            unsafe { schedule::copy(send, self.receive) };
+        }
+    }
+
+    /// With short payload.
+    pub fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
+        let epoch = seat.begin();
+        seat.publish(epoch, &operand(self.contributed()), wait)?;
+        if seat.rank == 0 {
+            self.first();
+            return Ok(());
+        }
+        seat.all(epoch, wait)?;
+        let bytes = bytes(self.receive);
+        (0..seat.size).try_for_each(|member| seat.agree(member, epoch, bytes))?;
+        let plan = Prefix(seat.rank - self.behind);
+        match plan.0 {
+            0 => seat.take(0, epoch, (0, bytes), &operand(self.receive)),
+            _ => published_part(seat, epoch, (0, bytes as usize), plan, self.operator, self.receive)?,
+        }
+        Ok(())
+    }
+
+    /// Straight between the buffers of the program.
+    pub fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+        let lent = begin_reduction(seat, self.contributed(), Some(self.receive), by)?;
+        seat.all(lent.epoch, by)?;
+        let done = Prefixes::new(self, seat, &lent).and_then(|mut prefixes| prefixes.run(by));
+        together(seat, by)?;
+        match seat.rank {
+            0 => self.first(),
+            _ => lent.finish(done.is_ok(), self.receive),
+        }
+        done
+    }
+}
+
+/// All prefixes of a share.
+struct Prefixes<'a> {
+    scan: &'a Scan<'a>,
+    seat: &'a Seat,
+    mine: &'a Begun,
+    lent: Vec<Lent>,
+    items: Items,
+    piece: u64,
+    /// For each prefix, with the layout of the type.
+    values: Vec<(Temporary, Data)>,
+    /// For what is packed on the way.
+    stage: (Temporary, Data),
+}
+
+impl<'a> Prefixes<'a> {
+    fn new(scan: &'a Scan<'a>, seat: &'a Seat, mine: &'a Begun) -> Result<Self> {
+        let items = Items::of(&scan.receive.datatype);
+        let told = |member| seat.told(member, mine.epoch, mine.operand.bytes);
+        let lent = (0..seat.size).map(told).collect::<Result<_>>()?;
+        let count = (PIECE / items.bytes).max(1);
+        let value = |_| Temporary::new(count, &scan.receive.datatype);
+        let values = (scan.behind..seat.size).map(value).collect::<Result<_>>()?;
+        let piece = count * items.bytes;
+        Ok(Prefixes { scan, seat, mine, lent, items, piece, values, stage: Temporary::packed(piece)? })
+    }
+
+    fn run(&mut self, by: &impl Reach) -> Result<()> {
+        let seat = self.seat;
+        let Range { start, end } = share(seat.rank, seat.size, self.mine.operand.bytes, self.items.bytes);
+        for at in (start..end).step_by(self.piece as usize) {
+            let bytes = self.piece.min(end - at);
+            (0..self.values.len()).try_for_each(|index| self.load(index, at, bytes, by))?;
+            self.combine(bytes / self.items.bytes);
+            (1..seat.size).try_for_each(|member| self.store(member, at, bytes, by))?;
+        }
+        Ok(())
+    }
+
+    /// The operand of a member, from byte `at` on.
+    fn load(&self, index: usize, at: u64, bytes: u64, by: &impl Reach) -> Result<()> {
+        let member = index as u32;
+        let address = self.lent[index].send + at;
+        let found = match member == self.seat.rank {
+            true => Some(self.mine.operand.address.wrapping_add(at as usize).cast_const()),
+            false => by.direct(self.seat, member, address, bytes),
+        };
+        let from = match found {
+            Some(found) => found,
+            None => {
+                let (place, mut copies) = (self.stage.1.address, self.seat.chooser(Copied::Reduction));
+                // SAFETY: the member has lent it until the last epoch; the place is ours.
+                unsafe { by.read(self.seat, member, address, place, bytes as usize, &mut copies)? };
+                place.cast_const()
+            }
+        };
+        // SAFETY: so many bytes can be read there; the value has room for them.
+        unsafe { load(&self.items, from, bytes, &self.values[index].1) };
+        Ok(())
+    }
+
+    /// Makes of the operands their prefixes: in each round a value comes to cover
+    /// twice as many.
+    fn combine(&self, count: u64) {
+        let number = self.values.len();
+        let mut distance = 1;
+        while distance < number {
+            // From above, for each needs what lies below as it was before the round.
+            for index in (distance..number).rev() {
+                let (input, inout) = (&self.values[index - distance].1, &self.values[index].1);
+                let (operator, datatype) = (self.scan.operator, &self.scan.receive.datatype);
+                // SAFETY: two buffers of ours of the layout that the operator expects.
+                unsafe { operator.apply(input.address, inout.address, count, datatype) };
+            }
+            distance *= 2;
+        }
+    }
+
+    /// The prefix that a member gets, to byte `at` of its result.
+    fn store(&self, member: u32, at: u64, bytes: u64, by: &impl Reach) -> Result<()> {
+        let value = &self.values[(member - self.scan.behind) as usize].1;
+        let out = self.mine.out.as_ref().map(|out| out.address.wrapping_add(at as usize));
+        match out.filter(|_| member == self.seat.rank) {
+            // SAFETY: my own result, of which this share is mine.
+            Some(out) => unsafe { store(&self.items, value, bytes, out) },
+            None => {
+                let place = match self.items.as_they_lie {
+                    Some(offset) => value.address.wrapping_offset(offset as isize),
+                    None => {
+                        // SAFETY: the stage has room for a piece.
+                        unsafe { store(&self.items, value, bytes, self.stage.1.address) };
+                        self.stage.1.address
+                    }
+                };
+                let target = self.lent[member as usize].receive + at;
+                // SAFETY: the member has lent its result; my share of it is mine.
+                unsafe { by.write(self.seat, member, target, place, bytes as usize)? };
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Reduce_scatter over a block: each member combines the part of the operands that
+//! is its own.
+
+use super::combine::published_part;
+use super::items::{operand, Items};
+use super::large::{begin_reduction, together};
+use super::reach::{Reach, Whole};
+use super::seat::{Seat, Wait};
+use super::share::Shares;
+use crate::collective::reduce_scatter::Counts;
+use crate::collective::tree::Folded;
+use crate::collective::Data;
+use crate::reduce::Operator;
+use crate::Result;
+use std::sync::Arc;
+
+/// A reduce_scatter of one member, in items.
+pub(super) struct Scattered<'a> {
+    in_place: bool,
+    whole: Data,
+    /// Where my part goes, and the first item of it.
+    mine: Data,
+    first: u64,
+    operator: &'a Arc<Operator>,
+}
+
+/// How many bytes all parts have together.
+pub(super) fn total(seat: &Seat, receive: &Data, counts: &Counts) -> u64 {
+    counts.total(receive, seat.size).saturating_mul(Items::of(&receive.datatype).bytes)
+}
+
+impl<'a> Scattered<'a> {
+    pub fn new(
+        seat: &Seat,
+        send: Option<&Data>,
+        receive: &Data,
+        counts: &Counts,
+        operator: &'a Arc<Operator>,
+    ) -> Self {
+        let whole = Data { count: counts.total(receive, seat.size), ..send.unwrap_or(receive).clone() };
+        let (first, count) = counts.part(receive, seat.rank);
+        Scattered { in_place: send.is_none(), whole, mine: receive.items(0, count), first, operator }
+    }
+
+    /// With short payload.
+    pub fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
+        let epoch = seat.begin();
+        seat.publish(epoch, &operand(&self.whole), wait)?;
+        if self.mine.count == 0 {
+            return Ok(());
+        }
+        seat.all(epoch, wait)?;
+        let item = Items::of(&self.whole.datatype).bytes;
+        let bytes = self.whole.count * item;
+        (0..seat.size).try_for_each(|member| seat.agree(member, epoch, bytes))?;
+        let part = ((self.first * item) as usize, bytes as usize);
+        published_part(seat, epoch, part, Folded::new(seat.size, 0), self.operator, &self.mine)
+    }
+
+    /// Straight between the buffers of the program.
+    pub fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+        let mine = operand(&self.mine);
+        let out = match self.in_place {
+            // The others still read what lies where it goes.
+            true => Whole::empty(&mine)?,
+            false => Whole::to_write(&mine)?,
+        };
+        let lent = begin_reduction(seat, &self.whole, None, by)?;
+        seat.all(lent.epoch, by)?;
+        let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
+        let first = self.first * Items::of(&self.whole.datatype).bytes;
+        let base = out.address.wrapping_sub(first as usize);
+        let reduced = shares.reduce(first..first + out.bytes, Some(base), None, by);
+        together(seat, by)?;
+        if reduced.is_ok() {
+            out.finish(&mine);
+        }
+        reduced
+    }
+}
