@@ -115,6 +115,28 @@ static void movements(long *sent, long *got, int round, int length, int root)
     }
 }
 
+static void to_and_from_root(long *sent, long *got, int round, int length, int root)
+{
+    put_items(sent, rank, round, length);
+    memset(got, 0xff, (long)size * length * sizeof *got);
+    MPI_Gather(sent, length, MPI_LONG, got, length, MPI_LONG, root, MPI_COMM_WORLD);
+    for (int who = 0; rank == root && who < size; who++)
+        CHECK_EQUAL(wrong(got + (long)who * length, who, round, length), 0);
+    memset(got, 0xff, (long)size * length * sizeof *got);
+    put_items(got + (long)rank * length, rank, round, length);
+    MPI_Gather(rank == root ? MPI_IN_PLACE : sent, length, MPI_LONG, got, length, MPI_LONG, root, MPI_COMM_WORLD);
+    for (int who = 0; rank == root && who < size; who++)
+        CHECK_EQUAL(wrong(got + (long)who * length, who, round, length), 0);
+    for (int to = 0; to < size; to++)
+        put_items(sent + (long)to * length, rank * size + to, round, length);
+    memset(got, 0xff, length * sizeof *got);
+    MPI_Scatter(sent, length, MPI_LONG, got, length, MPI_LONG, root, MPI_COMM_WORLD);
+    CHECK_EQUAL(wrong(got, root * size + rank, round, length), 0);
+    memset(got, 0xff, length * sizeof *got);
+    MPI_Scatter(sent, length, MPI_LONG, rank == root ? MPI_IN_PLACE : got, length, MPI_LONG, root, MPI_COMM_WORLD);
+    CHECK_EQUAL(rank == root ? got[length / 2] != -1 : wrong(got, root * size + rank, round, length), 0);
+}
+
 /* Every other long of a buffer, sent by one type and received by another. */
 static void gaps(long *sent, long *got, int round, int length, int root)
 {
@@ -148,6 +170,7 @@ static void all_lengths(long *sent, long *got, int rounds)
         reductions(sent + edge, got + edge, round, length, root);
         partial_reductions(sent + edge, got + edge, round, length, root);
         movements(sent + edge, got + edge, round, length, root);
+        to_and_from_root(sent + edge, got + edge, round, length, root);
         gaps(sent + edge, got + edge, round, length, root);
         reductions(sent, got, round, 3, root);
     }

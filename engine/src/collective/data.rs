@@ -33,6 +33,11 @@ impl Data {
         Data { address: std::ptr::null_mut(), count: 0, datatype: Datatype::basic(Basic::Packed) }
     }
 
+    /// `bytes` bytes of packed data, nowhere yet.
+    pub(super) fn packed(bytes: u64) -> Data {
+        Data { count: bytes, ..Data::nothing() }
+    }
+
     /// The same place, `number` times as many items: the whole of a buffer of
     /// which `self` is the first of `number` equal blocks.
     ///

@@ -45,9 +45,7 @@ pub use barrier::barrier;
 pub use broadcast::broadcast;
 pub use gather::{gather, gatherv};
 pub use members::{Members, Role, Root};
-pub use neighbour::{
-    neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallw, Neighbourhood,
-};
+pub use neighbour::{neighbour_allgather, neighbour_alltoall, Neighbourhood, Sent};
 pub use operation::Operation;
 pub use port::{Data, Port, Ticket};
 pub use reduce::reduce;

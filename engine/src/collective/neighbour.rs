@@ -1,7 +1,7 @@
 //! Neighbourhood operations (MPI-5.0 §8.6): one send along each outgoing edge
 //! of a topology, one receive along each incoming one.
 
-use super::{Data, Schedule};
+use super::{Data, Operation, Schedule};
 use crate::world::topology::{Neighbours, Topology};
 use crate::world::Communicator;
 use crate::Result;
@@ -28,6 +28,25 @@ impl Neighbourhood {
         let cartesian = matches!(communicator.topology(), Some(Topology::Cart(_)));
         Ok(Neighbourhood { neighbours: communicator.neighbours()?, cartesian })
     }
+
+    /// The sources that are there, and where their blocks lie, in the order in which
+    /// the blocks of one source come.
+    pub(super) fn incoming(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        let sources = &self.neighbours.sources;
+        (0..sources.len()).filter_map(|index| {
+            let index = if self.cartesian { index ^ 1 } else { index };
+            Some((sources[index]?, index))
+        })
+    }
+}
+
+/// What goes along the outgoing edges.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// The same along all of them.
+    Same(Data),
+    /// A block of its own along each.
+    Each(Vec<Data>),
 }
 
 /// Neighbor_allgather: `send` to every destination. `receive` is the first of
@@ -35,53 +54,41 @@ impl Neighbourhood {
 ///
 /// # Errors
 /// `Count` when the blocks together do not fit 64 bits.
-pub fn neighbour_allgather(hood: &Neighbourhood, send: Data, receive: Data) -> Result<Schedule> {
-    receive.times(hood.neighbours.sources.len() as u32)?;
-    Ok(build(hood, &|_| send.clone(), &|index| receive.blocks(index as u32, 1)))
-}
-
-/// Neighbor_allgatherv: a block of its own for each source.
-///
-/// # Errors
-/// None today.
-pub fn neighbour_allgatherv(hood: &Neighbourhood, send: Data, receive: &[Data]) -> Result<Schedule> {
-    Ok(build(hood, &|_| send.clone(), &|index| receive[index].clone()))
+pub fn neighbour_allgather(hood: Neighbourhood, send: Data, receive: Data) -> Result<Operation> {
+    let receive = equal(&receive, hood.neighbours.sources.len())?;
+    Ok(Operation::Neighbours { hood, send: Sent::Same(send), receive })
 }
 
 /// Neighbor_alltoall: equal blocks, one for each destination and source.
 ///
 /// # Errors
 /// `Count` when the blocks together do not fit 64 bits.
-pub fn neighbour_alltoall(hood: &Neighbourhood, send: Data, receive: Data) -> Result<Schedule> {
-    send.times(hood.neighbours.destinations.len() as u32)?;
-    receive.times(hood.neighbours.sources.len() as u32)?;
-    Ok(build(hood, &|index| send.blocks(index as u32, 1), &|index| receive.blocks(index as u32, 1)))
+pub fn neighbour_alltoall(hood: Neighbourhood, send: Data, receive: Data) -> Result<Operation> {
+    let send = Sent::Each(equal(&send, hood.neighbours.destinations.len())?);
+    let receive = equal(&receive, hood.neighbours.sources.len())?;
+    Ok(Operation::Neighbours { hood, send, receive })
 }
 
-/// Neighbor_alltoallv and neighbor_alltoallw: a block of its own for each edge.
-///
-/// # Errors
-/// None today.
-pub fn neighbour_alltoallw(hood: &Neighbourhood, send: &[Data], receive: &[Data]) -> Result<Schedule> {
-    Ok(build(hood, &|index| send[index].clone(), &|index| receive[index].clone()))
+/// `number` blocks of which `first` is the first.
+fn equal(first: &Data, number: usize) -> Result<Vec<Data>> {
+    first.times(number as u32)?;
+    Ok((0..number as u32).map(|index| first.blocks(index, 1)).collect())
 }
 
-type Block<'a> = &'a dyn Fn(usize) -> Data;
-
-/// All messages at once. Several between one pair of ranks arrive in order, so
-/// the receives stand in the order in which the other side sends.
-fn build(hood: &Neighbourhood, send: Block, receive: Block) -> Schedule {
+/// Any of them as messages, all at once. Several between one pair of ranks arrive in
+/// order, so the receives stand in the order in which the other side sends.
+pub(super) fn neighbours(hood: &Neighbourhood, send: &Sent, receive: &[Data]) -> Schedule {
     let mut schedule = Schedule::new();
-    let sources = &hood.neighbours.sources;
-    for index in 0..sources.len() {
-        let index = if hood.cartesian { index ^ 1 } else { index };
-        if let Some(source) = sources[index] {
-            schedule.receive(source, receive(index));
-        }
+    for (source, index) in hood.incoming() {
+        schedule.receive(source, receive[index].clone());
     }
     for (index, destination) in hood.neighbours.destinations.iter().enumerate() {
         if let Some(destination) = *destination {
-            schedule.send(destination, send(index));
+            let data = match send {
+                Sent::Same(data) => data,
+                Sent::Each(blocks) => &blocks[index],
+            };
+            schedule.send(destination, data.clone());
         }
     }
     schedule

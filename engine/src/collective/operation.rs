@@ -4,7 +4,7 @@
 //! when the communicator has a block and the data are small (`node`), else by the
 //! [`Schedule`] of messages that [`Operation::schedule`] writes.
 
-use super::{Counts, Data, Members, Root, Schedule};
+use super::{Counts, Data, Members, Neighbourhood, Root, Schedule, Sent};
 use crate::reduce::Operator;
 use crate::world::calls::NO_ROOT;
 use crate::Result;
@@ -103,14 +103,47 @@ pub enum Operation {
         /// The first of the blocks that I get.
         receive: Data,
     },
-    /// What has no form but messages.
-    Messages(Schedule),
-}
-
-impl From<Schedule> for Operation {
-    fn from(schedule: Schedule) -> Operation {
-        Operation::Messages(schedule)
-    }
+    /// [`super::gatherv`].
+    Gatherv {
+        /// Who gets the blocks.
+        root: Root,
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// The block of each peer, at the root.
+        receive: Vec<Data>,
+    },
+    /// [`super::scatterv`].
+    Scatterv {
+        /// Who has the blocks.
+        root: Root,
+        /// The block of each peer, at the root.
+        send: Vec<Data>,
+        /// Where my block goes, if not in place.
+        receive: Option<Data>,
+    },
+    /// [`super::allgatherv`].
+    Allgatherv {
+        /// What I contribute, if not in place.
+        send: Option<Data>,
+        /// The block of each peer.
+        receive: Vec<Data>,
+    },
+    /// [`super::alltoallw`], and alltoallv.
+    Alltoallw {
+        /// My block for each peer, if not in place.
+        send: Option<Vec<Data>>,
+        /// The block of each peer.
+        receive: Vec<Data>,
+    },
+    /// All operations on neighbourhoods.
+    Neighbours {
+        /// My edges.
+        hood: Neighbourhood,
+        /// What goes along the outgoing ones.
+        send: Sent,
+        /// What comes along the incoming ones.
+        receive: Vec<Data>,
+    },
 }
 
 impl Operation {
@@ -145,7 +178,13 @@ impl Operation {
                 blocks(send)?;
                 receive.times(members.peers()).map(|_| ())
             }
-            Operation::Barrier | Operation::Broadcast { .. } | Operation::Messages(_) => Ok(()),
+            Operation::Barrier
+            | Operation::Broadcast { .. }
+            | Operation::Gatherv { .. }
+            | Operation::Scatterv { .. }
+            | Operation::Allgatherv { .. }
+            | Operation::Alltoallw { .. }
+            | Operation::Neighbours { .. } => Ok(()),
         }
     }
 
@@ -159,7 +198,9 @@ impl Operation {
         };
         let of = |data: Option<&Data>| data.map_or(0, Data::bytes);
         match self {
-            Operation::Barrier | Operation::Messages(_) => (NO_ROOT, 0),
+            Operation::Barrier | Operation::Alltoallw { .. } | Operation::Neighbours { .. } => (NO_ROOT, 0),
+            Operation::Gatherv { root, .. } | Operation::Scatterv { root, .. } => (rank(root), 0),
+            Operation::Allgatherv { receive, .. } => (NO_ROOT, receive.iter().map(Data::bytes).sum()),
             Operation::Broadcast { root, data } => (rank(root), data.bytes()),
             Operation::Reduce { root, send, receive, .. } => {
                 (rank(root), of(send.as_ref().or(receive.as_ref())))
@@ -220,7 +261,13 @@ impl Operation {
             Operation::Scatter { root, send, receive } => super::scatter(members, root, send, receive),
             Operation::Allgather { send, receive } => super::allgather(members, send, receive),
             Operation::Alltoall { send, receive } => super::alltoall(members, send, receive),
-            Operation::Messages(schedule) => Ok(schedule),
+            Operation::Gatherv { root, send, receive } => super::gatherv(members, root, send, &receive),
+            Operation::Scatterv { root, send, receive } => super::scatterv(members, root, &send, receive),
+            Operation::Allgatherv { send, receive } => super::allgatherv(members, send, &receive),
+            Operation::Alltoallw { send, receive } => super::alltoallw(members, send.as_deref(), &receive),
+            Operation::Neighbours { hood, send, receive } => {
+                Ok(super::neighbour::neighbours(&hood, &send, &receive))
+            }
         }
     }
 }

@@ -36,6 +36,8 @@ use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 pub const INLINE_BYTES: usize = 48;
 /// Among the bytes of a mark: it holds words that are no payload, but say where it lies.
 const WORDS: u32 = 1 << 31;
+/// Among the bytes of a mark: its payload begins with a table (`exchange.rs`).
+const TABLE: u32 = 1 << 30;
 /// The largest communicator that has a block.
 pub const MOST_MEMBERS: u32 = 1024;
 
@@ -190,6 +192,20 @@ impl Block {
     pub fn publish_words(&self, member: u32, epoch: u64) {
         self.mark(member, epoch).bytes.store(WORDS, Ordering::Relaxed);
         self.arrive(member, epoch);
+    }
+
+    /// Publishes `bytes` bytes that begin with a table.
+    #[inline]
+    pub fn publish_table(&self, member: u32, epoch: u64, bytes: usize) {
+        self.mark(member, epoch).bytes.store(TABLE | bytes as u32, Ordering::Relaxed);
+        self.arrive(member, epoch);
+    }
+
+    /// How many bytes with a table a member that has arrived has published.
+    #[inline]
+    pub fn table_bytes(&self, member: u32, epoch: u64) -> Option<usize> {
+        let bytes = self.mark(member, epoch).bytes.load(Ordering::Relaxed);
+        (bytes & TABLE != 0 && bytes & WORDS == 0).then_some((bytes & !TABLE) as usize)
     }
 
     /// Whether a member that has arrived has published such words.

@@ -20,9 +20,11 @@
 //! same, so that no other waits for it in vain.
 
 use super::block::INLINE_BYTES;
+use super::exchange;
 use super::items::{self, operand};
 use super::prefix::Scan;
 use super::reach::{Reach, Reaches, Whole};
+use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
 use super::share::Shares;
@@ -64,8 +66,22 @@ pub fn wants(seat: &Seat, operation: &Operation) -> bool {
         Operation::Alltoall { receive, .. } => {
             receive.bytes().saturating_mul(u64::from(seat.size)) > slot && receive.bytes() > 0
         }
-        _ => false,
+        Operation::Gather { send, receive, .. } => longer(slot, receive.as_ref().or(send.as_ref()), 1),
+        Operation::Scatter { send, receive, .. } => {
+            longer(slot, send.as_ref().or(receive.as_ref()), seat.size)
+        }
+        Operation::Gatherv { .. }
+        | Operation::Scatterv { .. }
+        | Operation::Allgatherv { .. }
+        | Operation::Alltoallw { .. }
+        | Operation::Neighbours { .. } => true,
+        Operation::Barrier => false,
     }
+}
+
+/// Whether `blocks` blocks are too long for a slot.
+fn longer(slot: u64, block: Option<&Data>, blocks: u32) -> bool {
+    block.is_some_and(|block| block.bytes().saturating_mul(u64::from(blocks)) > slot)
 }
 
 /// Whether all members reach each other's memory as an operation needs it;
@@ -80,7 +96,10 @@ pub fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Resu
         None => settle(seat, by)?,
     };
     let needs = match operation {
-        Operation::Reduce { .. } | Operation::Scan { .. } | Operation::Exscan { .. } => Reaches::ToWrite,
+        Operation::Reduce { .. }
+        | Operation::Gather { .. }
+        | Operation::Scan { .. }
+        | Operation::Exscan { .. } => Reaches::ToWrite,
         _ => Reaches::ToRead,
     };
     Ok(reaches >= needs)
@@ -125,12 +144,27 @@ pub fn run(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Resu
         }
         Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, by),
         Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, by),
-        _ => unreachable!("`wants` has said no"),
+        Operation::Gather { root, send, receive } => {
+            rooted::gather(seat, *root, send.as_ref(), receive.as_ref(), by)
+        }
+        Operation::Scatter { root, send, receive } => {
+            rooted::scatter(seat, *root, send.as_ref(), receive.as_ref(), by)
+        }
+        Operation::Gatherv { root, send, receive } => {
+            exchange::gatherv(seat, *root, send.as_ref(), receive, by)
+        }
+        Operation::Scatterv { root, send, receive } => {
+            exchange::scatterv(seat, *root, send, receive.as_ref(), by)
+        }
+        Operation::Allgatherv { send, receive } => exchange::allgatherv(seat, send.as_ref(), receive, by),
+        Operation::Alltoallw { send, receive } => exchange::alltoallw(seat, send.as_deref(), receive, by),
+        Operation::Neighbours { hood, send, receive } => exchange::neighbours(seat, hood, send, receive, by),
+        Operation::Barrier => unreachable!("`wants` has said no"),
     }
 }
 
 /// The rank of the root.
-fn root_of(seat: &Seat, root: Root) -> u32 {
+pub(super) fn root_of(seat: &Seat, root: Root) -> u32 {
     let members = Members { rank: seat.rank, size: seat.size, remote: None };
     match members.role(root) {
         Role::Leaf(root) => root,
@@ -170,7 +204,7 @@ fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> 
 }
 
 /// Takes items from what a member has lent, `total` bytes, `offset` bytes on.
-fn take(
+pub(super) fn take(
     seat: &Seat,
     (member, epoch): (u32, u64),
     offset: u64,

@@ -18,12 +18,14 @@
 
 mod block;
 mod combine;
+mod exchange;
 mod forms;
 mod items;
 mod large;
 pub mod pool;
 mod prefix;
 mod reach;
+mod rooted;
 mod scattered;
 mod seat;
 mod share;

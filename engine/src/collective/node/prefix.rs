@@ -153,6 +153,15 @@ impl<'a> Prefixes<'a> {
     fn combine(&self, count: u64) {
         let number = self.values.len();
         let mut distance = 1;
+        if let Some(exact) = self.scan.operator.exact(&self.scan.receive.datatype) {
+            let places: Vec<_> = self.values.iter().map(|value| value.1.address).collect();
+            let operands: Vec<_> = places.iter().map(|place| place.cast_const()).collect();
+            for index in (0..number).rev() {
+                // SAFETY: buffers of ours; that of the result is the last operand.
+                unsafe { exact.sum(&operands[..=index], places[index], count as usize) };
+            }
+            return;
+        }
         while distance < number {
             // From above, for each needs what lies below as it was before the round.
             for index in (distance..number).rev() {

@@ -36,6 +36,7 @@ pub(super) enum Copied {
     Allgather,
     Alltoall,
     Reduction,
+    Exchange,
     /// Into a slot, not from one.
     Slot,
 }
@@ -58,7 +59,7 @@ pub struct Seat {
     /// How all members reach each other's memory, once they have settled it.
     pub(super) reaches: OnceLock<Reaches>,
     /// How to copy, by [`Copied`].
-    choosers: [Mutex<Chooser>; 5],
+    choosers: [Mutex<Chooser>; 6],
 }
 
 impl std::fmt::Debug for Seat {
@@ -167,6 +168,28 @@ impl Seat {
         self.block.payload(member, epoch, bytes)
     }
 
+    /// Publishes `bytes` bytes that `write` writes and that begin with a table.
+    pub(super) fn publish_table(
+        &self,
+        epoch: u64,
+        bytes: usize,
+        wait: &impl Wait,
+        write: impl FnOnce(*mut u8),
+    ) -> Result<()> {
+        self.all(epoch - 1, wait)?; // rule 2 of the block
+        write(self.packed(self.rank, epoch, bytes));
+        self.block.publish_table(self.rank, epoch, bytes);
+        self.wake();
+        Ok(())
+    }
+
+    /// The payload of a member that has arrived, if it begins with a table, and how
+    /// long it is.
+    pub(super) fn table(&self, member: u32, epoch: u64) -> Option<(*const u8, usize)> {
+        let bytes = self.block.table_bytes(member, epoch)?.min(self.block.shape().slot());
+        Some((self.packed(member, epoch, bytes).cast_const(), bytes))
+    }
+
     /// Publishes where payload lies instead of the payload.
     #[inline]
     pub(super) fn tell(&self, epoch: u64, lent: Lent, wait: &impl Wait) -> Result<()> {
@@ -211,7 +234,7 @@ impl Seat {
     }
 
     #[cold]
-    fn disagree(&self, member: u32, published: u64, expected: u64) -> Error {
+    pub(super) fn disagree(&self, member: u32, published: u64, expected: u64) -> Error {
         let sentence = format!(
             "rank {member} takes part with {published} bytes and this rank ({}) with {expected}; the counts and \
              datatypes of a collective operation must match at all ranks",

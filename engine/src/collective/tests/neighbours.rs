@@ -1,11 +1,15 @@
 //! Neighbourhood operations.
 
 use super::buffer::{check, group, items, shapes, Item, Side, UNTOUCHED};
-use crate::collective::{self as collective, Neighbourhood};
+use crate::collective::{self as collective, Data, Neighbourhood, Operation, Sent};
 use crate::world::topology::Neighbours;
 
 fn hood(sources: Vec<Option<u32>>, destinations: Vec<Option<u32>>, cartesian: bool) -> Neighbourhood {
     Neighbourhood { neighbours: Neighbours { sources, destinations }, cartesian }
+}
+
+fn neighbours(hood: Neighbourhood, send: Sent, receive: &[Data]) -> Operation {
+    Operation::Neighbours { hood, send, receive: receive.to_vec() }
 }
 
 /// What `from` sends as block `index`.
@@ -31,12 +35,12 @@ fn on_a_periodic_grid_what_goes_down_arrives_from_above() {
         };
         check("neighbour_alltoall", &group(size), (0..size).map(side).collect(), |members, side| {
             let (send, receive) = (side.send.part(0, 2), side.receive.part(0, 2));
-            collective::neighbour_alltoall(&ring(members.rank, size), send, receive)
+            collective::neighbour_alltoall(ring(members.rank, size), send, receive)?.schedule(members)
         });
         check("neighbour_alltoallw", &group(size), (0..size).map(side).collect(), |members, side| {
             let send = [side.send.part(0, 2), side.send.part(2, 2)];
             let receive = [side.receive.part(0, 2), side.receive.part(2, 2)];
-            collective::neighbour_alltoallw(&ring(members.rank, size), &send, &receive)
+            neighbours(ring(members.rank, size), Sent::Each(send.to_vec()), &receive).schedule(members)
         });
     }
 }
@@ -58,7 +62,8 @@ fn at_the_end_of_a_line_a_block_is_not_touched() {
         Side::new(&items(rank, 2), got.collect(), (datatype, datatype))
     };
     check("neighbour_allgather", &group(size), (0..size).map(side).collect(), |members, side| {
-        collective::neighbour_allgather(&line(members.rank), side.send.data(), side.receive.part(0, 2))
+        collective::neighbour_allgather(line(members.rank), side.send.data(), side.receive.part(0, 2))?
+            .schedule(members)
     });
 }
 
@@ -79,7 +84,7 @@ fn on_a_graph_several_edges_of_one_pair_keep_their_order() {
     };
     check("neighbour_alltoall", &group(2), (0..2).map(side).collect(), |members, side| {
         let (send, receive) = (side.send.part(0, 2), side.receive.part(0, 2));
-        collective::neighbour_alltoall(&edges(members.rank), send, receive)
+        collective::neighbour_alltoall(edges(members.rank), send, receive)?.schedule(members)
     });
     let gathered = |rank| {
         let sources = edges(rank).neighbours.sources;
@@ -88,6 +93,6 @@ fn on_a_graph_several_edges_of_one_pair_keep_their_order() {
     };
     check("neighbour_allgatherv", &group(2), (0..2).map(gathered).collect(), |members, side| {
         let receive = [side.receive.part(0, 3), side.receive.part(3, 3)];
-        collective::neighbour_allgatherv(&edges(members.rank), side.send.data(), &receive)
+        neighbours(edges(members.rank), Sent::Same(side.send.data()), &receive).schedule(members)
     });
 }

@@ -14,6 +14,7 @@ use crate::{Class, Result};
 use std::alloc::Layout;
 use std::sync::Arc;
 
+mod exchange;
 mod reduction;
 
 /// Zeroed memory for blocks.

@@ -44,13 +44,13 @@ macro_rules! forms {
         /// The blocking form.
         #[allow(clippy::too_many_arguments)] // MPI's own
         pub fn $blocking($($name: $type,)* comm: &Arc<Comm>) -> Result<()> {
-            run(comm, $file::$blocking($($name,)* comm)?.into())
+            run(comm, $file::$blocking($($name,)* comm)?)
         }
 
         /// The nonblocking form.
         #[allow(clippy::too_many_arguments)]
         pub fn $nonblocking($($name: $type,)* comm: &Arc<Comm>, request: OutRequest) -> Result<()> {
-            start(comm, $file::$blocking($($name,)* comm)?.into(), request)
+            start(comm, $file::$blocking($($name,)* comm)?, request)
         }
 
         /// The persistent form.
@@ -61,7 +61,7 @@ macro_rules! forms {
             _info: Option<&Arc<Info>>,
             request: OutRequest,
         ) -> Result<()> {
-            persist(comm, $file::$blocking($($name,)* comm)?.into(), request)
+            persist(comm, $file::$blocking($($name,)* comm)?, request)
         }
     };
 }

@@ -7,7 +7,7 @@ use super::MaybeType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use serried_engine::collective::{self, Data, Members, Operation, Role, Root, Schedule};
+use serried_engine::collective::{Data, Members, Operation, Role, Root};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ pub fn gatherv(
     recvtype: MaybeType,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = to_root(&members, role, (sendbuf, sendcount, sendtype))?;
@@ -112,7 +112,7 @@ pub fn gatherv(
         _ => Vec::new(),
     };
     own(send.as_ref(), receive.get(members.rank as usize))?;
-    collective::gatherv(members, root, send, &receive)
+    Ok(Operation::Gatherv { root, send, receive })
 }
 
 /// `MPI_Scatter` (§6.6).
@@ -149,7 +149,7 @@ pub fn scatterv(
     recvtype: MaybeType,
     root: i32,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = match role {
@@ -158,7 +158,7 @@ pub fn scatterv(
     };
     let receive = from_root(&members, role, (recvbuf, recvcount, recvtype))?;
     own(send.get(members.rank as usize), receive.as_ref())?;
-    collective::scatterv(members, root, &send, receive)
+    Ok(Operation::Scatterv { root, send, receive })
 }
 
 /// `MPI_Allgather` (§6.7).
@@ -193,14 +193,14 @@ pub fn allgatherv(
     displs: Counts,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, displs), recvtype, members.peers() as usize)?;
     if members.remote.is_none() {
         own(send.as_ref(), receive.get(members.rank as usize))?;
     }
-    collective::allgatherv(members, send, &receive)
+    Ok(Operation::Allgatherv { send, receive })
 }
 
 /// `MPI_Alltoall` (§6.8).
@@ -225,14 +225,14 @@ pub fn alltoall(
     Ok(Operation::Alltoall { send, receive })
 }
 
-/// Checks blocks sent and received and writes the schedule of alltoallw.
-fn exchange(members: Members, send: Option<Vec<Data>>, receive: &[Data]) -> Result<Schedule> {
+/// Checks blocks sent and received.
+fn exchange(members: Members, send: Option<Vec<Data>>, receive: Vec<Data>) -> Result<Operation> {
     if let (Some(send), None) = (&send, members.remote) {
         let me = members.rank as usize;
         fits(&send[me], &receive[me])?;
-        send.iter().zip(receive).try_for_each(|(send, receive)| apart(send, receive))?;
+        send.iter().zip(&receive).try_for_each(|(send, receive)| apart(send, receive))?;
     }
-    collective::alltoallw(members, send.as_deref(), receive)
+    Ok(Operation::Alltoallw { send, receive })
 }
 
 /// `MPI_Alltoallv` (§6.8).
@@ -246,7 +246,7 @@ pub fn alltoallv(
     rdispls: Counts,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let number = members.peers() as usize;
     let send = match in_place(&members, sendbuf) {
@@ -254,7 +254,7 @@ pub fn alltoallv(
         false => Some(SEND.blocks(sendbuf, (sendcounts, sdispls), sendtype, number)?),
     };
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, rdispls), recvtype, number)?;
-    exchange(members, send, &receive)
+    exchange(members, send, receive)
 }
 
 /// `MPI_Alltoallw` (§6.8).
@@ -268,7 +268,7 @@ pub fn alltoallw(
     rdispls: Counts,
     recvtypes: Handles<Datatype>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let members = members(comm)?;
     let number = members.peers() as usize;
     let send = match in_place(&members, sendbuf) {
@@ -276,5 +276,5 @@ pub fn alltoallw(
         false => Some(SEND.typed_blocks(sendbuf, (sendcounts, sdispls), sendtypes, number)?),
     };
     let receive = RECEIVE.typed_blocks(recvbuf, (recvcounts, rdispls), recvtypes, number)?;
-    exchange(members, send, &receive)
+    exchange(members, send, receive)
 }

@@ -1,4 +1,4 @@
-//! Neighbourhood operations (MPI-5.0 §8.6): arguments to schedules. None of
+//! Neighbourhood operations (MPI-5.0 §8.6): arguments to operations. None of
 //! them can be in place.
 
 #![allow(clippy::too_many_arguments)] // they are MPI's own
@@ -8,7 +8,7 @@ use super::MaybeType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use serried_engine::collective::{self, Neighbourhood, Schedule};
+use serried_engine::collective::{self, Neighbourhood, Operation, Sent};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub fn neighbor_allgather(
     recvcount: i64,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (hood, ..) = edges(comm)?;
     let send = SEND.data(sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
-    collective::neighbour_allgather(&hood, send, receive)
+    collective::neighbour_allgather(hood, send, receive)
 }
 
 /// `MPI_Neighbor_allgatherv` (§8.6.1).
@@ -47,11 +47,11 @@ pub fn neighbor_allgatherv(
     displs: Counts,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (hood, incoming, _) = edges(comm)?;
     let send = SEND.data(sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, displs), recvtype, incoming)?;
-    collective::neighbour_allgatherv(&hood, send, &receive)
+    Ok(Operation::Neighbours { hood, send: Sent::Same(send), receive })
 }
 
 /// `MPI_Neighbor_alltoall` (§8.6.2).
@@ -63,11 +63,11 @@ pub fn neighbor_alltoall(
     recvcount: i64,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (hood, ..) = edges(comm)?;
     let send = SEND.data(sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
-    collective::neighbour_alltoall(&hood, send, receive)
+    collective::neighbour_alltoall(hood, send, receive)
 }
 
 /// `MPI_Neighbor_alltoallv` (§8.6.2).
@@ -81,11 +81,11 @@ pub fn neighbor_alltoallv(
     rdispls: Counts,
     recvtype: MaybeType,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (hood, incoming, outgoing) = edges(comm)?;
     let send = SEND.blocks(sendbuf, (sendcounts, sdispls), sendtype, outgoing)?;
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, rdispls), recvtype, incoming)?;
-    collective::neighbour_alltoallw(&hood, &send, &receive)
+    Ok(Operation::Neighbours { hood, send: Sent::Each(send), receive })
 }
 
 /// `MPI_Neighbor_alltoallw` (§8.6.2); displacements are in bytes.
@@ -99,9 +99,9 @@ pub fn neighbor_alltoallw(
     rdispls: Counts,
     recvtypes: Handles<Datatype>,
     comm: &Arc<Comm>,
-) -> Result<Schedule> {
+) -> Result<Operation> {
     let (hood, incoming, outgoing) = edges(comm)?;
     let send = SEND.typed_blocks(sendbuf, (sendcounts, sdispls), sendtypes, outgoing)?;
     let receive = RECEIVE.typed_blocks(recvbuf, (recvcounts, rdispls), recvtypes, incoming)?;
-    collective::neighbour_alltoallw(&hood, &send, &receive)
+    Ok(Operation::Neighbours { hood, send: Sent::Each(send), receive })
 }

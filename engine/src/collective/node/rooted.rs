@@ -1,0 +1,90 @@
+//! Long gather and scatter, straight between the buffers of the program.
+//!
+//! Every member but the root does its own copy: into the root's buffer, or from
+//! there. In a gather nobody but the root waits for the end.
+
+use super::large::{root_of, take, together, Lent};
+use super::reach::{Reach, Whole};
+use super::seat::{Copied, Seat, Wait};
+use crate::collective::{schedule, Data, Root};
+use crate::Result;
+
+/// Blocks of all to a root.
+pub(super) fn gather(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    let root = root_of(seat, root);
+    if let (Some(receive), true) = (receive, root == seat.rank) {
+        return collect(seat, send, receive, by);
+    }
+    let Some(send) = send else { return Ok(()) };
+    let whole = Whole::to_read(send)?;
+    let epoch = seat.begin();
+    seat.arrive(epoch);
+    seat.member(root, epoch, by)?;
+    let done = seat.told(root, epoch, whole.bytes).and_then(|lent| {
+        let place = lent.receive + u64::from(seat.rank) * whole.bytes;
+        // SAFETY: the root has lent room for a block of each, and this one is mine.
+        unsafe { by.write(seat, root, place, whole.address, whole.bytes as usize) }
+    });
+    let last = seat.begin();
+    seat.arrive(last);
+    done
+}
+
+/// The root's part: the others write their blocks.
+fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let all = receive.times(seat.size)?;
+    let own = receive.blocks(seat.rank, 1);
+    // Where nothing is to be sent, my block is there already.
+    let whole = match send {
+        Some(_) => Whole::to_write(&all)?,
+        None => Whole::to_read(&all)?,
+    };
+    by.lend(whole.address, whole.bytes);
+    let lent = Lent { send: 0, receive: whole.address as u64, bytes: receive.bytes() };
+    seat.tell(seat.begin(), lent, by)?;
+    together(seat, by)?;
+    whole.finish(&all);
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { schedule::copy(send, &own) };
+    }
+    Ok(())
+}
+
+/// Blocks of a root to all.
+pub(super) fn scatter(
+    seat: &Seat,
+    root: Root,
+    send: Option<&Data>,
+    receive: Option<&Data>,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    let root = root_of(seat, root);
+    if let (Some(send), true) = (send, root == seat.rank) {
+        let whole = Whole::to_read(&send.times(seat.size)?)?;
+        by.lend(whole.address, whole.bytes);
+        let lent = Lent { send: whole.address as u64, receive: 0, bytes: whole.bytes };
+        seat.tell(seat.begin(), lent, by)?;
+        if let Some(receive) = receive {
+            // SAFETY: the program lends both, and the face has seen that they are apart.
+            unsafe { schedule::copy(&send.blocks(seat.rank, 1), receive) };
+        }
+        return together(seat, by);
+    }
+    let Some(receive) = receive else { return Ok(()) };
+    let epoch = seat.begin();
+    seat.arrive(epoch);
+    seat.member(root, epoch, by)?;
+    let block = receive.bytes();
+    let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size).saturating_mul(block));
+    let done = take(seat, (root, epoch), offset, total, receive, Copied::Broadcast, by);
+    let last = seat.begin();
+    seat.arrive(last);
+    done
+}
