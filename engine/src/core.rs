@@ -84,6 +84,8 @@ pub struct Background {
     pub(crate) request: u32,
     /// `epoch` before it was polled last.
     pub(crate) seen: Option<u64>,
+    /// The byte string that it asked for last in vain, and of whom.
+    pub(crate) wanted: Option<(Envelope, u32)>,
     /// Goes on; `true` when it is done.
     pub(crate) poll: Poll,
 }

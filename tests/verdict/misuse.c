@@ -48,10 +48,127 @@ static void nonblocking(void) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static int counts[8], places[8];
+
+// case gatherv 3: MPI_Gatherv ; rank 0 expects 8 bytes of rank 2, which sends 12 bytes | rank 2 sends 12 bytes to rank 0, which expects 8 bytes ; number 1 on MPI_COMM_WORLD
+static void gatherv(void) {
+    for (int i = 0; i < size; i++)
+        counts[i] = places[i] = 2;
+    MPI_Gatherv(many, me == 2 ? 3 : 2, MPI_INT, many + 128, counts, places, MPI_INT, 0, WORLD);
+}
+
+// case scatterv 3: MPI_Scatterv ; rank 1 expects 4 bytes of rank 2, which sends 8 bytes to it | rank 2 sends 8 bytes to rank 1, which expects 4 bytes
+static void scatterv(void) {
+    for (int i = 0; i < size; i++)
+        counts[i] = places[i] = 2;
+    MPI_Scatterv(many, counts, places, MPI_INT, many + 128, me == 1 ? 1 : 2, MPI_INT, 2, WORLD);
+}
+
+// case allgatherv 2: MPI_Allgatherv ; rank 0 ; 4 bytes ; rank 1 ; 8 bytes
+static void allgatherv(void) {
+    for (int i = 0; i < size; i++)
+        counts[i] = places[i] = i == 0 && me == 1 ? 2 : 1;
+    MPI_Allgatherv(many, 1, MPI_INT, many + 128, counts, places, MPI_INT, WORLD);
+}
+
+// case alltoallv 3: MPI_Alltoallv ; rank 1 sends 12 bytes to rank 2, which expects 4 bytes | rank 2 expects 4 bytes of rank 1, which sends 12
+static void alltoallv(void) {
+    int sent[3] = {1, 1, me == 1 ? 3 : 1};
+    for (int i = 0; i < size; i++)
+        counts[i] = 1;
+    MPI_Alltoallv(many, sent, places, MPI_INT, many + 128, counts, places, MPI_INT, WORLD);
+}
+
+// case alltoallw 2: MPI_Ialltoallw ; rank 0 sends 8 bytes to rank 1, which expects 4 bytes | rank 1 expects 4 bytes of rank 0, which sends 8
+static void alltoallw(void) {
+    MPI_Datatype sent[2] = {MPI_INT, me == 0 ? MPI_DOUBLE : MPI_INT}, received[2] = {MPI_INT, MPI_INT};
+    MPI_Request request;
+    counts[0] = counts[1] = 1;
+    MPI_Ialltoallw(many, counts, places, sent, many + 128, counts, places, received, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// case scan 2: MPI_Scan ; 4 bytes ; 8 bytes
+static void scan(void) { MPI_Scan(many, many + 128, me ? 1 : 2, MPI_INT, MPI_SUM, WORLD); }
+
+// case reduce_scatter 2: MPI_Reduce_scatter ; rank 0 ; rank 1 ; bytes
+static void reduce_scatter(void) {
+    counts[0] = 1;
+    counts[1] = me ? 1 : 2;
+    MPI_Reduce_scatter(many, many + 128, counts, MPI_INT, MPI_SUM, WORLD);
+}
+
+// case neighbours 2: MPI_Neighbor_alltoallv ; 4 bytes ; 8 bytes
+static void neighbours(void) {
+    MPI_Comm line;
+    int length = 2, round = 0;
+    MPI_Cart_create(WORLD, 1, &length, &round, 0, &line);
+    counts[0] = counts[1] = me ? 1 : 2;
+    MPI_Neighbor_alltoallv(many, counts, places, MPI_INT, many + 128, counts, places, MPI_INT, line);
+}
+
+// case makers 2: calls MPI_Comm_dup ; calls MPI_Comm_split ; the function differs ; number 1 on MPI_COMM_WORLD
+static void makers(void) {
+    MPI_Comm made;
+    if (me == 0)
+        MPI_Comm_dup(WORLD, &made);
+    else
+        MPI_Comm_split(WORLD, 0, 0, &made);
+}
+
+// case maker_and_collective 3: calls MPI_Comm_idup ; calls MPI_Allreduce with MPI_SUM, 4 bytes ; number 2 on MPI_COMM_WORLD
+static void maker_and_collective(void) {
+    MPI_Comm made;
+    MPI_Request request;
+    MPI_Barrier(WORLD);
+    if (me == 1)
+        MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, WORLD);
+    MPI_Comm_idup(WORLD, &made, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// case maker_between_groups 4: calls MPI_Intercomm_merge ; calls MPI_Comm_dup ; the function differs
+static void maker_between_groups(void) {
+    MPI_Comm half, across, made;
+    MPI_Comm_split(WORLD, me / 2, 0, &half);
+    MPI_Intercomm_create(half, 0, WORLD, me < 2 ? 2 : 0, 1, &across);
+    if (me < 2)
+        MPI_Comm_dup(across, &made);
+    else
+        MPI_Intercomm_merge(across, 0, &made);
+}
+
 static void sum(void *in, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
     for (int i = 0; i < *count; i++)
         ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* Counts that differ from rank to rank, and agree: rank i sends 1 + i + 2 j items to rank j. */
+static void right_counts(MPI_Comm across) {
+    int sent[3], received[3], one[3] = {1, 1, 1}, bytes[3];
+    MPI_Comm made;
+    for (int i = 0; i < size; i++) {
+        sent[i] = 1 + me + 2 * i;
+        received[i] = 1 + i + 2 * me;
+        places[i] = 10 * i;
+        bytes[i] = 4 * received[i];
+    }
+    MPI_Alltoallv(many, sent, places, MPI_INT, many + 128, received, places, MPI_INT, WORLD);
+    MPI_Alltoallv(many, sent, places, MPI_INT, many + 128, bytes, places, MPI_BYTE, WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, many, one, places, MPI_INT, WORLD);
+    for (int i = 0; i < size; i++)
+        received[i] = i + 1;
+    MPI_Gatherv(many, me + 1, MPI_INT, many + 128, received, places, MPI_INT, 1, WORLD);
+    MPI_Scatterv(many, received, places, MPI_INT, me == 1 ? MPI_IN_PLACE : many + 128, me + 1, MPI_INT, 1, WORLD);
+    MPI_Allgatherv(many, me + 1, MPI_INT, many + 128, received, places, MPI_INT, WORLD);
+    MPI_Reduce_scatter(many, many + 128, received, MPI_INT, MPI_SUM, WORLD);
+    MPI_Reduce_scatter_block(many, many + 128, 3, MPI_INT, MPI_SUM, WORLD);
+    MPI_Allgatherv(many, me + 1, MPI_INT, many + 128, me == 0 ? received + 1 : received, places, MPI_INT, across);
+    MPI_Comm_dup(across, &made);
+    MPI_Comm_free(&made);
+    MPI_Comm_split_type(WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
+    MPI_Comm_free(&made);
 }
 
 // case right 3:
@@ -72,6 +189,7 @@ static void right(void) {
         MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, many, 1, MPI_INT, WORLD);
         MPI_Bcast(many, 1, MPI_INT, me == 0 ? MPI_ROOT : 0, across);
         MPI_Exscan(&x, &y, 1, MPI_INT, MPI_SUM, WORLD);
+        right_counts(across);
     }
     MPI_Op_free(&own);
 }
@@ -80,7 +198,9 @@ static void right(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {CASE(root), CASE(bytes), CASE(operator), CASE(function), CASE(order), CASE(nonblocking), CASE(right)};
+} cases[] = {CASE(root), CASE(bytes), CASE(operator), CASE(function), CASE(order), CASE(nonblocking),
+           CASE(gatherv), CASE(scatterv), CASE(allgatherv), CASE(alltoallv), CASE(alltoallw), CASE(scan), CASE(reduce_scatter),
+           CASE(neighbours), CASE(makers), CASE(maker_and_collective), CASE(maker_between_groups), CASE(right)};
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);

@@ -116,17 +116,6 @@ static void late_split(void) {
     MPI_Comm_free(&part);
 }
 
-// case late_idup 2
-static void late_idup(void) {
-    MPI_Comm twin;
-    MPI_Request request;
-    if (me == 1)
-        doze();
-    MPI_Comm_idup(WORLD, &twin, &request);
-    MPI_Wait(&request, IGNORE);
-    MPI_Comm_free(&twin);
-}
-
 // case late_init 3
 static void late_init(void) { MPI_Barrier(WORLD); }
 
@@ -338,22 +327,6 @@ static void persistent(void) {
     MPI_Request_free(&request);
 }
 
-// case partitioned 2
-static void partitioned(void) {
-    MPI_Request request;
-    if (me == 0)
-        MPI_Precv_init(many, 2, 4, MPI_INT, 1, 1, WORLD, MPI_INFO_NULL, &request);
-    else
-        MPI_Psend_init(many, 2, 4, MPI_INT, 0, 1, WORLD, MPI_INFO_NULL, &request);
-    MPI_Start(&request);
-    if (me == 1) {
-        doze();
-        MPI_Pready_range(0, 1, request);
-    }
-    MPI_Wait(&request, IGNORE);
-    MPI_Request_free(&request);
-}
-
 static void *send_late(void *nobody) {
     doze();
     MPI_Send(&x, 1, MPI_INT, 1 - me, 2, WORLD);
@@ -442,13 +415,11 @@ static const struct {
 } cases[] = {
     CASE(sleeping_sender), CASE(computing_sender), CASE(sleeping_receiver_of_big), CASE(sleeping_receiver_of_ssend),
     CASE(chain), CASE(late_barrier), CASE(late_root), CASE(late_allreduce), CASE(late_long_allreduce),
-    CASE(late_alltoall), CASE(late_gather), CASE(late_split), CASE(late_idup), CASE(late_init), CASE(any_source),
+    CASE(late_alltoall), CASE(late_gather), CASE(late_split), CASE(late_init), CASE(any_source),
     CASE(waitany), CASE(collective_beside_a_receive), CASE(probe_loop), CASE(probes_between_work),
     CASE(probes_until_a_time), CASE(naps_between_probes), CASE(trickle), CASE(one_finalizes_early), CASE(stopped),
-    CASE(stopped_in_a_receive), CASE(child), CASE(between_groups), CASE(persistent), CASE(partitioned),
-    CASE(sleeping_thread), CASE(thread_with_a_time_limit), CASE(completed_by_a_thread), CASE(crowd),
-    CASE(sleeps_after_all),
-};
+    CASE(stopped_in_a_receive), CASE(child), CASE(between_groups), CASE(persistent), CASE(sleeping_thread), CASE(thread_with_a_time_limit), CASE(completed_by_a_thread), CASE(crowd),
+    CASE(sleeps_after_all), };
 
 int main(int argc, char **argv) {
     int given, threads = strstr(argv[1], "thread") != NULL;

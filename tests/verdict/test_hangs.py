@@ -1,4 +1,4 @@
-"""Every hang in hangs.c and hangs.py gets its verdict in less than 5 s, with the right ranks, calls and lines.
+"""Every hang in hangs*.c and hangs.py gets its verdict in less than 5 s, with the right ranks, calls and lines.
 
 What the verdict has to say stands there, beside the calls. All jobs run beside each other: they sleep.
 """
@@ -40,7 +40,8 @@ def read_cases(file):
     return cases
 
 
-CASES = read_cases("hangs.c") + read_cases("hangs.py")
+FILES = ("hangs.c", "hangs_pending.c", "hangs.py")
+CASES = [case for file in FILES for case in read_cases(file)]
 
 
 def told_after(outcome):
@@ -48,23 +49,26 @@ def told_after(outcome):
     return max((float(since) for since in re.findall(r", since (\d+\.\d) s", outcome.output)), default=0)
 
 
-def run(program, case):
+def run(build, case):
     options = ["--on-deadlock=abort"]
     if "loop" in case.name or case.name == "part_of_the_ranks":
         options = ["--timeout", "6"]
-    command = [program] if case.file == "hangs.c" else [jobs.PYTHON, HERE / case.file]
+    file = HERE / case.file
+    command = [build(file.stem)] if file.suffix == ".c" else [jobs.PYTHON, file]
     return jobs.run_job(jobs.job_command("serried", case.ranks, [*command, case.name], options), 30)
 
 
 @pytest.fixture(scope="module")
 def outcomes(build):
     """All jobs, some at once; loops by themselves, for they take a core each."""
-    program = build("hangs")
+    for file in FILES:
+        if file.endswith(".c"):
+            build(file.removesuffix(".c"))
     loops = [case for case in CASES if "loop" in case.name]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        running = {case.key(): pool.submit(run, program, case) for case in CASES if case not in loops}
+        running = {case.key(): pool.submit(run, build, case) for case in CASES if case not in loops}
         results = {name: future.result() for name, future in running.items()}
-    return results | {case.key(): run(program, case) for case in loops}
+    return results | {case.key(): run(build, case) for case in loops}
 
 
 def part_of(output, rank):

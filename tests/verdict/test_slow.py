@@ -8,23 +8,29 @@ import pytest
 
 import jobs
 
-SOURCE = pathlib.Path(__file__).with_name("slow.c")
-CASES = re.findall(r"// case (\w+) (\d+)", SOURCE.read_text())
+HERE = pathlib.Path(__file__).parent
+CASES = [
+    (file, *case)
+    for file in ("slow", "slow_pending")
+    for case in re.findall(r"// case (\w+) (\d+)", (HERE / f"{file}.c").read_text())
+]
 SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def outcomes(build):
-    program = build("slow")
+    programs = {file: build(file) for file, _, _ in CASES}
     with concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
         running = {
-            name: pool.submit(jobs.run_job, jobs.job_command("serried", ranks, [program, name, SECONDS]), SECONDS + 60)
-            for name, ranks in CASES
+            name: pool.submit(
+                jobs.run_job, jobs.job_command("serried", ranks, [programs[file], name, SECONDS]), SECONDS + 60
+            )
+            for file, name, ranks in CASES
         }
         return {name: future.result() for name, future in running.items()}
 
 
-@pytest.mark.parametrize("name", [name for name, _ in CASES])
+@pytest.mark.parametrize("name", [name for _, name, _ in CASES])
 def test_slow_but_alive(name, outcomes):
     assert (outcomes[name].status, outcomes[name].output) == (0, "")
 

@@ -33,6 +33,7 @@ mod scatter;
 mod schedule;
 mod selection;
 mod temporary;
+mod traffic;
 mod tree;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The work is polled with no lock held, once for every change of the epoch,
 //! by whoever waits or tests for anything.
 
+use super::describe::swap_wanted;
 use super::Engine;
 use crate::core::Background;
 use crate::message::work::Work;
@@ -23,14 +24,16 @@ impl Engine {
         };
         let poll =
             Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.is_some()));
-        self.core.lock().background.push(Background { request, seen: None, poll });
+        self.core.lock().background.push(Background { request, seen: None, wanted: None, poll });
         self.look(|_| ())?;
         Ok(id)
     }
 
     /// Polls once; puts the work back if it is not done.
     pub(super) fn run_background(&self, mut work: Background) {
+        let others = swap_wanted(None);
         let polled = (work.poll)(self);
+        work.wanted = swap_wanted(others);
         let mut core = self.core.lock();
         match polled {
             Ok(false) => {

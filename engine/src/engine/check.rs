@@ -1,8 +1,7 @@
 //! `SERRIED_CHECK`: members of a communicator compare their collective calls.
 
 use super::Engine;
-use crate::collective::Operation;
-use crate::observe::ledger::{Call, Ledger, USER};
+use crate::observe::ledger::{Call, Ledger, Traffic, Way, USER};
 use crate::reduce::Builtin;
 use crate::world::Communicator;
 use crate::{Class, Error, Result};
@@ -14,23 +13,60 @@ impl Engine {
     /// # Errors
     /// `Root`, `Count`, `Op` or `Other`: it differs, and from whom.
     #[cold]
-    pub(super) fn compare(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
-        let (root, bytes) = operation.outline();
-        let mine =
-            Call { name: self.page.name(), operator: operation.operator().map_or(0, number_of), root, bytes };
+    pub(super) fn compare(
+        &self,
+        communicator: &Communicator,
+        mine: Call,
+        traffic: Option<Traffic>,
+    ) -> Result<()> {
         let (context, number) = (communicator.context(), communicator.calls.count());
-        self.ledger(self.job.local_rank).write(context, number, mine);
+        self.ledger(self.job.local_rank).write(context, number, mine, traffic);
         let groups = [Some(&communicator.group), communicator.remote.as_ref()];
         let members =
             groups.into_iter().flatten().flat_map(|group| (0..group.size()).map(|rank| group.job_rank(rank)));
         for member in members.filter(|&member| member != self.job.rank) {
             let Ok(local) = self.job.local_ranks.binary_search(&member) else { continue };
             let Some(theirs) = self.ledger(local as u32).read(context, number) else { continue };
-            if let Some((class, what)) = self.difference(communicator, mine, theirs) {
+            let difference = self.difference(communicator, mine, theirs);
+            if let (None | Some((Class::Count, _)), Some(traffic)) = (difference, traffic) {
+                self.compare_traffic(communicator, (member, local as u32), (mine, number), traffic)?;
+            }
+            if let Some((class, what)) = difference {
                 return Err(self.differs(communicator, (member, number), (mine, theirs), (class, what)));
             }
         }
         Ok(())
+    }
+
+    /// What one rank sends to another must be what that one expects.
+    fn compare_traffic(
+        &self,
+        communicator: &Communicator,
+        (member, local): (u32, u32),
+        (mine, number): (Call, u64),
+        (to, from): Traffic,
+    ) -> Result<()> {
+        let place = communicator.peers().rank_of(member).map(|peer| peer as usize);
+        let Some((&to, &from)) = place.and_then(|peer| to.get(peer).zip(from.get(peer))) else {
+            return Ok(());
+        };
+        let (context, me) = (communicator.context(), self.job.rank);
+        let theirs = |way| self.ledger(local).bytes(context, number, way, communicator.rank);
+        let what = match (theirs(Way::From), theirs(Way::To)) {
+            (Some(expected), _) if expected != to => {
+                format!("rank {me} sends {to} bytes to rank {member}, which expects {expected} bytes of it")
+            }
+            (_, Some(sent)) if sent != from => {
+                format!("rank {me} expects {from} bytes of rank {member}, which sends {sent} bytes to it")
+            }
+            _ => return Ok(()),
+        };
+        let (on, call) = (name_of(communicator), self.function(mine));
+        let sentence = format!(
+            "as collective operation number {number} on {on} both ranks call {call}, but {what}; counts and types must \
+             agree between the ranks (SERRIED_CHECK)"
+        );
+        Err(Error::new(Class::Count, sentence).in_context(context))
     }
 
     fn ledger(&self, local_rank: u32) -> Ledger<'static> {
@@ -72,8 +108,7 @@ impl Engine {
         (mine, theirs): (Call, Call),
         (class, what): (Class, &str),
     ) -> Error {
-        let name = communicator.name();
-        let on = if name.is_empty() { "a communicator" } else { &name };
+        let on = name_of(communicator);
         let sentence = format!(
             "as collective operation number {number} on {on} rank {} calls {}, but rank {member} calls {}; all ranks of a \
              communicator must call the same operations in the same order, and here the {what} differs (SERRIED_CHECK)",
@@ -105,7 +140,15 @@ impl Engine {
     }
 }
 
-fn number_of(operator: &crate::reduce::Operator) -> u16 {
+fn name_of(communicator: &Communicator) -> String {
+    match communicator.name() {
+        name if name.is_empty() => "a communicator".into(),
+        name => name,
+    }
+}
+
+/// The number by which the ledger knows an operator.
+pub(super) fn number_of(operator: &crate::reduce::Operator) -> u16 {
     match operator.as_builtin() {
         Some(builtin) => {
             Builtin::all().position(|other| other == builtin).map_or(USER, |place| place as u16 + 1)

@@ -1,5 +1,6 @@
 //! Collectives, as the faces start them: over shared memory or by messages.
 
+use super::check::number_of;
 use super::reason::Reason;
 use super::waiting::Beside;
 use super::{into_result, Engine};
@@ -9,6 +10,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::message::work::Recipe;
+use crate::observe::ledger::Call;
 use crate::observe::page::add;
 use crate::request::RequestId;
 use crate::transport::node::doorbell_of;
@@ -53,9 +55,15 @@ impl Engine {
     #[inline]
     fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
         let (root, bytes) = operation.outline();
-        communicator.calls.note(Begun { name: self.page.name(), root, bytes });
+        let name = self.page.name();
+        communicator.calls.note(Begun { name, root, bytes });
         match self.checks {
-            true => self.compare(communicator, operation),
+            true => {
+                let operator = operation.operator().map_or(0, number_of);
+                let traffic = operation.traffic(&Members::from(communicator));
+                let traffic = traffic.as_ref().map(|(to, from)| (&to[..], &from[..]));
+                self.compare(communicator, Call { name, operator, root, bytes }, traffic)
+            }
             false => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use super::reason::Reason;
 use super::{threads, Engine};
 use crate::collective::node::{Seat, Until};
 use crate::core::Core;
+use crate::message::partitioned::{Open, Partitioned};
 use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
@@ -14,6 +15,10 @@ use crate::world::{context, Communicator};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+
+/// The key of what is polled (`Core::background`): what one of them needs of a rank,
+/// any other there may be about to do.
+const BACKGROUND: Key = (u64::MAX, 0);
 
 /// Entries of a queue that are told.
 const HEADS: usize = 32;
@@ -31,6 +36,11 @@ thread_local! {
 /// This thread wants a byte string of a job rank.
 pub(super) fn note_wanted(envelope: Envelope, peer: u32) {
     WANTED.set(Some((envelope, peer)));
+}
+
+/// Takes what this thread has wanted last, and puts something else in its place.
+pub(super) fn swap_wanted(wanted: Option<(Envelope, u32)>) -> Option<(Envelope, u32)> {
+    WANTED.replace(wanted)
 }
 
 /// Tells all communicators that the program can name.
@@ -123,7 +133,8 @@ impl<'a> Describer<'a> {
                 [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()
             }
             Work::Persistent(persistent) => match (&persistent.recipe, persistent.running) {
-                (Recipe::Partitioned(_), _) | (_, None) => vec![self.other()],
+                (Recipe::Partitioned(partitioned), _) => self.partitioned(partitioned),
+                (_, None) => vec![self.other()],
                 (_, Some(running)) => self.needs(running, collective),
             },
             Work::Nothing => match core.packet_of(index) {
@@ -133,7 +144,40 @@ impl<'a> Describer<'a> {
                 None => vec![self.other()],
             },
             Work::Generalized => vec![Need { kind: Kind::Program, ..Need::default() }],
-            Work::Background => vec![self.other()],
+            Work::Background => {
+                let work = core.background.iter().find(|work| work.request == index);
+                let wanted = work.and_then(|work| work.wanted);
+                match wanted {
+                    Some(wanted) => vec![self.byte_string(wanted, Some(BACKGROUND))],
+                    None => vec![self.other()],
+                }
+            }
+        }
+    }
+
+    /// What the round of a partitioned operation needs.
+    fn partitioned(&mut self, partitioned: &Partitioned) -> Vec<Need> {
+        match partitioned.open(&self.core.requests) {
+            Open::Announcement(request) => {
+                let mut needs = self.needs(request, None);
+                needs.iter_mut().for_each(|need| need.kind = Kind::Partitioned);
+                needs
+            }
+            Open::Parts(wanted, number) => vec![self.message(Kind::Partitions, wanted, number, None)],
+            Open::Sends { of, unready, under_way } => {
+                self.mentioned.push(of.context);
+                let mut needs: Vec<Need> =
+                    under_way.into_iter().flat_map(|request| self.needs(request, None)).collect();
+                for need in &mut needs {
+                    (need.message.context, need.message.tag) = (of.context, of.tag);
+                }
+                if unready > 0 {
+                    let Envelope { context, tag, .. } = of;
+                    let message = description::Envelope { context, source: NONE, tag, bytes: unready };
+                    needs.push(Need { kind: Kind::Ready, message, ..Need::default() });
+                }
+                needs
+            }
         }
     }
 
@@ -206,11 +250,34 @@ impl<'a> Describer<'a> {
     }
 
     fn exchange(&mut self) -> Need {
-        let Some((envelope, peer)) = WANTED.get() else { return self.other() };
+        match WANTED.get() {
+            Some(wanted) => self.byte_string(wanted, None),
+            None => self.other(),
+        }
+    }
+
+    fn byte_string(&mut self, (envelope, peer): (Envelope, u32), collective: Option<Key>) -> Need {
         self.mentioned.push(envelope.context);
         let Envelope { context, source, tag } = envelope;
         let message = description::Envelope { context, source, tag, bytes: 0 };
-        Need { kind: Kind::Arrival, peers: vec![peer], message, collective: None }
+        Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
+    }
+
+    /// What goes on by itself while a thread waits for something else.
+    fn under_way(&mut self) -> Vec<(Key, Vec<Need>)> {
+        let core = self.core;
+        let mut all = Vec::new();
+        for (index, request) in core.requests.each().filter(|(_, request)| !request.complete) {
+            match &request.work {
+                Work::Collective(collective) => {
+                    let key = (collective.communicator.context() + 1, collective.tag);
+                    all.push((key, self.steps(collective)));
+                }
+                Work::Background => all.push((BACKGROUND, self.needs(index, None))),
+                _ => {}
+            }
+        }
+        all
     }
 
     /// Needs of requests that nobody asks for any more.
@@ -256,21 +323,9 @@ impl<'a> Describer<'a> {
         let posted = queue(core.posted(HEADS));
         let unexpected = queue(core.matching.heads(HEADS));
         self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
-        let collectives = core.requests.each().filter_map(|(_, request)| match &request.work {
-            Work::Collective(collective) => Some(collective),
-            _ => None,
-        });
-        let collectives = collectives
-            .map(|collective| {
-                ((collective.communicator.context() + 1, collective.tag), self.steps(collective))
-            })
-            .collect();
-        let active_partitioned = core.requests.each().any(|(_, request)| match &request.work {
-            Work::Persistent(persistent) => {
-                request.active && matches!(persistent.recipe, Recipe::Partitioned(_))
-            }
-            _ => false,
-        });
+        let collectives = self.under_way();
+        // What is due to be polled may be done a moment later.
+        let due = core.background.iter().any(|work| work.seen != Some(core.epoch));
         let counters = &page.counters;
         Description {
             stamp: [
@@ -282,7 +337,7 @@ impl<'a> Describer<'a> {
             polls: false,
             threads,
             free,
-            unknown: self.unknown || active_partitioned || !core.background.is_empty(),
+            unknown: self.unknown || due,
             communicators: self.communicators(),
             collectives,
             posted,

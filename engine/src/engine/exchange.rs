@@ -6,7 +6,9 @@ use super::reason::Reason;
 use super::Engine;
 use crate::job::hardware::{self, Place};
 use crate::message::{Buffer, Envelope, Mode};
-use crate::world::{Contexts, Exchange, Line};
+use crate::observe::ledger::Call;
+use crate::world::calls::{Begun, NO_ROOT};
+use crate::world::{Communicator, Contexts, Exchange, Line};
 use crate::Result;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
@@ -20,6 +22,15 @@ impl Exchange for Engine {
 
     fn place(&self) -> Place {
         hardware::here()
+    }
+
+    fn begins(&self, communicator: &Communicator) -> Result<()> {
+        let call = Call { name: self.page.name(), operator: 0, root: NO_ROOT, bytes: 0 };
+        communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
+        match self.checks {
+            true => self.compare(communicator, call, None),
+            false => Ok(()),
+        }
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Partitioned operations, as the faces start them.
 
+use super::reason::Reason;
 use super::Engine;
 use crate::message::partitioned::Data;
 use crate::message::Envelope;
@@ -49,7 +50,11 @@ impl Engine {
     /// `Request` for another request, `Arg` for what is no partition.
     pub fn arrived_partition(&self, id: RequestId, partition: i64) -> Result<bool> {
         let request = self.core.lock().requests.check(id)?;
-        self.look(|core| core.arrived_partition(request, partition))?
+        let arrived = self.look(|core| core.arrived_partition(request, partition))??;
+        if !arrived {
+            self.polled(Reason::Id(id));
+        }
+        Ok(arrived)
     }
 }
 

@@ -89,6 +89,23 @@ pub struct Partitioned {
     first_open: Cell<usize>,
 }
 
+/// What a round waits for.
+pub(crate) enum Open {
+    /// The announcement that this request receives.
+    Announcement(u32),
+    /// So many partitions of that sender.
+    Parts(Envelope, u64),
+    /// So many calls of `MPI_Pready`, and that these requests complete.
+    Sends {
+        /// As whom it sends, with what tag.
+        of: Envelope,
+        /// Partitions that are not ready.
+        unready: u64,
+        /// Requests of those that are.
+        under_way: Vec<u32>,
+    },
+}
+
 enum Side {
     /// To whom, as whom in the channel; nobody for the null process.
     Send(Option<(u32, Envelope)>),
@@ -136,6 +153,26 @@ impl Partitioned {
         let complete = open.iter().take_while(|part| part.complete(requests)).count();
         self.first_open.set(self.first_open.get() + complete);
         complete == open.len()
+    }
+
+    /// What an active round waits for, for observers.
+    pub(crate) fn open(&self, requests: &Slab) -> Open {
+        let incomplete = || self.parts.iter().filter(|part| !part.complete(requests));
+        let of = |source, tag| Envelope { context: self.data.context, source, tag };
+        match &self.side {
+            Side::Receive(Receiving::Unmatched(request, _)) => Open::Announcement(*request),
+            Side::Receive(Receiving::Matched { source, tag, .. }) => {
+                Open::Parts(of(*source, *tag), incomplete().count() as u64)
+            }
+            Side::Receive(Receiving::NullProcess) | Side::Send(None) => {
+                Open::Sends { of: of(0, 0), unready: incomplete().count() as u64, under_way: Vec::new() }
+            }
+            Side::Send(Some((_, envelope))) => Open::Sends {
+                of: of(envelope.source, envelope.tag),
+                unready: incomplete().filter(|part| !part.begun).count() as u64,
+                under_way: incomplete().filter_map(|part| part.request).collect(),
+            },
+        }
     }
 
     /// The status of a complete round.

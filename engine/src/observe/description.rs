@@ -79,6 +79,12 @@ pub enum Kind {
     Arrival,
     /// That the program completes its own request.
     Program,
+    /// That another rank makes the partitioned send for a receive.
+    Partitioned,
+    /// Partitions of another rank; `bytes` is how many.
+    Partitions,
+    /// That the program makes its own partitions ready; `bytes` is how many.
+    Ready,
     /// Something else.
     Other,
 }
@@ -126,12 +132,15 @@ pub struct Operation {
     pub call: String,
 }
 
-const KINDS: [(Kind, &str); 6] = [
+const KINDS: [(Kind, &str); 9] = [
     (Kind::Receive, "receive"),
     (Kind::Probe, "probe"),
     (Kind::Send, "send"),
     (Kind::Arrival, "arrival"),
     (Kind::Program, "program"),
+    (Kind::Partitioned, "partitioned"),
+    (Kind::Partitions, "partitions"),
+    (Kind::Ready, "ready"),
     (Kind::Other, "other"),
 ];
 

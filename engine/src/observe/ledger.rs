@@ -6,25 +6,55 @@
 //! comes later sees the other's call, so a mistake is found when the second one
 //! makes its call, without a message and without a wait.
 //!
+//! Where the ranks say different things in one call (the counts of `MPI_Alltoallv`), an
+//! entry also tells what the rank sends to each other member and expects of it.
+//!
 //! # Ownership
 //! A rank alone writes its ledger. `number` is 0 while an entry is written, then its
 //! number (release); a reader takes it (acquire), reads, and takes it again behind a
 //! fence. Entries share places, so one may be gone: then nothing is compared.
+//! Bytes to and from members stand in a ring of words: `next` counts the words that
+//! have been given away, and is moved before they are written, so a reader that finds
+//! it still within a round of the words that it has read knows that they were right.
 
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
 
 /// Places of a ledger.
 const PLACES: usize = 1024;
+/// Words of the ring of bytes to and from members.
+const WORDS: usize = 8192;
 /// Bytes of a ledger.
-pub const BYTES: usize = PLACES * std::mem::size_of::<Entry>();
+pub const BYTES: usize = std::mem::size_of::<Pages>();
 
-#[repr(C, align(32))]
+#[repr(C)]
+struct Pages {
+    entries: [Entry; PLACES],
+    next: AtomicU64,
+    words: [AtomicU64; WORDS],
+}
+
+#[repr(C, align(64))]
 struct Entry {
     number: AtomicU64,
     context: AtomicU64,
     /// Name (low 16 bits), operator (next 16), root.
     what: AtomicU64,
     bytes: AtomicU64,
+    /// The place of its words in the ring, and how many members they are for; 0: none.
+    words_at: AtomicU64,
+    members: AtomicU64,
+}
+
+/// Bytes to each member, and from each.
+pub type Traffic<'a> = (&'a [u64], &'a [u64]);
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the rank whose ledger it is.
+    To,
+    /// To it.
+    From,
 }
 
 /// A collective call.
@@ -46,28 +76,29 @@ pub const USER: u16 = u16::MAX;
 /// The ledger of one rank, mapped.
 #[derive(Clone, Copy)]
 pub struct Ledger<'a> {
-    entries: &'a [Entry],
+    pages: &'a Pages,
 }
 
 impl<'a> Ledger<'a> {
     /// The ledger at `base`.
     ///
     /// # Safety
-    /// [`BYTES`] bytes, zero at first, aligned to 32, mapped as long as `'a`.
+    /// [`BYTES`] bytes, zero at first, aligned to 64, mapped as long as `'a`.
     pub unsafe fn new(base: *const u8) -> Ledger<'a> {
-        // SAFETY: by the caller; every bit pattern is a valid entry of atomics.
-        Ledger { entries: unsafe { std::slice::from_raw_parts(base.cast::<Entry>(), PLACES) } }
+        // SAFETY: by the caller; every bit pattern is a valid one of atomics.
+        Ledger { pages: unsafe { &*base.cast::<Pages>() } }
     }
 
     fn entry(&self, context: u64, number: u64) -> &Entry {
         // Communicators are spread over the places; calls on one follow each other.
         let first = context.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        &self.entries[(first.wrapping_add(number) % PLACES as u64) as usize]
+        &self.pages.entries[(first.wrapping_add(number) % PLACES as u64) as usize]
     }
 
     /// Writes down call `number` (from 1) on a communicator. What others write down
     /// from now on they compare with it.
-    pub fn write(&self, context: u64, number: u64, call: Call) {
+    pub fn write(&self, context: u64, number: u64, call: Call, traffic: Option<Traffic>) {
+        let (words_at, members) = traffic.and_then(|traffic| self.keep(traffic)).unwrap_or_default();
         let entry = self.entry(context, number);
         entry.number.store(0, Relaxed);
         fence(Ordering::Release); // ledger: paired with `read`
@@ -75,8 +106,42 @@ impl<'a> Ledger<'a> {
         let what = u64::from(call.name) | u64::from(call.operator) << 16 | u64::from(call.root as u32) << 32;
         entry.what.store(what, Relaxed);
         entry.bytes.store(call.bytes, Relaxed);
+        entry.words_at.store(words_at, Relaxed);
+        entry.members.store(members, Relaxed);
         entry.number.store(number, Ordering::Release); // ledger: paired with `read`
         fence(Ordering::SeqCst); // written before anything of others is read
+    }
+
+    /// Puts bytes to and from members into the ring; nothing if they are too many.
+    fn keep(&self, (to, from): Traffic) -> Option<(u64, u64)> {
+        let (length, at) = ((to.len() + from.len()) as u64, self.pages.next.load(Relaxed));
+        if length > WORDS as u64 || to.len() != from.len() {
+            return None;
+        }
+        self.pages.next.store(at + length, Relaxed);
+        fence(Ordering::Release); // words: paired with `bytes`
+        for (place, bytes) in (at..).zip(to.iter().chain(from)) {
+            self.pages.words[place as usize % WORDS].store(*bytes, Relaxed);
+        }
+        Some((at, to.len() as u64))
+    }
+
+    /// What call `number` says of bytes to a member of the communicator, or from it,
+    /// if it says that and is still there.
+    pub fn bytes(&self, context: u64, number: u64, way: Way, member: u32) -> Option<u64> {
+        let entry = self.entry(context, number);
+        if entry.number.load(Ordering::Acquire) != number || entry.context.load(Relaxed) != context {
+            return None;
+        }
+        let (at, members) = (entry.words_at.load(Relaxed), entry.members.load(Relaxed));
+        if u64::from(member) >= members {
+            return None;
+        }
+        let place = at + u64::from(member) + if way == Way::To { 0 } else { members };
+        let bytes = self.pages.words[place as usize % WORDS].load(Relaxed);
+        fence(Ordering::Acquire); // words, ledger: paired with `keep` and `write`
+        let kept = self.pages.next.load(Relaxed) <= at + WORDS as u64;
+        (kept && entry.number.load(Relaxed) == number).then_some(bytes)
     }
 
     /// Call `number` on a communicator, if it was written down and is still there.
@@ -93,7 +158,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-const _: () = assert!(std::mem::size_of::<Entry>() == 32);
+const _: () = assert!(std::mem::size_of::<Entry>() == 64);
 
 #[cfg(test)]
 mod tests {
@@ -101,16 +166,36 @@ mod tests {
 
     #[test]
     fn a_call_is_read_under_its_number_until_its_place_is_taken() {
-        let memory = vec![[0u64; 4]; PLACES + 1];
+        let memory = vec![0u64; BYTES / 8 + 8];
         let base = memory.as_ptr().cast::<u8>();
         // SAFETY: as long as it has to be, with room for the alignment; lives until the end.
-        let ledger = unsafe { Ledger::new(base.add(base.align_offset(32))) };
+        let ledger = unsafe { Ledger::new(base.add(base.align_offset(64))) };
         let call = Call { name: 7, operator: USER, root: -1, bytes: 1 << 40 };
         assert_eq!(ledger.read(2, 1), None);
-        ledger.write(2, 1, call);
+        ledger.write(2, 1, call, None);
         assert_eq!(ledger.read(2, 1), Some(call));
         assert_eq!((ledger.read(2, 2), ledger.read(4, 1)), (None, None));
-        ledger.write(2, 1 + PLACES as u64, Call { root: 3, ..call });
+        ledger.write(2, 1 + PLACES as u64, Call { root: 3, ..call }, None);
         assert_eq!(ledger.read(2, 1), None);
+    }
+
+    #[test]
+    fn bytes_to_and_from_members_are_kept_for_a_round_of_the_ring() {
+        let memory = vec![0u64; BYTES / 8 + 8];
+        let base = memory.as_ptr().cast::<u8>();
+        // SAFETY: as above.
+        let ledger = unsafe { Ledger::new(base.add(base.align_offset(64))) };
+        let call = Call { name: 7, operator: 0, root: -1, bytes: 0 };
+        ledger.write(2, 1, call, Some((&[10, 11], &[20, 21])));
+        ledger.write(2, 2, call, None);
+        assert_eq!(ledger.bytes(2, 1, Way::To, 1), Some(11));
+        assert_eq!(ledger.bytes(2, 1, Way::From, 0), Some(20));
+        assert_eq!((ledger.bytes(2, 1, Way::From, 2), ledger.bytes(2, 2, Way::To, 0)), (None, None));
+        let many = vec![5; WORDS / 2];
+        ledger.write(2, 3, call, Some((&many, &many)));
+        assert_eq!(ledger.bytes(2, 1, Way::To, 1), None);
+        assert_eq!(ledger.bytes(2, 3, Way::From, 4000), Some(5));
+        ledger.write(2, 4, call, Some((&vec![5; WORDS], &vec![5; WORDS])));
+        assert_eq!(ledger.bytes(2, 4, Way::To, 0), None);
     }
 }

@@ -1,10 +1,11 @@
 //! A communicator (MPI-5.0 §7.4): a context in which a group exchanges
 //! messages that no other communicator sees.
 
-use super::calls::{Begun, Calls, NO_ROOT};
-use super::exchange::Line;
+use super::calls::Calls;
+use super::exchange::{Exchange, Line};
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::node::Seat;
+use crate::Result;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -256,12 +257,14 @@ impl Communicator {
         }
     }
 
-    /// The line of the next collective operation on it.
-    pub fn collective_line(&self) -> Line {
-        // What is made of it, the page tells: the name of the call.
-        self.calls.note(Begun { name: 0, root: NO_ROOT, bytes: 0 });
+    /// The line of the next collective operation on it, which begins.
+    ///
+    /// # Errors
+    /// As [`Exchange::begins`].
+    pub fn collective_line(&self, exchange: &dyn Exchange) -> Result<Line> {
+        exchange.begins(self)?;
         let (context, tag) = (self.context() + 1, self.next_collective_tag());
-        Line { peers: self.peers().clone(), rank: self.rank, context, tag }
+        Ok(Line { peers: self.peers().clone(), rank: self.rank, context, tag })
     }
 
     /// A line for making communicators with a tag of the user.

@@ -1,7 +1,7 @@
 //! What making a communicator needs of the rooms below: small byte strings
 //! between ranks, and how groups agree by them.
 
-use super::{Contexts, Group};
+use super::{Communicator, Contexts, Group};
 use crate::job::hardware::Place;
 use crate::{Class, Error, Result};
 use std::sync::Arc;
@@ -36,6 +36,12 @@ pub trait Exchange {
     fn place(&self) -> Place {
         Place::default()
     }
+
+    /// A collective operation on a communicator begins, which makes another one.
+    ///
+    /// # Errors
+    /// Other members call something else in its place, where that is looked at.
+    fn begins(&self, communicator: &Communicator) -> Result<()>;
 
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be
     /// reused. Byte strings of one pair on one line arrive in order.
@@ -212,7 +218,7 @@ mod tests {
             twin::run(size, |me| {
                 for root in 0..size {
                     let bytes = if root == me.rank() { vec![root as u8; 3] } else { Vec::new() };
-                    let broadcast = Broadcast::new(me.world.collective_line(), root, bytes);
+                    let broadcast = Broadcast::new(me.world.collective_line(me).unwrap(), root, bytes);
                     assert_eq!(complete(me, broadcast).unwrap(), [root as u8; 3]);
                 }
             });
@@ -225,7 +231,8 @@ mod tests {
             twin::run(size, |me| {
                 let block = |rank: u32| vec![rank as u8; rank as usize];
                 let gathered =
-                    complete(me, Allgather::new(me.world.collective_line(), block(me.rank()))).unwrap();
+                    complete(me, Allgather::new(me.world.collective_line(me).unwrap(), block(me.rank())))
+                        .unwrap();
                 assert_eq!(gathered, (0..size).map(block).collect::<Vec<_>>());
             });
         }

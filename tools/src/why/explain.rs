@@ -162,6 +162,17 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
         }
         Kind::Arrival => format!("for {} in {} on {}", ranks(&need.peers), or_mpi(&thread.call), on()),
         Kind::Program => "for its own MPI_Grequest_complete".into(),
+        Kind::Partitioned => {
+            format!("for MPI_Psend_init of {} {} on {}", ranks(&need.peers), tag(message.tag), on())
+        }
+        Kind::Partitions => {
+            let (count, of) = (partitions(message.bytes), ranks(&need.peers));
+            format!("for {count} of {of} (MPI_Pready) {} on {}", tag(message.tag), on())
+        }
+        Kind::Ready => {
+            let count = partitions(message.bytes);
+            format!("for its own MPI_Pready of {count} {} on {}", tag(message.tag), on())
+        }
         Kind::Other => "for something that any rank may do".into(),
     };
     let gone = |peer: &u32| job.ranks.get(*peer as usize) == Some(&Standing::Finalized);
@@ -169,6 +180,14 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
         words += if need.peers.len() == 1 { ", which has finalized" } else { ", which have finalized" };
     }
     words
+}
+
+fn partitions(count: u64) -> String {
+    if count == 1 {
+        "1 partition".into()
+    } else {
+        format!("{count} partitions")
+    }
 }
 
 fn or_mpi(call: &str) -> &str {

@@ -111,6 +111,9 @@ fn of_need(description: &Description, need: &Need) -> String {
         Kind::Send => "send",
         Kind::Arrival => "collective",
         Kind::Program => "program",
+        Kind::Partitioned => "partitioned send",
+        Kind::Partitions => "partitions",
+        Kind::Ready => "ready",
         Kind::Other => "other",
     };
     object(&[

@@ -45,7 +45,7 @@ pub(in crate::world) fn start_copy(
     topology: Option<Topology>,
 ) -> Result<Duplication> {
     let talk = match parent.local() {
-        None => Talk::Within(start_agreement(exchange, parent.collective_line())?),
+        None => Talk::Within(start_agreement(exchange, parent.collective_line(exchange)?)?),
         Some(local) => Talk::Between(Meeting::of_intercommunicator(exchange, parent, local, Vec::new())?),
     };
     let mut made = Communicator::new(0, parent.group.clone(), parent.rank)

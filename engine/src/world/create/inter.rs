@@ -33,7 +33,7 @@ pub fn intercomm_create(
     check_intra(local)?;
     let leader = local.group.check_rank(local_leader)?;
     check_tag(tag)?;
-    let local_line = local.collective_line();
+    let local_line = local.collective_line(exchange)?;
     let mut way = None;
     if local.rank == leader {
         match way_over(bridge, tag) {

@@ -21,7 +21,7 @@ pub fn create(
         return inter::create(exchange, parent, group);
     }
     check_members(group, &parent.group)?;
-    over_line(exchange, parent, group, parent.collective_line())
+    over_line(exchange, parent, group, parent.collective_line(exchange)?)
 }
 
 /// `MPI_Comm_create_group`: as [`create`], but called by the members of `group`

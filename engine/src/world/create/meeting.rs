@@ -70,9 +70,9 @@ impl Meeting {
         local: &Arc<Communicator>,
         note: Vec<u8>,
     ) -> Result<Meeting> {
-        let line = parent.collective_line();
+        let line = parent.collective_line(exchange)?;
         let bridge = (parent.rank == 0).then_some((line, 0));
-        Meeting::start(exchange, local.collective_line(), 0, bridge, note)
+        Meeting::start(exchange, local.collective_line(exchange)?, 0, bridge, note)
     }
 
     /// Tells the local group that its leader could not go on, so that nobody

@@ -54,7 +54,7 @@ fn by_color(
     let contexts = exchange.contexts();
     let mine = Entry { color, key, job_rank: contexts.job_rank(), context: contexts.propose()? };
     let within = parent.local().map_or(parent, |local| local);
-    let gathered = complete(exchange, Allgather::new(within.collective_line(), mine.write()))?;
+    let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, mine.write()))?;
     let others = match parent.is_inter() {
         true => Some(split_bytes(&meet_over(exchange, parent, join(&gathered))?.their_note)?),
         false => None,
@@ -128,7 +128,7 @@ fn parts(exchange: &dyn Exchange) -> [u64; LEVELS.len()] {
 fn unguided(exchange: &dyn Exchange, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
     let mine = parts(exchange);
     let within = parent.local().map_or(parent, |local| local);
-    let gathered = complete(exchange, Allgather::new(within.collective_line(), words(mine)))?;
+    let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, words(mine)))?;
     let all = gathered.iter().map(|bytes| read_words(bytes)).collect::<Result<Vec<_>>>()?;
     if all.iter().any(|colors| colors.len() != LEVELS.len()) {
         return Err(garbled());

@@ -10,7 +10,7 @@ fn check(me: &Rank, communicator: &Communicator) {
     assert_eq!(within.group.rank_of(me.rank()), Some(within.rank));
     assert_eq!(gather(me, within, u64::from(me.rank())), ranks(&within.group));
     if communicator.is_inter() {
-        let line = communicator.collective_line();
+        let line = communicator.collective_line(me).unwrap();
         for peer in 0..communicator.peers().size() {
             me.post(&line, peer, &words([u64::from(me.rank())])).unwrap();
         }
@@ -32,7 +32,8 @@ fn take(me: &Rank, line: &Line, peer: u32) -> u64 {
 }
 
 fn gather(me: &Rank, communicator: &Communicator, mine: u64) -> Vec<u64> {
-    let allgather = crate::world::exchange::Allgather::new(communicator.collective_line(), words([mine]));
+    let allgather =
+        crate::world::exchange::Allgather::new(communicator.collective_line(me).unwrap(), words([mine]));
     complete(me, allgather).unwrap().iter().map(|bytes| one_word(bytes).unwrap()).collect()
 }
 

@@ -89,7 +89,7 @@ pub fn dist_graph_create(
     fits(parent, 0, Class::Arg, "a graph")?;
     let mut given = vec![u64::from(weights.is_some())];
     given.extend(edge_words(parent.size(), (sources, degrees), (destinations, weights))?);
-    let gathered = complete(exchange, Allgather::new(parent.collective_line(), words(given)))?;
+    let gathered = complete(exchange, Allgather::new(parent.collective_line(exchange)?, words(given)))?;
     let empty = Edges { ranks: Vec::new(), weights: weights.map(|_| Vec::new()) };
     let mut graph = DistGraph { incoming: empty.clone(), outgoing: empty };
     for bytes in gathered {
