@@ -54,6 +54,7 @@ PARTS = [
     ("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 5),
     ("c", "C programs, both ABIs", ["tests/c/run"], 10),
     ("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 5),
+    ("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 5),
     ("memory", "memory of ranks: budgets, sharing it, processes they start", [PYTHON, "-m", "pytest", "-q", "tests/memory"], 5),
     ("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 30),
     ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),

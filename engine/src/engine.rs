@@ -6,7 +6,7 @@
 use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
-use crate::job::{cpus, Job};
+use crate::job::{cpus, Job, Nodes};
 use crate::message::work::Work;
 use crate::observe::flow::{Row, Sent};
 use crate::observe::{Page, State};
@@ -40,6 +40,8 @@ pub struct Engine {
     directory: OnceLock<describe::Directory>,
     /// Members compare their collective calls.
     checks: bool,
+    /// The nodes that ranks pretend to be on.
+    nodes: Nodes,
 }
 
 impl Engine {
@@ -69,6 +71,9 @@ impl Engine {
         crate::reduce::exact::switch(settings.reproducible);
         let mut transport = NodeTransport::attach(&job.node, job.local_rank)?;
         transport.limit_means(settings.copy);
+        let node_of = |rank| settings.nodes.node_of(rank, job.size);
+        let far = job.local_ranks.iter().map(|&rank| node_of(rank) != node_of(job.rank));
+        transport.keep_apart(far.collect());
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
@@ -100,6 +105,7 @@ impl Engine {
             answers: Mutex::default(),
             directory: OnceLock::new(),
             checks,
+            nodes: settings.nodes,
         })
     }
 
@@ -269,6 +275,7 @@ fn into_result(status: Status) -> Result<Status> {
     }
 }
 
+mod across;
 mod answer;
 mod background;
 mod check;

@@ -1,6 +1,7 @@
 //! The settings, each declared once: the engine and the tools read them here,
 //! `serried info` lists them, and what looks like one but is none is named.
 
+use crate::job::Nodes;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
 
@@ -26,9 +27,11 @@ pub const COPY_NAME: &std::ffi::CStr = c"SERRIED_COPY";
 pub const CHECK: &str = "SERRIED_CHECK";
 /// Whether sums are exact, and so independent of the number of ranks.
 pub const REPRODUCIBLE: &str = "SERRIED_REPRODUCIBLE";
+/// How many nodes the ranks pretend to be on.
+pub const NODES: &str = "SERRIED_NODES";
 
 /// All of them.
-pub const SETTINGS: [Setting; 7] = [
+pub const SETTINGS: [Setting; 8] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -54,6 +57,12 @@ pub const SETTINGS: [Setting; 7] = [
         meaning: "1: MPI_SUM of floating point and complex numbers gives the number nearest to the true sum, so that it \
                   depends neither on the number of ranks nor on their order",
     },
+    Setting {
+        name: NODES,
+        default: "1",
+        meaning: "for tests: the ranks of this machine behave as if they were on so many nodes, and share no memory \
+                  between them (2: the first half and the second; 2:cyclic: in turn)",
+    },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
     Setting {
@@ -77,6 +86,8 @@ pub struct Settings {
     pub check: bool,
     /// [`REPRODUCIBLE`].
     pub reproducible: bool,
+    /// [`NODES`].
+    pub nodes: Nodes,
 }
 
 impl Settings {
@@ -105,7 +116,13 @@ impl Settings {
             Some("1") => Ok(true),
             Some(value) => Err(wrong(name, value, "0 or 1")),
         };
-        Ok(Settings { memory, copy, check: switch(CHECK)?, reproducible: switch(REPRODUCIBLE)? })
+        let nodes = match lookup(NODES).as_deref() {
+            None | Some("") => Nodes::One,
+            Some(value) => {
+                Nodes::parse(value).ok_or_else(|| wrong(NODES, value, "a number such as 2, or 2:cyclic"))?
+            }
+        };
+        Ok(Settings { memory, copy, check: switch(CHECK)?, reproducible: switch(REPRODUCIBLE)?, nodes })
     }
 }
 
@@ -141,18 +158,30 @@ mod tests {
 
     #[test]
     fn values_are_read_and_wrong_ones_are_named() {
-        let without = Settings { memory: 64 << 20, copy: Means::Direct, check: false, reproducible: false };
+        let without = Settings {
+            memory: 64 << 20,
+            copy: Means::Direct,
+            check: false,
+            reproducible: false,
+            nodes: Nodes::One,
+        };
         assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
         assert_eq!(with(REPRODUCIBLE, "1").unwrap(), Settings { reproducible: true, ..without });
+        assert_eq!(with(NODES, "2").unwrap().nodes, Nodes::Blocks(2));
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
         assert_eq!(with(COPY, "memory-file").unwrap().copy, Means::MemoryFile);
         assert_eq!(with(COPY, "cross-memory").unwrap().copy, Means::CrossMemory);
-        for (name, value) in
-            [(MEMORY, "lots"), (MEMORY, "99999999999G"), (COPY, "cma"), (CHECK, "yes"), (REPRODUCIBLE, "2")]
-        {
+        for (name, value) in [
+            (MEMORY, "lots"),
+            (MEMORY, "99999999999G"),
+            (COPY, "cma"),
+            (CHECK, "yes"),
+            (REPRODUCIBLE, "2"),
+            (NODES, "two"),
+        ] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }
     }

@@ -47,3 +47,11 @@ def test_ranks_in_user_namespaces_of_their_own_still_map_and_pass_descriptors():
         pytest.skip("user namespaces cannot be made here")
     text = pairs([SERRIED, "run", "-n", 2, *apart, SERRIED, "info", "--pairs"])
     assert "memory in windows: mapped (direct)" in text and "(memory-file); no better because" in text, text
+
+
+def test_ranks_that_pretend_to_be_on_two_nodes_reach_each_other_by_cells_only():
+    outcome = jobs.run_job([SERRIED, "info", "--pairs", "-n", "4"], 20, env=dict(os.environ, SERRIED_NODES="2"))
+    assert outcome.ended_well(), outcome.output
+    assert "  0<-1 1<-0 2<-3 3<-2\n    memory in windows: mapped (direct)" in outcome.output
+    far = outcome.output.split("  0<-2 0<-3 1<-2 1<-3 2<-0 2<-1 3<-0 3<-1\n")[1]
+    assert "not mapped: SERRIED_NODES" in far and "(cells); no better because SERRIED_NODES" in far

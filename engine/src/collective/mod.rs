@@ -20,6 +20,7 @@ mod data;
 mod exact;
 mod gather;
 mod halving;
+pub mod hierarchy;
 mod members;
 mod neighbour;
 pub mod node;

@@ -150,6 +150,28 @@ impl Schedule {
         }
     }
 
+    /// The same among other ranks: peer `p` is rank `ranks[p]`.
+    pub fn between(mut self, ranks: &[u32]) -> Schedule {
+        for step in &mut self.steps {
+            if let Step::Send { peer, .. } | Step::Receive { peer, .. } = step {
+                *peer = ranks[*peer as usize];
+            }
+        }
+        self
+    }
+
+    /// Goes on with another schedule once this one is through.
+    pub(super) fn append(&mut self, other: Schedule) {
+        self.wait();
+        self.steps.extend(other.steps);
+        self.temporaries.extend(other.temporaries);
+    }
+
+    /// Owns these temporaries from now on.
+    pub(super) fn keep(&mut self, temporaries: Vec<Temporary>) {
+        self.temporaries.extend(temporaries);
+    }
+
     /// A temporary buffer of `count` items, not initialised.
     ///
     /// # Errors

@@ -37,6 +37,11 @@ impl Temporary {
         Ok((temporary, Data { address, count, datatype: datatype.clone() }))
     }
 
+    /// Where its first line lies.
+    pub fn address(&self) -> *mut u8 {
+        self.lines.as_ptr().cast_mut().cast()
+    }
+
     /// Room for `bytes` bytes of packed data.
     pub fn packed(bytes: u64) -> Result<(Temporary, Data)> {
         Temporary::new(bytes, &Datatype::basic(Basic::Packed))

@@ -33,9 +33,23 @@ impl Engine {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
         self.begin(communicator, &operation)?;
+        match self.nodes.are_several() {
+            true => self.run_over_nodes(communicator, operation, members),
+            false => self.run_as_one(communicator, operation, members),
+        }
+    }
+
+    /// Runs an operation as if all members were on one node, or there were no nodes.
+    #[inline]
+    pub(super) fn run_as_one(
+        &self,
+        communicator: &Arc<Communicator>,
+        operation: Operation,
+        members: Members,
+    ) -> Result<()> {
         let seat = match communicator.seat() {
             Some(seat) => seat,
-            None => self.find_seat(communicator)?,
+            None => self.find_seat(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };
         if let Some(seat) = seat {
             if node::fits(seat, &operation) {
@@ -47,7 +61,7 @@ impl Engine {
                 return node::run_large(seat, &operation, self);
             }
         }
-        self.run_schedule(communicator, operation.schedule(members)?)
+        self.run_schedule(communicator, operation.schedule(members)?, communicator.next_collective_tag())
     }
 
     /// Notes for observers that a collective begins; with `SERRIED_CHECK` its
@@ -68,16 +82,16 @@ impl Engine {
         }
     }
 
-    fn run_schedule(&self, communicator: &Arc<Communicator>, schedule: Schedule) -> Result<()> {
+    pub(super) fn run_schedule(
+        &self,
+        communicator: &Arc<Communicator>,
+        schedule: Schedule,
+        tag: i32,
+    ) -> Result<()> {
         let request = {
             let mut core = self.core.lock();
             self.drive(&mut core)?;
-            core.start_collective(
-                Arc::clone(communicator),
-                schedule,
-                communicator.next_collective_tag(),
-                None,
-            )?
+            core.start_collective(Arc::clone(communicator), schedule, tag, None)?
         };
         into_result(self.wait_for_index(request)?).map(|_| ())
     }
@@ -94,7 +108,7 @@ impl Engine {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
         self.begin(communicator, &operation)?;
-        let schedule = operation.schedule(members)?;
+        let schedule = self.written(communicator, operation, members)?;
         let mut core = self.core.lock();
         self.drive(&mut core)?;
         let request = core.start_collective(
@@ -118,7 +132,7 @@ impl Engine {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
         self.begin(communicator, &operation)?;
-        let schedule = operation.schedule(members)?;
+        let schedule = self.written(communicator, operation, members)?;
         let tag = communicator.next_nonblocking_tag();
         let communicator = Arc::clone(communicator);
         self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
@@ -127,17 +141,24 @@ impl Engine {
 
 /// Seats at blocks.
 impl Engine {
-    /// Settles, together with the other members, whether a communicator has a
-    /// block, once it has had its first operations. All members count alike.
+    /// Settles, together with the other members, whether those of a communicator that
+    /// share a node (`ranks`, I among them) have a block, once it has had its first
+    /// operations. All members count alike.
     #[cold]
-    fn find_seat<'a>(&self, communicator: &'a Arc<Communicator>) -> Result<Option<&'a Seat>> {
+    pub(super) fn find_seat<'a>(
+        &self,
+        communicator: &'a Arc<Communicator>,
+        ranks: &[u32],
+    ) -> Result<Option<&'a Seat>> {
         if communicator.count_before_seat() < node::FIRST_BY_MESSAGES {
             return Ok(None);
         }
-        let seat = match self.places_of(communicator) {
-            Some(places) => self.agree_on_block(communicator)?.map(|block| {
-                let rank = communicator.rank;
-                Seat::new(block, rank, places)
+        // Every member takes the tag, also one that is alone on its node.
+        let tag = communicator.next_collective_tag();
+        let seat = match self.places_of(communicator, ranks) {
+            Some(places) => self.agree_on_block(communicator, ranks, tag)?.map(|block| {
+                let place = ranks.partition_point(|&rank| rank < communicator.rank);
+                Seat::new(block, place as u32, places)
             }),
             None => None,
         };
@@ -147,35 +168,46 @@ impl Engine {
 
     /// The members; `None` if not all of them are here, or for other reasons no
     /// block is wanted.
-    fn places_of(&self, communicator: &Communicator) -> Option<Box<[Place]>> {
-        let size = communicator.size();
+    fn places_of(&self, communicator: &Communicator, ranks: &[u32]) -> Option<Box<[Place]>> {
+        let size = ranks.len() as u32;
         if communicator.is_inter() || !(2..=node::MOST_MEMBERS).contains(&size) {
             return None;
         }
-        let place = |member| {
+        let place = |&member: &u32| {
             let peer = self.local_rank(communicator, member)?;
             Some(Place { doorbell: doorbell_of(&self.job.node, peer), peer })
         };
-        (0..size).map(place).collect()
+        ranks.iter().map(place).collect()
     }
 
     fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {
         let job_rank = communicator.group.job_rank(member);
+        if !self.is_near(job_rank) {
+            return None;
+        }
         self.job.local_ranks.binary_search(&job_rank).ok().map(|local| local as u32)
     }
 
-    /// Rank 0 of the communicator lends a block, if it has one, and tells.
-    fn agree_on_block(&self, communicator: &Arc<Communicator>) -> Result<Option<Block>> {
-        let shape = Shape::new(communicator.size());
-        let mut number = match communicator.rank {
+    /// The first of the ranks lends a block, if it has one, and tells.
+    fn agree_on_block(
+        &self,
+        communicator: &Arc<Communicator>,
+        ranks: &[u32],
+        tag: i32,
+    ) -> Result<Option<Block>> {
+        let size = ranks.len() as u32;
+        let shape = Shape::new(size);
+        let rank = ranks.partition_point(|&rank| rank < communicator.rank) as u32;
+        let mut number = match rank {
             0 => self.pool().lend(shape).map_or(0, |offset| offset as u64 + 1),
             _ => 0,
         };
         let bytes = Datatype::basic(Basic::Packed);
         let data = Data::new((&raw mut number).cast(), 0, 8, &bytes)?;
-        let members = Members::from(&**communicator);
-        self.run_schedule(communicator, collective::broadcast(members, Root::Rank(0), data)?)?;
-        let leader = self.local_rank(communicator, 0);
+        let members = Members { rank, size, remote: None };
+        let telling = collective::broadcast(members, Root::Rank(0), data)?.between(ranks);
+        self.run_schedule(communicator, telling, tag)?;
+        let leader = self.local_rank(communicator, ranks[0]);
         let (Some(offset), Some(leader)) = (number.checked_sub(1), leader) else { return Ok(None) };
         // SAFETY: the leader has lent this part of its area as a block of this
         // shape until all members have left; the node segment lives for ever.

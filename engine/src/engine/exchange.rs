@@ -20,6 +20,10 @@ impl Exchange for Engine {
         &self.contexts
     }
 
+    fn node(&self) -> u32 {
+        self.node_of(self.job.rank)
+    }
+
     fn place(&self) -> Place {
         hardware::here()
     }

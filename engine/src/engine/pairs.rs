@@ -62,6 +62,7 @@ impl Engine {
         let windows = match policy::Off::from_raw(off as u32) {
             Some(why) => Err(why.text().to_owned()),
             None if core.transport.direct(peer, address, BYTES as u64).is_some() => Ok(()),
+            None if !self.is_near(peer) => Err("SERRIED_NODES puts it on another node".to_owned()),
             None => {
                 Err(Window::of_process().off().map_or("it could not be mapped", policy::Off::text).to_owned())
             }

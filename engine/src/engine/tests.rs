@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::datatype::{Basic, Datatype};
-use crate::job::NodeSegment;
+use crate::job::{NodeSegment, Nodes};
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
 use crate::transport::Means;
@@ -15,7 +15,8 @@ const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
 fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
-    let settings = Settings { memory: 1 << 20, copy: best, check: false, reproducible: false };
+    let settings =
+        Settings { memory: 1 << 20, copy: best, check: false, reproducible: false, nodes: Nodes::One };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {

@@ -15,6 +15,7 @@ pub mod hardware;
 pub mod node_map;
 pub mod node_segment;
 pub mod node_view;
+pub mod nodes;
 mod own;
 pub(crate) mod pass_descriptor;
 mod pmi1;
@@ -27,6 +28,7 @@ mod tests;
 pub use bootstrap::Bootstrap;
 pub use node_segment::NodeSegment;
 pub use node_view::NodeView;
+pub use nodes::Nodes;
 pub use pmi_line::PmiLine;
 
 use crate::observe::{Page, State};

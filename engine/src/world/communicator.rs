@@ -4,6 +4,7 @@
 use super::calls::Calls;
 use super::exchange::{Exchange, Line};
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
+use crate::collective::hierarchy::Hierarchy;
 use crate::collective::node::Seat;
 use crate::Result;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -37,6 +38,7 @@ pub struct Communicator {
     freed: AtomicBool,
     node: OnceLock<Option<Seat>>,
     before_node: AtomicU32,
+    hierarchy: OnceLock<Option<Box<Hierarchy>>>,
     /// The collectives that were begun on it.
     pub calls: Calls,
 }
@@ -67,6 +69,7 @@ impl Communicator {
             freed: AtomicBool::new(false),
             node: OnceLock::new(),
             before_node: AtomicU32::new(0),
+            hierarchy: OnceLock::new(),
             calls: Calls::default(),
         }
     }
@@ -178,11 +181,16 @@ impl Communicator {
         (self.nonblocking.fetch_add(1, Relaxed) & TAGS | (TAGS + 1)) as i32
     }
 
-    /// My seat at its block of shared memory: `None` while that is not settled,
+    /// My seat at its block of shared memory, among the members on my node: `None` while that is not settled,
     /// `Some(None)` if it has none.
     #[inline]
     pub fn seat(&self) -> Option<Option<&Seat>> {
         self.node.get().map(Option::as_ref)
+    }
+
+    /// Its members by node, if they are on several; made at the first call.
+    pub fn hierarchy(&self, make: impl FnOnce() -> Option<Hierarchy>) -> Option<&Hierarchy> {
+        self.hierarchy.get_or_init(|| make().map(Box::new)).as_deref()
     }
 
     /// Settles it, once.

@@ -3,6 +3,7 @@
 mod between;
 pub mod buffer;
 mod exact;
+mod hierarchy;
 mod movement;
 mod neighbours;
 mod reduction;

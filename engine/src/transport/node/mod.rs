@@ -53,6 +53,8 @@ pub struct NodeTransport {
     free_blocks: Vec<u32>,
     means_allowed: Means,
     direct: Option<direct::Direct>,
+    /// Peers that pretend to be on another node; empty where nobody does.
+    apart: Vec<bool>,
     passer: Passer,
     /// Peers' barriers reach this process.
     registered: bool,
@@ -77,6 +79,7 @@ impl NodeTransport {
             free_blocks: (0..BLOCKS as u32).collect(),
             means_allowed: Means::CrossMemory,
             direct: None,
+            apart: Vec::new(),
             passer: Passer::default(),
             registered: barrier::register(),
             node,
@@ -87,6 +90,17 @@ impl NodeTransport {
     pub fn limit_means(&mut self, best: Means) {
         self.means_allowed = best;
         self.direct = if best == Means::Direct { direct::Direct::open(self.node, self.me) } else { None };
+    }
+
+    /// Reaches into no memory of these peers (`true`), as if they were on another node:
+    /// what they send comes in packets and cells only.
+    pub fn keep_apart(&mut self, far: Vec<bool>) {
+        self.apart = if far.contains(&true) { far } else { Vec::new() };
+    }
+
+    #[inline]
+    fn is_apart(&self, peer: u32) -> bool {
+        !self.apart.is_empty() && self.apart[peer as usize]
     }
 
     #[inline(always)]
@@ -107,10 +121,12 @@ impl NodeTransport {
     #[cold]
     fn try_to_reach(&mut self, peer: u32) {
         let pid = self.node.page(peer).identity.pid.load(Ordering::Relaxed);
+        let apart = self.is_apart(peer);
         let Some(entry) = &mut self.peers[peer as usize] else { return };
         if let Remote::Untried = entry.remote {
             let other = || "SERRIED_COPY asks for other means".to_owned();
             entry.remote = match self.means_allowed {
+                _ if apart => Remote::Closed("SERRIED_NODES puts it on another node".to_owned()),
                 Means::Cells => Remote::Closed(other()),
                 Means::MemoryFile => Remote::Asked(other()),
                 Means::Direct | Means::CrossMemory => match reach::probe(&entry.area, pid) {
@@ -346,12 +362,16 @@ impl Transport for NodeTransport {
         if peer == self.me {
             return Some(address as *const u8);
         }
+        if self.is_apart(peer) {
+            return None;
+        }
         self.direct.as_mut()?.direct(self.node, peer, address, bytes)
     }
 
     #[inline]
     fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
-        if !self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes)) {
+        if self.is_apart(peer) || !self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
+        {
             return false;
         }
         self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
@@ -375,6 +395,9 @@ impl Transport for NodeTransport {
     }
 
     fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
+        if self.is_apart(peer) {
+            return None;
+        }
         self.direct.as_mut()?.begin_write(self.node, peer, address, bytes)
     }
 

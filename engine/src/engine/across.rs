@@ -1,0 +1,104 @@
+//! Collectives of ranks on several nodes, phase by phase (`collective/hierarchy`).
+
+use super::Engine;
+use crate::collective::hierarchy::{Hierarchy, Phase};
+use crate::collective::node::{self, Seat};
+use crate::collective::{Members, Operation, Schedule};
+use crate::observe::page::add;
+use crate::world::Communicator;
+use crate::Result;
+use std::sync::Arc;
+
+impl Engine {
+    /// The node of a rank of the job.
+    pub(super) fn node_of(&self, job_rank: u32) -> u32 {
+        self.nodes.node_of(job_rank, self.job.size)
+    }
+
+    /// Whether a rank of the job is on my node.
+    pub(super) fn is_near(&self, job_rank: u32) -> bool {
+        !self.nodes.are_several() || self.node_of(job_rank) == self.node_of(self.job.rank)
+    }
+
+    fn hierarchy_of<'a>(&self, communicator: &'a Communicator) -> Option<&'a Hierarchy> {
+        communicator.hierarchy(|| {
+            let node_of = |rank| self.node_of(communicator.group.job_rank(rank));
+            Hierarchy::new(Members::from(communicator), node_of)
+        })
+    }
+
+    /// An operation as messages.
+    ///
+    /// # Errors
+    /// What is wrong with the operation.
+    pub(super) fn written(
+        &self,
+        communicator: &Communicator,
+        operation: Operation,
+        members: Members,
+    ) -> Result<Schedule> {
+        if self.nodes.are_several() {
+            if let Some(hierarchy) = self.hierarchy_of(communicator) {
+                if let Some(schedule) = hierarchy.schedule(&operation)? {
+                    return Ok(schedule);
+                }
+            }
+        }
+        operation.schedule(members)
+    }
+
+    /// Runs an operation of a communicator that may be over several nodes to its end.
+    ///
+    /// # Errors
+    /// The failure of the operation.
+    #[cold]
+    pub(super) fn run_over_nodes(
+        &self,
+        communicator: &Arc<Communicator>,
+        operation: Operation,
+        members: Members,
+    ) -> Result<()> {
+        let Some(hierarchy) = self.hierarchy_of(communicator) else {
+            return self.run_as_one(communicator, operation, members);
+        };
+        let seat = match communicator.seat() {
+            Some(seat) => seat,
+            None => self.find_seat(communicator, hierarchy.node())?,
+        };
+        let Some(phases) = hierarchy.phases(&operation)? else {
+            let schedule = operation.schedule(members)?;
+            return self.run_schedule(communicator, schedule, communicator.next_collective_tag());
+        };
+        // All phases of all ranks have this tag: each pair does its own in one order.
+        let tag = communicator.next_collective_tag();
+        if seat.is_some() && !phases.iter().any(|phase| !phase.within) {
+            // Messages are counted where they are started.
+            add(&self.page.counters.collectives, 1);
+        }
+        let mut done = Ok(());
+        for phase in phases {
+            // After a failure too, or others would wait for ever.
+            let outcome = self.run_phase(communicator, seat, phase, tag);
+            done = done.and(outcome);
+        }
+        done
+    }
+
+    fn run_phase(
+        &self,
+        communicator: &Arc<Communicator>,
+        seat: Option<&Seat>,
+        phase: Phase,
+        tag: i32,
+    ) -> Result<()> {
+        if let Some(seat) = seat.filter(|_| phase.within) {
+            if node::fits(seat, &phase.operation) {
+                return node::run(seat, &phase.operation, self);
+            }
+            if node::wants(seat, &phase.operation) && node::can(seat, &phase.operation, self)? {
+                return node::run_large(seat, &phase.operation, self);
+            }
+        }
+        self.run_schedule(communicator, phase.schedule()?, tag)
+    }
+}

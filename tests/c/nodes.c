@@ -1,0 +1,79 @@
+/* ranks: 1 4 */
+/* Ranks that pretend to be on several nodes (SERRIED_NODES, as `2` or `2:cyclic`): MPI_Comm_split_type finds the nodes,
+ * and collectives of communicators within them, over them, and of one rank of each give what they should. */
+#include "check.h"
+
+/* The node of a rank of the job, as the setting says. */
+static int node_of(int who)
+{
+    const char *setting = getenv("SERRIED_NODES");
+    int nodes = setting ? atoi(setting) : 1;
+    if (nodes < 2)
+        return 0;
+    return strstr(setting, ":cyclic") ? who % nodes : who * (nodes < size ? nodes : size) / size;
+}
+
+static void sums(MPI_Comm comm, int of_the_job)
+{
+    int count = 100000, me, members;
+    long *mine = malloc(count * sizeof *mine), *sum = malloc(count * sizeof *sum);
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &members);
+    for (int length = 1; length <= count; length *= 10) {
+        for (int turn = 0; turn < 5; turn++) {
+            long total = 0, where = 0;
+            MPI_Allreduce(&(long){of_the_job + turn}, &where, 1, MPI_LONG, MPI_SUM, comm);
+            for (int at = 0; at < length; at++)
+                mine[at] = of_the_job + turn + at;
+            MPI_Allreduce(mine, sum, length, MPI_LONG, MPI_SUM, comm);
+            for (int at = 0; at < length; at++)
+                CHECK_EQUAL(sum[at], where + (long)members * at);
+            total = me == 0 ? where : 0;
+            MPI_Bcast(&total, 1, MPI_LONG, 0, comm);
+            CHECK_EQUAL(total, where);
+        }
+    }
+    free(mine);
+    free(sum);
+}
+
+/* Big messages between nodes: all rungs of the ladder but the last are closed. */
+static void around(void)
+{
+    int count = 1 << 20;
+    char *out, *in;
+    MPI_Alloc_mem(count, MPI_INFO_NULL, &out);
+    MPI_Alloc_mem(count, MPI_INFO_NULL, &in);
+    for (int turn = 0; turn < 20; turn++) {
+        int bytes = count >> turn % 12;
+        fill(out, bytes, rank + turn);
+        MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + 1) % size, turn, in, bytes, MPI_CHAR, (rank + size - 1) % size, turn,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK_FILLED(in, bytes, (rank + size - 1) % size + turn);
+    }
+    MPI_Free_mem(out);
+    MPI_Free_mem(in);
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    MPI_Comm node, leaders;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int here = 0, place, number;
+    for (int who = 0; who < size; who++)
+        here += node_of(who) == node_of(rank);
+    MPI_Comm_size(node, &number);
+    MPI_Comm_rank(node, &place);
+    CHECK_EQUAL(number, here);
+    MPI_Comm_split(MPI_COMM_WORLD, place == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
+    sums(MPI_COMM_WORLD, rank);
+    sums(node, rank);
+    around();
+    if (leaders != MPI_COMM_NULL) {
+        sums(leaders, rank);
+        MPI_Comm_free(&leaders);
+    }
+    MPI_Comm_free(&node);
+    return check_end();
+}
