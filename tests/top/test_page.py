@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import SERRIED, near
+from conftest import SERRIED, near, times
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -98,12 +98,12 @@ def test_the_page_shows_the_true_rates_and_the_matrix(start, site, browser):
     begin, end = shown["time"] - shown["interval"], shown["time"]
     truth = {}
     for rank in range(8):
-        a_second = job.steps(rank, begin, end) / shown["interval"]
+        a_second = times(job.steps(rank, begin, end), 1 / shown["interval"])
         row = shown["table"][str(rank)]
-        near(float(row["messages"][1]), a_second * (rank + 2), f"messages of rank {rank}")
-        near(float(row["bytes"][1]), a_second * (64 * (rank + 1) ** 2 + 20000), f"bytes of rank {rank}")
+        near(float(row["messages"][1]), times(a_second, rank + 2), f"messages of rank {rank}")
+        near(float(row["bytes"][1]), times(a_second, 64 * (rank + 1) ** 2 + 20000), f"bytes of rank {rank}")
         for peer, (_, size) in job.flows(rank).items():
-            truth[f"{rank} {peer}"] = a_second * size
+            truth[f"{rank} {peer}"] = times(a_second, size)
     assert shown["cells"].keys() == truth.keys()
     for pair, size in truth.items():
         near(shown["cells"][pair][0], size, f"bytes {pair}")

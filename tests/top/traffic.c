@@ -1,7 +1,7 @@
 /* traffic SECONDS [SLOW]: every 10 ms each rank sends rank + 1 messages of 64 * (rank + 1) bytes to the next rank
  * and one of 20,000 bytes to the third next, and all meet in a barrier. Rank SLOW computes for 5 ms of each step.
- * After each step a rank says what it has sent, and when: "RANK SECONDS MESSAGES BYTES". In the end all that was
- * received has been checked. */
+ * After each step a rank says what it has sent, and from when to when: "RANK BEGIN END MESSAGES BYTES". In the end all
+ * that was received has been checked. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +50,12 @@ int main(int argc, char **argv)
         MPI_Irecv(long_in, LONG, MPI_BYTE, third_before, 2, MPI_COMM_WORLD, &requests[count++]);
         if (rank == slow)
             compute(STEP / 2e9);
+        double begin = now(CLOCK_REALTIME);
         for (int i = 0; i <= rank; i++)
             MPI_Isend(out, 64 * (rank + 1), MPI_BYTE, next, 1, MPI_COMM_WORLD, &requests[count++]);
         MPI_Isend(long_out, LONG, MPI_BYTE, third, 2, MPI_COMM_WORLD, &requests[count++]);
         MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        double end = now(CLOCK_REALTIME);
         messages += rank + 2;
         bytes += 64L * (rank + 1) * (rank + 1) + LONG;
         received += previous + 2;
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
             wrong += in[i][0] != previous + 1 || in[i][64 * (previous + 1) - 1] != previous + 1;
         wrong += long_in[0] != third_before + 1 || long_in[LONG - 1] != third_before + 1;
         MPI_Barrier(MPI_COMM_WORLD);
-        printf("%d %.6f %ld %ld\n", rank, now(CLOCK_REALTIME), messages, bytes);
+        printf("%d %.6f %.6f %ld %ld\n", rank, begin, end, messages, bytes);
         if (step % 10 == 9)
             fflush(stdout);
         wake.tv_nsec += STEP;

@@ -5,13 +5,14 @@
 //! otherwise it does not say by a clock, which would cost it more than a message;
 //! so its page is looked at many times a second, and looks are counted.
 
+use super::reading::Reading;
 use super::report::{Counts, Doing, Flow, Means, Memory, Rank, Report, Share, Slowest};
 use crate::attach::{Attached, Snapshot};
 use serried_engine::observe::page::NONE;
 use serried_engine::observe::State;
 use serried_engine::progress::clock;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Looks a second at each rank, at most.
 const LOOKS: u32 = 50;
@@ -110,15 +111,14 @@ impl Meter {
     /// How it went since the last report.
     pub fn report(&mut self) -> Report {
         let ended = self.job.has_ended();
-        let now = clock::nanoseconds();
-        let snapshots = self.job.snapshot();
-        let elapsed = (now - self.last).max(1) as f64 / 1e9;
+        let Reading { now, time, snapshots, flows } = Reading::of(&self.job);
+        let elapsed = now.saturating_sub(self.last).max(1) as f64 / 1e9;
         self.last = now;
         self.sequence += 1;
         let ranks: Vec<Rank> =
             (0..snapshots.len()).map(|rank| self.rank(rank, &snapshots[rank], now, elapsed, ended)).collect();
         let waits = self.smoothen(&ranks, elapsed);
-        let traffic = self.traffic(&snapshots, elapsed);
+        let traffic = self.traffic(&snapshots, flows, elapsed);
         let sum = |counts: fn(&Rank) -> &Counts| {
             let zero = Counts::default();
             ranks.iter().map(counts).fold(zero, |sum, counts| sum.combine(counts, |a, b| a + b))
@@ -126,7 +126,7 @@ impl Meter {
         let (rate, total) = (sum(|rank| &rank.rate), sum(|rank| &rank.total));
         Report {
             sequence: self.sequence,
-            time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
+            time,
             interval: elapsed,
             watched: self.began.elapsed().as_secs_f64(),
             process: self.job.found.anchors[0],
@@ -187,18 +187,9 @@ impl Meter {
         }
     }
 
-    /// What moved between each two ranks. What a rank has taken by itself stands
-    /// in its own row.
-    fn traffic(&mut self, snapshots: &[Snapshot], elapsed: f64) -> Vec<Flow> {
+    /// What moved between each two ranks.
+    fn traffic(&mut self, snapshots: &[Snapshot], now: Vec<(u64, u64)>, elapsed: f64) -> Vec<Flow> {
         let size = snapshots.len();
-        let mut now = vec![(0, 0); size * size];
-        for rank in 0..size {
-            for (peer, flow) in self.job.view().flows(rank as u32).iter().enumerate() {
-                now[rank * size + peer].0 += flow.messages.load(Relaxed);
-                now[rank * size + peer].1 += flow.bytes.load(Relaxed) + flow.given.load(Relaxed);
-                now[peer * size + rank].1 += flow.taken.load(Relaxed);
-            }
-        }
         self.flows.resize(size * size, (0, 0));
         let mut flows = Vec::new();
         for (at, (&(messages, bytes), before)) in now.iter().zip(&self.flows).enumerate() {

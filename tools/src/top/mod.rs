@@ -12,6 +12,7 @@
 mod json;
 mod meter;
 mod options;
+mod reading;
 mod report;
 mod screen;
 mod web;
