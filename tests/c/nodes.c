@@ -55,6 +55,23 @@ static void around(void)
     MPI_Free_mem(in);
 }
 
+/* A member that wants more than its node's speaker has is told both ranks, as the program calls them. */
+static void wrong(int speaker)
+{
+    int numbers[2] = {0, 0}, length, code;
+    char text[MPI_MAX_ERROR_STRING], named[64];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    code = MPI_Bcast(numbers, rank == speaker ? 1 : 2, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK_EQUAL(class_of(code), rank == speaker ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    if (rank != speaker) {
+        MPI_Error_string(code, text, &length);
+        snprintf(named, sizeof named, "rank %d takes part with 4 bytes and this rank (%d)", speaker, rank);
+        if (!strstr(text, named))
+            check_failed(__FILE__, __LINE__, "not `%s`: %s", named, text);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -69,6 +86,11 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, place == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
     sums(MPI_COMM_WORLD, rank);
     sums(node, rank);
+    int speaker = 0;
+    while (node_of(speaker) != node_of(rank))
+        speaker++;
+    wrong(speaker);
+    sums(MPI_COMM_WORLD, rank);
     around();
     if (leaders != MPI_COMM_NULL) {
         sums(leaders, rank);

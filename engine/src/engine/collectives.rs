@@ -158,7 +158,11 @@ impl Engine {
         let seat = match self.places_of(communicator, ranks) {
             Some(places) => self.agree_on_block(communicator, ranks, tag)?.map(|block| {
                 let place = ranks.partition_point(|&rank| rank < communicator.rank);
-                Seat::new(block, place as u32, places)
+                let seat = Seat::new(block, place as u32, places);
+                match ranks.len() as u32 == communicator.size() {
+                    true => seat,
+                    false => seat.among(ranks),
+                }
             }),
             None => None,
         };

@@ -211,10 +211,11 @@ impl<'a, By: Reach> Table<'a, By> {
 #[cold]
 fn another(seat: &Seat, member: u32) -> Error {
     let sentence = format!(
-        "rank {member} takes part in another operation, or with other blocks, than this rank ({}); all ranks of a \
+        "rank {} takes part in another operation, or with other blocks, than this rank ({}); all ranks of a \
          communicator must call the same collective operations in the same order (SERRIED_CHECK=1 says which \
          differ)",
-        seat.rank
+        seat.name(member),
+        seat.name(seat.rank)
     );
     Error::new(Class::Other, sentence)
 }

@@ -54,6 +54,8 @@ pub struct Seat {
     /// All members are known to have arrived here.
     known: AtomicU64,
     members: Box<[Place]>,
+    /// What the program calls the members, if they are not all of a communicator.
+    names: Box<[u32]>,
     /// Sleepers issue the barriers of who arrives.
     promised: bool,
     /// How all members reach each other's memory, once they have settled it.
@@ -80,10 +82,22 @@ impl Seat {
             epoch: AtomicU64::new(0),
             known: AtomicU64::new(0),
             members,
+            names: Box::default(),
             promised,
             reaches: OnceLock::new(),
             choosers: Default::default(),
         }
+    }
+
+    /// The same, of members that are these ranks of a larger communicator.
+    pub fn among(mut self, ranks: &[u32]) -> Seat {
+        self.names = ranks.into();
+        self
+    }
+
+    /// What the program calls a member.
+    pub(super) fn name(&self, member: u32) -> u32 {
+        self.names.get(member as usize).copied().unwrap_or(member)
     }
 
     /// The block.
@@ -236,9 +250,10 @@ impl Seat {
     #[cold]
     pub(super) fn disagree(&self, member: u32, published: u64, expected: u64) -> Error {
         let sentence = format!(
-            "rank {member} takes part with {published} bytes and this rank ({}) with {expected}; the counts and \
+            "rank {} takes part with {published} bytes and this rank ({}) with {expected}; the counts and \
              datatypes of a collective operation must match at all ranks",
-            self.rank
+            self.name(member),
+            self.name(self.rank)
         );
         Error::new(Class::Truncate, sentence)
     }
