@@ -57,6 +57,7 @@ PARTS = [
     ("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 5),
     ("memory", "memory of ranks: budgets, sharing it, processes they start", [PYTHON, "-m", "pytest", "-q", "tests/memory"], 5),
     ("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 30),
+    ("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 20),
     ("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40),
     ("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 20),
 ]

@@ -46,3 +46,26 @@ impl Default for Futex {
         Futex::new()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    /// Two threads write one word with nothing between them.
+    #[test]
+    #[ignore = "wrong on purpose: tests/sanitize/threads has to find it"]
+    fn a_race_on_purpose() {
+        let mut word = 0_u64;
+        let address = (&raw mut word) as usize;
+        let (begin, end) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            for value in 0..2 {
+                let (begin, end) = (&begin, &end);
+                scope.spawn(move || {
+                    begin.wait();
+                    // SAFETY: the word lives; that both write it at once is what is wanted.
+                    unsafe { (address as *mut u64).write_volatile(value) };
+                    end.wait();
+                });
+            }
+        });
+    }
+}
