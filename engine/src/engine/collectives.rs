@@ -19,6 +19,8 @@ use crate::world::Communicator;
 use crate::Result;
 use std::sync::{Arc, PoisonError};
 
+/// Of what the lender of a block tells: the block has wide slots.
+const WIDE: u64 = 1 << 63;
 /// How often a wait looks before it drives everything else.
 const LOOKS: u32 = 200;
 
@@ -200,22 +202,35 @@ impl Engine {
         tag: i32,
     ) -> Result<Option<Block>> {
         let size = ranks.len() as u32;
-        let shape = Shape::new(size);
         let rank = ranks.partition_point(|&rank| rank < communicator.rank) as u32;
-        let mut number = match rank {
-            0 => self.pool().lend(shape).map_or(0, |offset| offset as u64 + 1),
-            _ => 0,
-        };
+        let mut number = if rank == 0 { self.lend_block(size) } else { 0 };
         let bytes = Datatype::basic(Basic::Packed);
         let data = Data::new((&raw mut number).cast(), 0, 8, &bytes)?;
         let members = Members { rank, size, remote: None };
         let telling = collective::broadcast(members, Root::Rank(0), data)?.between(ranks);
         self.run_schedule(communicator, telling, tag)?;
         let leader = self.local_rank(communicator, ranks[0]);
-        let (Some(offset), Some(leader)) = (number.checked_sub(1), leader) else { return Ok(None) };
+        let shape = match number & WIDE {
+            0 => Shape::new(size),
+            _ => Shape::with_wide_slots(size),
+        };
+        let (Some(offset), Some(leader)) = ((number & !WIDE).checked_sub(1), leader) else { return Ok(None) };
         // SAFETY: the leader has lent this part of its area as a block of this
         // shape until all members have left; the node segment lives for ever.
         Ok(Some(unsafe { Block::new(self.job.node.blocks_area(leader).add(offset as usize), shape) }))
+    }
+
+    /// 1 + the offset of a block for so many members, or 0. Where ranks share cores,
+    /// the block has wide slots, if there is room for them: what lies there needs one
+    /// turn of all ranks, and what is read from the program's buffers two.
+    fn lend_block(&self, members: u32) -> u64 {
+        let mut pool = self.pool();
+        let wide = Shape::with_wide_slots(members);
+        let lent = if self.crowd.can_be() && wide.is_wide() { pool.lend(wide) } else { None };
+        match lent {
+            Some(offset) => WIDE | (offset as u64 + 1),
+            None => pool.lend(Shape::new(members)).map_or(0, |offset| offset as u64 + 1),
+        }
     }
 
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {

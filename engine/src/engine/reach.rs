@@ -25,6 +25,13 @@ impl Reach for Engine {
         each.min().unwrap_or(Reaches::Nothing)
     }
 
+    fn widen(&self, seat: &Seat) -> bool {
+        let (node, mine) = (&self.job.node, self.job.local_rank);
+        let shape = seat.block().shape();
+        let offset = seat.block().base() as usize - node.blocks_area(mine) as usize;
+        node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
+    }
+
     fn lend(&self, address: *const u8, bytes: u64) {
         self.core.lock().transport.lend(address, bytes);
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Head | where each member sleeps | two marks for each member | two slots for each member
+//!      | two wide slots for each member, or none
 //! ```
 //!
 //! # Ownership
@@ -13,8 +14,8 @@
 //!    `e`, and so when it has finished all operations before.
 //! 2. Before it writes payload of `e` it waits until all members have arrived at
 //!    `e - 1`: they have finished `e - 2`, whose payload lay in the same place.
-//!    Payload is in the mark or, if it is long, in the slot; storing `e` publishes
-//!    it together with its length. Who has no payload writes the epoch only.
+//!    Payload is in the mark or, if it is longer, in the slot or the wide slot;
+//!    storing `e` publishes it together with its length. Who has no payload writes the epoch only.
 //! 3. Whoever sees `e` (or more) in a mark may read the payload of `e` until it
 //!    arrives at `e + 1` itself.
 //!
@@ -91,7 +92,12 @@ pub enum Until {
 pub struct Shape {
     members: u32,
     slot: usize,
+    /// Bytes of a wide slot; 0: there are none.
+    wide: usize,
 }
+
+/// All wide slots of a block together.
+const WIDE_BYTES: usize = 512 << 10;
 
 impl Shape {
     /// The shape for `members` members: the same wherever it is asked for.
@@ -101,7 +107,18 @@ impl Shape {
             17..=32 => 2048,
             _ => 1024,
         };
-        Shape { members, slot }
+        Shape { members, slot, wide: 0 }
+    }
+
+    /// The same with wide slots, where so many members can have some. They need
+    /// memory once they are used.
+    pub fn with_wide_slots(members: u32) -> Shape {
+        let wide = (WIDE_BYTES / 2 / members as usize).min(32 << 10) / 4096 * 4096;
+        let shape = Shape::new(members);
+        match wide > 2 * shape.slot && wide * members as usize * 2 <= WIDE_BYTES {
+            true => Shape { wide, ..shape },
+            false => shape,
+        }
     }
 
     /// The longest payload of a member.
@@ -109,8 +126,23 @@ impl Shape {
         self.slot
     }
 
+    /// The longest payload of a member once there is memory for the wide slots.
+    pub fn widest(&self) -> usize {
+        self.wide.max(self.slot)
+    }
+
+    /// Whether there are wide slots.
+    pub fn is_wide(&self) -> bool {
+        self.wide > 0
+    }
+
     /// Bytes of a whole block.
     pub fn bytes(&self) -> usize {
+        self.wide_at() + self.members as usize * 2 * self.wide
+    }
+
+    /// Bytes of a block without wide slots, which come last.
+    pub fn wide_at(&self) -> usize {
         (self.slots_at() + self.members as usize * 2 * self.slot).next_multiple_of(4096)
     }
 
@@ -147,6 +179,11 @@ impl Block {
         Block { base, shape }
     }
 
+    /// Where it begins.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
     /// The shape.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -170,14 +207,18 @@ impl Block {
     /// Where `bytes` bytes of payload of a member lie in an epoch.
     #[inline]
     pub fn payload(&self, member: u32, epoch: u64, bytes: usize) -> *mut u8 {
-        debug_assert!(member < self.shape.members && bytes <= self.shape.slot);
+        debug_assert!(member < self.shape.members && bytes <= self.shape.widest());
         if bytes <= INLINE_BYTES {
             // SAFETY: inside the mark; the address is taken without a reference.
             return unsafe { std::ptr::addr_of_mut!((*self.mark_address(member, epoch)).inline).cast() };
         }
         let slot = member as usize * 2 + (epoch & 1) as usize;
+        let at = match bytes <= self.shape.slot {
+            true => self.shape.slots_at() + slot * self.shape.slot,
+            false => self.shape.wide_at() + slot * self.shape.wide,
+        };
         // SAFETY: inside the slots, by the shape.
-        unsafe { self.base.add(self.shape.slots_at() + slot * self.shape.slot) }
+        unsafe { self.base.add(at) }
     }
 
     /// Publishes `bytes` bytes of payload, which lie where [`Block::payload`] says.

@@ -30,8 +30,8 @@ struct Entry {
 }
 
 const ENTRY: usize = std::mem::size_of::<Entry>();
-/// The lowest address of memory of a program.
-const LOWEST: u64 = 4096;
+/// Where memory of a program may begin: beyond what a slot holds.
+const LOWEST: u64 = 64 << 10;
 const MEMBER: u32 = 48;
 const LENGTH: u64 = (1 << MEMBER) - 1;
 /// In the first word: something is lent.

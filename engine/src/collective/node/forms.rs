@@ -5,6 +5,7 @@ use super::items::{self, operand};
 use super::prefix::Scan;
 use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
+use super::share::WHOLE;
 use crate::collective::members::Role;
 use crate::collective::{Data, Members, Operation, Root};
 use crate::reduce::Operator;
@@ -35,7 +36,18 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
         | Operation::Alltoallw { .. }
         | Operation::Neighbours { .. } => 0,
     };
-    total > 0 && total <= seat.slot()
+    total > 0 && total <= limit(seat, operation)
+}
+
+/// The longest payload that goes over slots. Wide ones are of no use where one
+/// member would do all the work, or everybody the work of all.
+#[inline]
+fn limit(seat: &Seat, operation: &Operation) -> u64 {
+    match operation {
+        Operation::Gather { .. } => seat.narrow(),
+        Operation::Allreduce { .. } => seat.slot().min(WHOLE / u64::from(seat.size - 1)).max(seat.narrow()),
+        _ => seat.slot(),
+    }
 }
 
 /// Bytes of a block for each member.

@@ -52,7 +52,7 @@ const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
 /// for slots: all members come to the same answer, from what all of them know.
 #[inline]
 pub fn wants(seat: &Seat, operation: &Operation) -> bool {
-    let slot = seat.slot();
+    let slot = seat.narrow();
     match operation {
         Operation::Broadcast { data, .. } => data.bytes() > slot,
         Operation::Reduce { send, receive, .. } => {
@@ -110,8 +110,11 @@ fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
     let all = [Reaches::Nothing, Reaches::ToRead, Reaches::ToWrite];
     let epoch = seat.begin();
     let mine = by.reaches(seat) as u64;
-    seat.tell(epoch, Lent { send: mine, receive: 0, bytes: 1 }, by)?;
+    let is_wide = seat.rank == 0 && seat.block().shape().is_wide() && by.widen(seat);
+    seat.tell(epoch, Lent { send: mine, receive: is_wide.into(), bytes: 1 }, by)?;
     seat.all(epoch, by)?;
+    let is_wide = seat.told(0, epoch, 1)?.receive == 1;
+    seat.is_wide.get_or_init(|| is_wide);
     let mut least = mine;
     for member in 0..seat.size {
         least = least.min(seat.told(member, epoch, 1)?.send);

@@ -40,7 +40,7 @@ impl Pool {
         Pool { area, lent: Vec::new() }
     }
 
-    /// Lends a block: its offset in the area. `None` when there is no room or no
+    /// Lends a block, as yet without memory for wide slots: its offset in the area. `None` when there is no room or no
     /// memory: the communicator does without.
     pub fn lend(&mut self, shape: Shape) -> Option<usize> {
         self.collect();
@@ -56,7 +56,7 @@ impl Pool {
         if offset + shape.bytes() > self.area.bytes() {
             return None;
         }
-        self.area.reserve(offset, shape.bytes()).ok()?;
+        self.area.reserve(offset, shape.wide_at()).ok()?;
         self.block(offset, shape).found();
         self.lent.insert(place, (offset, shape));
         Some(offset)

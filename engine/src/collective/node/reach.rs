@@ -23,6 +23,9 @@ pub trait Reach {
     /// How the memory of all other members can be reached, wherever it lies.
     fn reaches(&self, seat: &Seat) -> Reaches;
 
+    /// Provides memory for the wide slots of a block that this rank has lent.
+    fn widen(&self, seat: &Seat) -> bool;
+
     /// The program lends this memory until the operation is complete: others are
     /// about to be told its address.
     fn lend(&self, address: *const u8, bytes: u64);

@@ -60,6 +60,8 @@ pub struct Seat {
     promised: bool,
     /// How all members reach each other's memory, once they have settled it.
     pub(super) reaches: OnceLock<Reaches>,
+    /// Whether wide slots can be used, once they have settled it.
+    pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
     choosers: [Mutex<Chooser>; 6],
 }
@@ -85,6 +87,7 @@ impl Seat {
             names: Box::default(),
             promised,
             reaches: OnceLock::new(),
+            is_wide: OnceLock::new(),
             choosers: Default::default(),
         }
     }
@@ -111,9 +114,20 @@ impl Seat {
         self.members[member as usize].peer
     }
 
-    /// The longest payload of a member.
-    pub fn slot(&self) -> u64 {
+    /// The longest payload of a member that needs no wide slot.
+    #[inline]
+    pub fn narrow(&self) -> u64 {
         self.block.shape().slot() as u64
+    }
+
+    /// The longest payload of a member, as all members know it.
+    #[inline]
+    pub fn slot(&self) -> u64 {
+        let shape = self.block.shape();
+        match self.is_wide.get() {
+            Some(true) => shape.widest() as u64,
+            _ => shape.slot() as u64,
+        }
     }
 
     /// How to copy what is copied.
@@ -200,7 +214,7 @@ impl Seat {
     /// The payload of a member that has arrived, if it begins with a table, and how
     /// long it is.
     pub(super) fn table(&self, member: u32, epoch: u64) -> Option<(*const u8, usize)> {
-        let bytes = self.block.table_bytes(member, epoch)?.min(self.block.shape().slot());
+        let bytes = self.block.table_bytes(member, epoch)?.min(self.block.shape().widest());
         Some((self.packed(member, epoch, bytes).cast_const(), bytes))
     }
 

@@ -22,7 +22,7 @@ const GRAIN: u64 = 64;
 
 /// An allreduce in which a member has to read no more than this is done whole by
 /// every member.
-const WHOLE: u64 = 64 << 10;
+pub(super) const WHOLE: u64 = 64 << 10;
 
 /// Where the share of member `rank` of `size` lies in `bytes` bytes of items of
 /// `item` bytes.

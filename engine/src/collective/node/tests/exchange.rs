@@ -142,7 +142,7 @@ fn neighbours(seat: &Seat, by: &Sleeper, round: &Round) {
 #[test]
 fn blocks_that_only_two_members_know_come_to_where_they_belong() {
     for size in [2, 3, 5, 8] {
-        at_seats(size, |seat, by| {
+        let all = |seat: &Seat, by: &Sleeper| {
             for number in 0..24 {
                 let round = &Round { number, size, symmetric: number.is_multiple_of(4) };
                 alltoall(seat, by, round);
@@ -150,7 +150,9 @@ fn blocks_that_only_two_members_know_come_to_where_they_belong() {
                 rooted(seat, by, round);
                 neighbours(seat, by, round);
             }
-        });
+        };
+        at_seats(size, all);
+        at_wide_seats(size, all);
     }
 }
 

@@ -82,6 +82,10 @@ impl Reach for Sleeper<'_> {
         Reaches::ToWrite
     }
 
+    fn widen(&self, _: &Seat) -> bool {
+        true
+    }
+
     fn lend(&self, _: *const u8, _: u64) {}
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
@@ -112,7 +116,17 @@ impl Reach for Sleeper<'_> {
 
 /// Runs `body` at each of `size` seats.
 fn at_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
-    let shape = Shape::new(size);
+    at_block(Shape::new(size), size, body);
+}
+
+/// The same at a block with wide slots.
+fn at_wide_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
+    let shape = Shape::with_wide_slots(size);
+    assert!(shape.is_wide());
+    at_block(shape, size, body);
+}
+
+fn at_block(shape: Shape, size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
     block.found();
@@ -308,30 +322,41 @@ fn any_sequence_of_operations_gives_what_mpi_says() {
     }
 }
 
+/// A sequence of short operations and long ones; says how many were long.
+fn mixed(seat: &Seat, wait: &Sleeper, operator: &Arc<Operator>, counts: &[usize]) -> u32 {
+    let size = seat.size;
+    let mut random = Random::new(u64::from(size) + 100);
+    let mut large = 0;
+    for number in 0..90 {
+        let turn = Turn::of_length(&mut random, size, counts);
+        let mut side = turn.side(seat);
+        let before = side.send.clone();
+        let operation = turn.operation(seat, &mut side, operator);
+        match fits(seat, &operation) {
+            true => run(seat, &operation, wait).unwrap(),
+            false if wants(seat, &operation) => {
+                assert!(can(seat, &operation, wait).unwrap());
+                large += 1;
+                run_large(seat, &operation, wait).unwrap();
+            }
+            false => continue,
+        }
+        side.compare(&format!("operation {number} ({}) of {size}", turn.kind), seat.rank, &before);
+    }
+    large
+}
+
 #[test]
 fn long_payload_goes_between_the_buffers_of_the_program() {
     let operator = composition();
     for size in [2, 3, 5, 8] {
-        at_seats(size, |seat, wait| {
-            let mut random = Random::new(u64::from(size) + 100);
-            let mut large = 0;
-            for number in 0..90 {
-                let turn = Turn::of_length(&mut random, size, &[3, 900, 1501, 5000]);
-                let mut side = turn.side(seat);
-                let before = side.send.clone();
-                let operation = turn.operation(seat, &mut side, &operator);
-                match fits(seat, &operation) {
-                    true => run(seat, &operation, wait).unwrap(),
-                    false if wants(seat, &operation) => {
-                        assert!(can(seat, &operation, wait).unwrap());
-                        large += 1;
-                        run_large(seat, &operation, wait).unwrap();
-                    }
-                    false => continue,
-                }
-                side.compare(&format!("operation {number} ({}) of {size}", turn.kind), seat.rank, &before);
-            }
+        at_seats(size, |seat, by| {
+            let large = mixed(seat, by, &operator, &[3, 900, 1501, 5000]);
             assert!(large > 30, "{large}");
+        });
+        at_wide_seats(size, |seat, by| {
+            let large = mixed(seat, by, &operator, &[3, 300, 900, 1501, 2049]);
+            assert!((8..70).contains(&large), "some need no wide slots and some are too long: {large}");
         });
     }
 }
