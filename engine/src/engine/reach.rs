@@ -2,12 +2,16 @@
 
 use super::Engine;
 use crate::collective::node::{Reach, Reaches, Seat};
-use crate::memory::copy::Chooser;
+use crate::memory::copy::{self, Chooser};
 use crate::transport::{Means, Transport};
 use crate::Result;
+use std::ops::Range;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 const AT_ONCE: usize = 256 << 10;
+
+/// Of windows.
+const PAGE: usize = 4096;
 
 /// Parts of `bytes` bytes: offset and length of each.
 fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -53,11 +57,79 @@ impl Reach for Engine {
         bytes: usize,
         copies: &mut Chooser,
     ) -> Result<()> {
-        if let Some(source) = self.direct(seat, member, address, bytes as u64) {
-            // SAFETY: the range can be read here; the rest by the caller.
-            self.page.copying(|| unsafe { copies.copy(source, target, bytes) });
-            return Ok(());
+        let middle = match self.direct(seat, member, address, bytes as u64) {
+            Some(source) => Some((source, 0..bytes)),
+            None => whole_pages(address, bytes).and_then(|range| {
+                let (from, length) = (address + range.start as u64, range.len() as u64);
+                Some((self.direct(seat, member, from, length)?, range))
+            }),
+        };
+        let Some((source, range)) = middle else {
+            // SAFETY: by the caller.
+            return unsafe { self.read_by_kernel(seat, member, address, target, bytes) };
+        };
+        let (before, after) = (range.start, bytes - range.end);
+        let (from, to) = (address + range.end as u64, target.wrapping_add(range.end));
+        // SAFETY: the range can be read here; the rest by the caller.
+        unsafe {
+            self.page.copying(|| copies.copy(source, target.add(before), range.len()));
+            self.read_by_kernel(seat, member, address, target, before)?;
+            self.read_by_kernel(seat, member, from, to, after)
         }
+    }
+
+    unsafe fn write(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let peer = seat.peer(member);
+        self.flows.gave(peer, bytes as u64);
+        let mapped = |range: Range<usize>| {
+            let (from, length) = (address + range.start as u64, range.len() as u64);
+            Some((self.core.lock().transport.begin_write(peer, from, length)?, range))
+        };
+        let middle = mapped(0..bytes).or_else(|| whole_pages(address, bytes).and_then(mapped));
+        let Some((target, range)) = middle else {
+            // SAFETY: by the caller.
+            return unsafe { self.write_by_kernel(peer, address, source, bytes) };
+        };
+        let (before, after) = (range.start, bytes - range.end);
+        let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
+        // SAFETY: the range can be written here; the rest by the caller.
+        unsafe {
+            self.page.copying(|| copy::plain(source.add(before), target, range.len()));
+            self.core.lock().transport.end_write(peer);
+            Means::Direct.count(&self.page.counters, range.len() as u64);
+            self.write_by_kernel(peer, address, source, before)?;
+            self.write_by_kernel(peer, to, from, after)
+        }
+    }
+}
+
+/// Of `bytes` bytes at `address`, those in pages that they fill, if there are more
+/// others: pages that belong to other data too are not shared.
+fn whole_pages(address: u64, bytes: usize) -> Option<Range<usize>> {
+    let (page, end) = (PAGE as u64, address + bytes as u64);
+    let first = (address.next_multiple_of(page) - address) as usize;
+    let last = (end / page * page).saturating_sub(address) as usize;
+    (first < last && last - first < bytes).then_some(first..last)
+}
+
+impl Engine {
+    /// # Safety
+    /// As for [`Reach::read`].
+    unsafe fn read_by_kernel(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
         self.flows.took(seat.peer(member), bytes as u64);
         for (offset, part) in parts(bytes) {
             let piece = [(target as usize + offset, part)];
@@ -71,24 +143,9 @@ impl Reach for Engine {
         Ok(())
     }
 
-    unsafe fn write(
-        &self,
-        seat: &Seat,
-        member: u32,
-        address: u64,
-        source: *const u8,
-        bytes: usize,
-    ) -> Result<()> {
-        let peer = seat.peer(member);
-        self.flows.gave(peer, bytes as u64);
-        let mapped = self.core.lock().transport.begin_write(peer, address, bytes as u64);
-        if let Some(target) = mapped {
-            // SAFETY: the range can be written here; the rest by the caller.
-            self.page.copying(|| unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) });
-            self.core.lock().transport.end_write(peer);
-            Means::Direct.count(&self.page.counters, bytes as u64);
-            return Ok(());
-        }
+    /// # Safety
+    /// As for [`Reach::write`].
+    unsafe fn write_by_kernel(&self, peer: u32, address: u64, source: *const u8, bytes: usize) -> Result<()> {
         for (offset, part) in parts(bytes) {
             let local = source.wrapping_add(offset);
             // SAFETY: by the caller.
@@ -98,5 +155,19 @@ impl Reach for Engine {
             Means::CrossMemory.count(&self.page.counters, part as u64);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_pages;
+
+    #[test]
+    fn pages_that_data_share_with_others_are_left_out() {
+        assert_eq!(whole_pages(4096, 8192), None, "they fill all of them");
+        assert_eq!(whole_pages(4096, 8200), Some(0..8192));
+        assert_eq!(whole_pages(4090, 4110), Some(6..4102));
+        assert_eq!(whole_pages(4097, 8000), None, "no page is theirs alone");
+        assert_eq!(whole_pages(100, 50), None);
     }
 }
