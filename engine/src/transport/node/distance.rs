@@ -11,8 +11,10 @@
 
 use crate::memory::copy::Chooser;
 
-/// Messages that go into cells after one was read slowly, and at most when that
-/// happens again and again.
+/// Messages that must be read slowly one after the other before others go into
+/// cells: the first is always slow where the data had left the reader's cache.
+const TRIES: u32 = 4;
+/// Messages that go into cells then, and at most when that happens again and again.
 const AVOID: u32 = 64;
 const AVOID_LONG: u32 = 4096;
 
@@ -24,6 +26,8 @@ pub struct Distance {
     /// next time.
     avoid: u32,
     next_avoid: u32,
+    /// Messages that were read slowly since one was not.
+    slow: u32,
 }
 
 impl Distance {
@@ -55,8 +59,12 @@ impl Distance {
         let copies = 4 * best * bytes / 1024;
         let way = 8 * best;
         if best == 0 || ticks <= copies + way {
-            self.next_avoid = AVOID;
-        } else {
+            (self.next_avoid, self.slow) = (AVOID, 0);
+            return;
+        }
+        self.slow += 1;
+        if self.slow >= TRIES {
+            self.slow = 0;
             self.avoid = self.next_avoid.max(AVOID);
             self.next_avoid = (2 * self.avoid).min(AVOID_LONG);
         }
@@ -73,13 +81,20 @@ mod tests {
         assert!(distance.favours_reading());
         distance.was_read(4096, 2000);
         assert!(distance.favours_reading());
+        let read_slowly = |distance: &mut Distance, times: u32| {
+            for _ in 0..times {
+                assert!(distance.favours_reading());
+                distance.was_read(4096, 10_000);
+            }
+        };
         for times in [AVOID, 2 * AVOID, 4 * AVOID] {
-            distance.was_read(4096, 10_000);
+            read_slowly(&mut distance, TRIES);
             assert!((0..times).all(|_| !distance.favours_reading()));
             assert!(distance.favours_reading());
         }
+        read_slowly(&mut distance, TRIES - 1);
         distance.was_read(4096, 2000);
-        distance.was_read(4096, 10_000);
+        read_slowly(&mut distance, TRIES);
         assert!((0..AVOID).all(|_| !distance.favours_reading()) && distance.favours_reading());
     }
 }
