@@ -52,7 +52,7 @@ def test_memory_after_the_start_keeps_to_its_budget_and_formula(compiled, ranks)
     assert len(said) == 2 * ranks
     # Header and names of calls; for each rank its page, mailbox, control, blocks, and row of traffic.
     fixed = 4 + 64 + ranks * (4 + 72 + pages(32 * ranks))
-    boxes, lent = ranks * 32, pages(256 + 272 * ranks + 8192 * ranks)
+    boxes, lent = ranks * 64, pages(256 + 272 * ranks + 8192 * ranks)
     for rank in range(ranks):
         begun, spoken = said[rank, "begun"], said[rank, "spoken"]
         assert begun["private"] <= 4096

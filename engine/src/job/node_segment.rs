@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -33,7 +33,7 @@ const NAMES_BYTES: usize = 65536;
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 const PAGE_BYTES: usize = 4096;
 /// Bytes that the node transport has for each rank (address space, not memory).
-pub const TRANSPORT_BYTES: usize = (3 << 20) - PAGE_BYTES;
+pub const TRANSPORT_BYTES: usize = (3 << 20) + (64 << 10) - PAGE_BYTES;
 /// Bytes of each rank for the blocks of communicators that it leads (address
 /// space as well).
 pub const BLOCKS_BYTES: usize = 1 << 20;

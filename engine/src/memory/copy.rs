@@ -21,7 +21,7 @@ const LONGEST: usize = 512 << 10;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// Copies from one measurement to the next.
-const EVERY: u32 = 32;
+const EVERY: u32 = 128;
 
 /// Chooses how to copy, for copies of one sort.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,10 +45,28 @@ impl Chooser {
         self.best
     }
 
+    /// Whether copies go past the caches now.
+    #[inline]
+    pub fn is_past_caches(&self) -> bool {
+        self.past_caches
+    }
+
     /// Whether there is a choice on this processor.
     #[inline]
     pub fn can_choose() -> bool {
         past_caches::POSSIBLE
+    }
+
+    /// Whether the next copy may as well be a plain one elsewhere: these are quick,
+    /// and it is not its turn to be timed.
+    #[inline]
+    pub fn spares(&mut self, bytes: usize) -> bool {
+        let worth = bytes >= Chooser::WORTH && past_caches::POSSIBLE;
+        if self.past_caches || worth && self.turn % EVERY <= 1 {
+            return false;
+        }
+        self.turn = self.turn.wrapping_add(u32::from(worth));
+        true
     }
 
     /// Copies `bytes` bytes.

@@ -28,8 +28,8 @@ pub struct Taken {
 }
 
 impl Core {
-    /// Sends a block of at most `LETTER_BYTES` bytes in a packet; `false` if that
-    /// is not possible now.
+    /// Sends a block of at most `LONG_LETTER_BYTES` bytes in a packet; `false` if
+    /// that is not possible now, or not the way.
     #[inline(always)]
     pub(crate) fn send_now(
         &mut self,
@@ -38,7 +38,9 @@ impl Core {
         address: *const u8,
         bytes: usize,
     ) -> Result<bool> {
-        if self.others_wait(peer) || (bytes > INLINE_BYTES && bytes > self.transport.longest_letter(peer)?) {
+        if self.others_wait(peer)
+            || (bytes > INLINE_BYTES && !self.transport.takes_letter(peer, address, bytes)?)
+        {
             return Ok(false);
         }
         // SAFETY: the program lends the buffer for the time of the call.

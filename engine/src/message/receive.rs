@@ -8,7 +8,7 @@ use super::Buffer;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
 use crate::request::Status;
-use crate::transport::{Arrival, Packet, Transport, LETTER_BYTES};
+use crate::transport::{Arrival, Packet, Transport, LONG_LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -273,11 +273,7 @@ unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found,
         match found {
             Found::Inline(arrival) => match buffer.dense() {
                 Some(address) => arrival.copy_to(address, taken),
-                None => {
-                    let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
-                    arrival.copy_to(packed.as_mut_ptr().cast(), taken);
-                    buffer.unpack(0, packed.as_ptr().cast(), taken);
-                }
+                None => unpack_letter(arrival, buffer, taken),
             },
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
@@ -287,6 +283,18 @@ unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found,
             }
             Found::Offer(_) => {}
         }
+    }
+}
+
+/// # Safety
+/// As for [`unpack`].
+#[inline(never)]
+unsafe fn unpack_letter(arrival: &Arrival, buffer: &Buffer, taken: usize) {
+    let mut packed = [MaybeUninit::<u8>::uninit(); LONG_LETTER_BYTES];
+    // SAFETY: by the caller; no letter is longer.
+    unsafe {
+        arrival.copy_to(packed.as_mut_ptr().cast(), taken);
+        buffer.unpack(0, packed.as_ptr().cast(), taken);
     }
 }
 

@@ -5,7 +5,7 @@ use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Cell, Packet, Transport, INLINE_BYTES, LETTER_BYTES};
+use crate::transport::{Cell, Packet, Transport, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
 use crate::Result;
 use std::mem::MaybeUninit;
 
@@ -24,7 +24,7 @@ impl Core {
     ) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
         if mode != Mode::Synchronous
-            && bytes <= LETTER_BYTES as u64
+            && bytes <= LONG_LETTER_BYTES as u64
             && self.send_letter(peer, envelope, &buffer)?
         {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Core {
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
             }
-            if let Some(cell) = self.transport.take_cell(bytes as usize)? {
+            if let Some(cell) = self.transport.take_cell(peer, bytes as usize)? {
                 return self.send_in_cell(peer, envelope, &buffer, mode, cell);
             }
         }
@@ -50,6 +50,9 @@ impl Core {
     fn send_letter(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
         let bytes = buffer.bytes() as usize;
         let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
+        if bytes > LETTER_BYTES && buffer.dense().is_none() {
+            return Ok(false);
+        }
         let address = buffer.dense().unwrap_or_else(|| {
             // SAFETY: the program lends the buffer; `bytes` fits.
             unsafe { buffer.pack(0, packed.as_mut_ptr().cast(), bytes) };

@@ -43,7 +43,7 @@ impl Core {
         // Always one of the largest: only streams use them, and what is streamed
         // has been asked for, so they come back. Smaller ones may all lie with
         // messages that nobody asks for before this one has come.
-        let Some(cell) = self.transport.take_cell(largest)? else { return Ok(Pumped::NoCell) };
+        let Some(cell) = self.transport.take_cell(send.peer, largest)? else { return Ok(Pumped::NoCell) };
         // SAFETY: the program lends the buffer; the cell is ours and large enough.
         unsafe {
             match send.buffer.dense() {

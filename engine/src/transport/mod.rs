@@ -14,8 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Payload bytes that fit into a packet of one cache line.
 pub const INLINE_BYTES: usize = 40;
 
-/// The longest payload of a packet.
+/// Payload bytes that a packet takes wherever it takes several lines.
 pub const LETTER_BYTES: usize = 1024;
+
+/// The longest payload of a packet, where that is the quickest way: with what
+/// stands before it, 3.5 KiB.
+pub const LONG_LETTER_BYTES: usize = 3584 - 24;
 
 /// A packet to be sent: its payload still lies where the program has it.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,7 @@ pub struct Letter<'a> {
     pub kind: u8,
     /// 16 bytes that the message room reads at every arrival.
     pub header: [u64; 2],
-    /// The payload, at most [`Transport::longest_letter`] bytes.
+    /// The payload; see [`Transport::takes_letter`].
     pub payload: &'a [u8],
 }
 
@@ -184,9 +188,14 @@ pub trait Transport: Send {
     /// room. Packets of one sender arrive in order.
     fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool>;
 
-    /// The longest payload that `peer` takes in a packet now: never less than
-    /// [`INLINE_BYTES`].
-    fn longest_letter(&mut self, peer: u32) -> Result<usize>;
+    /// Whether a block of more than [`INLINE_BYTES`] bytes shall go to `peer` in a
+    /// packet: there is room for such packets, and if it has more than
+    /// [`LETTER_BYTES`] bytes, that is quicker than a cell, or than to let `peer`
+    /// read it where it is.
+    ///
+    /// # Errors
+    /// When the peer cannot be reached.
+    fn takes_letter(&mut self, peer: u32, address: *const u8, bytes: usize) -> Result<bool>;
 
     /// Whether peers may send payloads longer than [`INLINE_BYTES`] in packets:
     /// `false` after many of them had to be kept.
@@ -201,9 +210,9 @@ pub trait Transport: Send {
     /// The largest cell that [`Transport::take_cell`] gives.
     fn largest_cell(&self) -> usize;
 
-    /// Takes a cell of one's own of at least `bytes` bytes; `None` when all are
-    /// out. It comes back when the peer gives it back.
-    fn take_cell(&mut self, bytes: usize) -> Result<Option<Cell>>;
+    /// Takes a cell of one's own of at least `bytes` bytes, for `peer`; `None` when
+    /// all are out. It comes back when the peer gives it back.
+    fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>>;
 
     /// Address of a cell in this process.
     fn cell_address(&self, cell: Cell) -> *mut u8;

@@ -4,6 +4,8 @@ use crate::sync::AtomicU64;
 
 pub const INLINE_BYTES: usize = 40;
 
+pub const LONG_LETTER_BYTES: usize = 16;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Letter<'a> {
     pub kind: u8,

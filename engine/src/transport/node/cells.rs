@@ -72,14 +72,23 @@ impl Returned {
         self.flags.iter().any(|flag| flag.load(Ordering::SeqCst) != 0)
     }
 
+    /// Takes a cell if it has come back; only the owner may.
+    #[inline]
+    fn take_one(&self, index: u32) -> bool {
+        let flag = &self.flags[index as usize];
+        // cell-returned: paired with `give`
+        let is_back = flag.load(Ordering::Acquire) != 0;
+        if is_back {
+            flag.store(0, Ordering::Relaxed);
+        }
+        is_back
+    }
+
     /// Takes all that have come back; only the owner may.
     fn take(&self, free: &mut [Vec<u32>; CLASSES.len()]) {
         for (class, free) in free.iter_mut().enumerate() {
             for index in indices(class).rev() {
-                let flag = &self.flags[index as usize];
-                // cell-returned: paired with `give`
-                if flag.load(Ordering::Acquire) != 0 {
-                    flag.store(0, Ordering::Relaxed);
+                if self.take_one(index) {
                     free.push(index);
                 }
             }
@@ -92,6 +101,9 @@ impl Returned {
 pub struct Pool {
     area: Area,
     free: [Vec<u32>; CLASSES.len()],
+    /// The cell of each class that was taken last: the one that is still in the
+    /// caches of both sides.
+    last: [Option<u32>; CLASSES.len()],
     reserved: [bool; CLASSES.len()],
 }
 
@@ -99,11 +111,11 @@ impl Pool {
     /// All cells of `area` free; none reserved yet.
     pub fn new(area: Area) -> Pool {
         let free = std::array::from_fn(|class| indices(class).rev().collect());
-        Pool { area, free, reserved: [false; CLASSES.len()] }
+        Pool { area, free, last: [None; CLASSES.len()], reserved: [false; CLASSES.len()] }
     }
 
-    /// Takes a cell of at least `bytes` bytes; `None` when all of that size are
-    /// out. `reserve(offset, bytes)` is asked once per class before its memory
+    /// Takes a cell of at least `bytes` bytes, if possible the last one `again`;
+    /// `None` when all of that size are out. `reserve(offset, bytes)` is asked once per class before its memory
     /// is touched.
     ///
     /// # Errors
@@ -111,18 +123,24 @@ impl Pool {
     pub fn take(
         &mut self,
         bytes: usize,
+        again: bool,
         reserve: impl FnOnce(usize, usize) -> crate::Result<()>,
     ) -> crate::Result<Option<u32>> {
         let Some(class) = CLASSES.iter().position(|class| class.bytes >= bytes) else { return Ok(None) };
+        let returned = &self.area.control().returned.0;
+        if again && self.last[class].is_some_and(|index| returned.take_one(index)) {
+            return Ok(self.last[class]);
+        }
         if self.free[class].is_empty() {
-            self.area.control().returned.0.take(&mut self.free);
+            returned.take(&mut self.free);
         }
         if !self.reserved[class] {
             let first: usize = CLASSES[..class].iter().map(|class| class.bytes * class.count).sum();
             reserve(cells_offset(first), CLASSES[class].bytes * CLASSES[class].count)?;
             self.reserved[class] = true;
         }
-        Ok(self.free[class].pop())
+        self.last[class] = self.free[class].pop();
+        Ok(self.last[class])
     }
 }
 

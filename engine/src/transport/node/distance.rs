@@ -41,6 +41,18 @@ impl Distance {
         unsafe { self.copies.copy(source, target, bytes) };
     }
 
+    /// Whether lines that the peer has read are overwritten quickly.
+    pub fn is_near(&self) -> bool {
+        !self.copies.is_past_caches()
+    }
+
+    /// Whether a block of a few KiB had better go in a packet: plain stores are
+    /// quick, and the next copy into a cell is not one that tells whether they are.
+    #[inline]
+    pub fn favours_letters(&mut self, bytes: usize) -> bool {
+        self.copies.spares(bytes)
+    }
+
     /// Whether the peer had better read the next message where it is.
     #[inline]
     pub fn favours_reading(&mut self) -> bool {

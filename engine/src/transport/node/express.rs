@@ -24,12 +24,17 @@
 use super::area::Area;
 use super::packet::{self, Memory, PAYLOAD_AT};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::transport::{Arrival, Letter};
+use crate::transport::{Arrival, Letter, LONG_LETTER_BYTES};
 
 /// Boxes of a rank.
 pub const BOXES: usize = 8;
 /// Bytes of a box: a power of two. Small, so that it stays in the first cache.
-pub const BOX_BYTES: usize = if cfg!(loom) { 64 } else { 4096 };
+pub const BOX_BYTES: usize = if cfg!(loom) { 64 } else { 8192 };
+/// The reader says how far it is after so many bytes.
+pub const PART: u64 = BOX_BYTES as u64 / if cfg!(loom) { 4 } else { 8 };
+/// A packet passes in the worst case when it and what it skips before the ring's
+/// end find room beside what the reader has not yet said that it has read.
+const _: () = assert!(cfg!(loom) || 2 * length_for(LONG_LETTER_BYTES) + PART <= BOX_BYTES as u64);
 /// Lines behind the next one that a waiting reader asks for.
 const AHEAD: u64 = 1;
 /// Packets to a peer after which a sender asks for a box.
@@ -99,7 +104,7 @@ impl Ring {
 }
 
 #[inline]
-fn length_for(bytes: usize) -> u64 {
+const fn length_for(bytes: usize) -> u64 {
     (PAYLOAD_AT + bytes).next_multiple_of(8) as u64
 }
 

@@ -1,7 +1,7 @@
 //! What a rank reads: its mailbox, and the express boxes that senders have opened.
 
 use super::area::Area;
-use super::express::{self, BOXES, BOX_BYTES};
+use super::express::{self, BOXES};
 use super::mailbox::{self, LINES};
 use crate::sync::{AtomicU64, Ordering};
 use crate::transport::{Arrival, Arrivals};
@@ -23,13 +23,12 @@ impl<Ring> Reader<Ring> {
         Reader { ring, head, position: 0, published: 0 }
     }
 
-    /// So much has been read. The head is published only after a quarter of the
-    /// ring's `size`, so that senders' copies of it stay valid for long; `true` if
-    /// it was.
+    /// So much has been read. The head is published only after `part` of the ring,
+    /// so that senders' copies of it stay valid for long; `true` if it was.
     #[inline]
-    fn advance(&mut self, length: u64, size: u64) -> bool {
+    fn advance(&mut self, length: u64, part: u64) -> bool {
         self.position += length;
-        if self.position - self.published < size / 4 {
+        if self.position - self.published < part {
             return false;
         }
         self.published = self.position;
@@ -101,11 +100,11 @@ impl Inbox {
     #[inline(always)]
     pub fn advance(&mut self, arrival: &Arrival) -> bool {
         let published = match self.turn {
-            0 => self.mailbox.advance(1, LINES),
+            0 => self.mailbox.advance(1, LINES / 4),
             turn => {
                 let reader = &mut self.boxes[turn - 1];
                 let length = reader.ring.length(reader.position, arrival);
-                reader.advance(length, BOX_BYTES as u64)
+                reader.advance(length, express::PART)
             }
         };
         self.in_a_row += 1;

@@ -23,8 +23,7 @@ use self::reach::Remote;
 use crate::job::{NodeSegment, NodeView};
 use crate::observe::State;
 use crate::progress::{barrier, Doorbell};
-use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport};
-use crate::transport::{INLINE_BYTES, LETTER_BYTES};
+use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -274,10 +273,13 @@ impl Transport for NodeTransport {
     }
 
     #[inline]
-    fn longest_letter(&mut self, peer: u32) -> Result<usize> {
-        let peer = self.peer(peer)?;
+    fn takes_letter(&mut self, to: u32, address: *const u8, bytes: usize) -> Result<bool> {
+        let peer = self.peer(to)?;
         let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
-        Ok(if short { INLINE_BYTES } else { LETTER_BYTES })
+        Ok(!short
+            && (bytes <= LETTER_BYTES
+                || !self.had_better_read(to, address, bytes as u64)
+                    && self.peer(to)?.distance.favours_letters(bytes)))
     }
 
     fn take_long_letters(&mut self, take: bool) {
@@ -309,9 +311,11 @@ impl Transport for NodeTransport {
         cells::CLASSES[cells::CLASSES.len() - 1].bytes
     }
 
-    fn take_cell(&mut self, bytes: usize) -> Result<Option<Cell>> {
+    fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>> {
+        let again = self.peer(peer)?.distance.is_near();
         let (node, me) = (self.node, self.me);
-        let index = self.pool.take(bytes, |offset, bytes| node.reserve_transport(me, offset, bytes))?;
+        let index =
+            self.pool.take(bytes, again, |offset, bytes| node.reserve_transport(me, offset, bytes))?;
         Ok(index.map(|index| Cell { owner: me, index }))
     }
 

@@ -2,7 +2,7 @@
 //! real segment.
 
 use super::*;
-use crate::transport::{Packet, Plain};
+use crate::transport::{Packet, Plain, LONG_LETTER_BYTES};
 
 fn pair() -> (NodeTransport, NodeTransport) {
     let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
@@ -52,7 +52,7 @@ fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
     let mut bytes = 0;
     let mut waiting = std::collections::VecDeque::new();
     for round in 0..20_000usize {
-        bytes = if round < 20 { 8 } else { (bytes * 5 + 77) % (LETTER_BYTES + 1) };
+        bytes = if round < 20 { 8 } else { (bytes * 5 + 77) % (LONG_LETTER_BYTES + 1) };
         let payload: Vec<u8> = (0..bytes).map(|byte| (byte * 31 + round) as u8).collect();
         let letter = Letter { kind: 9, header: [round as u64, 2], payload: &payload };
         while !sender.push(1, &letter).unwrap() {
@@ -66,9 +66,10 @@ fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
         }
         waiting.push_back(payload);
     }
-    assert_eq!(sender.longest_letter(1).unwrap(), LETTER_BYTES);
+    let block = [0u8; LETTER_BYTES];
+    assert!(sender.takes_letter(1, block.as_ptr(), LETTER_BYTES).unwrap());
     receiver.take_long_letters(false);
-    assert_eq!(sender.longest_letter(1).unwrap(), INLINE_BYTES);
+    assert!(!sender.takes_letter(1, block.as_ptr(), LETTER_BYTES).unwrap());
 }
 
 #[test]
@@ -132,19 +133,24 @@ fn many_senders_lose_nothing() {
 fn cells_run_out_and_come_back() {
     let (mut owner, mut peer) = pair();
     let mut taken = Vec::new();
-    while let Some(cell) = owner.take_cell(60_000).unwrap() {
+    while let Some(cell) = owner.take_cell(1, 60_000).unwrap() {
         // SAFETY: the cell is ours and 64 KiB long.
         unsafe { std::ptr::write_bytes(owner.cell_address(cell), cell.index as u8, 65536) };
         taken.push(cell);
     }
     assert_eq!(taken.len(), 16);
-    assert!(owner.take_cell(100_000).unwrap().is_none());
+    assert!(owner.take_cell(1, 100_000).unwrap().is_none());
     for cell in taken {
         // SAFETY: the owner has filled it.
         assert_eq!(unsafe { peer.cell_address(cell).add(65535).read() }, cell.index as u8);
         peer.give_back(cell);
     }
-    assert!(owner.take_cell(60_000).unwrap().is_some());
+    let cell = owner.take_cell(1, 60_000).unwrap().unwrap();
+    let other = owner.take_cell(1, 60_000).unwrap().unwrap();
+    assert_ne!(cell.index, other.index);
+    // The last one is still in the caches.
+    peer.give_back(other);
+    assert_eq!(owner.take_cell(1, 60_000).unwrap().unwrap().index, other.index);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::status::StatusOut;
 use serried_engine::engine::Engine;
 use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
 use serried_engine::request::RequestId;
-use serried_engine::transport::LETTER_BYTES;
+use serried_engine::transport::LONG_LETTER_BYTES;
 use serried_engine::Result;
 use std::ffi::c_void;
 
@@ -39,7 +39,7 @@ pub fn sent(
 ) -> Result<bool> {
     let Some((address, bytes)) = block(buf.cast_mut(), count, datatype) else { return Ok(false) };
     let Some(peer) = comm.peers().find(dest) else { return Ok(false) };
-    if bytes > LETTER_BYTES as u64 || tag < 0 {
+    if bytes > LONG_LETTER_BYTES as u64 || tag < 0 {
         return Ok(false);
     }
     let engine = engine()?;
