@@ -8,6 +8,7 @@ pub mod cells;
 mod direct;
 mod distance;
 pub mod express;
+mod gone;
 mod inbox;
 pub mod mailbox;
 pub mod packet;
@@ -418,14 +419,16 @@ impl Transport for NodeTransport {
             return Ok(Means::Direct);
         }
         let rest = self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote);
+        let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
         if let Some(direct) = &mut self.direct {
             // SAFETY: the caller vouches for the pieces.
-            if unsafe { direct.read(self.node, peer, rest, remote, pieces)? } {
+            let read = unsafe { direct.read(self.node, peer, rest, remote, pieces) };
+            if gone::or_gone(read, peer, process)? {
                 return Ok(Means::Direct);
             }
         }
         // SAFETY: the caller vouches for the pieces.
-        unsafe { rest.read(remote, pieces) }
+        gone::or_gone(unsafe { rest.read(remote, pieces) }, peer, process)
     }
 
     unsafe fn write(&mut self, peer: u32, remote: u64, local: *const u8, bytes: usize) -> Result<()> {
@@ -433,7 +436,8 @@ impl Transport for NodeTransport {
             return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
         };
         // SAFETY: the caller vouches for both sides.
-        unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) }
+        let written = unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
+        gone::or_gone(written, peer, || pid)
     }
 
     fn take_shared_copy(&mut self) -> Option<u32> {
