@@ -84,9 +84,9 @@ class Launcher:
                 for entry in folder.iterdir() if "serried" in entry.name.lower()}
 
     def wait_until_running(self, count, timeout=5):
-        """Waits until `count` ranks have written a file `ready.N`."""
+        """Waits until `count` ranks have written a file `ready.N`: one that exists may still be empty."""
         deadline = time.monotonic() + timeout
-        while len(list(self.folder.glob("ready.*"))) < count:
+        while sum(bool(file.read_text().strip()) for file in self.folder.glob("ready.*")) < count:
             assert time.monotonic() < deadline, "the ranks did not come up"
             time.sleep(0.01)
 
