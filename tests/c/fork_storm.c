@@ -97,8 +97,11 @@ static int torn(void)
         long before = first;
         for (int page = 0; page < PAGES; page++) {
             long now = one->pages[page * PAGE_LONGS];
-            if (now > before)
+            if (now > before) {
+                dprintf(2, "rank %d, block %d at %p: page %d has generation %ld, the one before %ld, the first %ld, the last %ld\n",
+                        rank, number, (void *)one->pages, page, now, before, first, last);
                 return 1;
+            }
             before = now;
         }
         if (first - last > 1)
