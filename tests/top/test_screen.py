@@ -106,7 +106,7 @@ def test_80_by_24_shows_ranks_rates_and_traffic_of_8_ranks(start, terminal):
     job.wait_until_it_flows()
     seen = terminal(job.process.pid)
     # One and the same picture, of a second in which the job had the cores that it needs.
-    text = seen.wait_for(r"per second: 4\.[34]k messages[\s\S]*\n +0 +··[^\n]*2\.0M")
+    text = seen.wait_for(r"per second: 4\.[34]k messages[\s\S]*\n *0 +··[^\n]*2\.0M")
     lines = text.splitlines()
     assert "serried top" in lines[0] and "8 ranks" in lines[0]
     table = [line for line in lines if re.match(r" {4}[0-7] \S", line)]
