@@ -147,7 +147,7 @@ impl Engine {
 
     /// What this rank has sent.
     pub fn sent(&self) -> Sent {
-        self.flows.total()
+        self.job.node.sent(self.job.local_rank)
     }
 
     /// Publishes the names that call numbers on the page stand for.

@@ -80,11 +80,6 @@ impl Data {
         self.count * self.datatype.size()
     }
 
-    /// As many bytes of packed data, nowhere.
-    pub(super) fn as_bytes(&self) -> Data {
-        Data { count: self.bytes(), ..Data::nothing() }
-    }
-
     /// The same bytes as packed data, where they lie without gaps.
     pub(super) fn as_packed(&self) -> Option<Data> {
         let (offset, bytes) = self.datatype.dense(self.count)?;

@@ -56,7 +56,7 @@ pub(super) fn reduce(
     if mine.bytes().saturating_mul(u64::from(size)) <= SHORT {
         match result {
             None => schedule.send(root, mine.clone()),
-            Some(result) => combine(schedule, &others(members), Some((rank, mine)), result, exact)?,
+            Some(result) => combine(schedule, &others(members), Some(mine), result, exact)?,
         }
         return Ok(());
     }
@@ -128,8 +128,7 @@ pub(super) fn prefixes(
 ) -> Result<()> {
     let Members { rank, size, .. } = members;
     let lower: Vec<u32> = (0..rank).collect();
-    let own = inclusive.then_some((rank, mine));
-    if lower.is_empty() && own.is_none() {
+    if lower.is_empty() && !inclusive {
         pieces(mine, |first, count| to_higher(schedule, (rank, size), &mine.items(first, count)));
         return Ok(());
     }
@@ -138,7 +137,7 @@ pub(super) fn prefixes(
     pieces(mine, |first, count| {
         let part = mine.items(first, count);
         to_higher(schedule, (rank, size), &part);
-        let own = own.map(|(rank, _)| (rank, &part));
+        let own = inclusive.then_some(&part);
         gather_and_sum(schedule, &lower, own, &room, &result.items(first, count), exact);
     });
     Ok(())
@@ -155,7 +154,7 @@ fn to_higher(schedule: &mut Schedule, (rank, size): (u32, u32), part: &Data) {
 pub(super) fn combine(
     schedule: &mut Schedule,
     peers: &[u32],
-    own: Option<(u32, &Data)>,
+    own: Option<&Data>,
     result: &Data,
     exact: Exact,
 ) -> Result<()> {
@@ -167,12 +166,12 @@ pub(super) fn combine(
 fn gather_and_sum(
     schedule: &mut Schedule,
     peers: &[u32],
-    own: Option<(u32, &Data)>,
+    own: Option<&Data>,
     room: &Data,
     result: &Data,
     exact: Exact,
 ) {
-    let mut operands: Vec<Data> = own.into_iter().map(|(_, data)| data.clone()).collect();
+    let mut operands: Vec<Data> = own.into_iter().cloned().collect();
     for (place, &peer) in peers.iter().enumerate() {
         let incoming = room.items(place as u64 * result.count, result.count);
         schedule.receive(peer, incoming.clone());

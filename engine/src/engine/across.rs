@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::collective::hierarchy::{Hierarchy, Phase};
-use crate::collective::node::{self, Seat};
+use crate::collective::node::Seat;
 use crate::collective::{Members, Operation, Schedule};
 use crate::observe::page::add;
 use crate::world::Communicator;
@@ -91,13 +91,9 @@ impl Engine {
         phase: Phase,
         tag: i32,
     ) -> Result<()> {
-        if let Some(seat) = seat.filter(|_| phase.within) {
-            if node::fits(seat, &phase.operation) {
-                return node::run(seat, &phase.operation, self);
-            }
-            if node::wants(seat, &phase.operation) && node::can(seat, &phase.operation, self)? {
-                return node::run_large(seat, &phase.operation, self);
-            }
+        let at_seat = seat.filter(|_| phase.within);
+        if let Some(done) = at_seat.and_then(|seat| self.run_at(seat, &phase.operation, 0)) {
+            return done;
         }
         self.run_schedule(communicator, phase.schedule()?, tag)
     }

@@ -54,16 +54,32 @@ impl Engine {
             None => self.find_seat(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };
         if let Some(seat) = seat {
-            if node::fits(seat, &operation) {
-                add(&self.page.counters.collectives, 1);
-                return node::run(seat, &operation, self);
-            }
-            if node::wants(seat, &operation) && node::can(seat, &operation, self)? {
-                add(&self.page.counters.collectives, 1);
-                return node::run_large(seat, &operation, self);
+            if let Some(done) = self.run_at(seat, &operation, 1) {
+                return done;
             }
         }
         self.run_schedule(communicator, operation.schedule(members)?, communicator.next_collective_tag())
+    }
+
+    /// Runs an operation over the block of a seat, and counts it as so many of the
+    /// program's; `None` if it has to go by messages.
+    #[inline]
+    pub(super) fn run_at(&self, seat: &Seat, operation: &Operation, counted: u64) -> Option<Result<()>> {
+        if node::fits(seat, operation) {
+            add(&self.page.counters.collectives, counted);
+            return Some(node::run(seat, operation, self));
+        }
+        if !node::wants(seat, operation) {
+            return None;
+        }
+        match node::can(seat, operation, self) {
+            Ok(false) => None,
+            Ok(true) => {
+                add(&self.page.counters.collectives, counted);
+                Some(node::run_large(seat, operation, self))
+            }
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// Notes for observers that a collective begins; with `SERRIED_CHECK` its

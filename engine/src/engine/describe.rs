@@ -331,7 +331,7 @@ impl<'a> Describer<'a> {
             stamp: [
                 page.moves(),
                 core.epoch,
-                self.engine.flows.total().messages,
+                self.engine.sent().messages,
                 counters.messages_received.load(Relaxed),
             ],
             polls: false,

@@ -20,6 +20,7 @@ mod own;
 pub(crate) mod pass_descriptor;
 mod pmi1;
 mod pmi_line;
+pub mod process;
 mod rendezvous;
 mod singleton;
 #[cfg(test)]

@@ -66,11 +66,6 @@ impl Row {
     pub fn gave(self, peer: u32, bytes: u64) {
         add(&self.of(peer).given, bytes);
     }
-
-    /// What has been sent to all.
-    pub fn total(self) -> Sent {
-        Sent::to(self.peers.iter().chain([self.rest]))
-    }
 }
 
 /// What a rank has sent to all of its peers.
@@ -83,16 +78,12 @@ pub struct Sent {
 }
 
 impl Sent {
-    fn to<'a>(flows: impl Iterator<Item = &'a Flow>) -> Sent {
-        flows.fold(Sent::default(), |sum, flow| Sent {
+    /// By the rank with this page and row.
+    pub fn by(page: &Page, row: &[Flow]) -> Sent {
+        row.iter().chain([&page.counters.unrowed]).fold(Sent::default(), |sum, flow| Sent {
             messages: sum.messages + flow.messages.load(Relaxed),
             bytes: sum.bytes + flow.bytes.load(Relaxed),
         })
-    }
-
-    /// By the rank with this page and row.
-    pub fn by(page: &Page, row: &[Flow]) -> Sent {
-        Sent::to(row.iter().chain([&page.counters.unrowed]))
     }
 
     /// How many of the bytes moved inside packets.
@@ -124,7 +115,7 @@ mod tests {
         Row::new(&[], page).sent(1, 8);
         page.counters.bytes_not_inline.store(4, Relaxed);
         let sent = Sent { messages: 3, bytes: 20 };
-        assert_eq!((row.total(), Sent::by(page, flows), sent.bytes_inline(page)), (sent, sent, 16));
+        assert_eq!((Sent::by(page, flows), sent.bytes_inline(page)), (sent, 16));
         assert_eq!((node.sent(0), node.sent(1)), (sent, Sent::default()));
         assert_eq!([row_bytes(1), row_bytes(128), row_bytes(129)], [4096, 4096, 8192]);
     }

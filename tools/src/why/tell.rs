@@ -5,6 +5,7 @@ use super::graph::Standing;
 use super::look::Seen;
 use super::words::{self, bytes, ranks, seconds};
 use crate::attach::Snapshot;
+use serried_engine::job::process;
 use serried_engine::observe::State;
 use std::fmt::Write;
 
@@ -79,7 +80,7 @@ fn why_not_stuck(seen: &Seen) -> String {
 /// What a rank does that has not answered.
 fn what_it_does(seen: &Seen, rank: u32) -> String {
     let (shown, call) = (&seen.ranks[rank as usize], &seen.calls[rank as usize]);
-    let process = match process_state(shown.process) {
+    let doing = match process::state(shown.process as u32) {
         Some('R') => "computes",
         Some('T' | 't') => "is stopped (SIGSTOP, or a debugger)",
         Some('D') => "waits for a disk or a file system",
@@ -92,14 +93,9 @@ fn what_it_does(seen: &Seen, rank: u32) -> String {
         State::Finalized => "has finalized".into(),
         State::Aborted => "has called MPI_Abort".into(),
         State::Running if shown.inside => format!("is in {call}, at work"),
-        State::Running if call.is_empty() => process.into(),
-        State::Running => format!("{process}; its last MPI call was {call}"),
+        State::Running if call.is_empty() => doing.into(),
+        State::Running => format!("{doing}; its last MPI call was {call}"),
     }
-}
-
-fn process_state(process: i32) -> Option<char> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    text.rsplit_once(") ")?.1.chars().next()
 }
 
 fn queues(text: &mut String, seen: &Seen, rank: u32) {

@@ -153,7 +153,7 @@ impl Writing<'_> {
 
     /// Room for `number` blocks like one, as bytes: the first of them.
     fn room(&mut self, block: &Data, number: usize) -> Result<Data> {
-        let bytes = block.as_bytes();
+        let bytes = Data::packed(block.bytes());
         let (memory, _) = Temporary::new(bytes.times(number as u32)?.count, &bytes.datatype)?;
         let first = Data { address: memory.address(), ..bytes };
         self.memory.push(memory);

@@ -5,6 +5,7 @@
 //! some milliseconds: if it told that, and ended, people would read the consequence
 //! in the place of the cause. So it waits to be ended.
 
+use crate::job::process;
 use crate::{Class, Error, Result};
 use std::time::{Duration, Instant};
 
@@ -43,10 +44,7 @@ fn wait_to_be_ended(error: Error, peer: u32, pid: u32) -> Error {
 
 /// Whether a process has ended, even if nobody has asked yet how.
 fn is_gone(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
-    // The name before the state may contain anything, also parentheses.
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    matches!(state, Some('Z' | 'X'))
+    matches!(process::state(pid), None | Some('Z' | 'X'))
 }
 
 #[cfg(test)]
