@@ -6,9 +6,11 @@
 
 use super::cells::{Returned, CLASSES};
 use super::express::{self, BOXES, BOX_BYTES};
+use super::forks::Words;
 use super::mailbox::{self, LINES, LINE_BYTES};
 use super::packet::Memory;
 use crate::job::node_segment::TRANSPORT_BYTES;
+use crate::job::NodeSegment;
 use crate::progress::Doorbell;
 use crate::transport::SharedCopy;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -46,6 +48,8 @@ pub struct Control {
     pub boxes: [Line<ExpressBox>; BOXES],
     /// Cells that peers have given back.
     pub returned: Line<Returned>,
+    /// Cross-memory copies and forks, which wait for each other.
+    pub forks: Line<Words>,
 }
 
 /// Whose an express box is, and how far it has been read.
@@ -102,6 +106,12 @@ impl Area {
     /// value and its copies are used.
     pub unsafe fn new(base: *mut u8) -> Area {
         Area { base }
+    }
+
+    /// The area of a local rank of `node`.
+    pub fn of(node: &'static NodeSegment, rank: u32) -> Area {
+        // SAFETY: the node segment lives for ever.
+        unsafe { Area::new(node.transport_area(rank)) }
     }
 
     /// The fixed words.

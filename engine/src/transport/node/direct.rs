@@ -1,6 +1,6 @@
 //! The best rung: memory in the windows of the ranks, copied by plain loads.
 
-use super::reach::Remote;
+use super::reach::Kernel;
 use crate::job::NodeSegment;
 use crate::memory::window::peers::Peers;
 use crate::memory::window::{fork, Window};
@@ -74,7 +74,7 @@ impl Direct {
     /// through the kernel; `false`: too little is shared, nothing was read.
     ///
     /// # Errors
-    /// The system's reason not to copy an edge by `rest`.
+    /// The system's reason not to copy an edge by the `rest`.
     ///
     /// # Safety
     /// The pieces must be writable memory that nothing else uses meanwhile.
@@ -82,7 +82,7 @@ impl Direct {
         &mut self,
         node: &NodeSegment,
         peer: u32,
-        rest: &Remote,
+        rest: &Kernel,
         remote: u64,
         pieces: &[(usize, usize)],
     ) -> Result<bool> {
@@ -95,7 +95,7 @@ impl Direct {
         unsafe {
             match *pieces {
                 _ if found.before == 0 && found.after == 0 => copy(source, pieces),
-                [(target, _)] if rest.means() != Means::Cells => {
+                [(target, _)] if rest.remote.means() != Means::Cells => {
                     let end = bytes - found.after;
                     if found.before > 0 {
                         rest.read(remote, &[(target, found.before)])?;

@@ -8,6 +8,7 @@ pub mod cells;
 mod direct;
 mod distance;
 pub mod express;
+mod forks;
 mod gone;
 mod inbox;
 pub mod mailbox;
@@ -67,8 +68,8 @@ impl NodeTransport {
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn attach(node: &'static NodeSegment, me: u32) -> Result<NodeTransport> {
         node.reserve_transport(me, 0, FIRST_BYTES)?;
-        // SAFETY: the node segment lives for ever.
-        let own = unsafe { Area::new(node.transport_area(me)) };
+        let own = Area::of(node, me);
+        forks::watch(node, me);
         reach::publish_proof(&own);
         Ok(NodeTransport {
             me,
@@ -113,8 +114,12 @@ impl NodeTransport {
     }
 
     fn area_of(&self, peer: u32) -> Area {
-        // SAFETY: the node segment lives for ever.
-        unsafe { Area::new(self.node.transport_area(peer)) }
+        Area::of(self.node, peer)
+    }
+
+    #[inline]
+    fn between(&self, peer: u32) -> forks::Between {
+        forks::Between { own: self.own, peer: self.area_of(peer), number: peer }
     }
 
     /// Finds out how memory of `peer` can be read, as far as that is known now.
@@ -156,10 +161,8 @@ impl NodeTransport {
 
 /// Where a local rank of `node` sleeps.
 pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Doorbell {
-    // SAFETY: the node segment lives for ever, and so do its areas.
-    let area = unsafe { Area::new(node.transport_area(local_rank)) };
-    let doorbell: *const Doorbell = &area.control().doorbell.0;
-    // SAFETY: as above; the doorbell is made of atomics.
+    let doorbell: *const Doorbell = &Area::of(node, local_rank).control().doorbell.0;
+    // SAFETY: the node segment lives for ever; the doorbell is made of atomics.
     unsafe { &*doorbell }
 }
 
@@ -174,8 +177,7 @@ pub fn doorbell_in(view: &NodeView, local_rank: u32) -> Option<&Doorbell> {
 
 /// The areas of all local ranks.
 fn areas(node: &'static NodeSegment) -> impl Iterator<Item = (u32, Area)> {
-    // SAFETY: the node segment lives for ever.
-    (0..node.local_ranks()).map(|peer| (peer, unsafe { Area::new(node.transport_area(peer)) }))
+    (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer)))
 }
 
 #[cold]
@@ -184,8 +186,7 @@ fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
         // It has not attached yet and so has not reserved its mailbox.
         node.reserve_transport(peer, 0, FIRST_BYTES)?;
     }
-    // SAFETY: the node segment lives as long as the process needs it (`attach`).
-    let area = unsafe { Area::new(node.transport_area(peer)) };
+    let area = Area::of(node, peer);
     let view = SenderView::default();
     Ok(Box::new(Peer {
         area,
@@ -418,11 +419,14 @@ impl Transport for NodeTransport {
             unsafe { direct::copy(remote as *const u8, pieces) };
             return Ok(Means::Direct);
         }
-        let rest = self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote);
+        let rest = reach::Kernel {
+            remote: self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote),
+            between: self.between(peer),
+        };
         let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
         if let Some(direct) = &mut self.direct {
             // SAFETY: the caller vouches for the pieces.
-            let read = unsafe { direct.read(self.node, peer, rest, remote, pieces) };
+            let read = unsafe { direct.read(self.node, peer, &rest, remote, pieces) };
             if gone::or_gone(read, peer, process)? {
                 return Ok(Means::Direct);
             }
@@ -436,7 +440,8 @@ impl Transport for NodeTransport {
             return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
         };
         // SAFETY: the caller vouches for both sides.
-        let written = unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
+        let write = || unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
+        let written = self.between(peer).copy(write);
         gone::or_gone(written, peer, || pid)
     }
 

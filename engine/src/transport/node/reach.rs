@@ -7,6 +7,7 @@
 //! kernel can reach the rank, and a memory file that shows it is that rank's.
 
 use super::area::Area;
+use super::forks::Between;
 use crate::clock;
 use crate::memory::{cross_memory, memory_file};
 use crate::transport::Means;
@@ -73,7 +74,18 @@ impl Remote {
             Remote::Asked(why) | Remote::MemoryFile(_, why) | Remote::Closed(why) => why,
         }
     }
+}
 
+/// The way to the memory of a peer through the kernel.
+#[derive(Debug)]
+pub struct Kernel<'a> {
+    /// By what means.
+    pub remote: &'a Remote,
+    /// Of whom.
+    pub between: Between,
+}
+
+impl Kernel<'_> {
     /// Reads memory of the peer into pieces.
     ///
     /// # Errors
@@ -83,17 +95,19 @@ impl Remote {
     /// The pieces must be writable memory that nothing else uses meanwhile.
     pub unsafe fn read(&self, remote: u64, pieces: &[(usize, usize)]) -> Result<Means> {
         // SAFETY: by the caller.
-        unsafe {
-            match (self, pieces) {
-                (Remote::CrossMemory(pid), &[(address, bytes)]) => {
-                    cross_memory::read_one(*pid, remote, address as *mut u8, bytes)?;
-                }
-                (Remote::CrossMemory(pid), _) => cross_memory::read(*pid, remote, pieces)?,
-                (Remote::MemoryFile(file, _), _) => memory_file::read(file.as_fd(), remote, pieces)?,
-                _ => return Err(Error::new(Class::Intern, "memory of this peer cannot be read")),
+        let cross = |pid| unsafe {
+            match *pieces {
+                [(address, bytes)] => cross_memory::read_one(pid, remote, address as *mut u8, bytes),
+                _ => cross_memory::read(pid, remote, pieces),
             }
+        };
+        match self.remote {
+            Remote::CrossMemory(pid) => self.between.copy(|| cross(*pid))?,
+            // SAFETY: by the caller.
+            Remote::MemoryFile(file, _) => unsafe { memory_file::read(file.as_fd(), remote, pieces)? },
+            _ => return Err(Error::new(Class::Intern, "memory of this peer cannot be read")),
         }
-        Ok(self.means())
+        Ok(self.remote.means())
     }
 }
 
