@@ -12,11 +12,14 @@ use crate::job::{Job, NodeSegment};
 use crate::message::work::Recipe;
 use crate::observe::ledger::Call;
 use crate::observe::page::add;
+use crate::progress::wait::Pace;
+use crate::progress::Crowd;
 use crate::request::RequestId;
 use crate::transport::node::doorbell_of;
 use crate::world::calls::Begun;
 use crate::world::Communicator;
 use crate::Result;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
 /// Of what the lender of a block tells: the block has wide slots.
@@ -295,6 +298,7 @@ pub(super) fn blocks_of(job: &'static Job) -> Pool {
 struct AtBlock<'a> {
     seat: &'a Seat,
     until: Until,
+    node: &'static NodeSegment,
 }
 
 impl Beside for AtBlock<'_> {
@@ -309,6 +313,16 @@ impl Beside for AtBlock<'_> {
 
     fn get_up(&self) {
         self.seat.block().get_up(self.seat.rank);
+    }
+
+    /// Who has arrived does not need this core: the last of several ranks that share
+    /// one keeps it while it waits for those on other cores, and goes on first.
+    fn looks(&self, crowd: &Crowd) -> u32 {
+        let seat = self.seat;
+        let core_of = |member| self.node.page(seat.peer(member)).identity.core.load(Relaxed);
+        let core = crowd.spread().turn(seat.rank, || (0..seat.size).map(core_of));
+        let here = || seat.block().missing(self.until).any(|member| core_of(member) == core);
+        Pace::looks_for_many(crowd, here)
     }
 }
 
@@ -331,7 +345,7 @@ impl Engine {
     #[inline(never)]
     fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
         self.crowd.wait_for(|| None);
-        let beside = AtBlock { seat, until };
+        let beside = AtBlock { seat, until, node: &self.job.node };
         self.wait_beside(Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
     }
 }

@@ -4,6 +4,7 @@ use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
 use crate::progress::wait::Pace;
+use crate::progress::Crowd;
 use crate::transport::Transport;
 use crate::Result;
 use std::sync::atomic::Ordering;
@@ -17,6 +18,11 @@ pub(super) trait Beside {
     fn lie_down(&self);
     /// The sleep is over.
     fn get_up(&self);
+    /// How often to look before the core is offered to others, where ranks may
+    /// have to share cores.
+    fn looks(&self, crowd: &Crowd) -> u32 {
+        Pace::looks(crowd)
+    }
 }
 
 /// Nothing beside the mailbox.
@@ -77,7 +83,7 @@ impl Engine {
             }
             let (arrivals, epoch) = (core.transport.arrivals(), core.epoch);
             drop(core);
-            if pace.spin(&self.crowd, || arrivals.any() || beside.holds()) {
+            if pace.spin(&self.crowd, |crowd| beside.looks(crowd), || arrivals.any() || beside.holds()) {
                 continue;
             }
             pace.begin_sleep(self.page);

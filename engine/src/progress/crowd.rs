@@ -6,6 +6,7 @@
 //! counts.
 
 use super::partner::Partner;
+use super::spread::Spread;
 use super::Doorbell;
 use crate::observe::Page;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -18,6 +19,7 @@ pub struct Crowd {
     doorbell: &'static Doorbell,
     cores: u32,
     partner: Partner,
+    spread: Spread,
 }
 
 impl Crowd {
@@ -38,7 +40,7 @@ impl Crowd {
             // SAFETY: by the caller.
             unsafe { doorbell.count_in(awake) };
         }
-        Crowd { awake, doorbell, cores, partner: Partner::new(page) }
+        Crowd { awake, doorbell, cores, partner: Partner::new(page), spread: Spread::new(page) }
     }
 
     /// Whether there can ever be more ranks awake than cores.
@@ -56,6 +58,12 @@ impl Crowd {
     #[inline]
     pub fn partner(&self) -> &Partner {
         &self.partner
+    }
+
+    /// How this rank shares the cores with others, where there can be a crowd.
+    #[inline]
+    pub fn spread(&self) -> &Spread {
+        &self.spread
     }
 
     /// From now on this rank waits for `peer`, or for nobody in particular.

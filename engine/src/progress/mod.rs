@@ -6,6 +6,7 @@ pub mod crowd;
 pub mod doorbell;
 pub mod lock;
 pub mod partner;
+pub mod spread;
 pub mod wait;
 
 pub use crate::clock;

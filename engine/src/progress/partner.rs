@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 const WAITS_TOGETHER: u32 = 16;
 /// Nanoseconds between two moves of a rank: a move costs some ten microseconds,
 /// and the system may have reasons to move it back.
-const BETWEEN_MOVES: u64 = 2_000_000;
+pub(super) const BETWEEN_MOVES: u64 = 2_000_000;
 
 /// Whom a rank waits for.
 pub struct Partner {
@@ -54,20 +54,8 @@ impl Partner {
     pub fn is_apart(&self) -> Option<bool> {
         // SAFETY: null or what `set` was given.
         let peer = unsafe { self.peer.load(Relaxed).as_ref()? };
-        let (own, other) = (self.note_core(), peer.identity.core.load(Relaxed));
+        let (own, other) = (core_here(self.own), peer.identity.core.load(Relaxed));
         Some(own != other)
-    }
-
-    /// Shows on which core this rank is: its number and one.
-    #[inline]
-    fn note_core(&self) -> u32 {
-        // SAFETY: no memory is involved.
-        let core = unsafe { libc::sched_getcpu() }.unsigned_abs() + 1;
-        let shown = &self.own.identity.core;
-        if shown.load(Relaxed) != core {
-            shown.store(core, Relaxed);
-        }
-        core
     }
 
     /// A look for the partner's message was in vain, and the core is about to be
@@ -93,10 +81,27 @@ impl Partner {
     }
 }
 
+/// Shows on its page on which core this rank is, and says so: its number and one.
+#[inline]
+pub(super) fn core_here(own: &Page) -> u32 {
+    // SAFETY: no memory is involved.
+    let core = unsafe { libc::sched_getcpu() }.unsigned_abs() + 1;
+    let shown = &own.identity.core;
+    if shown.load(Relaxed) != core {
+        shown.store(core, Relaxed);
+    }
+    core
+}
+
 /// Moves this thread to another of the cores that it may use, if there is one. It
 /// may use the same as before afterwards.
-#[cold]
 fn leave_core() {
+    move_to(|_| Some(0));
+}
+
+/// The same to the best of the cores that suit: that with the lowest number.
+#[cold]
+pub(super) fn move_to(suits: impl Fn(usize) -> Option<u16>) {
     // SAFETY: the sets live on the stack and have the size that is told.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
@@ -105,9 +110,15 @@ fn leave_core() {
         if core < 0 || libc::sched_getaffinity(0, size, &mut allowed) != 0 {
             return;
         }
-        let mut others = allowed;
-        libc::CPU_CLR(core as usize, &mut others);
-        if libc::CPU_COUNT(&others) > 0 && libc::sched_setaffinity(0, size, &others) == 0 {
+        let others =
+            (0..8 * size).filter(|&other| other != core as usize && libc::CPU_ISSET(other, &allowed));
+        let suiting: Vec<_> = others.filter_map(|other| Some((suits(other)?, other))).collect();
+        let Some(best) = suiting.iter().map(|other| other.0).min() else { return };
+        let mut target: libc::cpu_set_t = std::mem::zeroed();
+        for (_, other) in suiting.into_iter().filter(|other| other.0 == best) {
+            libc::CPU_SET(other, &mut target);
+        }
+        if libc::sched_setaffinity(0, size, &target) == 0 {
             libc::sched_setaffinity(0, size, &allowed);
         }
     }
@@ -141,10 +152,10 @@ mod tests {
         assert_eq!(partner.is_apart(), Some(true), "nothing is known of it yet");
         let mut moved = 0;
         for _ in 0..100 {
-            let core = partner.note_core();
+            let core = core_here(partner.own);
             first.identity.core.store(core, Relaxed);
             (0..WAITS_TOGETHER).for_each(|_| partner.in_vain());
-            moved += u32::from(partner.note_core() != core);
+            moved += u32::from(core_here(partner.own) != core);
             std::thread::sleep(std::time::Duration::from_nanos(2 * BETWEEN_MOVES));
         }
         // SAFETY: both sets are initialised.

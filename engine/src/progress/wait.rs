@@ -18,6 +18,8 @@ const LOOKS_IN_A_CROWD: u32 = 4;
 /// The same while the one that is waited for is on another core: about as long as
 /// it takes to give up the core and get it back.
 const LOOKS_FOR_A_PARTNER: u32 = 120;
+/// The same while all of those that are waited for are on other cores.
+const LOOKS_FOR_OTHER_CORES: u32 = 200;
 /// Turns before sleeping while nobody needs the core, some tens of microseconds.
 const TURNS: u32 = 100;
 /// The same while others need it.
@@ -66,20 +68,33 @@ impl Pace {
         Pace::default()
     }
 
-    /// Looks until something has come (`true`) or it is time to sleep.
+    /// The same for a wait for several ranks. `here` says whether one of them is on this
+    /// core, and so needs it; if all are on others, nobody here can bring what is
+    /// waited for.
     #[inline]
-    pub fn spin(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+    pub fn looks_for_many(crowd: &Crowd, here: impl FnOnce() -> bool) -> u32 {
+        match crowd.is_here() {
+            false => LOOKS_OF_A_TURN,
+            true if here() => 1,
+            true => LOOKS_FOR_OTHER_CORES,
+        }
+    }
+
+    /// Looks until something has come (`true`) or it is time to sleep. Where ranks
+    /// may share cores, `looks` says how often before the core is offered to others.
+    #[inline]
+    pub fn spin(&mut self, crowd: &Crowd, looks: impl Fn(&Crowd) -> u32, come: impl Fn() -> bool) -> bool {
         if crowd.can_be() {
-            return self.take_turns(crowd, come);
+            return self.take_turns(crowd, looks, come);
         }
         look(LOOKS, &come)
     }
 
-    fn take_turns(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+    fn take_turns(&mut self, crowd: &Crowd, looks: impl Fn(&Crowd) -> u32, come: impl Fn() -> bool) -> bool {
         let turns = if crowd.is_here() { TURNS_IN_A_CROWD } else { TURNS };
         let mut began = clock::nanoseconds();
         for _ in 0..turns {
-            if look(Pace::looks(crowd), &come) {
+            if look(looks(crowd), &come) {
                 return true;
             }
             crowd.partner().in_vain();

@@ -282,6 +282,15 @@ impl Block {
         }
     }
 
+    /// The members that have not arrived of those that are waited for.
+    pub fn missing(&self, until: Until) -> impl Iterator<Item = u32> + '_ {
+        let (members, epoch) = match until {
+            Until::All(epoch) => (0..self.shape.members, epoch),
+            Until::Member(member, epoch) => (member..member + 1, epoch),
+        };
+        members.filter(move |&member| !self.has_arrived(member, epoch))
+    }
+
     /// Says that a member is about to sleep; it has to look once more then.
     pub fn lie_down(&self, member: u32, until: Until) {
         let wish = self.wish(member);
