@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Runs mpi4py's own test suite, unmodified, on Serried.
 
-    tests/mpi4py/run.py                         every run listed in RUNS
-    tests/mpi4py/run.py --launcher serried --ranks 2
+    tests/mpi4py/run.py                         the runs of `make test`, listed in RUNS
+    tests/mpi4py/run.py --everything            every launcher, binding, number of ranks, means of copying, nodes
+    tests/mpi4py/run.py --launcher serried,hydra --ranks 2,5 --binding wheel --copy cells --nodes 2
     tests/mpi4py/run.py --modules test_op       only test modules whose name matches
     tests/mpi4py/run.py --by-module             one job for each module: slower, shows what hangs
 
-What is left out, and why, is in skipped.toml beside this file. Each rank writes its own log; the numbers come
+Lists have commas; all combinations are run. What is left out, and why, is in skipped.toml beside this file. Each rank writes its own log; the numbers come
 from what unittest says at the end of each log, so a rank that dies or hangs is a failure.
 """
 
 import argparse
+import itertools
 import pathlib
 import re
 import shutil
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -26,15 +29,49 @@ import jobs  # noqa: E402
 SUITE = next(iter(sorted(jobs.BUILD.glob("mpi4py-*/test"))), None)
 LOGS = jobs.BUILD / "test/mpi4py"
 
-# launcher, ranks, which mpi4py. "wheel" is the unmodified wheel of PyPI: it speaks the MPICH ABI.
-# "standard" is mpi4py built from its source with our own mpicc and mpi.h: it speaks the MPI-5 standard ABI.
+
+@dataclass(frozen=True)
+class Run:
+    """One job. `binding` says which mpi4py: "wheel" is the unmodified wheel of PyPI and speaks the MPICH ABI;
+    "standard" is built from mpi4py's source with our own mpicc and mpi.h and speaks the MPI-5 standard ABI.
+    """
+
+    launcher: str
+    ranks: int
+    binding: str = "wheel"
+    copy: str = ""  # the best means of copying that may be used, as in SERRIED_COPY
+    nodes: str = ""  # how many nodes the ranks pretend to be on, as in SERRIED_NODES
+
+    def settings(self):
+        given = {"SERRIED_COPY": self.copy, "SERRIED_NODES": self.nodes}
+        return {name: value for name, value in given.items() if value}
+
+    def __str__(self):
+        settings = "".join(f", {name}={value}" for name, value in self.settings().items())
+        return f"({self.binding}) under {self.launcher} -n {self.ranks}{settings}"
+
+    def folder(self):
+        words = [pathlib.Path(self.launcher).name, str(self.ranks), self.binding, self.copy, self.nodes]
+        return "-".join(word for word in words if word)
+
+
+def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",)):
+    return [Run(*run) for run in itertools.product(launchers, ranks, bindings, copies, nodes)]
+
+
+# What `make test` runs.
 RUNS = [
-    ("serried", 1, "wheel"),
-    ("serried", 2, "wheel"),
-    ("serried", 5, "wheel"),
-    ("hydra", 2, "wheel"),
-    ("hydra", 5, "wheel"),
-    ("serried", 2, "standard"),
+    *combinations(["serried"], [1, 5]),
+    *combinations(["hydra"], [2]),
+    *combinations(["serried"], [2], ["standard"]),
+    *combinations(["serried"], [4], nodes=["2"]),
+]
+# What must be right before a release: well over an hour.
+EVERYTHING = [
+    *combinations(["serried"], [1, 2, 3, 4, 5, 8], ["wheel", "standard"]),
+    *combinations(["hydra"], [1, 2, 3, 4, 5, 8]),
+    *combinations(["serried"], [2, 5, 8], copies=["direct", "cross-memory", "memory-file", "cells"]),
+    *combinations(["serried"], [4, 8], nodes=["2"]),
 ]
 # Python itself is what is started, as a user would, so that it gets what the launcher has for Python.
 TO_OWN_LOG = """
@@ -113,15 +150,14 @@ def short_name(test):
 
 def run_suite(run, include, timeout, options):
     """One job over the suite (or the modules in `include`); its logs are left in build/test/mpi4py."""
-    launcher, ranks, binding = run
-    logs = LOGS / "-".join([pathlib.Path(launcher).name, str(ranks), binding, *[m.strip("^$") for m in include]])
+    logs = LOGS / "-".join([run.folder(), *[m.strip("^$") for m in include]])
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
-    program = [PYTHONS[binding], "-c", TO_OWN_LOG, logs, SUITE / "main.py", *suite_arguments(include)]
-    env = jobs.environment(options.library, MPI4PY_TEST_SPAWN="no", PYTHONFAULTHANDLER="1")
-    outcome = jobs.run_job(jobs.job_command(launcher, ranks, program), timeout, env=env)
+    program = [PYTHONS[run.binding], "-c", TO_OWN_LOG, logs, SUITE / "main.py", *suite_arguments(include)]
+    env = jobs.environment(options.library, MPI4PY_TEST_SPAWN="no", PYTHONFAULTHANDLER="1", **run.settings())
+    outcome = jobs.run_job(jobs.job_command(run.launcher, run.ranks, program), timeout, env=env)
     (logs / "launcher.txt").write_text(outcome.output)
-    return judge(logs, ranks, outcome)
+    return judge(logs, run.ranks, outcome)
 
 
 def judge(logs, ranks, outcome):
@@ -162,9 +198,12 @@ def show_failures(result):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--launcher", help="serried, hydra, or a command line")
-    parser.add_argument("--ranks", help="numbers of ranks, with commas")
-    parser.add_argument("--binding", default=None, choices=PYTHONS, help="which mpi4py")
+    parser.add_argument("--everything", action="store_true", help="all runs that must be right")
+    parser.add_argument("--launcher", default="serried", help="serried, hydra, or a command line")
+    parser.add_argument("--ranks", help="numbers of ranks")
+    parser.add_argument("--binding", default="wheel", help="which mpi4py: wheel, standard")
+    parser.add_argument("--copy", default="", help="means of copying, as in SERRIED_COPY")
+    parser.add_argument("--nodes", default="", help="nodes to pretend, as in SERRIED_NODES")
     parser.add_argument("--library", default=jobs.STAGE / "lib", help="folder of the MPI library to load")
     parser.add_argument("--modules", action="append", default=[], help="only test modules matching this")
     parser.add_argument("--by-module", action="store_true", help="one job for each module")
@@ -172,13 +211,21 @@ def read_options():
     return parser.parse_args()
 
 
+def runs_of(options):
+    """The runs that are asked for: all combinations if numbers of ranks are given, else a list above."""
+    if options.everything:
+        return EVERYTHING
+    if not options.ranks:
+        return RUNS
+    lists = [options.launcher, options.ranks, options.binding, options.copy, options.nodes]
+    launchers, ranks, bindings, copies, nodes = (text.split(",") for text in lists)
+    return combinations(launchers, map(int, ranks), bindings, copies, nodes)
+
+
 def main():
     options = read_options()
-    runs = [r for r in RUNS if options.binding in (None, r[2])]
-    if options.launcher or options.ranks:
-        sizes = [int(n) for n in (options.ranks or "1,2,5").split(",")]
-        runs = [(options.launcher or "serried", n, options.binding or "wheel") for n in sizes]
-    if any(binding == "standard" for _, _, binding in runs):
+    runs = runs_of(options)
+    if any(run.binding == "standard" for run in runs):
         subprocess.run([HERE / "build_standard"], check=True)
     total = Result()
     for run in runs:
@@ -187,9 +234,8 @@ def main():
             result = run_by_module(run, options.modules, options)
         else:
             result = run_suite(run, options.modules, options.timeout, options)
-        launcher, ranks, binding = run
         took = time.monotonic() - began
-        print(f"mpi4py ({binding}) under {launcher} -n {ranks}: {result.line()}  [{took:.0f} s]", flush=True)
+        print(f"mpi4py {run}: {result.line()}  [{took:.0f} s]", flush=True)
         show_failures(result)
         result.failures = {f"{run} {test}": ranks for test, ranks in result.failures.items()}
         total.add(result)
