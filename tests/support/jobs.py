@@ -75,13 +75,13 @@ def run_job(command, timeout, env=None, cwd=None):
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output)
     except subprocess.TimeoutExpired:
-        return Outcome(None, _stop(process))
+        return Outcome(None, stop(process))
     except BaseException:
-        _stop(process)
+        stop(process)
         raise
 
 
-def _stop(process):
+def stop(process):
     """Ends a process group: politely first, so that a launcher can end its ranks."""
     output = ""
     for sign in (signal.SIGTERM, signal.SIGKILL):

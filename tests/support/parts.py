@@ -1,0 +1,125 @@
+"""Running the parts of the tests: side by side where they do not disturb each other, each with a log of its own."""
+
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+
+import jobs
+
+CORES = 2  # what the parts are planned for; on a larger machine they have more room
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command, how many minutes it may take, and what it needs of the machine: `cores` of the two that there are
+    (2: it is alone), and the parts of which it needs what they build (`after`)."""
+
+    name: str
+    shows: str
+    command: list
+    minutes: int
+    cores: float = CORES
+    after: tuple = ()
+
+
+def count(output):
+    """(passed, failed, skipped) as the output tells it, in the words of cargo, pytest or our own runners."""
+    cargo = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", output, re.MULTILINE)
+    if cargo:
+        return tuple(sum(int(row[i]) for row in cargo) for i in range(3))
+    for line in reversed(output.splitlines()):
+        if re.search(r"\d+ (passed|failed|error)", line):
+            words = dict((word.rstrip("s"), int(n)) for n, word in re.findall(r"(\d+) (\w+)", line))
+            return words.get("passed", 0), words.get("failed", 0) + words.get("error", 0), words.get("skipped", 0)
+    return None
+
+
+class Running:
+    """A part under way."""
+
+    def __init__(self, part):
+        self.part, self.began = part, time.monotonic()
+        self.log = jobs.BUILD / "test" / f"{part.name}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.why, self.busy = "", 0
+        with open(self.log, "w") as log:
+            try:
+                self.process = subprocess.Popen(
+                    part.command,
+                    cwd=jobs.ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as problem:
+                self.process, self.why = None, f"cannot start {part.command[0]}: {problem.strerror}"
+
+    def seconds(self):
+        return time.monotonic() - self.began
+
+    def has_ended(self):
+        if not self.process:
+            return True
+        process, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if process:
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.busy = usage.ru_utime + usage.ru_stime
+            self.why = f"exit status {self.process.returncode}" if self.process.returncode else ""
+        elif self.seconds() > self.part.minutes * 60:
+            self.stop()
+            self.why = "time was up"
+        return self.process.returncode is not None
+
+    def stop(self):
+        if self.process and self.process.returncode is None:
+            jobs.stop(self.process)
+
+    def report(self):
+        """Prints how it ended; (passed, failed, skipped)."""
+        output = self.log.read_text(errors="replace")
+        passed, failed, skipped = count(output) or (int(not self.why), 0, 0)
+        if self.why and failed == 0:
+            failed = 1
+        mark = "FAILED" if failed else "ok"
+        counts = jobs.closing_line(passed, failed, skipped)
+        took = f"{self.seconds():.0f} s, {self.busy / max(self.seconds(), 0.01):.1f} cores"
+        print(f"{mark:7}{self.part.name:9} {self.part.shows}: {counts}  [{took}]", flush=True)
+        if failed:
+            self.show(output.splitlines())
+        return passed, failed, skipped
+
+    def show(self, lines):
+        """Why it failed: what the log says of failures, and its end."""
+        print(f"  {self.why or 'failures'}; from {self.log.relative_to(jobs.ROOT)}:")
+        end = max(len(lines) - 30, 0)
+        told = [i for i, line in enumerate(lines[:end]) if re.search(r"FAILED|^FAIL|^E  |panicked|^error", line)]
+        near = sorted({j for i in told[:10] for j in range(i, min(i + 6, end))})
+        print("".join(f"  | {lines[i]}\n" for i in [*near, *range(end, len(lines))]), flush=True)
+
+
+def may_start(part, waiting, running):
+    unmade = {other.name for other in waiting} | {other.part.name for other in running}
+    busy = sum(other.part.cores for other in running)
+    return not unmade & set(part.after) and busy + part.cores <= CORES
+
+
+def run_all(parts):
+    """Runs them, as early in their order as there is room; what each has counted."""
+    waiting, running, counts = list(parts), [], []
+    try:
+        while waiting or running:
+            for part in parts:
+                if part in waiting and may_start(part, waiting, running):
+                    waiting.remove(part)
+                    running.append(Running(part))
+            for ended in [other for other in running if other.has_ended()]:
+                running.remove(ended)
+                counts.append(ended.report())
+            time.sleep(0.05)
+    finally:
+        for other in running:
+            other.stop()
+    return counts
