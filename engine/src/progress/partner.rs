@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 const WAITS_TOGETHER: u32 = 16;
 /// Nanoseconds between two moves of a rank: a move costs some ten microseconds,
 /// and the system may have reasons to move it back.
-pub(super) const BETWEEN_MOVES: u64 = 2_000_000;
+const BETWEEN_MOVES: u64 = 2_000_000;
 
 /// Whom a rank waits for.
 pub struct Partner {

@@ -8,13 +8,16 @@
 //! members by two at least, the last member on the fuller core moves there. The set of
 //! cores that a rank may use stays what it was.
 
-use super::partner::{core_here, move_to, BETWEEN_MOVES};
+use super::partner::{core_here, move_to};
 use crate::clock;
 use crate::observe::Page;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Turns of waiting from one look to the next.
-const EVERY: u32 = 16;
+const EVERY: u32 = 4;
+/// Nanoseconds between two moves of a rank, which cost some ten microseconds each: the
+/// system may have reasons to move it back.
+const BETWEEN_MOVES: u64 = 500_000;
 
 /// How a rank shares the cores with others.
 pub struct Spread {

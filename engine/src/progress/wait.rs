@@ -26,7 +26,7 @@ const TURNS: u32 = 100;
 const TURNS_IN_A_CROWD: u32 = 30;
 /// Nanoseconds of a turn after which no other is worth it: whoever has taken the
 /// core computes, and a sleeper gets it back sooner when it is woken.
-const LONG_TURN: u64 = 200_000;
+const LONG_TURN: u64 = 1_000_000;
 
 /// A wait of this many nanoseconds is long.
 const LONG_WAIT: u64 = 100_000_000;

@@ -3,6 +3,7 @@
 use super::items::Items;
 use super::reach::Whole;
 use super::seat::Seat;
+use super::share::{in_turn, share};
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::{Folded, Parts, Plan};
 use crate::collective::Data;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 /// Bytes that go up the tree at a time: one buffer for each level stays in the
 /// nearest cache.
 const PART: usize = 1024;
+/// Longer payloads are read by each member from another place on.
+const LONG: u64 = 4096;
 /// Levels of the tree of the largest communicator, and one for pairs.
 const LEVELS: usize = super::block::MOST_MEMBERS.ilog2() as usize + 1;
 
@@ -50,20 +53,30 @@ pub(super) fn published_part(
     operator: &Arc<Operator>,
     target: &Data,
 ) -> Result<()> {
-    // SAFETY: `offset + from` is within the payload, which has `bytes` bytes.
-    let payload = |member, from| unsafe { seat.packed(member, epoch, bytes).add(offset + from).cast_const() };
-    let tree = Tree::new(operator, &target.datatype, plan, payload);
-    let length = super::items::bytes(target) as usize;
-    if let Some(offset) = tree.items.as_they_lie {
-        let out = target.address.wrapping_offset(offset as isize);
-        // SAFETY: all payloads are published and stay; the program lends the
-        // target, and the bytes of its items lie there.
-        return unsafe { tree.combine(out, length, &mut Buffers::default()) };
+    let items = Items::of(&target.datatype);
+    let length = super::items::bytes(target);
+    let (whole, out) = match items.as_they_lie {
+        Some(offset) => (None, target.address.wrapping_offset(offset as isize)),
+        None => {
+            let whole = Whole::to_write(target)?;
+            let out = whole.address;
+            (Some(whole), out)
+        }
+    };
+    let first = if length > LONG { share(seat.rank, seat.size, length, items.bytes).start } else { 0 };
+    for part in in_turn(first, length).into_iter().filter(|part| !part.is_empty()) {
+        let (begin, length) = (part.start as usize, (part.end - part.start) as usize);
+        let from = offset + begin;
+        // SAFETY: `from + at` is within the payload, which has `bytes` bytes.
+        let payload = |member, at| unsafe { seat.packed(member, epoch, bytes).add(from + at).cast_const() };
+        let tree = Tree::new(operator, &target.datatype, plan, payload);
+        // SAFETY: all payloads are published and stay; the program lends the target,
+        // where the bytes of its items lie, or the copy of it is ours and as long.
+        unsafe { tree.combine(out.wrapping_add(begin), length, &mut Buffers::default())? };
     }
-    let whole = Whole::to_write(target)?;
-    // SAFETY: as above; the copy of the target is ours and as long.
-    unsafe { tree.combine(whole.address, length, &mut Buffers::default())? };
-    whole.finish(target);
+    if let Some(whole) = whole {
+        whole.finish(target);
+    }
     Ok(())
 }
 

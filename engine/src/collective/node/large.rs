@@ -27,7 +27,7 @@ use super::reach::{Reach, Reaches, Whole};
 use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
-use super::share::Shares;
+use super::share::{in_turn, Shares};
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::reduce::Operator;
@@ -281,7 +281,9 @@ fn allreduce(
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     if shares.are_better_whole() {
-        let reduced = shares.reduce(0..shares.bytes, lent.result(), None, by);
+        let reduced = in_turn(shares.mine().start, shares.bytes)
+            .into_iter()
+            .try_for_each(|part| shares.reduce(part, lent.result(), None, by));
         together(seat, by)?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;

@@ -33,6 +33,13 @@ pub(super) fn share(rank: u32, size: u32, bytes: u64, item: u64) -> Range<u64> {
     at(rank)..at(rank + 1)
 }
 
+/// All of `bytes` bytes, beginning at `first`. Members that all read everything begin
+/// each at its share: two cores that read the same lines at once take longer by half,
+/// for each line changes hands while its owner reads it too.
+pub(super) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
+    [first..bytes, 0..first]
+}
+
 /// A reduction whose operands all members have lent.
 pub(super) struct Shares<'a> {
     seat: &'a Seat,
