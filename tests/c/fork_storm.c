@@ -1,5 +1,5 @@
 /* ranks: 2
- * Threads write, send and reallocate big blocks while their rank forks again and again. No store may be lost, and
+ * Threads write, send and reallocate big blocks, and a big variable, while their rank forks again and again. No store may be lost, and
  * every child must see all blocks as they were at one moment. Blocks that are sent become shared between the ranks,
  * each fork makes them private, and so on. */
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 3
+#define THREADS 4
 #define FORKS 200
 #define PAGES 96
 #define PAGE_LONGS 512
@@ -17,10 +17,11 @@ typedef struct {
     long *pages;           /* the first number of each page is its generation */
     atomic_long moving;    /* odd while the block has no fixed place */
     atomic_long rounds;
-    int born_shared;
+    enum { ALLOC_MEM, STATIC, MALLOC } kind;
 } block;
 
 static block blocks[THREADS];
+static long variable[PAGES * PAGE_LONGS];
 static atomic_int stop;
 
 /* Writes generation after generation, page by page, and looks first whether the last one is still there. */
@@ -46,12 +47,14 @@ static void exchange(block *mine, long *in, int number, long generation)
     }
 }
 
-/* Gives the block another place, with what is in it. */
+/* Gives the block another place, with what is in it; a variable keeps its place. */
 static void reallocate(block *mine)
 {
+    if (mine->kind == STATIC)
+        return;
     long bytes = PAGES * PAGE_LONGS * sizeof(long);
     atomic_fetch_add(&mine->moving, 1);
-    if (mine->born_shared) {
+    if (mine->kind == ALLOC_MEM) {
         long *other;
         MPI_Alloc_mem(bytes, MPI_INFO_NULL, &other);
         memcpy(other, mine->pages, bytes);
@@ -142,9 +145,11 @@ int main(int argc, char **argv)
     for (long number = 0; number < THREADS; number++) {
         long bytes = PAGES * PAGE_LONGS * sizeof(long);
         block *one = &blocks[number];
-        one->born_shared = number == 0;
-        if (one->born_shared)
+        one->kind = number < MALLOC ? number : MALLOC;
+        if (one->kind == ALLOC_MEM)
             MPI_Alloc_mem(bytes, MPI_INFO_NULL, &one->pages);
+        else if (one->kind == STATIC)
+            one->pages = variable;
         else
             one->pages = malloc(bytes);
         memset(one->pages, 0, bytes);

@@ -5,7 +5,8 @@
 //! own as they write. Peers that read them for a message under way still may,
 //! because MPI forbids to change what is being sent.
 
-use super::{policy, system, Window};
+use super::{policy, system, File, Inner, Window};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,10 @@ impl Window {
         }
         // SAFETY: the lock is held until `after_fork`.
         let inner = unsafe { &mut *self.inner.get() };
-        let top = inner.ranges.top();
-        if inner.shared.next_run(0..top, true).is_none() && inner.demoted.next_run(0..top, true).is_none() {
+        if !inner.known_pages().iter().any(|pages| {
+            inner.shared.next_run(pages.clone(), true).is_some()
+                || inner.demoted.next_run(pages.clone(), true).is_some()
+        }) {
             return;
         }
         let told = inner.liveness.before_fork();
@@ -59,21 +62,24 @@ impl Window {
         // SAFETY: by the caller.
         let inner = unsafe { &mut *self.inner.get() };
         let (Some(file), true) = (inner.file, inner.published) else { return };
-        let top = inner.ranges.top();
-        inner.board_bits(base).clear(0..top);
+        let known = inner.known_pages();
+        known.iter().for_each(|pages| inner.board_bits(base).clear(pages.clone()));
         self.wait_for_writers(base);
-        let mut at = 0;
-        while let Some(run) = inner.shared.next_run(at..top, true) {
+        known.into_iter().for_each(|pages| self.demote_pages(inner, file, pages));
+    }
+
+    fn demote_pages(&self, inner: &mut Inner, file: File, pages: Range<u32>) {
+        let mut at = pages.start;
+        while let Some(run) = inner.shared.next_run(at..pages.end, true) {
             at = run.end;
             let (address, bytes) = (self.address(run.start), run.len() * super::PAGE);
-            let offset = file.offset + (address - base) as u64;
             // SAFETY: pages of ours; the contents are those of the file.
-            if unsafe { system::map_private(address, bytes, file.descriptor, offset) } {
+            if unsafe { system::map_private(address, bytes, file.descriptor, file.at(run.start)) } {
                 inner.shared.clear(run.clone());
                 inner.demoted.set(run);
             } else {
                 // Too many mappings: these stay shared, and no child has them.
-                inner.board_bits(base).set(run);
+                inner.board_bits(self.base.load(Ordering::Relaxed)).set(run);
             }
         }
     }

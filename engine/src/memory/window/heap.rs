@@ -3,7 +3,7 @@
 //!
 //! A block begins at a page and has its pages for itself.
 
-use super::layout::{pages_of, HUGE, PAGE, PAGES};
+use super::layout::{pages_of, BLOCK_PAGES, HUGE, PAGE};
 use super::ranges::Run;
 use super::{fork, policy, system, Inner, Window};
 use std::sync::atomic::Ordering;
@@ -97,15 +97,14 @@ impl Window {
         if !self.ready() {
             return None;
         }
-        let pages = u32::try_from(pages_of(bytes)).ok().filter(|pages| (1..PAGES).contains(pages))?;
+        let pages = u32::try_from(pages_of(bytes)).ok().filter(|pages| (1..BLOCK_PAGES).contains(pages))?;
         if bytes > LIKELY && bytes > system::all_memory() {
             return None; // libc refuses what this machine cannot have
         }
         let alignment = alignment.max(if bytes >= HUGE { HUGE } else { PAGE });
         let alignment = u32::try_from(alignment / PAGE).ok()?;
-        let base = self.base.load(Ordering::Relaxed);
         let run = self.with(|inner| {
-            let run = inner.take(base, pages, alignment, birth)?;
+            let run = inner.take(self, pages, alignment, birth)?;
             inner.ranges.set_bytes(run.start, bytes);
             if run.clean {
                 inner.miss(run.pages);
@@ -161,7 +160,8 @@ impl Window {
     /// As [`Window::free`], of bytes that the block loses.
     pub unsafe fn resize(&self, address: *mut u8, bytes: usize) -> bool {
         let start = self.first_page(address);
-        let Some(pages) = u32::try_from(pages_of(bytes)).ok().filter(|&pages| (1..PAGES).contains(&pages))
+        let Some(pages) =
+            u32::try_from(pages_of(bytes)).ok().filter(|&pages| (1..BLOCK_PAGES).contains(&pages))
         else {
             return false;
         };
@@ -212,21 +212,22 @@ impl Inner {
         }
     }
 
-    fn take(&mut self, base: usize, pages: u32, alignment: u32, birth: Birth) -> Option<Run> {
+    fn take(&mut self, window: &Window, pages: u32, alignment: u32, birth: Birth) -> Option<Run> {
         let run = self.ranges.take(pages, alignment)?;
-        if let Some(run) = self.prepare(base, run, birth) {
+        if let Some(run) = self.prepare(window, run, birth) {
             return Some(run);
         }
         // Its pages are a child's as well, perhaps: others will do.
         let run = self.ranges.take_fresh(pages, alignment)?;
-        self.prepare(base, run, birth)
+        self.prepare(window, run, birth)
     }
 
     /// Makes a range just taken usable, or gives it back.
-    fn prepare(&mut self, base: usize, run: Run, birth: Birth) -> Option<Run> {
+    fn prepare(&mut self, window: &Window, run: Run, birth: Birth) -> Option<Run> {
         let pages = run.start..run.start + run.pages;
+        let base = window.base.load(Ordering::Relaxed);
         // SAFETY: nobody has the pages yet.
-        if self.commit(base) && (birth == Birth::Private || unsafe { self.share_empty(base, pages) }) {
+        if self.commit(base) && (birth == Birth::Private || unsafe { self.share_empty(window, pages) }) {
             return Some(run);
         }
         self.ranges.give(run.start);
@@ -239,7 +240,7 @@ impl Inner {
         if top <= self.usable {
             return true;
         }
-        let wanted = top.next_multiple_of(STEP).min(PAGES);
+        let wanted = top.next_multiple_of(STEP).min(BLOCK_PAGES);
         let (at, bytes) = (base + self.usable as usize * PAGE, (wanted - self.usable) as usize * PAGE);
         // SAFETY: address space of the window that was never used.
         let done = unsafe { system::commit(at, bytes) };

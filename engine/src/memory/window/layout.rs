@@ -6,6 +6,11 @@ pub const PAGE: usize = 4096;
 pub const WINDOW_BYTES: usize = 64 << 30;
 /// Pages of one window.
 pub const PAGES: u32 = (WINDOW_BYTES / PAGE) as u32;
+/// Its last pages stand for the program's own variables (see
+/// [`annex`](super::annex)), however many of them there are.
+pub const ANNEX_BYTES: usize = 8 << 30;
+/// Pages for the board and for blocks: those before the annex.
+pub const BLOCK_PAGES: u32 = PAGES - (ANNEX_BYTES / PAGE) as u32;
 /// The board at its beginning: what the owner publishes about its pages.
 pub const BOARD_PAGES: u32 = 1024;
 /// Alignment of a huge page.
@@ -34,6 +39,8 @@ pub fn pages_of(bytes: usize) -> usize {
 pub struct Board {
     /// Peers that write into shared pages right now.
     pub writers: std::sync::atomic::AtomicU64,
+    /// Where the owner has its annex.
+    pub annex: super::annex::Annex,
 }
 
 /// Offset in a window of the published bits: one for each page, 1: shared.

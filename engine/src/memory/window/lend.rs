@@ -5,7 +5,7 @@
 //! lose against direct ones. So a buffer is shared when it has been lent so
 //! often; one that is lent once or twice never is.
 
-use super::layout::{NOWHERE, PAGE};
+use super::layout::{BLOCK_PAGES, NOWHERE, PAGE};
 use super::Window;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -20,31 +20,32 @@ impl Window {
     /// part in; it does not write there before the operation is complete.
     #[inline]
     pub fn lend(&self, address: usize, bytes: usize) {
-        if bytes >= SMALLEST && self.contains(address) && self.contains(address + bytes - 1) {
-            self.lend_ours(address, bytes, 1);
-        }
+        self.lend_to_many(address, bytes, 1);
     }
 
     /// As [`Window::lend`], for an operation in which `readers` ranks read all
     /// of it.
+    #[inline]
     pub fn lend_to_many(&self, address: usize, bytes: usize, readers: u16) {
-        if bytes >= SMALLEST && self.contains(address) && self.contains(address + bytes - 1) {
-            self.lend_ours(address, bytes, readers);
+        if bytes >= SMALLEST {
+            if let Some(offset) = self.offset_of(address, bytes) {
+                self.lend_ours(offset, bytes, readers);
+            }
         }
     }
 
-    fn lend_ours(&self, address: usize, bytes: usize, readers: u16) {
-        let inside = self.whole_pages(address, bytes);
+    /// The piece begins at `offset` of the window.
+    fn lend_ours(&self, offset: usize, bytes: usize, readers: u16) {
+        let mut inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
+        if inside.start == BLOCK_PAGES {
+            inside.start += 1; // not of zeroed variables alone
+        }
         if inside.is_empty() || self.all_shared(inside.clone()) || self.child.load(Ordering::Relaxed) {
             return;
         }
         let pages = self.with(|inner| {
-            let heat = inner.ranges.warm(inside.start, readers);
-            if heat < OFTEN {
-                return None;
-            }
-            inner.ranges.cool(inside.start);
-            Some(inside.start..inner.end_of(inside.end, (address + bytes) % PAGE))
+            let often = inner.warm(inside.start, readers) >= OFTEN;
+            often.then(|| inside.start..inner.end_of(inside.end, (offset + bytes) % PAGE))
         });
         if let Some(pages) = pages {
             // SAFETY: the program lends all of these pages, or they are the end
@@ -57,17 +58,12 @@ impl Window {
     /// it by plain loads.
     #[inline]
     pub fn is_shared(&self, address: usize, bytes: usize) -> bool {
-        if bytes == 0 || !self.contains(address) || !self.contains(address + bytes - 1) {
+        if bytes == 0 {
             return false;
         }
-        let offset = address - self.base.load(Ordering::Relaxed);
-        self.all_shared((offset / PAGE) as u32..(offset + bytes).div_ceil(PAGE) as u32)
-    }
-
-    /// The pages that lie wholly inside a piece of memory of the window.
-    fn whole_pages(&self, address: usize, bytes: usize) -> Range<u32> {
-        let offset = address - self.base.load(Ordering::Relaxed);
-        offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32
+        self.offset_of(address, bytes).is_some_and(|offset| {
+            self.all_shared((offset / PAGE) as u32..(offset + bytes).div_ceil(PAGE) as u32)
+        })
     }
 
     /// Whether all `pages` are shared.
@@ -83,6 +79,19 @@ impl Window {
 }
 
 impl super::Inner {
+    /// Notes that a message beginning at this page was lent; how often by now.
+    /// Whoever has been told that it is often enough starts anew.
+    fn warm(&mut self, page: u32, by: u16) -> u16 {
+        let block = page < BLOCK_PAGES;
+        let heat = if block { self.ranges.warm(page, by) } else { self.annex_heat.warm(page, by) };
+        match (heat >= OFTEN, block) {
+            (false, _) => {}
+            (true, true) => self.ranges.cool(page),
+            (true, false) => self.annex_heat.cool(page),
+        }
+        heat
+    }
+
     /// `page`, or the one after it: if it is the last of a block of which the
     /// program uses no more than its first `used` bytes.
     fn end_of(&self, page: u32, used: usize) -> u32 {

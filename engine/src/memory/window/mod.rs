@@ -6,6 +6,9 @@
 //! the file, for ever; so a peer that has mapped the part once sees whatever is
 //! shared in it later, with no call.
 //!
+//! The last pages of a window stand for the program's own zeroed variables, which
+//! have addresses of their own (see [`annex`]).
+//!
 //! # States of a page
 //! * *private*: anonymous memory, as any malloc has. The file has a hole there.
 //! * *shared*: the page of the file, mapped `MAP_SHARED`. Not inherited by
@@ -32,6 +35,7 @@
 //! What the owner knows is in private memory; peers see a copy of the bits on
 //! the *board* at the beginning of the window.
 
+mod annex;
 pub mod bits;
 pub mod fork;
 pub mod heap;
@@ -47,15 +51,17 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+use annex::{Annex, Heat};
 use bits::Bits;
 pub use heap::{give, take};
-use layout::{Board, BITS_AT, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
+use layout::{Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
 use liveness::Liveness;
 use lock::Lock;
 pub use policy::Off;
 use ranges::{Ranges, ENTRY_BYTES};
 use std::cell::UnsafeCell;
 use std::mem::size_of;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -73,6 +79,8 @@ pub struct Window {
     child: AtomicBool,
     /// It takes part in forks.
     watched: AtomicBool,
+    /// Variables of the program that can be shared as blocks are.
+    annex: Annex,
     lock: Lock,
     inner: UnsafeCell<Inner>,
 }
@@ -98,6 +106,10 @@ struct Inner {
     kept: u32,
     /// Pages given back that no block has needed again so far.
     missed: u32,
+    /// How often variables were lent.
+    annex_heat: Heat,
+    /// Pages of the annex from here on were never shared.
+    annex_top: u32,
 }
 
 /// The part of a file that backs a window.
@@ -108,6 +120,13 @@ struct File {
     offset: u64,
     /// Where the address of the window is published.
     announce: &'static AtomicU64,
+}
+
+impl File {
+    /// Where a page of the window lies in it.
+    fn at(self, page: u32) -> u64 {
+        self.offset + page as u64 * PAGE as u64
+    }
 }
 
 const LAYOUT: u64 = 1 << 32 | size_of::<Window>() as u64;
@@ -126,6 +145,7 @@ impl Window {
             decided: AtomicU32::new(policy::UNDECIDED),
             child: AtomicBool::new(false),
             watched: AtomicBool::new(false),
+            annex: Annex::new(),
             lock: Lock::new(),
             inner: UnsafeCell::new(Inner {
                 ranges,
@@ -138,6 +158,8 @@ impl Window {
                 shares: 0,
                 kept: heap::KEPT_PAGES.0,
                 missed: 0,
+                annex_heat: Heat::new(),
+                annex_top: BLOCK_PAGES,
             }),
         }
     }
@@ -246,15 +268,32 @@ impl Window {
         if !self.open(slot) {
             return false;
         }
+        // Not under the lock, as above.
+        let variables = annex::of_program();
         self.with(|inner| {
             let first = inner.file.is_none();
-            inner.file.get_or_insert(File { descriptor, offset, announce });
+            if first {
+                inner.file = Some(File { descriptor, offset, announce });
+                self.annex.set(variables);
+            }
             first
         })
     }
 
     fn address(&self, page: u32) -> usize {
-        self.base.load(Ordering::Relaxed) + page as usize * PAGE
+        match page.checked_sub(BLOCK_PAGES) {
+            None => self.base.load(Ordering::Relaxed) + page as usize * PAGE,
+            Some(page) => self.annex.get().start + page as usize * PAGE,
+        }
+    }
+
+    /// Offset in the window of a piece of its blocks or of the annex.
+    #[inline]
+    fn offset_of(&self, address: usize, bytes: usize) -> Option<usize> {
+        if self.contains(address) {
+            return self.contains(address + bytes - 1).then(|| address - self.base.load(Ordering::Relaxed));
+        }
+        annex::offset(&self.annex.get(), address, bytes)
     }
 }
 
@@ -296,7 +335,8 @@ impl Inner {
 
     /// The file behind the window, with the board mapped and the address
     /// published.
-    fn publish(&mut self, base: usize) -> Option<File> {
+    fn publish(&mut self, window: &Window) -> Option<File> {
+        let base = window.base.load(Ordering::Relaxed);
         let file = self.file?;
         if !self.published {
             // SAFETY: the first pages of the window are the board's.
@@ -308,6 +348,8 @@ impl Inner {
                 return None;
             }
             self.published = true;
+            // SAFETY: just mapped; atomics only.
+            unsafe { &*(base as *const Board) }.annex.set(window.annex.get());
             file.announce.store(base as u64, Ordering::Release); // announced: paired with `Peers::direct`
         }
         Some(file)
@@ -318,6 +360,11 @@ impl Inner {
         debug_assert!(self.published);
         // SAFETY: the board is mapped for ever and has room for all bits.
         unsafe { Bits::at((base + BITS_AT) as *const AtomicU64) }
+    }
+
+    /// All pages that can be shared or demoted.
+    fn known_pages(&self) -> [Range<u32>; 2] {
+        [0..self.ranges.top(), BLOCK_PAGES..self.annex_top]
     }
 
     fn board(&self, base: usize) -> Option<&Board> {

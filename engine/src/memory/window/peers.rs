@@ -1,8 +1,8 @@
 //! The windows of the peers, as this process has them mapped.
 
 use super::bits::Bits;
-use super::layout::{Board, BITS_AT, BOARD_PAGES, PAGE, WINDOW_BYTES};
-use super::{system, Window};
+use super::layout::{Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES};
+use super::{annex, system, Window};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +35,8 @@ struct Mapped {
     there: u64,
     /// Bits of the units that have been read.
     seen: usize,
+    /// Where its owner has its annex, and how long that is.
+    annex: (usize, usize),
 }
 
 /// A piece of a peer's memory of which the whole pages can be reached directly.
@@ -69,18 +71,14 @@ impl Peers {
     /// part belongs to the piece need not be shared.
     #[inline]
     pub fn reach(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<Reach> {
-        let start = address.wrapping_sub(announced);
-        let end = start.checked_add(bytes)?;
-        if announced == 0
-            || bytes == 0
-            || start < (BOARD_PAGES as usize * PAGE) as u64
-            || end > WINDOW_BYTES as u64
-        {
+        if announced == 0 || bytes == 0 {
             return None;
         }
         let mapped = self.mapped(slot, announced)?;
-        let reach = mapped.reach(start as usize, end as usize)?;
-        mapped.see(start as usize + reach.before, end as usize - reach.after);
+        let start = mapped.offset_of(address as usize, bytes as usize)?;
+        let end = start + bytes as usize;
+        let reach = mapped.reach(start, end)?;
+        mapped.see(start + reach.before, end - reach.after);
         Some(reach)
     }
 
@@ -140,7 +138,9 @@ impl Peers {
         };
         // SAFETY: our own mapping; core dumps of peers are not ours to write.
         unsafe { libc::madvise(here as *mut _, WINDOW_BYTES, libc::MADV_DONTDUMP) };
-        let mapped = Mapped { here, there: announced, seen };
+        // SAFETY: the board is mapped; it was filled before the window was announced.
+        let annex = unsafe { &*(here as *const Board) }.annex.get();
+        let mapped = Mapped { here, there: announced, seen, annex: (annex.start, annex.len()) };
         *window = Mapping::Here(mapped);
         Some(mapped)
     }
@@ -155,6 +155,17 @@ impl Mapped {
     fn board(self) -> &'static Board {
         // SAFETY: windows stay mapped; atomics only.
         unsafe { &*(self.here as *const Board) }
+    }
+
+    /// Offset in the window of a piece of its owner's blocks or annex.
+    #[inline]
+    fn offset_of(self, address: usize, bytes: usize) -> Option<usize> {
+        let start = address.wrapping_sub(self.there as usize);
+        let blocks = BOARD_PAGES as usize * PAGE..BLOCK_PAGES as usize * PAGE;
+        if blocks.contains(&start) {
+            return (bytes <= blocks.end - start).then_some(start);
+        }
+        annex::offset(&(self.annex.0..self.annex.0 + self.annex.1), address, bytes)
     }
 
     #[inline]

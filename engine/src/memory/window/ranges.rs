@@ -7,7 +7,7 @@
 //!
 //! A free range is *clean* when its pages read as zero.
 
-use super::layout::{BOARD_PAGES, PAGE, PAGES};
+use super::layout::{BLOCK_PAGES, BOARD_PAGES, PAGE};
 use super::system;
 
 /// What is known about a page.
@@ -32,7 +32,7 @@ const CLEAN: u32 = 1 << 28;
 const LENGTH: u32 = (1 << 28) - 1;
 
 /// Bytes of the entries of all pages.
-pub const ENTRY_BYTES: usize = PAGES as usize * std::mem::size_of::<Entry>();
+pub const ENTRY_BYTES: usize = BLOCK_PAGES as usize * std::mem::size_of::<Entry>();
 /// Entries are made usable in steps of this many.
 const STEP: u32 = (64 << 10) / std::mem::size_of::<Entry>() as u32;
 const BINS: usize = 192;
@@ -107,7 +107,7 @@ impl Ranges {
         if pages <= self.usable {
             return true;
         }
-        let wanted = pages.next_multiple_of(STEP).min(PAGES);
+        let wanted = pages.next_multiple_of(STEP).min(BLOCK_PAGES);
         let size = std::mem::size_of::<Entry>();
         let from = self.entries as usize + self.usable as usize * size;
         // SAFETY: the entries' address space is ours.
@@ -129,7 +129,7 @@ impl Ranges {
     /// As [`Ranges::take`], of pages that were never used.
     pub fn take_fresh(&mut self, pages: u32, alignment: u32) -> Option<Run> {
         let start = self.top.checked_next_multiple_of(alignment)?;
-        let end = start.checked_add(pages).filter(|&end| end <= PAGES)?;
+        let end = start.checked_add(pages).filter(|&end| end <= BLOCK_PAGES)?;
         if !self.make_usable(end) {
             return None;
         }
@@ -151,7 +151,7 @@ impl Ranges {
             return Some(Run { start: end, pages: 0, clean: true });
         }
         let gained = if end == self.top {
-            let end_wanted = end.checked_add(more).filter(|&wanted| wanted <= PAGES)?;
+            let end_wanted = end.checked_add(more).filter(|&wanted| wanted <= BLOCK_PAGES)?;
             if !self.make_usable(end_wanted) {
                 return None;
             }

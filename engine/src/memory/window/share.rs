@@ -1,6 +1,6 @@
 //! How pages become shared.
 
-use super::layout::PAGE;
+use super::layout::{BLOCK_PAGES, PAGE};
 use super::{policy, system, File, Inner, Window};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -37,17 +37,19 @@ impl Inner {
     /// # Safety
     /// As [`Window::share_pages`].
     unsafe fn share_part(&mut self, window: &Window, pages: Range<u32>) -> bool {
-        let base = window.base.load(Ordering::Relaxed);
-        let Some(file) = self.publish(base) else { return false };
+        let Some(file) = self.publish(window) else { return false };
         if self.shares >= MOST || self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
             return false;
         }
         self.shares += 1;
+        if pages.end > BLOCK_PAGES {
+            self.annex_top = self.annex_top.max(pages.end);
+        }
         let mut at = pages.start;
         while let Some(run) = self.shared.next_run(at..pages.end, false) {
             at = run.end;
             // SAFETY: by the caller; the pages are ours and not shared.
-            if !unsafe { self.share_run(base, file, run) } {
+            if !unsafe { self.share_run(window, file, run) } {
                 return false;
             }
         }
@@ -58,25 +60,25 @@ impl Inner {
     ///
     /// # Safety
     /// As [`Window::share_pages`]; no child may see the demoted ones.
-    unsafe fn share_run(&mut self, base: usize, file: File, run: Range<u32>) -> bool {
+    unsafe fn share_run(&mut self, window: &Window, file: File, run: Range<u32>) -> bool {
         let mut at = run.start;
         while at < run.end {
             let part = at..run.end.min(at + LOOK as u32);
             // SAFETY: by the caller.
-            if !unsafe { self.write_own(base, file, part.clone()) } {
+            if !unsafe { self.write_own(window.address(part.start), file, part.clone()) } {
                 self.take_back(file, run.start..part.end);
                 return false;
             }
             at = part.end;
         }
-        let (address, bytes) = (base + run.start as usize * PAGE, run.len() * PAGE);
-        let offset = file.offset + (address - base) as u64;
+        let (address, bytes) = (window.address(run.start), run.len() * PAGE);
+        let offset = file.at(run.start);
         // SAFETY: by the caller; the file has the contents now.
         if !unsafe { system::map_shared(address, bytes, file.descriptor, offset, true) } {
             self.take_back(file, run);
             return false;
         }
-        self.now_shared(base, run);
+        self.now_shared(window.base.load(Ordering::Relaxed), run);
         true
     }
 
@@ -85,18 +87,17 @@ impl Inner {
         let mut at = pages.start;
         while let Some(run) = self.demoted.next_run(at..pages.end, false) {
             at = run.end;
-            system::punch(file.descriptor, file.offset + run.start as u64 * PAGE as u64, run.len() * PAGE);
+            system::punch(file.descriptor, file.at(run.start), run.len() * PAGE);
         }
     }
 
-    /// Writes what pages have of their own to the file.
+    /// Writes what pages, which lie at `first`, have of their own to the file.
     ///
     /// # Safety
     /// As [`Window::share_pages`].
-    unsafe fn write_own(&self, base: usize, file: File, pages: Range<u32>) -> bool {
+    unsafe fn write_own(&self, first: usize, file: File, pages: Range<u32>) -> bool {
         let mut words = [0u64; LOOK];
         let words = &mut words[..pages.len()];
-        let first = base + pages.start as usize * PAGE;
         if !system::own_pages(first, words) {
             return false;
         }
@@ -104,8 +105,7 @@ impl Inner {
         while at < words.len() {
             let length = words[at..].iter().take_while(|&&own| own == words[at]).count();
             if words[at] == 1 {
-                let address = first + at * PAGE;
-                let offset = file.offset + (address - base) as u64;
+                let (address, offset) = (first + at * PAGE, file.at(pages.start + at as u32));
                 // SAFETY: pages of ours, readable.
                 if !unsafe { system::write_to(file.descriptor, offset, address, length * PAGE) } {
                     return false;
@@ -126,21 +126,20 @@ impl Inner {
     ///
     /// # Safety
     /// The pages must be ours and free.
-    pub(super) unsafe fn share_empty(&mut self, base: usize, pages: Range<u32>) -> bool {
-        let Some(file) = self.publish(base) else { return false };
+    pub(super) unsafe fn share_empty(&mut self, window: &Window, pages: Range<u32>) -> bool {
+        let Some(file) = self.publish(window) else { return false };
         if self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
             return false;
         }
         let mut at = pages.start;
         while let Some(run) = self.shared.next_run(at..pages.end, false) {
             at = run.end;
-            let (address, bytes) = (base + run.start as usize * PAGE, run.len() * PAGE);
-            let offset = file.offset + (address - base) as u64;
+            let (address, bytes) = (window.address(run.start), run.len() * PAGE);
             // SAFETY: by the caller.
-            if !unsafe { system::map_shared(address, bytes, file.descriptor, offset, false) } {
+            if !unsafe { system::map_shared(address, bytes, file.descriptor, file.at(run.start), false) } {
                 return false;
             }
-            self.now_shared(base, run);
+            self.now_shared(window.base.load(Ordering::Relaxed), run);
         }
         true
     }
@@ -154,7 +153,7 @@ impl Inner {
             let end = self.shared.next_run(at..pages.end, !shared).map_or(pages.end, |next| next.start);
             let (address, bytes) = (base + at as usize * PAGE, (end - at) as usize * PAGE);
             zero &= match self.file.filter(|_| shared) {
-                Some(file) => system::punch(file.descriptor, file.offset + (address - base) as u64, bytes),
+                Some(file) => system::punch(file.descriptor, file.at(at), bytes),
                 None => {
                     // SAFETY: free pages: nobody needs what lies there.
                     let forgotten = unsafe { system::forget(address, bytes) };

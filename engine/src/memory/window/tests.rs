@@ -250,3 +250,63 @@ fn parent_and_child_of_a_fork_have_their_own_memory_and_sharing_comes_back() {
     let theirs = pair.direct(memory, 400_000).expect("shared again");
     assert!(read(theirs, 400_000) == mine);
 }
+
+/// Zeroed variables of this program, for the test below alone.
+struct Variables(std::cell::UnsafeCell<[u8; 1 << 20]>);
+// SAFETY: one test uses them.
+unsafe impl Sync for Variables {}
+static VARIABLES: Variables = Variables(std::cell::UnsafeCell::new([0; 1 << 20]));
+
+#[test]
+fn variables_become_shared_as_blocks_do_and_private_at_a_fork() {
+    let mut pair = Pair::new(10);
+    // SAFETY: as above.
+    let mine = unsafe { &mut *VARIABLES.0.get() };
+    let memory = mine.as_mut_ptr();
+    fill(mine, 1);
+    assert_eq!(pair.direct(memory, 1 << 20), None);
+    let announced = pair.announced;
+    let inside = |peers: &mut Peers| {
+        let reach = peers.reach(0, announced.load(Ordering::Acquire), memory as u64, 1 << 20)?;
+        assert!(reach.before < PAGE && reach.after < PAGE, "{reach:?}");
+        let whole = reach.before..(1 << 20) - reach.after;
+        Some((whole.clone(), read(reach.address.wrapping_add(whole.start), whole.len())))
+    };
+    pair.lend_often(mine);
+    for seed in 2..4 {
+        let (pages, theirs) = inside(&mut pair.peers).expect("shared by now");
+        assert!(mine[pages] == *theirs, "the same contents");
+        fill(mine, seed);
+    }
+    let copy = mine.to_vec();
+    let owner = pair.owner;
+    let whole = in_child(
+        owner,
+        || read(memory, 1 << 20) == copy,
+        || {
+            assert!(inside(&mut pair.peers).is_none(), "private again");
+            fill(mine, 5);
+            (0..30).for_each(|_| owner.lend(memory as usize, 1 << 20));
+            assert!(inside(&mut pair.peers).is_none(), "the child still lives");
+        },
+    );
+    assert!(whole, "the child has what was there at the fork");
+    pair.lend_often(mine);
+    let (pages, theirs) = inside(&mut pair.peers).expect("shared again");
+    assert!(mine[pages] == *theirs, "the same contents");
+    assert!(!owner.contains(memory as usize), "it is no block: free and realloc are not ours");
+}
+
+#[test]
+fn pages_that_a_variable_has_not_to_itself_are_not_shared() {
+    let pair = Pair::new(11);
+    let annex = super::annex::of_program();
+    assert!(annex.start.is_multiple_of(PAGE) && annex.end.is_multiple_of(PAGE) && annex.len() > 1 << 20);
+    // SAFETY: an address only.
+    assert!(annex.contains(&(VARIABLES.0.get() as usize)));
+    assert_eq!(pair.owner.offset_of(annex.start - 1, 10), None);
+    assert_eq!(pair.owner.offset_of(annex.end - 1, 2), None);
+    assert!(pair.owner.offset_of(annex.end - 1, 1).is_some());
+    (0..30).for_each(|_| pair.owner.lend(annex.start, 2 * PAGE - 1));
+    assert!(!pair.owner.is_shared(annex.start, PAGE), "the first has variables with values");
+}

@@ -89,7 +89,7 @@ fn bytes_are_remembered_and_never_used_pages_are_clean() {
 fn a_window_can_be_full() {
     let mut fixture = Fixture::new();
     let ranges = &mut fixture.0;
-    assert!(ranges.take(PAGES, 1).is_none());
+    assert!(ranges.take(BLOCK_PAGES, 1).is_none());
     assert!(ranges.take(u32::MAX, 1).is_none());
     assert!(ranges.take(1, 1 << 30).is_none());
 }
