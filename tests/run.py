@@ -48,9 +48,9 @@ PARTS = [
         1,
     ),
     Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 30, 1, STAGED),
-    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40, 1.5, STAGED),
     Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 8, 0.5, STAGED),
     Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 5, 0.5, STAGED),
+    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 40, 1.5, STAGED),
     Part(
         "verdict",
         "jobs that hang are told why",

@@ -100,10 +100,13 @@ class Running:
         print("".join(f"  | {lines[i]}\n" for i in [*near, *range(end, len(lines))]), flush=True)
 
 
-def may_start(part, waiting, running):
-    unmade = {other.name for other in waiting} | {other.part.name for other in running}
+def to_start(waiting, running):
+    """The part to start next: the first that has what it needs, if there is room for it. Later ones do not overtake it,
+    or small ones would keep a large one waiting for ever."""
+    unmade = {part.name for part in waiting} | {other.part.name for other in running}
+    ready = next((part for part in waiting if not unmade & set(part.after)), None)
     busy = sum(other.part.cores for other in running)
-    return not unmade & set(part.after) and busy + part.cores <= CORES
+    return ready if ready and busy + ready.cores <= CORES else None
 
 
 def run_all(parts):
@@ -111,10 +114,9 @@ def run_all(parts):
     waiting, running, counts = list(parts), [], []
     try:
         while waiting or running:
-            for part in parts:
-                if part in waiting and may_start(part, waiting, running):
-                    waiting.remove(part)
-                    running.append(Running(part))
+            while part := to_start(waiting, running):
+                waiting.remove(part)
+                running.append(Running(part))
             for ended in [other for other in running if other.has_ended()]:
                 running.remove(ended)
                 counts.append(ended.report())
