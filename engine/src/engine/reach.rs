@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::collective::node::{Reach, Reaches, Seat};
-use crate::memory::copy::{self, Chooser};
+use crate::memory::copy::Chooser;
 use crate::transport::{Means, Transport};
 use crate::Result;
 use std::ops::Range;
@@ -85,6 +85,7 @@ impl Reach for Engine {
         address: u64,
         source: *const u8,
         bytes: usize,
+        copies: &mut Chooser,
     ) -> Result<()> {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
@@ -101,7 +102,7 @@ impl Reach for Engine {
         let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
         // SAFETY: the range can be written here; the rest by the caller.
         unsafe {
-            self.page.copying(|| copy::plain(source.add(before), target, range.len()));
+            self.page.copying(|| copies.copy(source.add(before), target, range.len()));
             self.core.lock().transport.end_write(peer);
             Means::Direct.count(&self.page.counters, range.len() as u64);
             self.write_by_kernel(peer, address, source, before)?;

@@ -27,7 +27,7 @@ use super::reach::{Reach, Reaches, Whole};
 use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
-use super::share::{in_turn, Shares};
+use super::share::{in_turn, Shares, Then};
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::reduce::Operator;
@@ -283,12 +283,12 @@ fn allreduce(
     if shares.are_better_whole() {
         let reduced = in_turn(shares.mine().start, shares.bytes)
             .into_iter()
-            .try_for_each(|part| shares.reduce(part, lent.result(), None, by));
+            .try_for_each(|part| shares.reduce(part, lent.result(), Then::Kept, by));
         together(seat, by)?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
-    let reduced = shares.reduce(shares.mine(), lent.result(), None, by);
+    let reduced = shares.reduce(shares.mine(), lent.result(), Then::Read, by);
     together(seat, by)?;
     let gathered = reduced.and_then(|()| shares.gather(by));
     together(seat, by)?;
@@ -310,7 +310,7 @@ fn reduce(
     let lent = begin_reduction(seat, mine, result, by)?;
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
-    let reduced = shares.reduce(shares.mine(), lent.result(), Some(root), by);
+    let reduced = shares.reduce(shares.mine(), lent.result(), Then::To(root), by);
     together(seat, by)?;
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);

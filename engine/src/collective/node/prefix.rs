@@ -191,8 +191,9 @@ impl<'a> Prefixes<'a> {
                     }
                 };
                 let target = self.lent[member as usize].receive + at;
+                let mut copies = self.seat.chooser(Copied::Written);
                 // SAFETY: the member has lent its result; my share of it is mine.
-                unsafe { by.write(self.seat, member, target, place, bytes as usize)? };
+                unsafe { by.write(self.seat, member, target, place, bytes as usize, &mut copies)? };
             }
         }
         Ok(())

@@ -53,7 +53,8 @@ pub trait Reach {
         copies: &mut Chooser,
     ) -> Result<()>;
 
-    /// Writes into a member's memory by the best means there is.
+    /// Writes into a member's memory by the best means there is; plain stores in the
+    /// way of `copies`.
     ///
     /// # Errors
     /// The system's reason not to.
@@ -68,6 +69,7 @@ pub trait Reach {
         address: u64,
         source: *const u8,
         bytes: usize,
+        copies: &mut Chooser,
     ) -> Result<()>;
 }
 

@@ -27,9 +27,10 @@ pub(super) fn gather(
     seat.arrive(epoch);
     seat.member(root, epoch, by)?;
     let done = seat.told(root, epoch, whole.bytes).and_then(|lent| {
+        let mut copies = seat.chooser(Copied::Written);
         let place = lent.receive + u64::from(seat.rank) * whole.bytes;
         // SAFETY: the root has lent room for a block of each, and this one is mine.
-        unsafe { by.write(seat, root, place, whole.address, whole.bytes as usize) }
+        unsafe { by.write(seat, root, place, whole.address, whole.bytes as usize, &mut copies) }
     });
     let last = seat.begin();
     seat.arrive(last);

@@ -6,7 +6,7 @@ use super::items::{operand, Items};
 use super::large::{begin_reduction, together};
 use super::reach::{Reach, Whole};
 use super::seat::{Seat, Wait};
-use super::share::Shares;
+use super::share::{Shares, Then};
 use crate::collective::reduce_scatter::Counts;
 use crate::collective::tree::Folded;
 use crate::collective::Data;
@@ -70,7 +70,7 @@ impl<'a> Scattered<'a> {
         let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
-        let reduced = shares.reduce(first..first + out.bytes, Some(base), None, by);
+        let reduced = shares.reduce(first..first + out.bytes, Some(base), Then::Kept, by);
         together(seat, by)?;
         if reduced.is_ok() {
             out.finish(&mine);

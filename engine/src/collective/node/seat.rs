@@ -37,6 +37,10 @@ pub(super) enum Copied {
     Alltoall,
     Reduction,
     Exchange,
+    /// Into the memory of another.
+    Written,
+    /// The result of a reduction, to where others read it.
+    Result,
     /// Into a slot, not from one.
     Slot,
 }
@@ -63,7 +67,7 @@ pub struct Seat {
     /// Whether wide slots can be used, once they have settled it.
     pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
-    choosers: [Mutex<Chooser>; 6],
+    choosers: [Mutex<Chooser>; 8],
 }
 
 impl std::fmt::Debug for Seat {

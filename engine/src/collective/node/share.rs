@@ -40,6 +40,17 @@ pub(super) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
     [first..bytes, 0..first]
 }
 
+/// What becomes of a part that a member has reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// The member alone wants it.
+    Kept,
+    /// The others read it.
+    Read,
+    /// It goes to this member, unless it is there.
+    To(u32),
+}
+
 /// A reduction whose operands all members have lent.
 pub(super) struct Shares<'a> {
     seat: &'a Seat,
@@ -89,17 +100,11 @@ impl<'a> Shares<'a> {
     }
 
     /// Reduces a part of the operands. The result of all of them would begin at
-    /// `out`; or the part goes into the result of `root`.
+    /// `out`, for whom `then` says; or the part goes into the result of a root.
     ///
     /// # Errors
     /// `NoMem`, `Truncate` where members do not agree, what reaching reports.
-    pub fn reduce(
-        &self,
-        part: Range<u64>,
-        out: Option<*mut u8>,
-        root: Option<u32>,
-        by: &impl Reach,
-    ) -> Result<()> {
+    pub fn reduce(&self, part: Range<u64>, out: Option<*mut u8>, then: Then, by: &impl Reach) -> Result<()> {
         let (size, rank) = (self.seat.size, self.seat.rank);
         let lent = self.all_lent()?;
         let own = self.mine.operand.address;
@@ -122,8 +127,9 @@ impl<'a> Shares<'a> {
                     None => self.stage(&mut room, member, address, bytes, by)?,
                 };
             }
-            let target = match out {
-                Some(out) => out.wrapping_add(at as usize),
+            let result = out.map(|out| out.wrapping_add(at as usize));
+            let target = match result.filter(|_| then != Then::Read || self.may_be_plain(bytes)) {
+                Some(result) => result,
                 None => room.place(size)?,
             };
             let plan = Folded::new(size, 0);
@@ -135,14 +141,29 @@ impl<'a> Shares<'a> {
             // program's, in my share, or a place of ours, and overlaps none but
             // my own operand of two.
             unsafe { tree.combine(target, bytes as usize, &mut buffers)? };
-            if let (None, Some(root)) = (out, root) {
-                let result = lent[root as usize].receive + at;
-                // SAFETY: the root has lent the result; my share of it is mine.
-                unsafe { by.write(self.seat, root, result, target, bytes as usize)? };
+            match (result, then) {
+                (Some(result), _) if result != target => {
+                    let mut copies = self.seat.chooser(Copied::Result);
+                    // SAFETY: the program's, in my share, and a place of ours.
+                    unsafe { copies.copy(target, result, bytes as usize) };
+                }
+                (None, Then::To(root)) => {
+                    let result = lent[root as usize].receive + at;
+                    let mut copies = self.seat.chooser(Copied::Written);
+                    // SAFETY: the root has lent the result; my share of it is mine.
+                    unsafe { by.write(self.seat, root, result, target, bytes as usize, &mut copies)? };
+                }
+                _ => {}
             }
             at += bytes;
         }
         Ok(())
+    }
+
+    /// Whether a piece of a result that others read next is better written at once, and
+    /// not in a place of ours first: their cores have the lines of the last result.
+    fn may_be_plain(&self, bytes: u64) -> bool {
+        self.seat.chooser(Copied::Result).spares(bytes as usize)
     }
 
     /// What all members have lent.

@@ -107,9 +107,17 @@ impl Reach for Sleeper<'_> {
         Ok(())
     }
 
-    unsafe fn write(&self, _: &Seat, _: u32, address: u64, source: *const u8, bytes: usize) -> Result<()> {
+    unsafe fn write(
+        &self,
+        _: &Seat,
+        _: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+        copies: &mut Chooser,
+    ) -> Result<()> {
         // SAFETY: by the caller.
-        unsafe { std::ptr::copy_nonoverlapping(source, address as *mut u8, bytes) };
+        unsafe { copies.copy(source, address as *mut u8, bytes) };
         Ok(())
     }
 }
