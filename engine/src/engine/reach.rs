@@ -36,8 +36,20 @@ impl Reach for Engine {
         node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
     }
 
-    fn lend(&self, address: *const u8, bytes: u64) {
-        self.core.lock().transport.lend(address, bytes);
+    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64) {
+        let mut core = self.core.lock();
+        core.transport.lend(address, bytes);
+        let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
+        let whole = address as u64;
+        match whole_pages(whole, bytes as usize) {
+            Some(range) if is_shared(whole + range.start as u64, range.len() as u64) => {
+                match is_shared(whole, bytes) {
+                    true => (0, 0),
+                    false => (range.start as u64, bytes - range.end as u64),
+                }
+            }
+            _ => (0, 0),
+        }
     }
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {

@@ -255,6 +255,9 @@ pub trait Transport: Send {
     /// operation at hand is complete: they may become directly readable.
     fn lend(&mut self, address: *const u8, bytes: u64);
 
+    /// Whether all of this memory of one's own can be read by plain loads.
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool;
+
     /// As [`Transport::direct`], for writing. If it gives an address,
     /// [`Transport::end_write`] must follow: the peer cannot fork before.
     fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8>;

@@ -19,9 +19,9 @@
 //! A member that fails once it has begun arrives at the remaining epochs all the
 //! same, so that no other waits for it in vain.
 
-use super::block::INLINE_BYTES;
 use super::exchange;
 use super::items::{self, operand};
+use super::lent::Lent;
 use super::prefix::Scan;
 use super::reach::{Reach, Reaches, Whole};
 use super::rooted;
@@ -33,20 +33,6 @@ use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
-
-/// The memory that a member lends to the others.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lent {
-    /// What it contributes.
-    pub send: u64,
-    /// Where its result goes, if others read or write there.
-    pub receive: u64,
-    /// How long what it contributes is.
-    pub bytes: u64,
-}
-
-const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
 
 /// Whether an operation is done here, once `fits` has said that it is too long
 /// for slots: all members come to the same answer, from what all of them know.
@@ -111,7 +97,7 @@ fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
     let epoch = seat.begin();
     let mine = by.reaches(seat) as u64;
     let is_wide = seat.rank == 0 && seat.block().shape().is_wide() && by.widen(seat);
-    seat.tell(epoch, Lent { send: mine, receive: is_wide.into(), bytes: 1 }, by)?;
+    seat.tell(epoch, Lent::new(mine, is_wide.into(), 1), by)?;
     seat.all(epoch, by)?;
     let is_wide = seat.told(0, epoch, 1)?.receive == 1;
     seat.is_wide.get_or_init(|| is_wide);
@@ -177,9 +163,9 @@ pub(super) fn root_of(seat: &Seat, root: Root) -> u32 {
 
 /// Begins an operation: lends a buffer.
 fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
-    by.lend(send.address, send.bytes);
+    let lent = Lent::of(seat, send, 0, by);
     let epoch = seat.begin();
-    seat.tell(epoch, Lent { send: send.address as u64, receive: 0, bytes: send.bytes }, by)?;
+    lent.tell(seat, epoch, by)?;
     Ok(epoch)
 }
 
@@ -218,10 +204,13 @@ pub(super) fn take(
 ) -> Result<()> {
     let lent = seat.told(member, epoch, total)?;
     let whole = Whole::to_write(data)?;
-    let (from, bytes) = (lent.send + offset, data.bytes() as usize);
+    let bytes = data.bytes() as usize;
     // SAFETY: the member has lent `total` bytes until the last epoch; the target
     // is lent by the program.
-    unsafe { by.read(seat, member, from, whole.address, bytes, &mut seat.chooser(copied))? };
+    unsafe {
+        let from = (seat, member, epoch);
+        lent.read(from, offset, whole.address, bytes, &mut seat.chooser(copied), by)?;
+    }
     whole.finish(data);
     Ok(())
 }
@@ -350,12 +339,12 @@ pub(super) fn begin_reduction(
 ) -> Result<Begun> {
     let contributed = Whole::to_read(&operand(send))?;
     let out = receive.map(|receive| Whole::to_write(&operand(receive))).transpose()?;
-    for whole in [Some(&contributed), out.as_ref()].into_iter().flatten() {
-        by.lend(whole.address, whole.bytes);
+    if let Some(out) = &out {
+        by.lend(out.address, out.bytes);
     }
     let receive = out.as_ref().map_or(0, |out| out.address as u64);
-    let lent = Lent { send: contributed.address as u64, receive, bytes: contributed.bytes };
+    let lent = Lent::of(seat, &contributed, receive, by);
     let epoch = seat.begin();
-    seat.tell(epoch, lent, by)?;
+    lent.tell(seat, epoch, by)?;
     Ok(Begun { epoch, operand: contributed, out })
 }

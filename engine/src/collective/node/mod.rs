@@ -22,6 +22,7 @@ mod exchange;
 mod forms;
 mod items;
 mod large;
+mod lent;
 pub mod pool;
 mod prefix;
 mod reach;

@@ -8,7 +8,8 @@
 
 use super::combine::{load, published_part, store};
 use super::items::{bytes, operand, Items};
-use super::large::{begin_reduction, together, Begun, Lent};
+use super::large::{begin_reduction, together, Begun};
+use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use super::share::share;
@@ -139,7 +140,10 @@ impl<'a> Prefixes<'a> {
             None => {
                 let (place, mut copies) = (self.stage.1.address, self.seat.chooser(Copied::Reduction));
                 // SAFETY: the member has lent it until the last epoch; the place is ours.
-                unsafe { by.read(self.seat, member, address, place, bytes as usize, &mut copies)? };
+                unsafe {
+                    let from = (self.seat, member, self.mine.epoch);
+                    self.lent[index].read(from, at, place, bytes as usize, &mut copies, by)?;
+                }
                 place.cast_const()
             }
         };

@@ -27,8 +27,9 @@ pub trait Reach {
     fn widen(&self, seat: &Seat) -> bool;
 
     /// The program lends this memory until the operation is complete: others are
-    /// about to be told its address.
-    fn lend(&self, address: *const u8, bytes: u64);
+    /// about to be told its address. How many bytes at its beginning and at its end
+    /// others cannot read by plain loads, where they can read what is in between.
+    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64);
 
     /// Where a range of a member's memory lies in this process, if all of it can
     /// be read by plain loads.

@@ -3,7 +3,8 @@
 //! Every member but the root does its own copy: into the root's buffer, or from
 //! there. In a gather nobody but the root waits for the end.
 
-use super::large::{root_of, take, together, Lent};
+use super::large::{root_of, take, together};
+use super::lent::Lent;
 use super::reach::{Reach, Whole};
 use super::seat::{Copied, Seat, Wait};
 use crate::collective::{schedule, Data, Root};
@@ -47,7 +48,7 @@ fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + R
         None => Whole::to_read(&all)?,
     };
     by.lend(whole.address, whole.bytes);
-    let lent = Lent { send: 0, receive: whole.address as u64, bytes: receive.bytes() };
+    let lent = Lent::new(0, whole.address as u64, receive.bytes());
     seat.tell(seat.begin(), lent, by)?;
     together(seat, by)?;
     whole.finish(&all);
@@ -69,9 +70,7 @@ pub(super) fn scatter(
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
         let whole = Whole::to_read(&send.times(seat.size)?)?;
-        by.lend(whole.address, whole.bytes);
-        let lent = Lent { send: whole.address as u64, receive: 0, bytes: whole.bytes };
-        seat.tell(seat.begin(), lent, by)?;
+        Lent::of(seat, &whole, 0, by).tell(seat, seat.begin(), by)?;
         if let Some(receive) = receive {
             // SAFETY: the program lends both, and the face has seen that they are apart.
             unsafe { schedule::copy(&send.blocks(seat.rank, 1), receive) };

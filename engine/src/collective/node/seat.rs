@@ -1,7 +1,7 @@
 //! The place of one member at the block of its communicator.
 
 use super::block::{Block, Until, INLINE_BYTES};
-use super::large::Lent;
+use super::lent::Lent;
 use super::reach::Reaches;
 use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::Chooser;
@@ -225,7 +225,20 @@ impl Seat {
     /// Publishes where payload lies instead of the payload.
     #[inline]
     pub(super) fn tell(&self, epoch: u64, lent: Lent, wait: &impl Wait) -> Result<()> {
+        self.tell_with(epoch, lent, wait, |_| ())
+    }
+
+    /// The same with something more, which `write` writes into the slot.
+    #[inline]
+    pub(super) fn tell_with(
+        &self,
+        epoch: u64,
+        lent: Lent,
+        wait: &impl Wait,
+        write: impl FnOnce(*mut u8),
+    ) -> Result<()> {
         self.all(epoch - 1, wait)?; // rule 2 of the block
+        write(self.packed(self.rank, epoch, self.narrow() as usize));
         let place = self.block.payload(self.rank, epoch, INLINE_BYTES).cast::<Lent>();
         // SAFETY: the place is ours by rule 2, and has room and alignment for it.
         unsafe { place.write(lent) };

@@ -2,7 +2,8 @@
 
 use super::combine::{Buffers, Tree};
 use super::items::Items;
-use super::large::{Begun, Lent};
+use super::large::Begun;
+use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat};
 use crate::collective::temporary::Temporary;
@@ -124,7 +125,7 @@ impl<'a> Shares<'a> {
                 };
                 operands[member as usize] = match found {
                     Some(found) => found,
-                    None => self.stage(&mut room, member, address, bytes, by)?,
+                    None => self.stage(&mut room, member, (&lent[member as usize], at), bytes, by)?,
                 };
             }
             let result = out.map(|out| out.wrapping_add(at as usize));
@@ -182,18 +183,21 @@ impl<'a> Shares<'a> {
         &self,
         room: &mut Staging,
         member: u32,
-        address: u64,
+        (lent, at): (&Lent, u64),
         bytes: u64,
         by: &impl Reach,
     ) -> Result<*const u8> {
         let place = room.place(member)?;
         if member == self.seat.rank {
             // SAFETY: my own operand, which the program lends.
-            unsafe { std::ptr::copy_nonoverlapping(address as *const u8, place, bytes as usize) };
+            unsafe { std::ptr::copy_nonoverlapping((lent.send + at) as *const u8, place, bytes as usize) };
         } else {
             let mut copies = self.seat.chooser(Copied::Reduction);
             // SAFETY: the member has lent it until the last epoch; the place is ours.
-            unsafe { by.read(self.seat, member, address, place, bytes as usize, &mut copies)? };
+            unsafe {
+                let from = (self.seat, member, self.mine.epoch);
+                lent.read(from, at, place, bytes as usize, &mut copies, by)?;
+            }
         }
         Ok(place.cast_const())
     }

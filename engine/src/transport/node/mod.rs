@@ -400,6 +400,11 @@ impl Transport for NodeTransport {
         }
     }
 
+    #[inline]
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+        self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
+    }
+
     fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         if self.is_apart(peer) {
             return None;
