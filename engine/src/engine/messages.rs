@@ -6,6 +6,7 @@ use crate::clock;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
+use crate::observe::Page;
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{Transport, LETTER_BYTES};
@@ -32,10 +33,12 @@ impl Engine {
 
     /// Receives into a block with room for `room` bytes the short way, without a
     /// request: a message that comes in a packet, and soon. `None`, and nothing is
-    /// done, in all other cases. `peer` is who sends, if that is known.
+    /// done, in all other cases. `peer` is who sends, if that is known; `page` is this
+    /// rank's, as the face has it at hand.
     #[inline(always)]
     pub fn receive_letter(
         &self,
+        page: &Page,
         wanted: Envelope,
         peer: Option<u32>,
         address: *mut u8,
@@ -46,7 +49,7 @@ impl Engine {
         if !core.may_receive_at_once(wanted.context) {
             return None;
         }
-        core.take_letter(wanted, address, room, self.looks())
+        core.take_letter(page, wanted, address, room, self.looks())
     }
 
     /// Starts receiving into a block with room for `room` bytes.
@@ -57,7 +60,7 @@ impl Engine {
     pub fn start_block_receive(&self, wanted: Envelope, address: *mut u8, room: u64) -> Result<RequestId> {
         let mut core = self.core.lock();
         if core.may_receive_at_once(wanted.context) {
-            if let Some(taken) = core.take_letter(wanted, address, room, 1) {
+            if let Some(taken) = core.take_letter(self.page, wanted, address, room, 1) {
                 return core.taken(taken);
             }
         }

@@ -140,6 +140,16 @@ impl NodeSegment {
         unsafe { &*self.segment.base().add(self.part(local_rank)).cast::<Page>() }
     }
 
+    /// Maps the page of a local rank once more, over `target`.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn map_page(&self, local_rank: u32, target: &'static Page) -> Result<()> {
+        let address = std::ptr::from_ref(target).cast_mut().cast();
+        // SAFETY: a page is whole pages of memory, all of it atomics, and lives for ever.
+        unsafe { self.segment.map_over(self.part(local_rank), PAGE_BYTES, address) }
+    }
+
     /// Address of the transport area of a local rank ([`TRANSPORT_BYTES`] long,
     /// 4 KiB aligned), valid as long as `self`.
     pub fn transport_area(&self, local_rank: u32) -> *mut u8 {

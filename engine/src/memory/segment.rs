@@ -83,6 +83,27 @@ impl Segment {
         Ok(Segment { base, bytes, descriptor })
     }
 
+    /// Maps `bytes` from `offset` on once more, over memory of this process.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses, with its reason.
+    ///
+    /// # Safety
+    /// `[target, target + bytes)` must be whole pages that hold nothing but what may
+    /// be replaced by what the segment holds, and live as long as the process.
+    pub unsafe fn map_over(&self, offset: usize, bytes: usize, target: *mut u8) -> Result<()> {
+        debug_assert!(offset + bytes <= self.bytes);
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        let descriptor = self.descriptor.as_raw_fd();
+        // SAFETY: by the caller; the range lies in the segment.
+        let mapped =
+            unsafe { libc::mmap(target.cast(), bytes, protection, flags, descriptor, offset as libc::off_t) };
+        if mapped == libc::MAP_FAILED {
+            return Err(system_error("mmap of a part of the shared segment", bytes));
+        }
+        Ok(())
+    }
+
     /// Reserves the pages of `[offset, offset + bytes)`, so that touching them
     /// cannot raise SIGBUS.
     ///

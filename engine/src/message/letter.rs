@@ -56,10 +56,11 @@ impl Core {
     /// Receives a message in a packet into a block with room for `room` bytes, if
     /// it is the next to arrive: looks for it at most `looks` times, the first of
     /// them without a pause. `None`, and nothing is changed, if something else
-    /// came or nothing.
+    /// came or nothing. It is counted on `page`.
     #[inline(always)]
     pub(crate) fn take_letter(
         &mut self,
+        page: &Page,
         wanted: Envelope,
         target: *mut u8,
         room: u64,
@@ -81,7 +82,7 @@ impl Core {
             // SAFETY: the program lends the buffer, and the message fits.
             unsafe { arrival.copy_to(target, bytes as usize) };
             self.transport.advance(&arrival);
-            count_received(self.page, bytes);
+            count_received(page, bytes);
             return Some(Taken { source, tag, bytes });
         }
         None

@@ -6,6 +6,7 @@
 //! nothing is written for a reader's sake alone, and no reader can make a
 //! writer wait.
 
+pub mod call;
 pub mod description;
 pub mod events;
 pub mod flow;

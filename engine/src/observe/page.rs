@@ -4,15 +4,16 @@
 //! Every field is written by its rank alone (`pid` and `state` also by the
 //! launcher, before the rank exists), with relaxed stores, and read by anyone.
 //! A reader may see a call half written: fields are facts of their own, and a
-//! reader that wants a coherent call reads `sequence` before and after. What
+//! reader that wants a coherent call reads [`Page::sequence`] before and after. What
 //! observers write is `inquiry.asked` alone.
 
+use super::call::Call;
 use super::flow::Flow;
-use super::recorder::{Recorded, Recorder};
+use super::recorder::Recorder;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Whether calls are noted at all: a build that does not shows what it costs.
-const OBSERVED: bool = !cfg!(feature = "unobserved");
+pub(super) const OBSERVED: bool = !cfg!(feature = "unobserved");
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,27 +80,6 @@ pub struct Identity {
     pub window: AtomicU64,
 }
 
-/// The call that this rank is in, or was in last. What it is about stands in the
-/// recorder ([`Page::current`]).
-#[repr(C, align(64))]
-pub struct Call {
-    /// Odd while inside a call, even outside; counts calls by twos.
-    pub sequence: AtomicU64,
-    /// 1 while it copies a message that is longer than a packet.
-    pub copying: AtomicU32,
-    /// `CLOCK_MONOTONIC` nanoseconds since when it waits in this call; 0 while
-    /// it does not wait. Written only when a wait outlasts its first spin.
-    pub waiting_since: AtomicU64,
-    /// Threads whose wait has outlasted its first spin; all of them write it.
-    pub waiters: AtomicU32,
-    /// Calls that asked for something (`MPI_Test`, `MPI_Iprobe` …) which was not
-    /// there.
-    pub idle_polls: AtomicU64,
-    /// Looks at the clock (`MPI_Wtime`): a loop that polls until some time is over
-    /// ends by itself.
-    pub clock_reads: AtomicU64,
-}
-
 /// Questions of observers. Any observer writes `asked`, the rank `answered`.
 #[repr(C, align(64))]
 pub struct Inquiry {
@@ -155,6 +135,12 @@ pub struct Memory {
 }
 
 impl Page {
+    /// A page on which nothing stands.
+    pub const fn blank() -> Page {
+        // SAFETY: a page is made of atomics, for which zeros are a value.
+        unsafe { std::mem::MaybeUninit::zeroed().assume_init() }
+    }
+
     /// How far the rank has come.
     pub fn state(&self) -> State {
         State::from_raw(self.identity.state.load(Relaxed))
@@ -165,59 +151,6 @@ impl Page {
         self.identity.state.store(state as u32, Relaxed);
     }
 
-    /// Counts calls by twos; odd inside of one.
-    #[inline]
-    pub fn sequence(&self) -> u64 {
-        self.call.sequence.load(Relaxed)
-    }
-
-    /// Marks the beginning of a call, when `sequence` is `before`: two relaxed stores
-    /// to one's own lines.
-    #[inline]
-    pub fn enter(&self, before: u64, name: u32) {
-        if OBSERVED {
-            self.call.sequence.store(before | 1, Relaxed);
-            self.recorder.at(before).what.store(u64::from(name), Relaxed);
-        }
-    }
-
-    /// Marks the end of the call that was entered when `sequence` was `before`. No
-    /// load, so that the next message does not wait for it.
-    #[inline]
-    pub fn leave(&self, before: u64) {
-        if OBSERVED {
-            self.call.sequence.store((before | 1) + 1, Relaxed);
-        }
-    }
-
-    /// Says whom the call is about, and how many bytes it moves; `communicator`
-    /// is a context id.
-    #[inline]
-    pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
-        if OBSERVED {
-            self.recorder.at(self.call.sequence.load(Relaxed)).about(communicator, peer, tag, bytes);
-        }
-    }
-
-    /// What grows whenever the rank does anything but waiting, or calling what
-    /// fails; it may be one less for a moment.
-    pub fn moves(&self) -> u64 {
-        let call = &self.call;
-        let calls = (call.sequence.load(Relaxed) >> 1).wrapping_sub(call.idle_polls.load(Relaxed));
-        calls.wrapping_add(call.clock_reads.load(Relaxed).wrapping_mul(2))
-    }
-
-    /// The name of the call that the rank is in.
-    #[inline]
-    pub fn name(&self) -> u32 {
-        (self.recorder.at(self.call.sequence.load(Relaxed)).what.load(Relaxed) & 0xffff) as u32
-    }
-
-    /// The call that the rank is in, or was in last; `None` before the first.
-    pub fn current(&self) -> Option<Recorded> {
-        self.recorder.read(self.call.sequence.load(Relaxed).saturating_sub(1))
-    }
-
     /// Runs a copy of some length, so that who looks sees what time goes into.
     #[inline]
     pub fn copying<T>(&self, copy: impl FnOnce() -> T) -> T {
@@ -225,11 +158,6 @@ impl Page {
         let copied = copy();
         self.call.copying.store(0, Relaxed);
         copied
-    }
-
-    /// Whether the rank is inside a call.
-    pub fn inside(&self) -> bool {
-        self.call.sequence.load(Relaxed) & 1 == 1
     }
 }
 

@@ -6,7 +6,7 @@ use crate::blame::{self, Blame};
 use crate::class::class_number;
 use crate::functions::{self, NAMES};
 use crate::handle::COMMS;
-use crate::{abi, codes, predefined};
+use crate::{abi, codes, own, predefined};
 use serried_engine::engine::Engine;
 use serried_engine::job::Job;
 use serried_engine::observe::events::{self, Kind};
@@ -28,51 +28,34 @@ pub enum When {
 
 /// A call in progress. While it lives, handles that it has looked up live.
 pub struct Call {
-    page: Option<&'static Page>,
-    /// The call around this one, or [`TELL`].
-    outer: Option<u32>,
-    /// The page's `sequence` before it.
-    before: u64,
+    /// What the page said when it began.
+    around: u32,
 }
 
-/// In the place of a call around this one: somebody listens, and is told at its
-/// end what has happened.
-const TELL: u32 = u32::MAX;
-
 impl Call {
-    #[inline]
+    #[inline(always)]
     fn enter(name: usize) -> Call {
-        if STAGE.load(Ordering::Acquire) != RUNNING {
-            return Call::enter_elsewhere(name);
-        }
-        Call::enter_engine(known(), name)
+        Call { around: own::page().enter(name as u32) }
     }
 
-    /// Before MPI, after it, or with somebody who listens.
+    /// Before MPI, after it, or with somebody who listens; the code to return, if
+    /// this is no time for the call.
     #[cold]
-    fn enter_elsewhere(name: usize) -> Call {
-        let mut call = Call::enter_engine(running(), name);
-        if call.page.is_some() && call.outer.is_none() {
-            call.outer = Some(TELL);
-            if collective(name) {
-                events::raise(Kind::Collective, [name as u64, 0, 0, 0]);
+    fn elsewhere(&self, name: usize, when: When, blame: Blame) -> Option<c_int> {
+        if running().is_some() {
+            if self.around == 0 && STAGE.load(Ordering::Acquire) == LISTENED {
+                own::page().listen();
+                if collective(name) {
+                    events::raise(Kind::Collective, [name as u64, 0, 0, 0]);
+                }
             }
+            return None;
         }
-        call
-    }
-
-    #[inline]
-    fn enter_engine(engine: Option<&'static Engine>, name: usize) -> Call {
-        let page = engine.map(Engine::page);
-        let (mut outer, mut before) = (None, 0);
-        if let Some(page) = page {
-            before = page.sequence();
-            if before & 1 == 1 {
-                outer = Some(page.name());
-            }
-            page.enter(before, name as u32);
+        match when {
+            When::Running => return Some(failed(self, name, blame, not_running())),
+            When::Anytime => predefined::install(),
         }
-        Call { page, outer, before }
+        None
     }
 }
 
@@ -80,21 +63,15 @@ impl Call {
 impl Call {
     /// A call outside of any job.
     pub fn for_tests() -> Call {
-        Call { page: None, outer: None, before: 0 }
+        Call { around: 0 }
     }
 }
 
 impl Drop for Call {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        match (self.page, self.outer) {
-            (Some(page), None) => page.leave(self.before),
-            (Some(page), Some(TELL)) => {
-                page.leave(self.before);
-                events::tell();
-            }
-            (Some(page), Some(outer)) => page.enter(page.sequence(), outer),
-            (None, _) => (),
+        if own::page().leave(self.around) {
+            events::tell();
         }
     }
 }
@@ -205,6 +182,7 @@ pub fn acquire_engine() -> Result<&'static Engine> {
     } else if *users == 0 {
         predefined::install();
         let job = Box::leak(Box::new(Job::start()?));
+        own::show(job)?;
         let engine = Box::leak(Box::new(Engine::join_with(job, functions::tool::settings()?)?));
         engine.publish_names(NAMES)?;
         predefined::install_communicators(engine);
@@ -236,10 +214,9 @@ pub fn release_engine() -> Result<()> {
 #[inline]
 pub fn call(name: usize, when: When, blame: Blame, body: impl FnOnce(&Call) -> Result<()>) -> c_int {
     let call = Call::enter(name);
-    if call.page.is_none() {
-        match when {
-            When::Running => return failed(&call, name, blame, not_running()),
-            When::Anytime => predefined::install(),
+    if STAGE.load(Ordering::Acquire) != RUNNING {
+        if let Some(code) = call.elsewhere(name, when, blame) {
+            return code;
         }
     }
     match catch_unwind(AssertUnwindSafe(|| body(&call))) {

@@ -30,8 +30,7 @@ pub fn before(node: &NodeSegment, rank: u32) -> String {
 }
 
 fn all(node: &NodeSegment, rank: u32) -> Vec<Recorded> {
-    let page = node.page(rank);
-    page.recorder.last(page.call.sequence.load(Relaxed))
+    node.page(rank).last_calls()
 }
 
 /// A line for each call, newest first; the same call several times is one line.
@@ -89,11 +88,11 @@ mod tests {
         let page = node.page(1);
         page.set_state(State::Running);
         for tag in [3, 3, 3, 4] {
-            page.enter(page.sequence(), 1);
+            page.enter(1);
             page.about(2, 0, tag, 8);
-            page.leave(page.sequence());
+            page.leave(0);
         }
-        page.enter(page.sequence(), 2);
+        page.enter(2);
         let text = before(&node, 1);
         let first = text.find("MPI_Send (rank 0, tag 4, 8 bytes, MPI_COMM_WORLD)").unwrap();
         assert!(

@@ -177,7 +177,7 @@ mod tests {
         node.publish_names(&["", "MPI_Recv"]).unwrap();
         let page = node.page(1);
         page.set_state(State::Running);
-        page.enter(page.sequence(), 1);
+        page.enter(1);
         page.about(1, 0, 7, 8);
         page.call.waiting_since.store(1_000_000_000, Relaxed);
         let scene = Scene {

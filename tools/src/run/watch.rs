@@ -277,7 +277,7 @@ impl Watch {
             (None, None) => "  The job goes on; --on-deadlock=abort would end it.\n",
             (None, Some(_)) => "",
         };
-        let number = |rank: u32| (rank, self.view.page(rank).call.sequence.load(Relaxed) >> 1);
+        let number = |rank: u32| (rank, self.view.page(rank).sequence() >> 1);
         let numbered = |rank: u32| match job.ranks[rank as usize].description() {
             Some(description) if description.polls => (rank, u64::MAX),
             _ => number(rank),
@@ -292,7 +292,7 @@ impl Watch {
         let told = self.told.as_ref()?;
         let moved = |&&(rank, number): &&(u32, u64)| match number {
             u64::MAX => !self.seen[rank as usize].polling,
-            number => self.view.page(rank).call.sequence.load(Relaxed) >> 1 != number,
+            number => self.view.page(rank).sequence() >> 1 != number,
         };
         if let Some(&(rank, _)) = told.ranks.iter().find(moved) {
             self.told = None;

@@ -92,8 +92,8 @@ impl Meter {
     pub fn look(&mut self) {
         let now = clock::nanoseconds();
         for (rank, track) in self.tracks.iter_mut().enumerate() {
-            let call = &self.job.view().page(rank as u32).call;
-            let sequence = call.sequence.load(Relaxed);
+            let page = self.job.view().page(rank as u32);
+            let (call, sequence) = (&page.call, page.sequence());
             let inside = sequence & 1 == 1;
             let waiting = call.waiting_since.load(Relaxed) != 0;
             if track.seen != Some((sequence, waiting)) {
@@ -332,7 +332,7 @@ mod tests {
         let (node, mut meter) = job(3);
         meter.look();
         for rank in 1..3 {
-            node.page(rank).enter(0, 1);
+            node.page(rank).enter(1);
             node.page(rank).call.waiting_since.store(clock::nanoseconds(), Relaxed);
         }
         std::thread::sleep(Duration::from_millis(30));

@@ -27,6 +27,8 @@ mod handle_arguments;
 mod malloc;
 #[path = "../../src/objects.rs"]
 mod objects;
+#[path = "../../src/own.rs"]
+mod own;
 #[path = "../../src/predefined.rs"]
 mod predefined;
 #[path = "../../src/predefined_datatypes.rs"]

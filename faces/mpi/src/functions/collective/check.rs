@@ -1,9 +1,9 @@
 //! Checks of arguments that collective operations share.
 
 use crate::arguments::{self, is_in_place, Counts};
-use crate::border::engine;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
+use crate::own;
 use serried_engine::collective::{Data, Members, Root};
 use serried_engine::message::{PROC_NULL, ROOT};
 use serried_engine::observe::page::NONE;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Who takes part; says on the rank's page what the call is about.
 pub fn members(comm: &Comm) -> Result<Members> {
-    engine()?.page().about(comm.context(), NONE, NONE, 0);
+    own::page().about(comm.context(), NONE, NONE, 0);
     Ok(Members::from(comm))
 }
 
@@ -36,7 +36,7 @@ pub fn members_of_one_group(comm: &Comm) -> Result<Members> {
 /// # Errors
 /// `Root` for what is no root in this communicator.
 pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
-    engine()?.page().about(comm.context(), if root < 0 { NONE } else { root }, NONE, 0);
+    own::page().about(comm.context(), if root < 0 { NONE } else { root }, NONE, 0);
     let members = Members::from(comm);
     let checked = match root {
         ROOT if comm.is_inter() => Some(Root::Me),

@@ -13,6 +13,7 @@ pub use sendrecv::*;
 use crate::arguments::{self, is_in_place, rank_text};
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
+use crate::own;
 use crate::request::OutRequest;
 use crate::status::StatusOut;
 use serried_engine::message::work::Recipe;
@@ -134,9 +135,7 @@ pub fn outgoing(
         return Err(bad_tag(tag, false));
     }
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
-    if let Ok(engine) = engine() {
-        engine.page().about(comm.context(), dest, tag, buffer.bytes());
-    }
+    own::page().about(comm.context(), dest, tag, buffer.bytes());
     Ok(Outgoing { buffer, envelope, peer })
 }
 
@@ -151,9 +150,7 @@ pub fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Result<(Envelope
     if tag < 0 && tag != ANY_TAG {
         return Err(bad_tag(tag, true));
     }
-    if let Ok(engine) = engine() {
-        engine.page().about(comm.context(), source, tag, room);
-    }
+    own::page().about(comm.context(), source, tag, room);
     Ok((Envelope { context: comm.context(), source, tag }, null_process))
 }
 

@@ -4,8 +4,8 @@
 
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
+use crate::own;
 use crate::status::StatusOut;
-use serried_engine::engine::Engine;
 use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
 use serried_engine::request::RequestId;
 use serried_engine::transport::LONG_LETTER_BYTES;
@@ -46,7 +46,7 @@ pub fn sent(
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     let sent = engine.send_letter(peer, envelope, address, bytes as usize)?;
     // The message is on its way: now there is time. What has not gone tells it the long way.
-    engine.page().about(comm.context(), dest, tag, bytes);
+    own::page().about(comm.context(), dest, tag, bytes);
     Ok(sent)
 }
 
@@ -66,19 +66,19 @@ pub fn receiving(
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine()?;
-    let Some((wanted, _)) = wanted(engine, source, tag, room, comm) else { return Ok(None) };
+    let Some((wanted, _)) = wanted(source, tag, room, comm) else { return Ok(None) };
     engine.start_block_receive(wanted, address, room).map(Some)
 }
 
 /// What a receive with right arguments matches, and who sends that, if it is one;
 /// says so on the page.
 #[inline(always)]
-fn wanted(engine: &Engine, source: i32, tag: i32, room: u64, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
+fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
     let peer = comm.peers().find(source);
     if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
-    engine.page().about(comm.context(), source, tag, room);
+    own::page().about(comm.context(), source, tag, room);
     Some((Envelope { context: comm.context(), source, tag }, peer))
 }
 
@@ -99,8 +99,10 @@ pub fn received(
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
     let engine = engine()?;
-    let Some((wanted, peer)) = wanted(engine, source, tag, room, comm) else { return Ok(false) };
-    let Some(taken) = engine.receive_letter(wanted, peer, address, room) else { return Ok(false) };
+    let Some((wanted, peer)) = wanted(source, tag, room, comm) else { return Ok(false) };
+    let Some(taken) = engine.receive_letter(own::page(), wanted, peer, address, room) else {
+        return Ok(false);
+    };
     status.set_message(taken.source, taken.tag, taken.bytes);
     Ok(true)
 }
