@@ -7,8 +7,9 @@
     tests/mpi4py/run.py --modules test_op       only test modules whose name matches
     tests/mpi4py/run.py --by-module             one job for each module: slower, shows what hangs
 
-Lists have commas; all combinations are run. What is left out, and why, is in skipped.toml beside this file. Each rank writes its own log; the numbers come
-from what unittest says at the end of each log, so a rank that dies or hangs is a failure.
+Lists have commas; all combinations are run. What is left out, and why, is in skipped.toml beside this file. Each rank
+writes its own log; the numbers come from what unittest says at the end of each log, so a rank that dies or hangs is a
+failure.
 """
 
 import argparse
@@ -61,8 +62,8 @@ def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",
 
 # What `make test` runs.
 RUNS = [
-    *combinations(["serried"], [1, 5]),
-    *combinations(["hydra"], [2]),
+    *combinations(["serried"], [1, 2, 5]),
+    *combinations(["hydra"], [2, 5]),
     *combinations(["serried"], [2], ["standard"]),
     *combinations(["serried"], [4], nodes=["2"]),
 ]
