@@ -24,9 +24,10 @@ static inline long proc_value(const char *path, const char *name)
     return sum;
 }
 
-/* Memory that a process has for itself: what it has written and no other process shares. Pages of files are left out:
- * Linux calls them private too while only one rank happens to have come to that code. */
-static inline long private_memory(void) { return proc_value("/proc/self/smaps_rollup", "Private_Dirty"); }
+/* Memory that a process has for itself. Pages of files are left out: Linux calls them private too while only one rank
+ * happens to have come to that code, and dirty while they have not reached the disk. The node's segment is counted by
+ * itself. */
+static inline long private_memory(void) { return proc_value("/proc/self/smaps_rollup", "Anonymous"); }
 
 /* Its part of everything, what is shared divided by those who share it. */
 static inline long proportional_memory(void)
