@@ -121,12 +121,19 @@ fn those_there(parents: &HashMap<i32, i32>) -> String {
     }
 }
 
+/// Jobs that a list tells: it has to leave the rest of the screen to others.
+const LISTED: usize = 10;
+
 fn list(jobs: &[Found]) -> String {
     let line = |job: &Found| {
         let command: String = job.command.chars().take(100).collect();
         format!("  {:>8}  {command}", job.anchors[0])
     };
-    jobs.iter().map(line).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = jobs.iter().take(LISTED).map(line).collect();
+    if jobs.len() > LISTED {
+        lines.push(format!("  and {} more", jobs.len() - LISTED));
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -149,6 +156,14 @@ mod tests {
     fn a_job_is_anchored_at_its_highest_process() {
         let (_, jobs) = nested();
         assert_eq!((&jobs[0].anchors, &jobs[1].anchors), (&vec![10], &vec![20]));
+    }
+
+    #[test]
+    fn a_list_of_many_jobs_leaves_room_on_the_screen() {
+        let (_, two) = nested();
+        let many: Vec<Found> = std::iter::repeat_n(two[0].clone(), 38).collect();
+        assert_eq!((list(&two).lines().count(), list(&many).lines().count()), (2, LISTED + 1));
+        assert!(list(&many).ends_with("\n  and 28 more"));
     }
 
     #[test]
