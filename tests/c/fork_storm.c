@@ -1,7 +1,7 @@
 /* ranks: 2
- * Threads write, send and reallocate big blocks, and a big variable, while their rank forks again and again. No store may be lost, and
- * every child must see all blocks as they were at one moment. Blocks that are sent become shared between the ranks,
- * each fork makes them private, and so on. */
+ * Threads write, send and reallocate big blocks, and a big variable, while their rank forks again and again. No store
+ * may be lost, and every child must see all blocks as they were at one moment. Blocks that are sent become shared
+ * between the ranks, each fork makes them private, and so on. */
 #include "check.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -101,7 +101,9 @@ static int torn(void)
         for (int page = 0; page < PAGES; page++) {
             long now = one->pages[page * PAGE_LONGS];
             if (now > before) {
-                dprintf(2, "rank %d, block %d at %p: page %d has generation %ld, the one before %ld, the first %ld, the last %ld\n",
+                dprintf(2,
+                        "rank %d, block %d at %p: page %d has generation %ld, the one before %ld, the first %ld, "
+                        "the last %ld\n",
                         rank, number, (void *)one->pages, page, now, before, first, last);
                 return 1;
             }

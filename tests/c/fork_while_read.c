@@ -8,24 +8,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 1
 #define FORKS 5000
 #define PAGES 96
 #define PAGE_LONGS 512
 
 static const int bytes = PAGES * PAGE_LONGS * sizeof(long);
-static volatile long *pages[THREADS];
+static volatile long *pages;
 static atomic_int stop;
 
 /* Writes generation after generation from the first page to the last, and sends each. */
 static void *write_and_send(void *argument)
 {
-    int number = (int)(long)argument, last;
+    (void)argument;
     for (long generation = 1;; generation++) {
         for (int page = 0; page < PAGES; page++)
-            pages[number][page * PAGE_LONGS] = generation;
-        last = atomic_load(&stop);
-        MPI_Send((void *)pages[number], bytes, MPI_BYTE, 1, last, MPI_COMM_WORLD);
+            pages[page * PAGE_LONGS] = generation;
+        int last = atomic_load(&stop);
+        MPI_Send((void *)pages, bytes, MPI_BYTE, 1, last, MPI_COMM_WORLD);
         if (last)
             return NULL;
     }
@@ -34,10 +33,9 @@ static void *write_and_send(void *argument)
 /* In a child: no page is ahead of the one before it. Its number, if one is. */
 static int torn(void)
 {
-    for (int number = 0; number < THREADS; number++)
-        for (int page = 1; page < PAGES; page++)
-            if (pages[number][page * PAGE_LONGS] > pages[number][(page - 1) * PAGE_LONGS])
-                return page;
+    for (int page = 1; page < PAGES; page++)
+        if (pages[page * PAGE_LONGS] > pages[(page - 1) * PAGE_LONGS])
+            return page;
     return 0;
 }
 
@@ -56,11 +54,10 @@ static void fork_again_and_again(void)
 static void receive(void)
 {
     char *in = malloc(bytes);
-    for (int ended = 0; ended < THREADS;) {
-        MPI_Status status;
+    MPI_Status status;
+    do
         MPI_Recv(in, bytes, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-        ended += status.MPI_TAG;
-    }
+    while (status.MPI_TAG == 0);
     free(in);
 }
 
@@ -74,16 +71,13 @@ int main(int argc, char **argv)
         receive();
         return check_end();
     }
-    pthread_t threads[THREADS];
-    for (long number = 0; number < THREADS; number++) {
-        /* Memory that is no block of malloc, so that it is never shared between the ranks. */
-        pages[number] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(pages[number] != MAP_FAILED);
-        pthread_create(&threads[number], NULL, write_and_send, (void *)number);
-    }
+    pthread_t thread;
+    /* Memory that is no block of malloc, so that it is never shared between the ranks. */
+    pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    pthread_create(&thread, NULL, write_and_send, NULL);
     fork_again_and_again();
     atomic_store(&stop, 1);
-    for (int number = 0; number < THREADS; number++)
-        pthread_join(threads[number], NULL);
+    pthread_join(thread, NULL);
     return check_end();
 }

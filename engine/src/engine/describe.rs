@@ -236,17 +236,12 @@ impl<'a> Describer<'a> {
         };
         let context = self.known.iter().find(is_at).map_or(0, |communicator| communicator.context());
         self.mentioned.push(context);
-        let block = seat.block();
-        let missing: Vec<u32> = match until {
-            Until::All(epoch) => (0..seat.size).filter(|&member| !block.has_arrived(member, epoch)).collect(),
-            Until::Member(member, _) => vec![member],
-        };
         let need = |member: u32| {
             let peer = self.engine.job.local_ranks[seat.peer(member) as usize];
             let message = description::Envelope { context, source: member as i32, tag: NONE, bytes: 0 };
             Need { kind: Kind::Arrival, peers: vec![peer], message, collective: None }
         };
-        missing.into_iter().map(need).collect()
+        seat.block().missing(until).map(need).collect()
     }
 
     fn exchange(&mut self) -> Need {

@@ -182,8 +182,8 @@ pub fn acquire_engine() -> Result<&'static Engine> {
     } else if *users == 0 {
         predefined::install();
         let job = Box::leak(Box::new(Job::start()?));
-        // It cannot where the system's pages are larger: observers do not see the calls of
-        // this rank then, and all else works.
+        // It cannot where the system's pages are larger: observers do not see this rank's
+        // calls then, nor what it receives in packets, and all else works.
         let _ = own::show(job);
         let engine = Box::leak(Box::new(Engine::join_with(job, functions::tool::settings()?)?));
         engine.publish_names(NAMES)?;

@@ -43,10 +43,11 @@ impl Window {
         }
         // SAFETY: the lock is held until `after_fork`.
         let inner = unsafe { &mut *self.inner.get() };
-        if !inner.known_pages().iter().any(|pages| {
-            inner.shared.next_run(pages.clone(), true).is_some()
-                || inner.demoted.next_run(pages.clone(), true).is_some()
-        }) {
+        if !inner
+            .known_pages()
+            .iter()
+            .any(|pages| inner.shared.any(pages.clone()) || inner.demoted.any(pages.clone()))
+        {
             return;
         }
         let told = inner.liveness.before_fork();

@@ -20,22 +20,15 @@ impl Window {
     /// part in; it does not write there before the operation is complete.
     #[inline]
     pub fn lend(&self, address: usize, bytes: usize) {
-        self.lend_to_many(address, bytes, 1);
-    }
-
-    /// As [`Window::lend`], for an operation in which `readers` ranks read all
-    /// of it.
-    #[inline]
-    pub fn lend_to_many(&self, address: usize, bytes: usize, readers: u16) {
         if bytes >= SMALLEST {
             if let Some(offset) = self.offset_of(address, bytes) {
-                self.lend_ours(offset, bytes, readers);
+                self.lend_ours(offset, bytes);
             }
         }
     }
 
     /// The piece begins at `offset` of the window.
-    fn lend_ours(&self, offset: usize, bytes: usize, readers: u16) {
+    fn lend_ours(&self, offset: usize, bytes: usize) {
         let mut inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
         if inside.start == BLOCK_PAGES {
             inside.start += 1; // not of zeroed variables alone
@@ -44,7 +37,7 @@ impl Window {
             return;
         }
         let pages = self.with(|inner| {
-            let often = inner.warm(inside.start, readers) >= OFTEN;
+            let often = inner.warm(inside.start) >= OFTEN;
             often.then(|| inside.start..inner.end_of(inside.end, (offset + bytes) % PAGE))
         });
         if let Some(pages) = pages {
@@ -81,9 +74,9 @@ impl Window {
 impl super::Inner {
     /// Notes that a message beginning at this page was lent; how often by now.
     /// Whoever has been told that it is often enough starts anew.
-    fn warm(&mut self, page: u32, by: u16) -> u16 {
+    fn warm(&mut self, page: u32) -> u16 {
         let block = page < BLOCK_PAGES;
-        let heat = if block { self.ranges.warm(page, by) } else { self.annex_heat.warm(page, by) };
+        let heat = if block { self.ranges.warm(page) } else { self.annex_heat.warm(page) };
         match (heat >= OFTEN, block) {
             (false, _) => {}
             (true, true) => self.ranges.cool(page),

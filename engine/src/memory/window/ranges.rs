@@ -254,9 +254,9 @@ impl Ranges {
     }
 
     /// Warms page `page` of a range in use; how warm it is now.
-    pub fn warm(&mut self, page: u32, by: u16) -> u16 {
+    pub fn warm(&mut self, page: u32) -> u16 {
         let entry = self.change(page);
-        entry.heat = entry.heat.saturating_add(by);
+        entry.heat = entry.heat.saturating_add(1);
         entry.heat
     }
 

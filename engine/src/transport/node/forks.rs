@@ -57,7 +57,8 @@ impl Between {
         let forking = &self.peer.control().forks.0.forking;
         own.store(1 + self.number, Ordering::Relaxed);
         fence(Ordering::SeqCst); // copy-or-fork: paired with `wait_for_copies`
-                                 // forked: paired with `go_on`
+
+        // forked: paired with `go_on`
         if forking.load(Ordering::Acquire) != 0 {
             self.wait(own, forking);
         }
@@ -106,13 +107,12 @@ extern "C" fn parent() {
 
 /// Before a fork: peers begin no copy any more, and those under way end.
 fn wait_for_copies(node: &'static NodeSegment, me: u32) {
-    let area_of = |rank| Area::of(node, rank);
-    area_of(me).control().forks.0.forking.store(1, Ordering::Relaxed);
+    Area::of(node, me).control().forks.0.forking.store(1, Ordering::Relaxed);
     fence(Ordering::SeqCst); // copy-or-fork: paired with `Between::announce`
     let began = Instant::now();
     let there = |&peer: &u32| peer != me && node.page(peer).state() != State::Unused;
     for peer in (0..node.local_ranks()).filter(there) {
-        let area = area_of(peer);
+        let area = Area::of(node, peer);
         let copying = &area.control().forks.0.copying;
         // copied: paired with `Between::copy`
         while copying.load(Ordering::Acquire) == 1 + me && began.elapsed() < PATIENCE {

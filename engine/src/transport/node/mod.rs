@@ -376,8 +376,7 @@ impl Transport for NodeTransport {
 
     #[inline]
     fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
-        if self.is_apart(peer) || !self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
-        {
+        if self.is_apart(peer) || !self.is_shared(address, bytes) {
             return false;
         }
         self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
