@@ -120,9 +120,12 @@ impl Engine {
         }
     }
 
-    /// From now on several threads may call at once.
+    /// From now on several threads may call at once. Only before a second one does.
     pub fn set_threaded(&self) {
         self.core.set_threaded();
+        if self.job.node.reserve_threads(self.job.local_rank).is_ok() {
+            self.page.part_threads();
+        }
     }
 
     /// The job.

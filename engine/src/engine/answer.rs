@@ -72,7 +72,7 @@ impl Engine {
     /// as stuck as one that waits.
     #[inline]
     pub(super) fn polled(&self, reason: Reason) {
-        add(&self.page.call.idle_polls, 1);
+        add(&self.page.own().idle_polls, 1);
         if let Some(number) = self.page.question() {
             self.answer_polling(number, reason);
         }
@@ -120,7 +120,7 @@ impl Engine {
             let stack = super::stack::of_this_thread();
             (thread.addresses, thread.python) = (stack.native, stack.python);
         }
-        let name = self.page.current().and_then(|call| self.job.node.name(call.name));
+        let name = self.page.own().current().and_then(|call| self.job.node.name(call.name));
         thread.call = name.unwrap_or_default();
     }
 

@@ -90,7 +90,7 @@ impl Engine {
     #[inline]
     fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
         let (root, bytes) = operation.outline();
-        let name = self.page.name();
+        let name = self.page.own().name();
         communicator.calls.note(Begun { name, root, bytes });
         match self.checks {
             true => {

@@ -29,7 +29,7 @@ impl Exchange for Engine {
     }
 
     fn begins(&self, communicator: &Communicator) -> Result<()> {
-        let call = Call { name: self.page.name(), operator: 0, root: NO_ROOT, bytes: 0 };
+        let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
         communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
         match self.checks {
             true => self.compare(communicator, call, None),

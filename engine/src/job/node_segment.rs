@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
-//! part of a rank:    Page (4 KiB) | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
+//! part of a rank:    Page | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
 //!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`)
 //! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
@@ -25,13 +25,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
 /// How many call names the segment holds.
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
-const PAGE_BYTES: usize = 4096;
+const PAGE_BYTES: usize = size_of::<Page>();
 /// Bytes that the node transport has for each rank (address space, not memory).
 pub const TRANSPORT_BYTES: usize = (3 << 20) + (64 << 10) - PAGE_BYTES;
 /// Bytes of each rank for the blocks of communicators that it leads (address
@@ -83,7 +83,7 @@ impl NodeSegment {
         segment.reserve(0, HEADER_BYTES)?;
         let node = NodeSegment { segment, local_ranks, windows };
         for rank in 0..local_ranks {
-            node.segment.reserve(node.part(rank), PAGE_BYTES)?;
+            node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
             node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
             node.page(rank).set_state(State::Unused);
         }
@@ -138,6 +138,15 @@ impl NodeSegment {
         // SAFETY: `part` is page aligned and inside the mapping, which lives as
         // long as `self`; every bit pattern is a valid `Page` of atomics.
         unsafe { &*self.segment.base().add(self.part(local_rank)).cast::<Page>() }
+    }
+
+    /// Reserves the rest of the page of a local rank, for records of its threads.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn reserve_threads(&self, local_rank: u32) -> Result<()> {
+        let rest = PAGE_BYTES - Page::FIRST_BYTES;
+        self.segment.reserve(self.part(local_rank) + Page::FIRST_BYTES, rest)
     }
 
     /// Maps the page of a local rank once more, over `target`.

@@ -14,6 +14,7 @@ pub mod inquiry;
 pub mod ledger;
 pub mod page;
 pub mod recorder;
+mod threads;
 
 pub use description::Description;
 pub use page::{Page, State};

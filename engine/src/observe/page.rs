@@ -7,9 +7,9 @@
 //! reader that wants a coherent call reads [`Page::sequence`] before and after. What
 //! observers write is `inquiry.asked` alone.
 
-use super::call::Call;
+use super::call::{Call, Record};
 use super::flow::Flow;
-use super::recorder::Recorder;
+use super::threads::THREADS;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Whether calls are noted at all: a build that does not shows what it costs.
@@ -46,12 +46,13 @@ impl State {
 /// Peer or tag value that says "none" (not a rank, not a tag).
 pub const NONE: i32 = i32::MIN;
 
-/// What a rank shows: 4 KiB at the beginning of its part of the node segment.
+/// What a rank shows, at the beginning of its part of the node segment. Of this only the
+/// first 4 KiB are memory, until threads have records of their own.
 #[repr(C, align(4096))]
 pub struct Page {
     /// Who this is.
     pub identity: Identity,
-    /// What it is doing.
+    /// How its calls go on.
     pub call: Call,
     /// What it has done.
     pub counters: Counters,
@@ -59,8 +60,15 @@ pub struct Page {
     pub memory: Memory,
     /// What observers ask it.
     pub inquiry: Inquiry,
-    /// Its last calls.
-    pub recorder: Recorder,
+    /// Its calls.
+    pub record: Record,
+    /// Those of its threads, where they are apart.
+    pub(super) threads: [Record; THREADS],
+}
+
+impl Page {
+    /// Bytes of it that are memory at once.
+    pub const FIRST_BYTES: usize = 4096;
 }
 
 /// Who this is; written once.
@@ -169,4 +177,4 @@ pub fn add(counter: &AtomicU64, amount: u64) {
     }
 }
 
-const _: () = assert!(std::mem::size_of::<Page>() == 4096);
+const _: () = assert!(std::mem::offset_of!(Page, threads) <= Page::FIRST_BYTES);

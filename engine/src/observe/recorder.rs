@@ -156,9 +156,9 @@ mod tests {
         page.enter(1);
         page.about(2, 3, 4, 8);
         let around = page.enter(5);
-        assert_eq!((page.name(), page.current().unwrap().name), (5, 5));
+        assert_eq!((page.own().name(), page.current().unwrap().name), (5, 5));
         page.leave(around);
-        assert_eq!((page.name(), page.inside(), page.current().unwrap().name), (1, true, 1));
+        assert_eq!((page.own().name(), page.inside(), page.current().unwrap().name), (1, true, 1));
         let around = page.enter(5);
         // The one around was of another thread, and ends first.
         page.leave(0);

@@ -16,7 +16,7 @@ const IN_A_MESSAGE: usize = 6;
 /// The last calls of a rank before the one that it is in, newest first; empty if it
 /// has made none.
 pub fn before(node: &NodeSegment, rank: u32) -> String {
-    let mut calls = all(node, rank);
+    let mut calls = node.page(rank).last_calls();
     // The message itself tells the last one.
     calls.pop();
     if calls.is_empty() {
@@ -27,10 +27,6 @@ pub fn before(node: &NodeSegment, rank: u32) -> String {
         let _ = writeln!(text, "    {line}");
     }
     text
-}
-
-fn all(node: &NodeSegment, rank: u32) -> Vec<Recorded> {
-    node.page(rank).last_calls()
 }
 
 /// A line for each call, newest first; the same call several times is one line.
@@ -70,8 +66,13 @@ pub fn report(said: &str, node: &NodeSegment, elapsed: Duration) -> String {
             State::Aborted => "had called MPI_Abort",
         };
         let _ = writeln!(text, "\nrank {rank} (process {process}) {state}; last calls, newest first:");
-        for line in lines(node, &all(node, rank)) {
-            let _ = writeln!(text, "  {line}");
+        for (number, calls) in page.last_calls_of_all().enumerate() {
+            if number != 0 {
+                text.push_str(" and of another thread:\n");
+            }
+            for line in lines(node, &calls) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
     }
     text

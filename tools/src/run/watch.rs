@@ -213,7 +213,7 @@ impl Watch {
     fn see(&mut self, now: Instant) {
         for (rank, seen) in self.seen.iter_mut().enumerate() {
             let page = self.view.page(rank as u32);
-            let (calls, polls) = (page.moves(), page.call.idle_polls.load(Relaxed));
+            let (calls, polls) = (page.moves(), page.idle_polls());
             let polled = polls.wrapping_sub(seen.polls);
             // A poll under way is counted when it ends.
             let same = calls.abs_diff(seen.calls) <= 1;

@@ -86,7 +86,7 @@ fn calls(job: &Attached) -> Vec<String> {
 fn polls(view: &NodeView) -> Vec<(u64, u64)> {
     let of = |rank: u32| {
         let page = view.page(rank);
-        (page.moves(), page.call.idle_polls.load(Relaxed))
+        (page.moves(), page.idle_polls())
     };
     ranks(view).map(of).collect()
 }

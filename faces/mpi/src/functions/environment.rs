@@ -128,7 +128,7 @@ pub fn pcontrol(_level: c_int) -> Result<()> {
 pub fn wtime() -> f64 {
     // A loop that polls until a time is over shall not be taken for a hang.
     if let Ok(engine) = engine() {
-        add(&engine.page().call.clock_reads, 1);
+        add(&engine.page().own().clock_reads, 1);
     }
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` can be written; the clock exists on every Linux.

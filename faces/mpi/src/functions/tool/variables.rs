@@ -43,7 +43,7 @@ pub struct Variable {
 
 enum Source {
     Counter(fn(&Page) -> &AtomicU64),
-    Sent(fn(Sent, &Page) -> u64),
+    Derived(fn(Sent, &Page) -> u64),
     State,
     Ranks,
 }
@@ -75,7 +75,7 @@ impl Variable {
         match self.read {
             Source::State => border::page().map_or(0, |page| page.state() as u64),
             Source::Ranks => border::size(),
-            Source::Sent(read) => border::page().map_or(0, |page| read(border::sent(), page)),
+            Source::Derived(read) => border::page().map_or(0, |page| read(border::sent(), page)),
             Source::Counter(field) => border::page().map_or(0, |page| field(page).load(Relaxed)),
         }
     }
@@ -114,13 +114,13 @@ const fn counter(
     Variable { name, class, description, read: Source::Counter(field) }
 }
 
-const fn sent(
+const fn derived(
     name: &'static str,
     class: Class,
     description: &'static str,
     read: fn(Sent, &Page) -> u64,
 ) -> Variable {
-    Variable { name, class, description, read: Source::Sent(read) }
+    Variable { name, class, description, read: Source::Derived(read) }
 }
 
 /// All of them.
@@ -132,13 +132,13 @@ pub static VARIABLES: [Variable; 19] = [
         read: Source::State,
     },
     Variable { name: "ranks", class: Class::Size, description: "ranks in the job", read: Source::Ranks },
-    sent("messages_sent", Class::Counter, "messages sent, of any size", |sent, _| sent.messages),
-    sent("bytes_sent", Class::Sum, "payload bytes sent", |sent, _| sent.bytes),
+    derived("messages_sent", Class::Counter, "messages sent, of any size", |sent, _| sent.messages),
+    derived("bytes_sent", Class::Sum, "payload bytes sent", |sent, _| sent.bytes),
     counter("messages_received", Class::Counter, "messages received", |page| {
         &page.counters.messages_received
     }),
     counter("bytes_received", Class::Sum, "payload bytes received", |page| &page.counters.bytes_received),
-    sent("bytes_inline", Class::Sum, "bytes that moved inside packets", Sent::bytes_inline),
+    derived("bytes_inline", Class::Sum, "bytes that moved inside packets", Sent::bytes_inline),
     counter("bytes_cells", Class::Sum, "bytes that moved through cells: two copies", |page| {
         &page.counters.bytes_cells
     }),
@@ -182,11 +182,11 @@ pub static VARIABLES: [Variable; 19] = [
         "bytes of messages copied aside because their receivers have no room",
         |page| &page.memory.aside,
     ),
-    counter(
+    derived(
         "idle_polls",
         Class::Counter,
         "calls such as MPI_Test and MPI_Iprobe that found nothing",
-        |page| &page.call.idle_polls,
+        |_, page| page.idle_polls(),
     ),
     counter("collectives", Class::Counter, "collective operations started", |page| {
         &page.counters.collectives

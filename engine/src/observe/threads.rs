@@ -1,0 +1,204 @@
+//! The calls of all threads of a rank.
+//!
+//! There is one record of calls for a rank, until it says that several threads will call
+//! at once: then each thread has one of its own, so that threads do not meet at a line of
+//! the cache in every call. More threads than records share them.
+//!
+//! The thread's record is looked for only where the rank's is marked
+//! ([`ELSEWHERE`]): a rank with one thread pays for a bit that it has at hand.
+
+use super::call::{Record, ELSEWHERE};
+use super::page::{Page, OBSERVED};
+use super::recorder::Recorded;
+use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// Records for threads.
+pub const THREADS: usize = 7;
+
+/// How many threads of this process use each record.
+static USERS: [AtomicU32; THREADS] = [const { AtomicU32::new(0) }; THREADS];
+
+thread_local! {
+    static MINE: Mine = const { Mine(Cell::new(None)) };
+}
+
+/// The number of the record that this thread uses, once it does.
+struct Mine(Cell<Option<usize>>);
+
+impl Mine {
+    fn number(&self) -> usize {
+        self.0.get().unwrap_or_else(|| {
+            let users = |number: &usize| USERS[*number].load(Relaxed);
+            let number = (0..THREADS).min_by_key(users).unwrap_or(0);
+            USERS[number].fetch_add(1, Relaxed);
+            self.0.set(Some(number));
+            number
+        })
+    }
+}
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.get() {
+            USERS[number].fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+impl Page {
+    /// From now on each thread has a record of its own. The memory for them must be there
+    /// (`NodeSegment::reserve_threads`), and no other thread be in a call.
+    pub fn part_threads(&self) {
+        if self.record.now.load(Relaxed) & ELSEWHERE == 0 {
+            self.record.move_to(self.of_thread());
+        }
+    }
+
+    /// The record of this thread, where threads have their own.
+    #[cold]
+    fn of_thread(&self) -> &Record {
+        // A thread that ends may call once more when it has given its number back.
+        &self.threads[MINE.try_with(Mine::number).unwrap_or(0)]
+    }
+
+    /// The record of this thread.
+    #[inline]
+    pub fn own(&self) -> &Record {
+        match self.record.now.load(Relaxed) & ELSEWHERE {
+            0 => &self.record,
+            _ => self.of_thread(),
+        }
+    }
+
+    /// Marks the beginning of a call. Gives what [`Page::leave`] needs: the call around
+    /// it, of this thread, whose code MPI has called, or of another that shares its
+    /// record; 0 if none is.
+    #[inline(always)]
+    pub fn enter(&self, name: u32) -> u32 {
+        if !OBSERVED {
+            return 0;
+        }
+        match self.record.enter(name) {
+            around if around & ELSEWHERE == 0 => around,
+            _ => self.of_thread().enter(name),
+        }
+    }
+
+    /// [`Page::leave`] shall say that this call was listened to.
+    pub fn listen(&self) {
+        self.own().listen();
+    }
+
+    /// Marks the end of a call; whether it was listened to.
+    #[inline(always)]
+    pub fn leave(&self, around: u32) -> bool {
+        OBSERVED && self.record.leave_or(around, |now| self.leave_otherwise(now, around))
+    }
+
+    #[cold]
+    fn leave_otherwise(&self, now: u32, around: u32) -> bool {
+        match now & ELSEWHERE {
+            0 => self.record.leave_otherwise(now, around),
+            _ => self.of_thread().leave(around),
+        }
+    }
+
+    /// Says whom the call is about, and how many bytes it moves; `communicator`
+    /// is a context id.
+    #[inline(always)]
+    pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+        if OBSERVED && !self.record.about(communicator, peer, tag, bytes) {
+            self.of_thread().about(communicator, peer, tag, bytes);
+        }
+    }
+
+    /// The records in use: those of the threads, and that of the rank, which has what was
+    /// before there were threads.
+    fn records(&self) -> impl Iterator<Item = &Record> {
+        let threads = match self.record.now.load(Acquire) & ELSEWHERE {
+            0 => &[],
+            _ => &self.threads[..], // threads: paired with `Record::move_to`
+        };
+        threads.iter().chain([&self.record])
+    }
+
+    /// The record of a thread that is inside a call, or else that of the first one.
+    fn foremost(&self) -> &Record {
+        let inside = self.records().find(|record| record.inside());
+        inside.or(self.records().next()).unwrap_or(&self.record)
+    }
+
+    /// Counts calls by twos; odd inside of one.
+    pub fn sequence(&self) -> u64 {
+        self.records()
+            .map(Record::sequence)
+            .fold(0, |sum, next| ((sum & !1) + (next & !1)) | ((sum | next) & 1))
+    }
+
+    /// What grows whenever the rank does anything but waiting, or calling what
+    /// fails; it may be less by one for each thread for a moment.
+    pub fn moves(&self) -> u64 {
+        self.records().map(Record::moves).fold(0, u64::wrapping_add)
+    }
+
+    /// How often it asked for something that was not there.
+    pub fn idle_polls(&self) -> u64 {
+        self.records().map(|record| record.idle_polls.load(Relaxed)).sum()
+    }
+
+    /// The call that the rank is in, or was in last; `None` before the first.
+    pub fn current(&self) -> Option<Recorded> {
+        self.foremost().current()
+    }
+
+    /// The last calls of the same thread, oldest first, with the one that it is in.
+    pub fn last_calls(&self) -> Vec<Recorded> {
+        self.foremost().last_calls()
+    }
+
+    /// The last calls of each thread that has made some, oldest first.
+    pub fn last_calls_of_all(&self) -> impl Iterator<Item = Vec<Recorded>> + '_ {
+        self.records().map(Record::last_calls).filter(|calls| !calls.is_empty())
+    }
+
+    /// Whether a thread of the rank is inside a call.
+    pub fn inside(&self) -> bool {
+        self.records().any(Record::inside)
+    }
+}
+
+#[cfg(all(test, not(feature = "unobserved")))]
+mod tests {
+    use super::*;
+    use crate::job::NodeSegment;
+
+    #[test]
+    fn threads_have_records_of_their_own_once_they_are_parted() {
+        let node = NodeSegment::create(1).unwrap();
+        let page = node.page(0);
+        page.enter(1);
+        node.reserve_threads(0).unwrap();
+        page.part_threads();
+        assert_eq!((page.own().name(), page.inside(), page.sequence()), (1, true, 1));
+        page.leave(0);
+        let other = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let around = page.enter(2);
+                page.about(2, 3, 4, 8);
+                // That of another thread is not around this one.
+                assert_eq!((around, page.own().name()), (0, 2));
+                page.own().idle_polls.store(5, Relaxed);
+                std::ptr::from_ref(page.own()) as usize
+            });
+            other.join().unwrap()
+        });
+        assert_ne!(other, std::ptr::from_ref(page.own()) as usize);
+        assert_eq!((page.own().name(), page.own().inside()), (0, false));
+        assert_eq!((page.sequence(), page.moves(), page.idle_polls()), (3, 0u64.wrapping_sub(4), 5));
+        let current = page.current().unwrap();
+        assert_eq!((current.name, current.peer, current.tag, page.inside()), (2, 3, 4, true));
+        assert_eq!(page.last_calls_of_all().count(), 2);
+    }
+}
