@@ -52,6 +52,10 @@ impl Reach for Engine {
         }
     }
 
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+        self.core.lock().transport.is_shared(address, bytes)
+    }
+
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let peer = seat.peer(member);
         let found = self.core.lock().transport.direct(peer, address, bytes)?;

@@ -11,6 +11,7 @@ use crate::datatype::{self, Basic, Datatype};
 use crate::reduce::Operator;
 use crate::Result;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes that go up the tree at a time: one buffer for each level stays in the
@@ -53,8 +54,32 @@ pub(super) fn published_part(
     operator: &Arc<Operator>,
     target: &Data,
 ) -> Result<()> {
+    // SAFETY: `offset + at` is within the payload, which has `bytes` bytes.
+    let payload = |member, at| unsafe { seat.packed(member, epoch, bytes).add(offset + at).cast_const() };
     let items = Items::of(&target.datatype);
     let length = super::items::bytes(target);
+    let first = if length > LONG { share(seat.rank, seat.size, length, items.bytes).start } else { 0 };
+    // SAFETY: all payloads are published and stay; the program lends the target.
+    unsafe { combined(in_turn(first, length), plan, operator, target, payload) }
+}
+
+/// Combines parts of what can be read at `payload` into the target, in the order of `plan`.
+///
+/// # Errors
+/// `NoMem` as [`published`].
+///
+/// # Safety
+/// Payloads as long as the target can be read; the target is lent by the program and
+/// overlaps them only as [`Tree::combine`] allows.
+#[inline]
+pub(super) unsafe fn combined(
+    parts: impl IntoIterator<Item = Range<u64>>,
+    plan: impl Plan,
+    operator: &Arc<Operator>,
+    target: &Data,
+    payload: impl Fn(u32, usize) -> *const u8,
+) -> Result<()> {
+    let items = Items::of(&target.datatype);
     let (whole, out) = match items.as_they_lie {
         Some(offset) => (None, target.address.wrapping_offset(offset as isize)),
         None => {
@@ -63,15 +88,11 @@ pub(super) fn published_part(
             (Some(whole), out)
         }
     };
-    let first = if length > LONG { share(seat.rank, seat.size, length, items.bytes).start } else { 0 };
-    for part in in_turn(first, length).into_iter().filter(|part| !part.is_empty()) {
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
         let (begin, length) = (part.start as usize, (part.end - part.start) as usize);
-        let from = offset + begin;
-        // SAFETY: `from + at` is within the payload, which has `bytes` bytes.
-        let payload = |member, at| unsafe { seat.packed(member, epoch, bytes).add(from + at).cast_const() };
-        let tree = Tree::new(operator, &target.datatype, plan, payload);
-        // SAFETY: all payloads are published and stay; the program lends the target,
-        // where the bytes of its items lie, or the copy of it is ours and as long.
+        let tree = Tree::new(operator, &target.datatype, plan, |member, at| payload(member, begin + at));
+        // SAFETY: by the caller, where the bytes of the items of the target lie; or the
+        // copy of it is ours and as long.
         unsafe { tree.combine(out.wrapping_add(begin), length, &mut Buffers::default())? };
     }
     if let Some(whole) = whole {

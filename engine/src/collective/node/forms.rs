@@ -1,12 +1,15 @@
 //! The operations, in their forms over a block.
 
 use super::combine;
-use super::items::{self, operand};
+use super::items::{self, operand, Items};
+use super::offers;
 use super::prefix::Scan;
+use super::reach::Reach;
 use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
-use super::share::WHOLE;
+use super::share::{in_turn, share, WHOLE};
 use crate::collective::members::Role;
+use crate::collective::tree::Folded;
 use crate::collective::{Data, Members, Operation, Root};
 use crate::reduce::Operator;
 use crate::Result;
@@ -60,7 +63,7 @@ fn blocks(seat: &Seat, bytes: u64) -> u64 {
 /// # Errors
 /// `NoMem` as in the message forms, `Truncate` where members do not agree, what
 /// waiting reports.
-pub fn run(seat: &Seat, operation: &Operation, wait: &impl Wait) -> Result<()> {
+pub fn run(seat: &Seat, operation: &Operation, wait: &(impl Wait + Reach)) -> Result<()> {
     match operation {
         Operation::Barrier => barrier(seat, wait),
         Operation::Broadcast { root, data } => broadcast(seat, *root, data, wait),
@@ -126,12 +129,25 @@ fn allreduce(
     send: &Data,
     receive: &Data,
     operator: &Arc<Operator>,
-    wait: &impl Wait,
+    by: &(impl Wait + Reach),
 ) -> Result<()> {
     let epoch = seat.begin();
-    seat.publish(epoch, &operand(send), wait)?;
-    seat.all(epoch, wait)?;
-    combine::published(seat, epoch, operator, receive)
+    let operand = operand(send);
+    match send.address == receive.address {
+        // The other would read what the result is written to.
+        true => seat.publish(epoch, &operand, by)?,
+        false => offers::offer(seat, epoch, &operand, by)?,
+    }
+    seat.all(epoch, by)?;
+    let bytes = items::bytes(receive);
+    let used = offers::used(seat, epoch, bytes, by, |offers| {
+        let first = share(seat.rank, seat.size, bytes, Items::of(&receive.datatype).bytes).start;
+        let (parts, plan) = (in_turn(first, bytes), Folded::new(seat.size, 0));
+        // SAFETY: both operands can be read, and are apart from the result, which the
+        // program lends.
+        unsafe { combine::combined(parts, plan, operator, receive, |member, at| offers.at(member, at)) }
+    });
+    used.unwrap_or_else(|| combine::published(seat, epoch, operator, receive))
 }
 
 fn reduce(
@@ -211,30 +227,48 @@ fn scatter(
     Ok(())
 }
 
-fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
+fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let own = receive.blocks(seat.rank, 1);
     let epoch = seat.begin();
-    seat.publish(epoch, send.unwrap_or(&own), wait)?;
+    offers::offer(seat, epoch, send.unwrap_or(&own), by)?;
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { crate::collective::schedule::copy(send, &own) };
     }
-    seat.all(epoch, wait)?;
-    collect(seat, epoch, receive)
+    seat.all(epoch, by)?;
+    let used = offers::used(seat, epoch, receive.bytes(), by, |offers| {
+        let other = 1 - seat.rank;
+        // SAFETY: the payload is as long as the block.
+        unsafe { offers.take((other, 0), &receive.blocks(other, 1)) };
+        Ok(())
+    });
+    used.unwrap_or_else(|| collect(seat, epoch, receive))
 }
 
-fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
+fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let all = receive.times(seat.size)?;
     let epoch = seat.begin();
     match send {
-        Some(send) => seat.publish(epoch, &send.times(seat.size)?, wait)?,
-        None => seat.publish(epoch, &all, wait)?,
+        Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by)?,
+        // What comes takes the place of what the others still want to read.
+        None => seat.publish(epoch, &all, by)?,
     }
-    seat.all(epoch, wait)?;
+    seat.all(epoch, by)?;
     let (block, whole) = (receive.bytes(), all.bytes());
+    let mine = u64::from(seat.rank) * block;
+    let used = offers::used(seat, epoch, whole, by, |offers| {
+        for member in 0..seat.size {
+            // SAFETY: the payload has a block for each member.
+            unsafe { offers.take((member, mine), &receive.blocks(member, 1)) };
+        }
+        Ok(())
+    });
+    if let Some(done) = used {
+        return done;
+    }
     for member in 0..seat.size {
         seat.agree(member, epoch, whole)?;
-        seat.take(member, epoch, (u64::from(seat.rank) * block, whole), &receive.blocks(member, 1));
+        seat.take(member, epoch, (mine, whole), &receive.blocks(member, 1));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ use super::reach::{Reach, Reaches, Whole};
 use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
-use super::share::{in_turn, Shares, Then};
+use super::share::{in_turn, may_be_whole, Shares, Then};
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::reduce::Operator;
@@ -266,18 +266,19 @@ fn allreduce(
     operator: &Arc<Operator>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let lent = begin_reduction(seat, send, Some(receive), by)?;
+    // Nobody reads the result of another if each reduces the whole.
+    let is_read = !may_be_whole(seat.size, items::bytes(receive), operator);
+    let lent = begin_reduction(seat, send, Some((receive, is_read)), by)?;
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     if shares.are_better_whole() {
-        let reduced = in_turn(shares.mine().start, shares.bytes)
-            .into_iter()
-            .try_for_each(|part| shares.reduce(part, lent.result(), Then::Kept, by));
+        let parts = in_turn(shares.mine().start, shares.bytes);
+        let reduced = shares.reduce(parts, lent.result(), Then::Kept, by);
         together(seat, by)?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
-    let reduced = shares.reduce(shares.mine(), lent.result(), Then::Read, by);
+    let reduced = shares.reduce([shares.mine()], lent.result(), Then::Read, by);
     together(seat, by)?;
     let gathered = reduced.and_then(|()| shares.gather(by));
     together(seat, by)?;
@@ -296,10 +297,10 @@ fn reduce(
     let root = root_of(seat, root);
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
-    let lent = begin_reduction(seat, mine, result, by)?;
+    let lent = begin_reduction(seat, mine, result.map(|result| (result, true)), by)?;
     seat.all(lent.epoch, by)?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
-    let reduced = shares.reduce(shares.mine(), lent.result(), Then::To(root), by);
+    let reduced = shares.reduce([shares.mine()], lent.result(), Then::To(root), by);
     together(seat, by)?;
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);
@@ -330,16 +331,18 @@ impl Begun {
     }
 }
 
-/// Lends the operand, and the place of the result if there is one here.
+/// Lends the operand, and tells the place of the result if there is one here; lends that
+/// too if others read or write there.
 pub(super) fn begin_reduction(
     seat: &Seat,
     send: &Data,
-    receive: Option<&Data>,
+    receive: Option<(&Data, bool)>,
     by: &(impl Wait + Reach),
 ) -> Result<Begun> {
     let contributed = Whole::to_read(&operand(send))?;
-    let out = receive.map(|receive| Whole::to_write(&operand(receive))).transpose()?;
-    if let Some(out) = &out {
+    let is_lent = receive.is_some_and(|(_, is_lent)| is_lent);
+    let out = receive.map(|(receive, _)| Whole::to_write(&operand(receive))).transpose()?;
+    if let Some(out) = out.as_ref().filter(|_| is_lent) {
         by.lend(out.address, out.bytes);
     }
     let receive = out.as_ref().map_or(0, |out| out.address as u64);

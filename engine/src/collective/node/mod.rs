@@ -23,6 +23,7 @@ mod forms;
 mod items;
 mod large;
 mod lent;
+mod offers;
 pub mod pool;
 mod prefix;
 mod reach;

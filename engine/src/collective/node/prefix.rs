@@ -77,7 +77,7 @@ impl<'a> Scan<'a> {
 
     /// Straight between the buffers of the program.
     pub fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
-        let lent = begin_reduction(seat, self.contributed(), Some(self.receive), by)?;
+        let lent = begin_reduction(seat, self.contributed(), Some((self.receive, true)), by)?;
         seat.all(lent.epoch, by)?;
         let done = Prefixes::new(self, seat, &lent).and_then(|mut prefixes| prefixes.run(by));
         together(seat, by)?;

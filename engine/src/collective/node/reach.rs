@@ -31,6 +31,9 @@ pub trait Reach {
     /// others cannot read by plain loads, where they can read what is in between.
     fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64);
 
+    /// Whether others can read all of this memory by plain loads.
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool;
+
     /// Where a range of a member's memory lies in this process, if all of it can
     /// be read by plain loads.
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8>;

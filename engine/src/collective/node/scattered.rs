@@ -70,7 +70,8 @@ impl<'a> Scattered<'a> {
         let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
-        let reduced = shares.reduce(first..first + out.bytes, Some(base), Then::Kept, by);
+        let part = std::iter::once(first..first + out.bytes);
+        let reduced = shares.reduce(part, Some(base), Then::Kept, by);
         together(seat, by)?;
         if reduced.is_ok() {
             out.finish(&mine);

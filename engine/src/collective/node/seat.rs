@@ -247,6 +247,12 @@ impl Seat {
         Ok(())
     }
 
+    /// Whether a member that has arrived has published where its payload lies.
+    #[inline]
+    pub(super) fn has_lent(&self, member: u32, epoch: u64) -> bool {
+        self.block.has_words(member, epoch)
+    }
+
     /// Where the payload of a member that has arrived lies.
     ///
     /// # Errors

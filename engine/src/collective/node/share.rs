@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// Bytes of every operand that are reduced at a time, so that they and the
 /// result stay in a cache near by.
 const PIECE: u64 = 32 << 10;
+/// Operands of so many members are found without memory of their own.
+const FEW: usize = 8;
 /// Shares begin at multiples of so many bytes at least: a cache line.
 const GRAIN: u64 = 64;
 
@@ -41,6 +43,13 @@ pub(super) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
     [first..bytes, 0..first]
 }
 
+/// Whether each of the members may reduce all of `bytes` bytes in an allreduce.
+pub(super) fn may_be_whole(size: u32, bytes: u64, operator: &Operator) -> bool {
+    // What a function of the program costs, nobody knows: two do half of it each.
+    let pair = size == 2 && !operator.is_user();
+    pair || u64::from(size - 1) * bytes <= WHOLE
+}
+
 /// What becomes of a part that a member has reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
@@ -59,6 +68,8 @@ pub(super) struct Shares<'a> {
     operator: &'a Arc<Operator>,
     datatype: &'a Arc<Datatype>,
     item: u64,
+    /// How much is reduced at a time: whole items.
+    piece: u64,
     /// Of each operand.
     pub bytes: u64,
 }
@@ -72,7 +83,8 @@ impl<'a> Shares<'a> {
         datatype: &'a Arc<Datatype>,
     ) -> Self {
         let (item, bytes) = (Items::of(datatype).bytes, mine.operand.bytes);
-        Shares { seat, mine, operator, datatype, item, bytes }
+        let piece = (PIECE / item).max(1) * item;
+        Shares { seat, mine, operator, datatype, item, piece, bytes }
     }
 
     /// The share of a member.
@@ -91,91 +103,122 @@ impl<'a> Shares<'a> {
     pub fn are_better_whole(&self) -> bool {
         let size = self.seat.size;
         let apart = |member| {
-            let told = self.seat.told(member, self.mine.epoch, self.bytes);
             // Where members do not agree all of them find that, and say no.
-            told.is_ok_and(|lent| lent.send != lent.receive)
+            self.lent(member).is_ok_and(|lent| lent.send != lent.receive)
         };
-        // What a function of the program costs, nobody knows: two do half of it each.
-        let pair = size == 2 && !self.operator.is_user();
-        (pair || u64::from(size - 1) * self.bytes <= WHOLE) && (0..size).all(apart)
+        may_be_whole(size, self.bytes, self.operator) && (0..size).all(apart)
     }
 
-    /// Reduces a part of the operands. The result of all of them would begin at
-    /// `out`, for whom `then` says; or the part goes into the result of a root.
+    /// Reduces parts of the operands. The result of all of them would begin at
+    /// `out`, for whom `then` says; or the parts go into the result of a root.
     ///
     /// # Errors
     /// `NoMem`, `Truncate` where members do not agree, what reaching reports.
-    pub fn reduce(&self, part: Range<u64>, out: Option<*mut u8>, then: Then, by: &impl Reach) -> Result<()> {
-        let (size, rank) = (self.seat.size, self.seat.rank);
-        let lent = self.all_lent()?;
-        let own = self.mine.operand.address;
-        let mut room = Staging::of(self.piece(), size);
+    pub fn reduce(
+        &self,
+        parts: impl IntoIterator<Item = Range<u64>>,
+        out: Option<*mut u8>,
+        then: Then,
+        by: &impl Reach,
+    ) -> Result<()> {
+        let size = self.seat.size as usize;
+        let mut room = Staging::of(self.piece, self.seat.size);
         let mut buffers = Buffers::default();
-        let mut operands = vec![std::ptr::null::<u8>(); size as usize];
-        let mut at = part.start;
-        while at < part.end {
-            let bytes = self.piece().min(part.end - at);
-            // The tree may keep what lies half way in the place of the result.
-            let in_its_place = out == Some(own) && size > 2;
-            for member in 0..size {
-                let address = lent[member as usize].send + at;
-                let found = match member == rank {
-                    true => (!in_its_place).then(|| own.wrapping_add(at as usize).cast_const()),
-                    false => by.direct(self.seat, member, address, bytes),
-                };
-                operands[member as usize] = match found {
-                    Some(found) => found,
-                    None => self.stage(&mut room, member, (&lent[member as usize], at), bytes, by)?,
-                };
+        let (mut few, mut many) = ([std::ptr::null(); FEW], Vec::new());
+        let operands = match size {
+            0..=FEW => &mut few[..size],
+            _ => {
+                many.resize(size, std::ptr::null());
+                &mut many[..]
             }
-            let result = out.map(|out| out.wrapping_add(at as usize));
-            let target = match result.filter(|_| then != Then::Read || self.may_be_plain(bytes)) {
-                Some(result) => result,
-                None => room.place(size)?,
+        };
+        for part in parts {
+            let mut at = part.start;
+            while at < part.end {
+                let bytes = self.piece.min(part.end - at);
+                let piece = Piece { at, bytes, out };
+                self.find(&piece, operands, &mut room, by)?;
+                self.reduce_piece(&piece, operands, (&mut room, &mut buffers), then, by)?;
+                at += bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a piece of every operand can be read here.
+    fn find(
+        &self,
+        piece: &Piece,
+        operands: &mut [*const u8],
+        room: &mut Staging,
+        by: &impl Reach,
+    ) -> Result<()> {
+        let own = self.mine.operand.address;
+        // The tree may keep what lies half way in the place of the result.
+        let in_its_place = piece.out == Some(own) && self.seat.size > 2;
+        for (member, operand) in (0..).zip(operands) {
+            let lent = self.lent(member)?;
+            let found = match member == self.seat.rank {
+                true => (!in_its_place).then(|| own.wrapping_add(piece.at as usize).cast_const()),
+                false => by.direct(self.seat, member, lent.send + piece.at, piece.bytes),
             };
-            let plan = Folded::new(size, 0);
-            let tree = Tree::new(self.operator, self.datatype, plan, |member, from| {
-                operands[member as usize].wrapping_add(from)
-            });
-            // SAFETY: every operand can be read for `bytes` bytes: its owner has
-            // lent it and does not write in my share; the target is the
-            // program's, in my share, or a place of ours, and overlaps none but
-            // my own operand of two.
-            unsafe { tree.combine(target, bytes as usize, &mut buffers)? };
-            match (result, then) {
-                (Some(result), _) if result != target => {
-                    let mut copies = self.seat.chooser(Copied::Result);
-                    // SAFETY: the program's, in my share, and a place of ours.
-                    unsafe { copies.copy(target, result, bytes as usize) };
-                }
-                (None, Then::To(root)) => {
-                    let result = lent[root as usize].receive + at;
-                    let mut copies = self.seat.chooser(Copied::Written);
-                    // SAFETY: the root has lent the result; my share of it is mine.
-                    unsafe { by.write(self.seat, root, result, target, bytes as usize, &mut copies)? };
-                }
-                _ => {}
+            *operand = match found {
+                Some(found) => found,
+                None => self.stage(room, member, (&lent, piece.at), piece.bytes, by)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Reduces a piece of the operands that were found.
+    fn reduce_piece(
+        &self,
+        piece: &Piece,
+        operands: &[*const u8],
+        (room, buffers): (&mut Staging, &mut Buffers),
+        then: Then,
+        by: &impl Reach,
+    ) -> Result<()> {
+        let (size, bytes) = (self.seat.size, piece.bytes as usize);
+        let result = piece.out.map(|out| out.wrapping_add(piece.at as usize));
+        let target = match result.filter(|_| then != Then::Read || self.may_be_plain(bytes)) {
+            Some(result) => result,
+            None => room.place(size)?,
+        };
+        let tree = Tree::new(self.operator, self.datatype, Folded::new(size, 0), |member, from| {
+            operands[member as usize].wrapping_add(from)
+        });
+        // SAFETY: every operand can be read for `bytes` bytes: its owner has
+        // lent it and does not write in my share; the target is the
+        // program's, in my share, or a place of ours, and overlaps none but
+        // my own operand of two.
+        unsafe { tree.combine(target, bytes, buffers)? };
+        match (result, then) {
+            (Some(result), _) if result != target => {
+                let mut copies = self.seat.chooser(Copied::Result);
+                // SAFETY: the program's, in my share, and a place of ours.
+                unsafe { copies.copy(target, result, bytes) };
             }
-            at += bytes;
+            (None, Then::To(root)) => {
+                let result = self.lent(root)?.receive + piece.at;
+                let mut copies = self.seat.chooser(Copied::Written);
+                // SAFETY: the root has lent the result; my share of it is mine.
+                unsafe { by.write(self.seat, root, result, target, bytes, &mut copies)? };
+            }
+            _ => {}
         }
         Ok(())
     }
 
     /// Whether a piece of a result that others read next is better written at once, and
     /// not in a place of ours first: their cores have the lines of the last result.
-    fn may_be_plain(&self, bytes: u64) -> bool {
-        self.seat.chooser(Copied::Result).spares(bytes as usize)
+    fn may_be_plain(&self, bytes: usize) -> bool {
+        self.seat.chooser(Copied::Result).spares(bytes)
     }
 
-    /// What all members have lent.
-    fn all_lent(&self) -> Result<Vec<Lent>> {
-        let told = |member| self.seat.told(member, self.mine.epoch, self.bytes);
-        (0..self.seat.size).map(told).collect()
-    }
-
-    /// How much is reduced at a time: whole items.
-    fn piece(&self) -> u64 {
-        (PIECE / self.item).max(1) * self.item
+    /// What a member has lent.
+    fn lent(&self, member: u32) -> Result<Lent> {
+        self.seat.told(member, self.mine.epoch, self.bytes)
     }
 
     /// A copy of a piece of a member's operand.
@@ -214,7 +257,7 @@ impl<'a> Shares<'a> {
             if part.is_empty() {
                 continue;
             }
-            let lent = self.seat.told(member, self.mine.epoch, self.bytes)?;
+            let lent = self.lent(member)?;
             let target = out.address.wrapping_add(part.start as usize);
             let bytes = (part.end - part.start) as usize;
             let mut copies = self.seat.chooser(Copied::Reduction);
@@ -224,6 +267,15 @@ impl<'a> Shares<'a> {
         }
         Ok(())
     }
+}
+
+/// A piece of all operands.
+struct Piece {
+    /// Where it begins in them.
+    at: u64,
+    bytes: u64,
+    /// Where the result of all of them would begin, unless it is another's.
+    out: Option<*mut u8>,
 }
 
 /// Room for a piece of every operand and of the result, once it is needed.

@@ -1,0 +1,126 @@
+//! Short payload of two members that each of them lends, if that is quicker than to copy
+//! it into its slot.
+//!
+//! What lies in a slot is copied twice, and its lines are fetched twice from the other's
+//! core: by the owner to write them, by the other to read them. What is lent is read where
+//! it lies, but the operation then has an epoch that ends it. Each member decides for
+//! itself, since it alone knows whether the other can read its data by plain loads, and
+//! says in its mark what it has done; so both see whether there is such an epoch.
+
+use super::large::together;
+use super::lent::Lent;
+use super::reach::{Reach, Reaches, Whole};
+use super::seat::{Copied, Seat, Wait};
+use crate::collective::temporary::Temporary;
+use crate::collective::Data;
+use crate::datatype::{self, Basic, Datatype};
+use crate::Result;
+
+/// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
+const COPIED: u64 = 2048;
+
+/// Publishes payload of an epoch that has just begun, or lends it. The caller writes
+/// nothing there until the operation is over.
+#[inline]
+pub(super) fn offer(seat: &Seat, epoch: u64, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    if seat.size == 2 && data.bytes() > COPIED {
+        if let Some(whole) = lendable(seat, data, by) {
+            return seat.tell(epoch, Lent::new(whole.address as u64, 0, whole.bytes), by);
+        }
+    }
+    seat.publish(epoch, data, by)
+}
+
+/// The data, if they may be lent. Where ranks share cores nothing is, for each epoch costs
+/// them a turn; nor before both have settled how they reach each other.
+fn lendable(seat: &Seat, data: &Data, by: &impl Reach) -> Option<Whole> {
+    let reached = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToRead);
+    if !reached || seat.block().shape().is_wide() {
+        return None;
+    }
+    Whole::of(data).filter(|whole| by.is_shared(whole.address, whole.bytes))
+}
+
+/// What both members have offered.
+pub(super) struct Offers {
+    places: [*const u8; 2],
+    /// Of what cannot be read where it lies.
+    copy: Option<(Temporary, Data)>,
+}
+
+impl Offers {
+    /// Where the payload of a member can be read, from some byte on.
+    #[inline]
+    pub fn at(&self, member: u32, from: usize) -> *const u8 {
+        self.places[member as usize].wrapping_add(from)
+    }
+
+    /// Copies the payload of a member from some byte on to `data`.
+    ///
+    /// # Safety
+    /// The payload must be long enough; the program lends the data.
+    pub unsafe fn take(&self, (member, from): (u32, u64), data: &Data) {
+        let packed = Datatype::basic(Basic::Packed);
+        let source = (&*packed, self.at(member, from as usize), data.bytes());
+        // SAFETY: by the caller.
+        unsafe { datatype::copy(source, (&data.datatype, data.address, data.count)) };
+    }
+
+    /// # Errors
+    /// `Truncate` where the members do not agree, `NoMem`, what reaching reports.
+    fn find(seat: &Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<Offers> {
+        let mut offers = Offers { places: [std::ptr::null(); 2], copy: None };
+        for member in 0..2 {
+            offers.places[member as usize] = match seat.has_lent(member, epoch) {
+                true => offers.lent((seat, member, epoch), bytes, by)?,
+                false => {
+                    seat.agree(member, epoch, bytes)?;
+                    seat.packed(member, epoch, bytes as usize).cast_const()
+                }
+            };
+        }
+        Ok(offers)
+    }
+
+    fn lent(
+        &mut self,
+        (seat, member, epoch): (&Seat, u32, u64),
+        bytes: u64,
+        by: &impl Reach,
+    ) -> Result<*const u8> {
+        let lent = seat.told(member, epoch, bytes)?;
+        if member == seat.rank {
+            return Ok(lent.send as *const u8);
+        }
+        if let Some(place) = by.direct(seat, member, lent.send, bytes) {
+            return Ok(place);
+        }
+        let (_, copy) = self.copy.insert(Temporary::packed(bytes)?);
+        // SAFETY: the member has lent so much until the last epoch; the copy is ours.
+        unsafe {
+            let copies = &mut seat.chooser(Copied::Exchange);
+            lent.read((seat, member, epoch), 0, copy.address, bytes as usize, copies, by)?;
+        }
+        Ok(copy.address.cast_const())
+    }
+}
+
+/// Has what both have offered used, `bytes` bytes each, if any of it is lent, and ends the
+/// operation; `None`: all lies in slots, as ever.
+///
+/// # Errors
+/// As [`Offers::find`], and what `using` and waiting report.
+#[inline]
+pub(super) fn used(
+    seat: &Seat,
+    epoch: u64,
+    bytes: u64,
+    by: &(impl Wait + Reach),
+    using: impl FnOnce(&Offers) -> Result<()>,
+) -> Option<Result<()>> {
+    if seat.size != 2 || !(0..2).any(|member| seat.has_lent(member, epoch)) {
+        return None;
+    }
+    let done = Offers::find(seat, epoch, bytes, by).and_then(|offers| using(&offers));
+    Some(together(seat, by).and(done))
+}
