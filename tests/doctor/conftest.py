@@ -10,9 +10,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from launching import *  # noqa: E402, F403
-from launching import SERRIED, compile_c, peer_compiler  # noqa: E402
-
-HELLO = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n"
+from launching import HELLO, SERRIED, compile_c, peer_compiler  # noqa: E402
 
 
 class Doctor:

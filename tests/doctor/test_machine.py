@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from conftest import SERRIED
+from launching import SERRIED
 
 # Numbers of system calls that sandboxes deny.
 CALLS = {

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import HELLO, PEERS, PYTHON, STAGE
+from launching import HELLO, PEERS, PYTHON, STAGE
 from test_machine import one
 
 

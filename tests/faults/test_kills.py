@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, SERRIED, STAGE, compile_c, program
+from launching import ROOT, SERRIED, STAGE, compile_c, program
 
 STARTS = 1000
 

@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from conftest import HERE, PYTHON, SERRIED, STAGE, compile_c, peer_compiler
+from launching import PYTHON, ROOT, SERRIED, STAGE, compile_c, peer_compiler
 
+HERE = ROOT / "tests/golden"
 CALLS = {"x86_64": 319, "aarch64": 279}  # memfd_create
 
 

@@ -9,8 +9,9 @@ import subprocess
 
 import pytest
 
-from conftest import HERE, PEERS, PYTHON, SERRIED, STAGE, compile_c, peer_compiler
+from launching import PEERS, PYTHON, ROOT, SERRIED, STAGE, compile_c, peer_compiler
 
+HERE = ROOT / "tests/golden"
 RANKS = 3
 LAUNCHERS = {
     "serried": [SERRIED, "run"],

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from conftest import HERE, compile_c, peer_compiler
+from launching import ROOT, compile_c, peer_compiler
 
+HERE = ROOT / "tests/golden"
 TABLES = sorted(file.stem for file in (HERE.parent / "c").glob("bad_*.c"))
 VOICE = re.compile(r"    MPI_ERR_[A-Z_]+: [^:]+: MPI_\w+: .{10,}")
 

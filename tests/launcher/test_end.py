@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import program
+from launching import program
 
 # Says that it is up, then works for a long time in a child of the shell.
 BUSY = "echo $$ > ready.$PMI_RANK; sleep 60\n"

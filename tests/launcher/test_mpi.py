@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import PEERS, PYTHON, SERRIED, STAGE, compile_c, program
+from launching import PEERS, PYTHON, SERRIED, STAGE, compile_c, program
 
 
 @pytest.fixture(scope="session")

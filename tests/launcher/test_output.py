@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from conftest import SERRIED, compile_c
+from launching import SERRIED, compile_c
 
 
 def test_long_lines_of_many_ranks_are_never_mixed(launcher, tmp_path):

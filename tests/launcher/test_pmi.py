@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import PROGRAMS, PEERS, compile_c
+from launching import PROGRAMS, PEERS, compile_c
 
 
 def test_a_small_client_exchanges_values(launcher):

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from conftest import SERRIED, program
+from launching import SERRIED, program
 
 
 def lines(result):

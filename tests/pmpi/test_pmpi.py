@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import PYTHON, ROOT, compile_c, peer_compiler
+from launching import PYTHON, ROOT, compile_c, peer_compiler
 
 HERE = pathlib.Path(__file__).resolve().parent
 EZTRACE = ROOT / "build/eztrace"

@@ -27,6 +27,8 @@ SERRIED = find_serried()
 STAGE = pathlib.Path(SERRIED).resolve().parents[1]
 PEERS = ROOT / "build/peers"
 PYTHON = ROOT / "build/venv/bin/python"
+# The smallest program.
+HELLO = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n"
 
 
 class Launcher:

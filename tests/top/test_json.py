@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from conftest import SERRIED, near, times
+from launching import SERRIED
+from rates import near, times
 
 
 def test_rates_and_matrix_are_true_within_2_percent(start, top):

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from conftest import SERRIED, near, times
+from launching import SERRIED
+from rates import near, times
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 

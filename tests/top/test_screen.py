@@ -13,7 +13,7 @@ import time
 import pyte
 import pytest
 
-from conftest import SERRIED
+from launching import SERRIED
 
 
 class Terminal:

@@ -13,7 +13,7 @@ import tempfile
 
 import pytest
 
-from conftest import PEERS, SERRIED, STAGE, compile_c
+from launching import PEERS, SERRIED, STAGE, compile_c
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Numbers of system calls that sandboxes deny.
