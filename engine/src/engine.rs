@@ -279,6 +279,7 @@ fn into_result(status: Status) -> Result<Status> {
 }
 
 mod across;
+pub mod agreed;
 mod answer;
 mod background;
 mod check;

@@ -138,10 +138,112 @@ static void maker_between_groups(void) {
         MPI_Intercomm_merge(across, 0, &made);
 }
 
+// case groups 3: both ranks call MPI_Comm_create ; gives group of ranks [0, 1, 2] ; gives group of ranks [0, 2, 1] ; number 1 on MPI_COMM_WORLD
+static void groups(void) {
+    MPI_Group all, other;
+    MPI_Comm made;
+    int turned[3] = {0, 2, 1};
+    MPI_Comm_group(WORLD, &all);
+    MPI_Group_incl(all, 3, turned, &other);
+    MPI_Comm_create(WORLD, me == 1 ? other : all, &made);
+}
+
+// case split_types 2: both ranks call MPI_Comm_split_type ; gives split_type MPI_COMM_TYPE_SHARED ; gives split_type MPI_COMM_TYPE_HW_UNGUIDED
+static void split_types(void) {
+    MPI_Comm made;
+    MPI_Comm_split_type(WORLD, me ? MPI_COMM_TYPE_SHARED : MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &made);
+}
+
+// case leaders 4: both ranks call MPI_Intercomm_create ; gives local_leader 0 ; gives local_leader 1
+static void leaders(void) {
+    MPI_Comm half, across;
+    MPI_Comm_split(WORLD, me / 2, 0, &half);
+    MPI_Intercomm_create(half, me == 3 ? 1 : 0, WORLD, me < 2 ? 2 : 0, 1, &across);
+}
+
+// case high 3: both ranks call MPI_Intercomm_merge ; gives high true ; gives high false
+static void high(void) {
+    MPI_Comm part, across, made;
+    MPI_Comm_split(WORLD, me == 0, 0, &part);
+    MPI_Intercomm_create(part, 0, WORLD, me == 0 ? 1 : 0, 1, &across);
+    MPI_Intercomm_merge(across, me == 1, &made);
+}
+
+// case dims 4: both ranks call MPI_Cart_create ; gives dims [2, 2] ; gives dims [4, 1] ; rank 2
+static void dims(void) {
+    int extents[2] = {me == 2 ? 4 : 2, me == 2 ? 1 : 2}, periods[2] = {0, 0};
+    MPI_Comm made;
+    MPI_Cart_create(WORLD, 2, extents, periods, 0, &made);
+}
+
+// case periods 2: gives periods [true, false] ; gives periods [false, false]
+static void periods(void) {
+    int extents[2] = {2, 1}, rings[2] = {me, 0};
+    MPI_Comm made;
+    MPI_Cart_create(WORLD, 2, extents, rings, 0, &made);
+}
+
+// case remaining 2: both ranks call MPI_Cart_sub ; gives remain_dims [true, false] ; gives remain_dims [false, true]
+static void remaining(void) {
+    int extents[2] = {2, 1}, rings[2] = {0, 0}, kept[2] = {me, !me};
+    MPI_Comm made, part;
+    MPI_Cart_create(WORLD, 2, extents, rings, 0, &made);
+    MPI_Cart_sub(made, kept, &part);
+}
+
+// case whole_graph 2: both ranks call MPI_Graph_create ; gives edges [1, 0] ; gives edges [1, 1]
+static void whole_graph(void) {
+    int index[2] = {1, 2}, edges[2] = {1, me};
+    MPI_Comm made;
+    MPI_Graph_create(WORLD, 2, index, edges, 0, &made);
+}
+
+// case reordered 2: both ranks call MPI_Dist_graph_create_adjacent ; gives reorder true ; gives reorder false
+static void reordered(void) {
+    MPI_Comm made;
+    int other = 1 - me;
+    MPI_Dist_graph_create_adjacent(WORLD, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, me, &made);
+}
+
+// case weighted 2: both ranks call MPI_Dist_graph_create ; gives weights as MPI_UNWEIGHTED ; gives weights as an array
+static void weighted(void) {
+    MPI_Comm made;
+    int other = 1 - me, one = 1;
+    MPI_Dist_graph_create(WORLD, 1, &me, &one, &other, me ? MPI_UNWEIGHTED : &one, MPI_INFO_NULL, 0, &made);
+}
+
 static void sum(void *in, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
     for (int i = 0; i < *count; i++)
         ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* What may differ between members, and differs: groups that have nothing in common, a rank that is in no part. */
+static void right_makers(void) {
+    MPI_Comm made, grid;
+    MPI_Group all, mine;
+    int pair[2] = {0, 2}, extents[2] = {2, 1}, rings[2] = {1, 0}, kept[2] = {1, 0}, other = (me + 1) % size;
+    MPI_Comm_group(WORLD, &all);
+    MPI_Group_incl(all, me == 1 ? 1 : 2, me == 1 ? &me : pair, &mine);
+    MPI_Comm_create(WORLD, mine, &made);
+    MPI_Comm_free(&made);
+    MPI_Comm_create(WORLD, me == 1 ? MPI_GROUP_EMPTY : mine, &made);
+    if (me != 1)
+        MPI_Comm_free(&made);
+    MPI_Comm_split_type(WORLD, me == 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &made);
+    if (me != 1)
+        MPI_Comm_free(&made);
+    MPI_Cart_create(WORLD, 2, extents, rings, 1, &grid);
+    if (grid != MPI_COMM_NULL) {
+        MPI_Cart_sub(grid, kept, &made);
+        MPI_Comm_free(&made);
+        MPI_Comm_free(&grid);
+    }
+    MPI_Dist_graph_create_adjacent(WORLD, me == 0, &other, MPI_UNWEIGHTED, me == 1, pair, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                   &made);
+    MPI_Comm_free(&made);
+    MPI_Group_free(&mine);
+    MPI_Group_free(&all);
 }
 
 /* Counts that differ from rank to rank, and agree: rank i sends 1 + i + 2 j items to rank j. */
@@ -169,6 +271,7 @@ static void right_counts(MPI_Comm across) {
     MPI_Comm_free(&made);
     MPI_Comm_split_type(WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
     MPI_Comm_free(&made);
+    right_makers();
 }
 
 // case right 3:
@@ -200,7 +303,9 @@ static const struct {
     void (*run)(void);
 } cases[] = {CASE(root), CASE(bytes), CASE(operator), CASE(function), CASE(order), CASE(nonblocking),
            CASE(gatherv), CASE(scatterv), CASE(allgatherv), CASE(alltoallv), CASE(alltoallw), CASE(scan), CASE(reduce_scatter),
-           CASE(neighbours), CASE(makers), CASE(maker_and_collective), CASE(maker_between_groups), CASE(right)};
+           CASE(neighbours), CASE(makers), CASE(maker_and_collective), CASE(maker_between_groups), CASE(groups),
+           CASE(split_types), CASE(leaders), CASE(high), CASE(dims), CASE(periods), CASE(remaining), CASE(whole_graph),
+           CASE(reordered), CASE(weighted), CASE(right)};
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);

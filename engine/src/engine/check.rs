@@ -1,26 +1,37 @@
 //! `SERRIED_CHECK`: members of a communicator compare their collective calls.
 
+use super::agreed::{self, Agreed};
 use super::Engine;
 use crate::observe::ledger::{Call, Ledger, Traffic, Way, USER};
 use crate::reduce::Builtin;
 use crate::world::Communicator;
 use crate::{Class, Error, Result};
 
+/// What a rank says of a call besides what fits an entry of the ledger.
+#[derive(Clone, Copy)]
+pub(super) enum Said<'a> {
+    Nothing,
+    /// Bytes to each member, and from each.
+    Traffic(&'a [u64], &'a [u64]),
+    /// Arguments on which the members must agree.
+    Arguments(&'a [Agreed]),
+}
+
 impl Engine {
     /// Writes a collective down that this rank has just begun, and compares it with
     /// what others have written down.
     ///
     /// # Errors
-    /// `Root`, `Count`, `Op` or `Other`: it differs, and from whom.
+    /// `Root`, `Count`, `Op`, `NotSame` or `Other`: it differs, and from whom.
     #[cold]
-    pub(super) fn compare(
-        &self,
-        communicator: &Communicator,
-        mine: Call,
-        traffic: Option<Traffic>,
-    ) -> Result<()> {
+    pub(super) fn compare(&self, communicator: &Communicator, mine: Call, said: Said) -> Result<()> {
         let (context, number) = (communicator.context(), communicator.calls.count());
-        self.ledger(self.job.local_rank).write(context, number, mine, traffic);
+        let ledger = self.ledger(self.job.local_rank);
+        match said {
+            Said::Nothing => ledger.write(context, number, mine, None),
+            Said::Traffic(to, from) => ledger.write(context, number, mine, Some((to, from))),
+            Said::Arguments(given) => ledger.write_arguments(context, number, mine, &agreed::write(given)),
+        }
         let groups = [Some(&communicator.group), communicator.remote.as_ref()];
         let members =
             groups.into_iter().flatten().flat_map(|group| (0..group.size()).map(|rank| group.job_rank(rank)));
@@ -28,8 +39,15 @@ impl Engine {
             let Ok(local) = self.job.local_ranks.binary_search(&member) else { continue };
             let Some(theirs) = self.ledger(local as u32).read(context, number) else { continue };
             let difference = self.difference(communicator, mine, theirs);
-            if let (None | Some((Class::Count, _)), Some(traffic)) = (difference, traffic) {
-                self.compare_traffic(communicator, (member, local as u32), (mine, number), traffic)?;
+            let other = (member, local as u32);
+            match (difference, said) {
+                (None | Some((Class::Count, _)), Said::Traffic(to, from)) => {
+                    self.compare_traffic(communicator, other, (mine, number), (to, from))?;
+                }
+                (None, Said::Arguments(given)) => {
+                    self.compare_arguments(communicator, other, (mine, number), given)?;
+                }
+                _ => {}
             }
             if let Some((class, what)) = difference {
                 return Err(self.differs(communicator, (member, number), (mine, theirs), (class, what)));
@@ -67,6 +85,35 @@ impl Engine {
              agree between the ranks (SERRIED_CHECK)"
         );
         Err(Error::new(Class::Count, sentence).in_context(context))
+    }
+
+    /// What all members must say alike, they must.
+    fn compare_arguments(
+        &self,
+        communicator: &Communicator,
+        (member, local): (u32, u32),
+        (mine, number): (Call, u64),
+        given: &[Agreed],
+    ) -> Result<()> {
+        let (context, me) = (communicator.context(), self.job.rank);
+        // Between groups each side may say something else; within its own it is compared too.
+        if given.is_empty() || communicator.is_inter() {
+            return Ok(());
+        }
+        let words = self.ledger(local).arguments(context, number).unwrap_or_default();
+        let theirs = agreed::read(&words, given.len()).unwrap_or_default();
+        let Some((argument, theirs)) =
+            given.iter().zip(theirs).find(|(argument, theirs)| !argument.goes_with(me, (member, theirs)))
+        else {
+            return Ok(());
+        };
+        let (on, call, name) = (name_of(communicator), self.function(mine), argument.name);
+        let (mine, theirs) = (argument.in_words(communicator), argument.told(theirs, communicator));
+        let sentence = format!(
+            "as collective operation number {number} on {on} both ranks call {call}, but rank {me} gives {name} {mine}, and \
+             rank {member} gives {name} {theirs}; the ranks must agree on this argument (SERRIED_CHECK)"
+        );
+        Err(Error::new(Class::NotSame, sentence).in_context(context))
     }
 
     fn ledger(&self, local_rank: u32) -> Ledger<'static> {

@@ -1,6 +1,6 @@
 //! Collectives, as the faces start them: over shared memory or by messages.
 
-use super::check::number_of;
+use super::check::{number_of, Said};
 use super::reason::Reason;
 use super::waiting::Beside;
 use super::{into_result, Engine};
@@ -96,8 +96,8 @@ impl Engine {
             true => {
                 let operator = operation.operator().map_or(0, number_of);
                 let traffic = operation.traffic(&Members::from(communicator));
-                let traffic = traffic.as_ref().map(|(to, from)| (&to[..], &from[..]));
-                self.compare(communicator, Call { name, operator, root, bytes }, traffic)
+                let said = traffic.as_ref().map_or(Said::Nothing, |(to, from)| Said::Traffic(to, from));
+                self.compare(communicator, Call { name, operator, root, bytes }, said)
             }
             false => Ok(()),
         }

@@ -1,6 +1,8 @@
 //! Small byte strings between ranks, for making communicators: messages in
 //! contexts of their own.
 
+use super::agreed::Agreed;
+use super::check::Said;
 use super::describe::note_wanted;
 use super::reason::Reason;
 use super::Engine;
@@ -13,6 +15,22 @@ use crate::Result;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
+}
+
+impl Engine {
+    /// As [`Exchange::begins`], with the arguments on which the members must agree.
+    pub(super) fn begins_with(
+        &self,
+        communicator: &Communicator,
+        arguments: &dyn Fn() -> Vec<Agreed>,
+    ) -> Result<()> {
+        let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
+        communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
+        match self.checks {
+            true => self.compare(communicator, call, Said::Arguments(&arguments())),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Exchange for Engine {
@@ -29,12 +47,7 @@ impl Exchange for Engine {
     }
 
     fn begins(&self, communicator: &Communicator) -> Result<()> {
-        let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
-        communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
-        match self.checks {
-            true => self.compare(communicator, call, None),
-            false => Ok(()),
-        }
+        self.begins_with(communicator, &Vec::new)
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {

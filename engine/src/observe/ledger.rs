@@ -7,13 +7,15 @@
 //! makes its call, without a message and without a wait.
 //!
 //! Where the ranks say different things in one call (the counts of `MPI_Alltoallv`), an
-//! entry also tells what the rank sends to each other member and expects of it.
+//! entry also tells what the rank sends to each other member and expects of it. Where
+//! they must say the same of more than fits an entry (the extents of a grid), it tells
+//! the arguments as words, whose meaning the ranks know from the function.
 //!
 //! # Ownership
 //! A rank alone writes its ledger. `number` is 0 while an entry is written, then its
 //! number (release); a reader takes it (acquire), reads, and takes it again behind a
 //! fence. Entries share places, so one may be gone: then nothing is compared.
-//! Bytes to and from members stand in a ring of words: `next` counts the words that
+//! Bytes to and from members, and arguments, stand in a ring of words: `next` counts the words that
 //! have been given away, and is moved before they are written, so a reader that finds
 //! it still within a round of the words that it has read knows that they were right.
 
@@ -21,7 +23,7 @@ use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
 
 /// Places of a ledger.
 const PLACES: usize = 1024;
-/// Words of the ring of bytes to and from members.
+/// Words of the ring.
 const WORDS: usize = 8192;
 /// Bytes of a ledger.
 pub const BYTES: usize = std::mem::size_of::<Pages>();
@@ -40,10 +42,14 @@ struct Entry {
     /// Name (low 16 bits), operator (next 16), root.
     what: AtomicU64,
     bytes: AtomicU64,
-    /// The place of its words in the ring, and how many members they are for; 0: none.
+    /// The place of its words in the ring, and how many members they are for, or
+    /// [`ARGUMENTS`] and how many words; 0: none.
     words_at: AtomicU64,
     members: AtomicU64,
 }
+
+/// Set in `members` when the words are arguments.
+const ARGUMENTS: u64 = 1 << 63;
 
 /// Bytes to each member, and from each.
 pub type Traffic<'a> = (&'a [u64], &'a [u64]);
@@ -98,50 +104,83 @@ impl<'a> Ledger<'a> {
     /// Writes down call `number` (from 1) on a communicator. What others write down
     /// from now on they compare with it.
     pub fn write(&self, context: u64, number: u64, call: Call, traffic: Option<Traffic>) {
-        let (words_at, members) = traffic.and_then(|traffic| self.keep(traffic)).unwrap_or_default();
+        let keep = |(to, from): Traffic| {
+            let words_at = self.keep(to.len() + from.len(), to.iter().chain(from))?;
+            (to.len() == from.len()).then_some((words_at, to.len() as u64))
+        };
+        self.put(context, number, call, traffic.and_then(keep));
+    }
+
+    /// The same with arguments as words.
+    pub fn write_arguments(&self, context: u64, number: u64, call: Call, words: &[u64]) {
+        let words_at = self.keep(words.len(), words.iter());
+        self.put(context, number, call, words_at.map(|at| (at, ARGUMENTS | words.len() as u64)));
+    }
+
+    fn put(&self, context: u64, number: u64, call: Call, words: Option<(u64, u64)>) {
+        let (words_at, members) = words.unwrap_or_default();
         let entry = self.entry(context, number);
         entry.number.store(0, Relaxed);
-        fence(Ordering::Release); // ledger: paired with `read`
+        fence(Ordering::Release); // ledger: paired with `read` and `words`
         entry.context.store(context, Relaxed);
         let what = u64::from(call.name) | u64::from(call.operator) << 16 | u64::from(call.root as u32) << 32;
         entry.what.store(what, Relaxed);
         entry.bytes.store(call.bytes, Relaxed);
         entry.words_at.store(words_at, Relaxed);
         entry.members.store(members, Relaxed);
-        entry.number.store(number, Ordering::Release); // ledger: paired with `read`
+        entry.number.store(number, Ordering::Release); // ledger: paired with `read` and `words`
         fence(Ordering::SeqCst); // written before anything of others is read
     }
 
-    /// Puts bytes to and from members into the ring; nothing if they are too many.
-    fn keep(&self, (to, from): Traffic) -> Option<(u64, u64)> {
-        let (length, at) = ((to.len() + from.len()) as u64, self.pages.next.load(Relaxed));
-        if length > WORDS as u64 || to.len() != from.len() {
+    /// Puts words into the ring, and says where they are; nothing if they are too many.
+    fn keep<'b>(&self, length: usize, words: impl Iterator<Item = &'b u64>) -> Option<u64> {
+        if length > WORDS {
             return None;
         }
-        self.pages.next.store(at + length, Relaxed);
-        fence(Ordering::Release); // words: paired with `bytes`
-        for (place, bytes) in (at..).zip(to.iter().chain(from)) {
-            self.pages.words[place as usize % WORDS].store(*bytes, Relaxed);
+        let at = self.pages.next.load(Relaxed);
+        self.pages.next.store(at + length as u64, Relaxed);
+        fence(Ordering::Release); // words: paired with `words`
+        for (place, word) in (at..).zip(words) {
+            self.pages.words[place as usize % WORDS].store(*word, Relaxed);
         }
-        Some((at, to.len() as u64))
+        Some(at)
     }
 
-    /// What call `number` says of bytes to a member of the communicator, or from it,
-    /// if it says that and is still there.
-    pub fn bytes(&self, context: u64, number: u64, way: Way, member: u32) -> Option<u64> {
+    /// Words of call `number`, if it and they are still there: `which` says where in
+    /// the ring, by the place of the first and `members` of the entry.
+    fn words(
+        &self,
+        context: u64,
+        number: u64,
+        which: impl Fn(u64, u64) -> Option<std::ops::Range<u64>>,
+    ) -> Option<Vec<u64>> {
         let entry = self.entry(context, number);
         if entry.number.load(Ordering::Acquire) != number || entry.context.load(Relaxed) != context {
             return None;
         }
         let (at, members) = (entry.words_at.load(Relaxed), entry.members.load(Relaxed));
-        if u64::from(member) >= members {
-            return None;
-        }
-        let place = at + u64::from(member) + if way == Way::To { 0 } else { members };
-        let bytes = self.pages.words[place as usize % WORDS].load(Relaxed);
-        fence(Ordering::Acquire); // words, ledger: paired with `keep` and `write`
+        let word = |place: u64| self.pages.words[place as usize % WORDS].load(Relaxed);
+        let words = which(at, members)?.take(WORDS).map(word).collect();
+        fence(Ordering::Acquire); // words, ledger: paired with `keep` and `put`
         let kept = self.pages.next.load(Relaxed) <= at + WORDS as u64;
-        (kept && entry.number.load(Relaxed) == number).then_some(bytes)
+        (kept && entry.number.load(Relaxed) == number).then_some(words)
+    }
+
+    /// What call `number` says of bytes to a member of the communicator, or from it,
+    /// if it says that and is still there.
+    pub fn bytes(&self, context: u64, number: u64, way: Way, member: u32) -> Option<u64> {
+        let which = |at, members| {
+            let place = at + u64::from(member) + if way == Way::To { 0 } else { members };
+            (members & ARGUMENTS == 0 && u64::from(member) < members).then_some(place..place + 1)
+        };
+        self.words(context, number, which)?.first().copied()
+    }
+
+    /// The words of the arguments of call `number`, if it has any and they are still
+    /// there.
+    pub fn arguments(&self, context: u64, number: u64) -> Option<Vec<u64>> {
+        let which = |at, members| (members & ARGUMENTS != 0).then_some(at..at + (members & !ARGUMENTS));
+        self.words(context, number, which)
     }
 
     /// Call `number` on a communicator, if it was written down and is still there.
@@ -151,7 +190,7 @@ impl<'a> Ledger<'a> {
             return None;
         }
         let (what, bytes) = (entry.what.load(Relaxed), entry.bytes.load(Relaxed));
-        fence(Ordering::Acquire); // ledger: paired with `write`
+        fence(Ordering::Acquire); // ledger: paired with `put`
         let (name, operator, root) =
             ((what & 0xffff) as u32, (what >> 16) as u16, (what >> 32) as u32 as i32);
         (entry.number.load(Relaxed) == number).then_some(Call { name, operator, root, bytes })
@@ -197,5 +236,10 @@ mod tests {
         assert_eq!(ledger.bytes(2, 3, Way::From, 4000), Some(5));
         ledger.write(2, 4, call, Some((&vec![5; WORDS], &vec![5; WORDS])));
         assert_eq!(ledger.bytes(2, 4, Way::To, 0), None);
+        ledger.write_arguments(2, 5, call, &[1, 9]);
+        assert_eq!((ledger.arguments(2, 5), ledger.bytes(2, 5, Way::To, 0)), (Some(vec![1, 9]), None));
+        assert_eq!((ledger.arguments(2, 4), ledger.arguments(2, 3)), (None, None));
+        ledger.write_arguments(2, 6, call, &vec![5; WORDS]);
+        assert_eq!((ledger.arguments(2, 5), ledger.arguments(2, 6).unwrap().len()), (None, WORDS));
     }
 }

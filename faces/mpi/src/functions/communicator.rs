@@ -8,6 +8,7 @@ use crate::handle::COMMS;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, Group, Info};
 use crate::request::OutRequest;
+use serried_engine::engine::agreed::Agreed;
 use serried_engine::world::create::{self, Bridge, Copied, SplitType};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int};
@@ -111,7 +112,8 @@ fn copied(comm: &Arc<Comm>, info: Option<&Arc<Info>>) -> Result<Copied> {
 
 /// `MPI_Comm_create`.
 pub fn comm_create(comm: &Arc<Comm>, group: &Arc<Group>, newcomm: Out<Comm>) -> Result<()> {
-    put(&newcomm, create::create(engine()?, comm, group)?)
+    let agreed = || vec![Agreed::group("group", group)];
+    put(&newcomm, create::create(&engine()?.agreeing(&agreed), comm, group)?)
 }
 
 /// `MPI_Comm_create_group`.
@@ -125,6 +127,14 @@ pub fn comm_split(comm: &Arc<Comm>, color: c_int, key: c_int, newcomm: Out<Comm>
     put(&newcomm, create::split(engine()?, comm, color, key)?)
 }
 
+const NAMES_OF_SPLIT: [&str; 5] = [
+    "MPI_UNDEFINED",
+    "MPI_COMM_TYPE_SHARED",
+    "MPI_COMM_TYPE_HW_GUIDED",
+    "MPI_COMM_TYPE_HW_UNGUIDED",
+    "MPI_COMM_TYPE_RESOURCE_GUIDED",
+];
+
 /// `MPI_Comm_split_type`.
 pub fn comm_split_type(
     comm: &Arc<Comm>,
@@ -133,18 +143,20 @@ pub fn comm_split_type(
     info: Option<&Arc<Info>>,
     newcomm: Out<Comm>,
 ) -> Result<()> {
-    let split_type = match split_type {
-        abi::MPI_UNDEFINED => None,
-        abi::MPI_COMM_TYPE_SHARED => Some(SplitType::Shared),
-        abi::MPI_COMM_TYPE_HW_GUIDED => Some(SplitType::HardwareGuided),
-        abi::MPI_COMM_TYPE_HW_UNGUIDED => Some(SplitType::HardwareUnguided),
-        abi::MPI_COMM_TYPE_RESOURCE_GUIDED => Some(SplitType::ResourceGuided),
+    let (split_type, name) = match split_type {
+        abi::MPI_UNDEFINED => (None, 0),
+        abi::MPI_COMM_TYPE_SHARED => (Some(SplitType::Shared), 1),
+        abi::MPI_COMM_TYPE_HW_GUIDED => (Some(SplitType::HardwareGuided), 2),
+        abi::MPI_COMM_TYPE_HW_UNGUIDED => (Some(SplitType::HardwareUnguided), 3),
+        abi::MPI_COMM_TYPE_RESOURCE_GUIDED => (Some(SplitType::ResourceGuided), 4),
         other => {
             return Err(Error::new(Class::Arg, format!("argument split_type ({other}) is no MPI_COMM_TYPE")))
         }
     };
     let info = info.map(|info| &**info);
-    put(&newcomm, create::split_type(engine()?, comm, split_type, key, info)?)
+    // Who is in no part may say so anyhow (§7.4.2).
+    let agreed = || vec![Agreed::choice("split_type", &NAMES_OF_SPLIT, name)];
+    put(&newcomm, create::split_type(&engine()?.agreeing(&agreed), comm, split_type, key, info)?)
 }
 
 /// `MPI_Intercomm_create`.
@@ -157,13 +169,17 @@ pub fn intercomm_create(
     newintercomm: Out<Comm>,
 ) -> Result<()> {
     let bridge = peer_comm.map(|peer| Bridge { peer, remote_leader });
-    let made = create::intercomm_create(engine()?, local_comm, local_leader, bridge, tag)?;
+    let agreed = || vec![Agreed::number("local_leader", i64::from(local_leader))];
+    let exchange = engine()?.agreeing(&agreed);
+    let made = create::intercomm_create(&exchange, local_comm, local_leader, bridge, tag)?;
     newintercomm.put(Arc::new(made))
 }
 
 /// `MPI_Intercomm_merge`.
 pub fn intercomm_merge(intercomm: &Arc<Comm>, high: c_int, newintracomm: Out<Comm>) -> Result<()> {
-    newintracomm.put(Arc::new(create::intercomm_merge(engine()?, intercomm, high != 0)?))
+    let agreed = || vec![Agreed::flag("high", high != 0)];
+    let exchange = engine()?.agreeing(&agreed);
+    newintracomm.put(Arc::new(create::intercomm_merge(&exchange, intercomm, high != 0)?))
 }
 
 /// `MPI_Comm_free`: communication under way goes on (§7.4.3).

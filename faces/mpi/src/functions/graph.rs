@@ -7,6 +7,7 @@ use crate::arguments::{number, Ints, OutArray, OutValue};
 use crate::border::engine;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
+use serried_engine::engine::agreed::Agreed;
 use serried_engine::world::topology::{self, DistGraph, Edges, Graph};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
@@ -18,10 +19,16 @@ pub fn graph_create(
     nnodes: c_int,
     indx: Ints,
     edges: Ints,
-    _reorder: c_int,
+    reorder: c_int,
     comm_graph: Out<Comm>,
 ) -> Result<()> {
-    put(&comm_graph, topology::graph_create(engine()?, comm_old, whole_graph(nnodes, indx, edges)?)?)
+    let graph = whole_graph(nnodes, indx, edges)?;
+    let agreed = || {
+        let edges: Vec<i32> = graph.edges().iter().map(|&edge| edge as i32).collect();
+        let (index, edges) = (Agreed::numbers("indx", graph.index()), Agreed::numbers("edges", &edges));
+        vec![index, edges, Agreed::flag("reorder", reorder != 0)]
+    };
+    put(&comm_graph, topology::graph_create(&engine()?.agreeing(&agreed), comm_old, graph.clone())?)
 }
 
 /// `MPI_Graph_map`.
@@ -91,7 +98,7 @@ pub fn dist_graph_create_adjacent(
     destinations: Ints,
     destweights: Ints,
     info: Option<&Arc<Info>>,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: Out<Comm>,
 ) -> Result<()> {
     let edges = |name, degree, ranks: Ints, given| {
@@ -102,7 +109,10 @@ pub fn dist_graph_create_adjacent(
         incoming: edges("indegree", indegree, sources, sourceweights)?,
         outgoing: edges("outdegree", outdegree, destinations, destweights)?,
     };
-    comm_dist_graph.put(topology::dist_graph_create_adjacent(engine()?, comm_old, graph, hints(info))?)
+    let unweighted = graph.incoming.weights.is_none();
+    let agreed = || in_common("sourceweights", unweighted, reorder);
+    let exchange = engine()?.agreeing(&agreed);
+    comm_dist_graph.put(topology::dist_graph_create_adjacent(&exchange, comm_old, graph, hints(info))?)
 }
 
 /// `MPI_Dist_graph_create`.
@@ -115,7 +125,7 @@ pub fn dist_graph_create(
     destinations: Ints,
     given_weights: Ints,
     info: Option<&Arc<Info>>,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: Out<Comm>,
 ) -> Result<()> {
     let n = number("n", n)?;
@@ -127,7 +137,16 @@ pub fn dist_graph_create(
     let destinations = destinations.to_vec(count)?;
     let weights = weights(given_weights, count)?;
     let edges = ((&*sources, &*degrees), (&*destinations, weights.as_deref()));
-    comm_dist_graph.put(topology::dist_graph_create(engine()?, comm_old, edges.0, edges.1, hints(info))?)
+    let agreed = || in_common("weights", weights.is_none(), reorder);
+    let exchange = engine()?.agreeing(&agreed);
+    comm_dist_graph.put(topology::dist_graph_create(&exchange, comm_old, edges.0, edges.1, hints(info))?)
+}
+
+/// What all processes of a distributed graph must say alike (§8.5.4).
+fn in_common(name: &'static str, unweighted: bool, reorder: c_int) -> Vec<Agreed> {
+    const WEIGHTS: &[&str] = &["", "as MPI_UNWEIGHTED", "as an array"];
+    let weights = Agreed::choice(name, WEIGHTS, if unweighted { 1 } else { 2 });
+    vec![weights, Agreed::flag("reorder", reorder != 0)]
 }
 
 /// The weights of `count` edges; `None` for `MPI_UNWEIGHTED`.

@@ -8,6 +8,7 @@ use crate::arguments::{number, Ints, OutArray, OutValue};
 use crate::border::engine;
 use crate::handle_arguments::Out;
 use crate::objects::Comm;
+use serried_engine::engine::agreed::Agreed;
 use serried_engine::world::topology::{self, Cart, Topology};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
@@ -38,10 +39,16 @@ pub fn cart_create(
     ndims: c_int,
     dims: Ints,
     periods: Ints,
-    _reorder: c_int,
+    reorder: c_int,
     comm_cart: Out<Comm>,
 ) -> Result<()> {
-    put(&comm_cart, topology::cart_create(engine()?, comm_old, grid(ndims, dims, periods)?)?)
+    let cart = grid(ndims, dims, periods)?;
+    let agreed = || {
+        let (dims, periods) =
+            (Agreed::numbers("dims", cart.dims()), Agreed::flags("periods", cart.periods()));
+        vec![dims, periods, Agreed::flag("reorder", reorder != 0)]
+    };
+    put(&comm_cart, topology::cart_create(&engine()?.agreeing(&agreed), comm_old, cart.clone())?)
 }
 
 /// `MPI_Cart_map`.
@@ -126,7 +133,8 @@ pub fn cart_shift(
 /// `MPI_Cart_sub`.
 pub fn cart_sub(comm: &Arc<Comm>, remain_dims: Ints, newcomm: Out<Comm>) -> Result<()> {
     let kept = flags(remain_dims, comm.cart()?.dims().len())?;
-    put(&newcomm, topology::cart_sub(engine()?, comm, &kept)?)
+    let agreed = || vec![Agreed::flags("remain_dims", &kept)];
+    put(&newcomm, topology::cart_sub(&engine()?.agreeing(&agreed), comm, &kept)?)
 }
 
 /// Stores all of `values` in an array for `room` of them.
