@@ -128,6 +128,14 @@ def test_of_a_killed_rank_the_last_calls_are_told_and_the_report_has_all(build, 
     assert text.split("rank 1 (process")[-1].count("MPI_Recv") == 32
 
 
+def test_what_a_killed_rank_has_called_before_and_in_initialisation_is_told(build, tmp_path):
+    report = tmp_path / "report.txt"
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("killed"), "soon"], 30)
+    assert outcome.status == 137
+    calls = report.read_text().split("rank 1 (process")[-1].split("\n")[1:3]
+    assert [call.strip() for call in calls] == ["MPI_Comm_rank", "MPI_Init"]
+
+
 def test_a_job_that_ends_well_leaves_no_report(build, tmp_path):
     report = tmp_path / "report.txt"
     outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("slow"), "chain", "1"], 30)

@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;

@@ -2,37 +2,53 @@
 //!
 //! # What a call costs
 //! Between the arrival of a message and the answer to it stand the end of a receive
-//! and the beginning of a send: one store each. The rest is written when the message
-//! is on its way, or before its coming is waited for: there a rank has time.
+//! and the beginning of a send: for each a comparison and a store. That of the beginning
+//! is the one by which the border knows that MPI runs. The rest is written when the
+//! message is on its way, or before its coming is waited for: there a rank has time.
+//!
+//! What a usual call need not know is looked at where one is not usual: before MPI and
+//! after it, within another call, with somebody who listens, with several threads.
 
-use super::recorder::{Entry, Recorded, Recorder};
+use super::recorder::{Entry, Recorded, Recorder, ENTRY};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// In `Record::now`: the name; each thread has a record of its own, and this one is at
-/// rest; inside a call; its entry is the recorder's last; a tool listens.
+/// In `Record::now`: the name; the call has not begun as usual; it shall not end as
+/// usual; outside of any call, and the next is usual; each thread has a record of its
+/// own, and this one is at rest; inside a call; its entry is the recorder's last; a tool
+/// listens.
 const NAME: u32 = 0xffff;
+const UNUSUAL: u32 = 1 << 25;
+const HELD: u32 = 1 << 26;
+const READY: u32 = 1 << 27;
 pub(super) const ELSEWHERE: u32 = 1 << 28;
 const INSIDE: u32 = 1 << 29;
 const RECORDED: u32 = 1 << 30;
 const LISTENED: u32 = 1 << 31;
 
+/// How deep calls within calls are told rightly.
+const DEPTH: usize = 8;
+
 /// The call that a rank is in, or was in last, and those before. Several threads have a
 /// record each (see `observe::threads`).
 #[repr(C, align(64))]
 pub struct Record {
-    /// Calls that the recorder has: the one with number `n` is its `n`th.
+    /// Bytes that the recorder has been given: [`ENTRY`] for each call.
     recorded: AtomicU64,
-    /// 0 outside of any call, else [`INSIDE`], the name of the call, and whether it is
-    /// the recorder's last ([`RECORDED`]). A call that nobody has said anything about
-    /// is recorded when it ends.
+    /// 0 or [`READY`] outside of any call, else [`INSIDE`], the name of the call, and
+    /// whether it is the recorder's last ([`RECORDED`]). A call that nobody has said
+    /// anything about is recorded when it ends.
     pub(super) now: AtomicU32,
+    /// How many calls are under way that have not begun as usual.
+    depth: AtomicU32,
     /// Calls that asked for something (`MPI_Test`, `MPI_Iprobe` …) which was not
     /// there.
     pub idle_polls: AtomicU64,
     /// Looks at the clock (`MPI_Wtime`): a loop that polls until some time is over
     /// ends by itself.
     pub clock_reads: AtomicU64,
+    /// What was said before each call that has not begun as usual.
+    around: [AtomicU32; DEPTH],
     /// What the calls were about.
     recorder: Recorder,
 }
@@ -60,27 +76,41 @@ impl Record {
                 break;
             }
         }
+        let calls = recorded / ENTRY;
         match now {
-            0 => recorded * 2,
-            now if now & RECORDED != 0 => (recorded * 2).saturating_sub(1),
-            _ => recorded * 2 + 1,
+            0 => calls * 2,
+            now if now & RECORDED != 0 => (calls * 2).saturating_sub(1),
+            _ => calls * 2 + 1,
         }
     }
 
+    /// The call that the thread is in, 0 if it is in none.
     fn now(&self) -> u32 {
-        self.now.load(Acquire) & !ELSEWHERE
+        match self.now.load(Acquire) {
+            now if now & INSIDE != 0 => now,
+            _ => 0,
+        }
     }
 
-    /// Marks the beginning of a call. Gives what [`Record::leave`] needs: the call around
-    /// it, of this thread, whose code MPI has called, or of another; 0 if none is. If it
-    /// has [`ELSEWHERE`], nothing is marked.
+    /// Marks the beginning of a usual call; `false`, and nothing is marked, if it is not.
     #[inline(always)]
-    pub(super) fn enter(&self, name: u32) -> u32 {
-        let around = self.now.load(Relaxed);
-        if around & ELSEWHERE == 0 {
+    pub(super) fn enter_usual(&self, name: u32) -> bool {
+        let usual = self.now.load(Acquire) == READY;
+        if usual {
             self.now.store(INSIDE | name, Relaxed);
         }
-        around
+        usual
+    }
+
+    /// Marks the beginning of any call; whether it is within another one, of this thread,
+    /// whose code MPI has called, or of a thread that shares the record.
+    pub(super) fn enter(&self, name: u32) -> bool {
+        let around = self.now();
+        let depth = if around == 0 { 0 } else { self.depth.load(Relaxed) };
+        self.around[depth as usize % DEPTH].store(around, Relaxed);
+        self.depth.store(depth + 1, Relaxed);
+        self.now.store(INSIDE | UNUSUAL | name, Relaxed);
+        around != 0
     }
 
     /// [`Record::leave`] shall say that this call was listened to.
@@ -88,37 +118,42 @@ impl Record {
         self.now.store(self.now.load(Relaxed) | LISTENED, Relaxed);
     }
 
-    /// Marks the end of a call; whether it was listened to.
-    #[inline(always)]
-    pub(super) fn leave(&self, around: u32) -> bool {
-        self.leave_or(around, |now| self.leave_otherwise(now, around))
+    /// Calls are not usual from now on, until one is left where they may be.
+    pub(super) fn hold_up(&self) {
+        let now = self.now();
+        self.now.store(if now == 0 { 0 } else { now | HELD }, Relaxed);
     }
 
-    /// As [`Record::leave`], and something else if it was listened to, nobody has said
-    /// anything about it, or it is marked [`ELSEWHERE`].
+    /// Marks the end of a call with this name, if it is usual and recorded; else `false`,
+    /// and nothing is marked.
     #[inline(always)]
-    pub(super) fn leave_or(&self, around: u32, otherwise: impl FnOnce(u32) -> bool) -> bool {
-        let now = self.now.load(Relaxed);
-        // One comparison.
-        if (now as i32) < RECORDED as i32 {
-            return otherwise(now);
+    pub(super) fn leave_usual(&self, name: u32) -> bool {
+        let usual = self.now.load(Relaxed) == INSIDE | RECORDED | name;
+        if usual {
+            self.now.store(READY, Relaxed);
         }
-        self.now.store(around, Relaxed);
-        false
+        usual
     }
 
-    /// The end of a call that nobody has said anything about, or that was listened to.
-    #[cold]
-    pub(super) fn leave_otherwise(&self, now: u32, around: u32) -> bool {
-        // Another thread's call, around this one, has ended before and taken the mark
-        // with it.
+    /// Marks the end of any call; whether it was listened to. `ready`: where it was within
+    /// no other, the next one may be usual.
+    pub(super) fn leave(&self, ready: bool) -> bool {
+        let now = self.now();
+        // The call of a thread that shares the record has ended before and taken the
+        // mark with it.
         if now == 0 {
             return false;
         }
         if now & RECORDED == 0 {
-            self.next().what.store(u64::from(now & NAME), Relaxed);
+            self.next().name(now);
         }
-        self.now.store(around, Relaxed);
+        let mut around = 0;
+        if now & UNUSUAL != 0 {
+            let depth = self.depth.load(Relaxed).saturating_sub(1);
+            self.depth.store(depth, Relaxed);
+            around = self.around[depth as usize % DEPTH].load(Relaxed);
+        }
+        self.now.store(if around == 0 && ready { READY } else { around }, Relaxed);
         now & LISTENED != 0
     }
 
@@ -126,7 +161,7 @@ impl Record {
     #[inline(always)]
     fn next(&self) -> &Entry {
         let recorded = self.recorded.load(Relaxed);
-        self.recorded.store(recorded + 1, Relaxed);
+        self.recorded.store(recorded.wrapping_add(ENTRY), Relaxed);
         self.recorder.at(recorded)
     }
 
@@ -135,16 +170,43 @@ impl Record {
     #[inline(always)]
     pub(super) fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) -> bool {
         let now = self.now.load(Relaxed);
-        let entry = if now & (RECORDED | ELSEWHERE) == 0 {
-            self.now.store(now | RECORDED, Relaxed);
-            self.next()
-        } else if now & ELSEWHERE != 0 {
-            return false;
-        } else {
-            self.recorder.at(self.recorded.load(Relaxed).wrapping_sub(1))
-        };
-        entry.about(now & NAME, communicator, peer, tag, bytes);
+        if now & RECORDED == 0 {
+            return self.about_first(communicator, peer, tag, bytes);
+        }
+        let last = self.recorder.at(self.recorded.load(Relaxed).wrapping_sub(ENTRY));
+        last.about(now, communicator, peer, tag, bytes);
         true
+    }
+
+    /// As [`Record::about`], for who knows that nobody has said anything of this call.
+    #[inline(always)]
+    pub(super) fn about_first(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) -> bool {
+        let now = self.now.load(Relaxed);
+        if now & ELSEWHERE != 0 {
+            return false;
+        }
+        self.now.store(now | RECORDED, Relaxed);
+        self.next().about(now, communicator, peer, tag, bytes);
+        true
+    }
+
+    /// A copy, for [`Record::take_over`].
+    pub fn copy(&self) -> Record {
+        // SAFETY: a record is made of atomics, for which zeros are a value.
+        let copy: Record = unsafe { std::mem::MaybeUninit::zeroed().assume_init() };
+        copy.take_over(self);
+        copy
+    }
+
+    /// Goes on with the calls of another record.
+    pub fn take_over(&self, other: &Record) {
+        self.recorder.take_over(&other.recorder);
+        self.recorded.store(other.recorded.load(Relaxed), Relaxed);
+        for (around, other) in self.around.iter().zip(&other.around) {
+            around.store(other.load(Relaxed), Relaxed);
+        }
+        self.depth.store(other.depth.load(Relaxed), Relaxed);
+        self.now.store(other.now.load(Relaxed), Relaxed);
     }
 
     /// What grows whenever the thread does anything but waiting, or calling what
@@ -156,20 +218,22 @@ impl Record {
 
     /// Calls are noted elsewhere from now on, beginning with the one that is under way.
     pub(super) fn move_to(&self, other: &Record) {
-        other.now.store(self.now.load(Relaxed) & !RECORDED, Relaxed);
+        if self.inside() {
+            other.enter(self.name());
+        }
         self.now.store(ELSEWHERE, Release); // threads: paired with `Page::records`
     }
 
     /// The name of the call that the thread is in.
     #[inline]
     pub fn name(&self) -> u32 {
-        self.now.load(Relaxed) & NAME
+        self.now() & NAME
     }
 
     /// The call that the thread is in, or was in last; `None` before the first.
     pub fn current(&self) -> Option<Recorded> {
         let now = self.now();
-        let last = self.recorded.load(Acquire).checked_sub(1).map(|last| self.recorder.read(last));
+        let last = self.recorded.load(Acquire).checked_sub(ENTRY).map(|last| self.recorder.read(last));
         match now & NAME {
             _ if now == 0 => last,
             // After a call within this one its entry is not the last any more.

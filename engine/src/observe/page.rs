@@ -13,7 +13,7 @@ use super::threads::THREADS;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Whether calls are noted at all: a build that does not shows what it costs.
-pub(super) const OBSERVED: bool = !cfg!(feature = "unobserved");
+pub const OBSERVED: bool = !cfg!(feature = "unobserved");
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,34 +5,39 @@
 //!
 //! # Ownership
 //! As for the page: the rank alone writes, with relaxed stores; anyone reads. The
-//! `n`th call that is recorded has entry `n mod 64`. While the rank runs, the
+//! `n`th call that is recorded has entry `n mod 64`; calls are counted by the bytes of
+//! their entries, so that a rank need not multiply. While the rank runs, the
 //! oldest entry may be replaced while it is read; a dead rank's entries stay as
 //! they are.
 
 use super::page::NONE;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// How many calls are kept.
 pub const CALLS: u64 = 64;
-/// Set in `what` when `whom` and `communicator` belong to this call.
-const ABOUT: u64 = 1 << 16;
-const NAME: u64 = ABOUT - 1;
-const BYTES_AT: u32 = 17;
+/// Bytes of an entry.
+pub(super) const ENTRY: u64 = std::mem::size_of::<Entry>() as u64;
+const NAME: u32 = 0xffff;
+/// Set in `what` when nothing else of the entry belongs to this call.
+const SILENT: u32 = 1 << 16;
 
 /// The last calls of a rank.
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Recorder {
     entries: [Entry; CALLS as usize],
 }
 
 /// One call.
+#[derive(Debug, Default)]
 #[repr(C, align(32))]
 pub struct Entry {
-    /// Bits 0–15 name, 16 [`ABOUT`], 17–63 bytes: no process has more memory.
-    pub(super) what: AtomicU64,
-    /// Peer (low half) and tag.
-    whom: AtomicU64,
     communicator: AtomicU64,
+    bytes: AtomicU64,
+    peer: AtomicI32,
+    tag: AtomicI32,
+    /// Bits 0–15 name, 16 [`SILENT`]; the others say nothing.
+    what: AtomicU32,
 }
 
 /// A call as it was recorded.
@@ -50,30 +55,49 @@ pub struct Recorded {
     pub bytes: u64,
 }
 
+impl Default for Recorder {
+    fn default() -> Recorder {
+        Recorder { entries: std::array::from_fn(|_| Entry::default()) }
+    }
+}
+
 impl Recorder {
-    /// The entry of the call with this number.
-    #[inline(always)]
-    pub(super) fn at(&self, number: u64) -> &Entry {
-        &self.entries[(number % CALLS) as usize]
-    }
-
-    /// The call with this number.
-    pub(super) fn read(&self, number: u64) -> Recorded {
-        let entry = self.at(number);
-        let what = entry.what.load(Relaxed);
-        let name = (what & NAME) as u32;
-        if what & ABOUT == 0 {
-            return Recorded::of_name(name);
+    /// The same calls as another has.
+    pub(super) fn take_over(&self, other: &Recorder) {
+        for (entry, other) in self.entries.iter().zip(&other.entries) {
+            let [peer, tag] = [&other.peer, &other.tag].map(|number| number.load(Relaxed));
+            let [communicator, bytes] =
+                [&other.communicator, &other.bytes].map(|number| number.load(Relaxed));
+            entry.about(other.what.load(Relaxed), communicator, peer, tag, bytes);
         }
-        let whom = entry.whom.load(Relaxed);
-        let (peer, tag) = (whom as u32 as i32, (whom >> 32) as u32 as i32);
-        let communicator = entry.communicator.load(Relaxed);
-        Recorded { name, peer, tag, communicator, bytes: what >> BYTES_AT }
     }
 
-    /// The last of `recorded` calls, oldest first.
+    /// The entry of the call before which so many bytes were recorded.
+    #[inline(always)]
+    pub(super) fn at(&self, before: u64) -> &Entry {
+        &self.entries[(before / ENTRY % CALLS) as usize]
+    }
+
+    /// The call before which so many bytes were recorded.
+    pub(super) fn read(&self, before: u64) -> Recorded {
+        let entry = self.at(before);
+        let what = entry.what.load(Relaxed);
+        if what & SILENT != 0 {
+            return Recorded::of_name(what & NAME);
+        }
+        Recorded {
+            name: what & NAME,
+            peer: entry.peer.load(Relaxed),
+            tag: entry.tag.load(Relaxed),
+            communicator: entry.communicator.load(Relaxed),
+            bytes: entry.bytes.load(Relaxed),
+        }
+    }
+
+    /// The last calls of so many bytes, oldest first.
     pub(super) fn last(&self, recorded: u64) -> Vec<Recorded> {
-        (recorded.saturating_sub(CALLS)..recorded).map(|number| self.read(number)).collect()
+        let first = recorded.saturating_sub(CALLS * ENTRY);
+        (first..recorded).step_by(ENTRY as usize).map(|before| self.read(before)).collect()
     }
 }
 
@@ -85,17 +109,20 @@ impl Recorded {
 }
 
 impl Entry {
+    /// `what` is the name, and anything above [`SILENT`].
     #[inline(always)]
-    pub(super) fn about(&self, name: u32, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+    pub(super) fn about(&self, what: u32, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+        self.what.store(what, Relaxed);
+        self.peer.store(peer, Relaxed);
+        self.tag.store(tag, Relaxed);
         self.communicator.store(communicator, Relaxed);
-        self.whom.store(pair(peer, tag), Relaxed);
-        self.what.store(u64::from(name) | ABOUT | bytes << BYTES_AT, Relaxed);
+        self.bytes.store(bytes, Relaxed);
     }
-}
 
-#[inline(always)]
-fn pair(peer: i32, tag: i32) -> u64 {
-    u64::from(peer as u32) | u64::from(tag as u32) << 32
+    /// Nothing is known of the call but its name.
+    pub(super) fn name(&self, what: u32) {
+        self.what.store(what | SILENT, Relaxed);
+    }
 }
 
 #[cfg(all(test, not(feature = "unobserved")))]
@@ -109,14 +136,14 @@ mod tests {
         let page = node.page(0);
         assert_eq!((page.current(), page.last_calls().len(), page.sequence()), (None, 0, 0));
         for call in 1..=100u32 {
-            assert_eq!(page.enter(call), 0);
+            assert!(!page.enter(call));
             assert_eq!(page.sequence(), u64::from(call) * 2 - 1);
             if call % 2 == 0 {
                 page.about(2, call as i32, -1, 8);
                 assert_eq!(page.sequence(), u64::from(call) * 2 - 1);
             }
             if call < 100 {
-                page.leave(0);
+                page.leave(false);
                 assert_eq!(page.sequence(), u64::from(call) * 2);
             }
         }
@@ -127,7 +154,7 @@ mod tests {
             page.current(),
             Some(Recorded { name: 100, peer: 100, tag: -1, communicator: 2, bytes: 8 })
         );
-        page.leave(0);
+        page.leave(false);
         assert_eq!((page.current().unwrap().name, page.inside()), (100, false));
         assert_eq!((last[0].peer, last[0].communicator), (NONE, 0));
     }
@@ -139,13 +166,13 @@ mod tests {
         page.enter(7);
         page.about(2, 1, 3, 8);
         page.about(4, 5, 6, 9);
-        page.leave(0);
+        page.leave(false);
         page.enter(8);
         let names =
             |page: &super::super::Page| page.last_calls().iter().map(|call| call.name).collect::<Vec<_>>();
         assert_eq!((names(page), page.current().unwrap().communicator), (vec![7, 8], 0));
         assert_eq!((page.last_calls()[0].peer, page.last_calls()[0].bytes), (5, 9));
-        page.leave(0);
+        page.leave(false);
         assert_eq!((names(page), page.sequence()), (vec![7, 8], 4));
     }
 
@@ -155,14 +182,48 @@ mod tests {
         let page = node.page(0);
         page.enter(1);
         page.about(2, 3, 4, 8);
-        let around = page.enter(5);
+        assert!(page.enter(5));
         assert_eq!((page.own().name(), page.current().unwrap().name), (5, 5));
-        page.leave(around);
+        page.leave(false);
         assert_eq!((page.own().name(), page.inside(), page.current().unwrap().name), (1, true, 1));
-        let around = page.enter(5);
+        assert!(page.enter(5));
         // The one around was of another thread, and ends first.
-        page.leave(0);
-        page.leave(around);
+        page.leave(false);
+        page.leave(false);
         assert!(!page.inside() && page.sequence() & 1 == 0);
+    }
+
+    #[test]
+    fn usual_calls_begin_and_end_by_themselves_and_no_others() {
+        let node = NodeSegment::create(1).unwrap();
+        let page = node.page(0);
+        assert!(!page.enter_usual(3), "before MPI runs no call is usual");
+        page.enter(2);
+        assert!(!page.leave_usual(2));
+        page.leave(true);
+        assert!(page.enter_usual(3) && page.inside());
+        assert!(!page.enter_usual(4), "within a call none is usual");
+        assert!(!page.leave_usual(3), "nobody has said what it is about");
+        page.about_first(2, 1, 5, 8);
+        assert!(!page.leave_usual(4) && page.leave_usual(3) && !page.inside());
+        assert!(page.enter_usual(6));
+        page.about_first(2, 1, 5, 8);
+        page.hold_up();
+        assert!(!page.leave_usual(6) && !page.leave(false) && !page.enter_usual(7));
+        assert_eq!((page.sequence(), page.current().unwrap().name), (6, 6));
+    }
+
+    #[test]
+    fn calls_go_on_on_another_page() {
+        let node = NodeSegment::create(2).unwrap();
+        let (from, to) = (node.page(0), node.page(1));
+        from.enter(1);
+        from.leave(false);
+        from.enter(2);
+        to.record.take_over(&from.record.copy());
+        assert!(to.inside());
+        to.leave(true);
+        assert_eq!(to.last_calls().iter().map(|call| call.name).collect::<Vec<_>>(), [1, 2]);
+        assert!(to.enter_usual(3));
     }
 }

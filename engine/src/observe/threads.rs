@@ -72,18 +72,16 @@ impl Page {
         }
     }
 
-    /// Marks the beginning of a call. Gives what [`Page::leave`] needs: the call around
-    /// it, of this thread, whose code MPI has called, or of another that shares its
-    /// record; 0 if none is.
+    /// Marks the beginning of a usual call: MPI runs, nobody listens, there is one thread,
+    /// which is in no other call. `false`, and nothing is marked, if it is not.
     #[inline(always)]
-    pub fn enter(&self, name: u32) -> u32 {
-        if !OBSERVED {
-            return 0;
-        }
-        match self.record.enter(name) {
-            around if around & ELSEWHERE == 0 => around,
-            _ => self.of_thread().enter(name),
-        }
+    pub fn enter_usual(&self, name: u32) -> bool {
+        self.record.enter_usual(name)
+    }
+
+    /// Marks the beginning of any call; whether it is within another.
+    pub fn enter(&self, name: u32) -> bool {
+        OBSERVED && self.own().enter(name)
     }
 
     /// [`Page::leave`] shall say that this call was listened to.
@@ -91,18 +89,22 @@ impl Page {
         self.own().listen();
     }
 
-    /// Marks the end of a call; whether it was listened to.
-    #[inline(always)]
-    pub fn leave(&self, around: u32) -> bool {
-        OBSERVED && self.record.leave_or(around, |now| self.leave_otherwise(now, around))
+    /// Calls are not usual from now on, until one is left where they may be.
+    pub fn hold_up(&self) {
+        self.own().hold_up();
     }
 
-    #[cold]
-    fn leave_otherwise(&self, now: u32, around: u32) -> bool {
-        match now & ELSEWHERE {
-            0 => self.record.leave_otherwise(now, around),
-            _ => self.of_thread().leave(around),
-        }
+    /// Marks the end of a call with this name, if it is usual and somebody has said what it
+    /// is about; else `false`, and nothing is marked.
+    #[inline(always)]
+    pub fn leave_usual(&self, name: u32) -> bool {
+        self.record.leave_usual(name)
+    }
+
+    /// Marks the end of any call; whether it was listened to. `ready`: MPI runs, and nobody
+    /// listens.
+    pub fn leave(&self, ready: bool) -> bool {
+        OBSERVED && self.own().leave(ready)
     }
 
     /// Says whom the call is about, and how many bytes it moves; `communicator`
@@ -110,6 +112,14 @@ impl Page {
     #[inline(always)]
     pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
         if OBSERVED && !self.record.about(communicator, peer, tag, bytes) {
+            self.of_thread().about(communicator, peer, tag, bytes);
+        }
+    }
+
+    /// As [`Page::about`], for who knows that nobody has said anything of this call.
+    #[inline(always)]
+    pub fn about_first(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+        if OBSERVED && !self.record.about_first(communicator, peer, tag, bytes) {
             self.of_thread().about(communicator, peer, tag, bytes);
         }
     }
@@ -182,13 +192,13 @@ mod tests {
         node.reserve_threads(0).unwrap();
         page.part_threads();
         assert_eq!((page.own().name(), page.inside(), page.sequence()), (1, true, 1));
-        page.leave(0);
+        page.leave(true);
         let other = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let around = page.enter(2);
+                let within = page.enter(2);
                 page.about(2, 3, 4, 8);
                 // That of another thread is not around this one.
-                assert_eq!((around, page.own().name()), (0, 2));
+                assert_eq!((within, page.own().name()), (false, 2));
                 page.own().idle_polls.store(5, Relaxed);
                 std::ptr::from_ref(page.own()) as usize
             });

@@ -10,7 +10,7 @@ use crate::{abi, codes, own, predefined};
 use serried_engine::engine::Engine;
 use serried_engine::job::Job;
 use serried_engine::observe::events::{self, Kind};
-use serried_engine::observe::{flow::Sent, Page};
+use serried_engine::observe::{flow::Sent, page::OBSERVED, Page};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -27,50 +27,66 @@ pub enum When {
 }
 
 /// A call in progress. While it lives, handles that it has looked up live.
-pub struct Call {
-    /// What the page said when it began.
-    around: u32,
-}
-
-impl Call {
-    #[inline(always)]
-    fn enter(name: usize) -> Call {
-        Call { around: own::page().enter(name as u32) }
-    }
-
-    /// Before MPI, after it, or with somebody who listens; the code to return, if
-    /// this is no time for the call.
-    #[cold]
-    fn elsewhere(&self, name: usize, when: When, blame: Blame) -> Option<c_int> {
-        if running().is_some() {
-            if self.around == 0 && STAGE.load(Ordering::Acquire) == LISTENED {
-                own::page().listen();
-                if collective(name) {
-                    events::raise(Kind::Collective, [name as u64, 0, 0, 0]);
-                }
-            }
-            return None;
-        }
-        match when {
-            When::Running => return Some(failed(self, name, blame, not_running())),
-            When::Anytime => predefined::install(),
-        }
-        None
-    }
-}
+pub struct Call(());
 
 #[cfg(test)]
 impl Call {
     /// A call outside of any job.
     pub fn for_tests() -> Call {
-        Call { around: 0 }
+        Call(())
     }
 }
 
-impl Drop for Call {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if own::page().leave(self.around) {
+/// Marks the beginning of a usual call: MPI runs, and there is nothing else to know.
+#[inline(always)]
+fn begin_usual(name: usize) -> bool {
+    if OBSERVED {
+        own::page().enter_usual(name as u32)
+    } else {
+        STAGE.load(Ordering::Acquire) == RUNNING
+    }
+}
+
+/// The beginning of any other call: before MPI, after it, within another call, with
+/// somebody who listens, with several threads. The code to return, if this is no time
+/// for it.
+#[cold]
+fn begin(name: usize, when: When, blame: Blame) -> Option<c_int> {
+    let within = own::page().enter(name as u32);
+    if running().is_some() {
+        if !within && STAGE.load(Ordering::Acquire) == LISTENED {
+            own::page().listen();
+            if collective(name) {
+                events::raise(Kind::Collective, [name as u64, 0, 0, 0]);
+            }
+        }
+        return None;
+    }
+    match when {
+        When::Running => {
+            let code = failed(&Call(()), name, blame, not_running());
+            end(name);
+            Some(code)
+        }
+        When::Anytime => {
+            predefined::install();
+            None
+        }
+    }
+}
+
+/// Marks the end of a call, if that is a usual one.
+#[inline(always)]
+fn end_usual(name: usize) -> bool {
+    !OBSERVED || own::page().leave_usual(name as u32)
+}
+
+/// The end of any call.
+#[cold]
+fn end(name: usize) {
+    if !end_usual(name) {
+        let ready = STAGE.load(Ordering::Acquire) == RUNNING;
+        if own::page().leave(ready) {
             events::tell();
         }
     }
@@ -121,6 +137,15 @@ fn known() -> Option<&'static Engine> {
     unsafe { ENGINE.load(Ordering::Acquire).as_ref() }
 }
 
+/// The engine, in a call that nobody makes but while MPI is initialised.
+///
+/// # Errors
+/// `Other` where there is none.
+#[inline]
+pub fn engine_of_call() -> Result<&'static Engine> {
+    known().ok_or_else(not_running)
+}
+
 /// The engine, while MPI is initialised.
 ///
 /// # Errors
@@ -159,6 +184,7 @@ pub fn set_listened(listens: bool) {
     LISTENS.store(listens, Ordering::SeqCst);
     let (from, to) = if listens { (RUNNING, LISTENED) } else { (LISTENED, RUNNING) };
     let _ = STAGE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+    own::page().hold_up();
 }
 
 fn set_running() {
@@ -215,25 +241,33 @@ pub fn release_engine() -> Result<()> {
 /// returns.
 #[inline]
 pub fn call(name: usize, when: When, blame: Blame, body: impl FnOnce(&Call) -> Result<()>) -> c_int {
-    let call = Call::enter(name);
-    if STAGE.load(Ordering::Acquire) != RUNNING {
-        if let Some(code) = call.elsewhere(name, when, blame) {
+    if !begin_usual(name) {
+        if let Some(code) = begin(name, when, blame) {
             return code;
         }
     }
-    match catch_unwind(AssertUnwindSafe(|| body(&call))) {
-        Ok(Ok(())) => abi::MPI_SUCCESS,
+    let call = Call(());
+    let code = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
+        Ok(Ok(())) => {
+            if end_usual(name) {
+                return abi::MPI_SUCCESS;
+            }
+            abi::MPI_SUCCESS
+        }
         Ok(Err(error)) => failed(&call, name, blame, error),
         Err(panic) => failed(&call, name, blame, from_panic(&*panic)),
-    }
+    };
+    end(name);
+    code
 }
 
 /// What a function without a body returns.
 #[cold]
 pub fn absent(name: usize, function: &str, blame: Blame) -> c_int {
-    let call = Call::enter(name);
-    let error = Error::not_there_yet(function);
-    failed(&call, name, blame, error)
+    own::page().enter(name as u32);
+    let code = failed(&Call(()), name, blame, Error::not_there_yet(function));
+    end(name);
+    code
 }
 
 #[cold]

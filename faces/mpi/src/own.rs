@@ -3,7 +3,7 @@
 //! What is written in every call would need the page's address each time, and a
 //! register to keep it in. So the process maps its page once more, over a variable:
 //! a note is then one instruction. Before that, and in a process that never joins a
-//! job, the variable is memory like any other, and what is written there is lost.
+//! job, the variable is memory like any other; the calls noted there go with the rank.
 
 use serried_engine::job::Job;
 use serried_engine::observe::Page;
@@ -23,5 +23,8 @@ pub fn page() -> &'static Page {
 /// # Errors
 /// `NoMem` when it cannot be mapped.
 pub fn show(job: &'static Job) -> Result<()> {
-    job.node.map_page(job.local_rank, page())
+    let noted = page().record.copy();
+    job.node.map_page(job.local_rank, page())?;
+    page().record.take_over(&noted);
+    Ok(())
 }

@@ -160,7 +160,7 @@ mod tests {
         assert!(read.inside);
         assert_eq!((read.call, read.calls), (5, 1));
         assert_eq!(read.about, Some(About { communicator: 7, peer: 3, tag: 9 }));
-        page.leave(0);
+        page.leave(false);
         page.enter(6);
         let read = Snapshot::of(page, Sent::default());
         assert_eq!((read.call, read.calls, read.about), (6, 2, None));

@@ -91,7 +91,7 @@ mod tests {
         for tag in [3, 3, 3, 4] {
             page.enter(1);
             page.about(2, 0, tag, 8);
-            page.leave(0);
+            page.leave(false);
         }
         page.enter(2);
         let text = before(&node, 1);

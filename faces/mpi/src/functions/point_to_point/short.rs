@@ -2,7 +2,7 @@
 //! fits a packet. Whatever else there is, right or wrong, goes the long way,
 //! which also says what is wrong.
 
-use crate::border::engine;
+use crate::border::engine_of_call;
 use crate::objects::{Comm, Datatype};
 use crate::own;
 use crate::status::StatusOut;
@@ -42,11 +42,13 @@ pub fn sent(
     if bytes > LONG_LETTER_BYTES as u64 || tag < 0 {
         return Ok(false);
     }
-    let engine = engine()?;
+    let engine = engine_of_call()?;
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     let sent = engine.send_letter(peer, envelope, address, bytes as usize)?;
     // The message is on its way: now there is time. What has not gone tells it the long way.
-    own::page().about(comm.context(), dest, tag, bytes);
+    if sent {
+        own::page().about_first(comm.context(), dest, tag, bytes);
+    }
     Ok(sent)
 }
 
@@ -65,7 +67,7 @@ pub fn receiving(
     comm: &Comm,
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
-    let engine = engine()?;
+    let engine = engine_of_call()?;
     let Some((wanted, _)) = wanted(source, tag, room, comm) else { return Ok(None) };
     engine.start_block_receive(wanted, address, room).map(Some)
 }
@@ -78,7 +80,7 @@ fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Option<(Envelope, Op
     if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
-    own::page().about(comm.context(), source, tag, room);
+    own::page().about_first(comm.context(), source, tag, room);
     Some((Envelope { context: comm.context(), source, tag }, peer))
 }
 
@@ -98,7 +100,7 @@ pub fn received(
     status: StatusOut,
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
-    let engine = engine()?;
+    let engine = engine_of_call()?;
     let Some((wanted, peer)) = wanted(source, tag, room, comm) else { return Ok(false) };
     let Some(taken) = engine.receive_letter(own::page(), wanted, peer, address, room) else {
         return Ok(false);
