@@ -6,7 +6,9 @@
 The library without them is the same source with the cargo feature `unobserved`. Prints for both the least and the
 median of the turns, in nanoseconds one way, and their ratio in turns that follow each other: from second to second the
 cores of a virtual machine are nearer or farther from each other, which changes such a message by a factor of three. Two
-builds of one source may differ by 2 % through where the code lies alone.
+builds that differ by a handful of instructions may differ by 5 % through where the code lies, and when a rank looks: a
+library whose notes were replaced by instructions that do nothing took 1.00 to 1.01 of the time with them, and one of which
+only those between receive and send were replaced, 1.03.
 """
 
 import pathlib

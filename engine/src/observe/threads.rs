@@ -112,7 +112,7 @@ impl Page {
     #[inline(always)]
     pub fn about(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
         if OBSERVED && !self.record.about(communicator, peer, tag, bytes) {
-            self.of_thread().about(communicator, peer, tag, bytes);
+            self.about_thread(communicator, peer, tag, bytes);
         }
     }
 
@@ -120,8 +120,14 @@ impl Page {
     #[inline(always)]
     pub fn about_first(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
         if OBSERVED && !self.record.about_first(communicator, peer, tag, bytes) {
-            self.of_thread().about(communicator, peer, tag, bytes);
+            self.about_thread(communicator, peer, tag, bytes);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn about_thread(&self, communicator: u64, peer: i32, tag: i32, bytes: u64) {
+        self.of_thread().about(communicator, peer, tag, bytes);
     }
 
     /// The records in use: those of the threads, and that of the rank, which has what was

@@ -37,21 +37,25 @@ impl Call {
     }
 }
 
-/// Marks the beginning of a usual call: MPI runs, and there is nothing else to know.
+/// Marks the beginning of a call; the code to return, if this is no time for it. In a
+/// usual one MPI runs, and there is nothing else to know.
 #[inline(always)]
-fn begin_usual(name: usize) -> bool {
-    if OBSERVED {
-        own::page().enter_usual(name as u32)
-    } else {
-        STAGE.load(Ordering::Acquire) == RUNNING
+fn begin(name: usize, when: When, blame: Blame) -> Option<c_int> {
+    let usual = match OBSERVED {
+        true => own::page().enter_usual(name as u32),
+        false => STAGE.load(Ordering::Acquire) == RUNNING,
+    };
+    if usual {
+        return None;
     }
+    begin_unusual(name, when, blame)
 }
 
 /// The beginning of any other call: before MPI, after it, within another call, with
-/// somebody who listens, with several threads. The code to return, if this is no time
-/// for it.
+/// somebody who listens, with several threads.
 #[cold]
-fn begin(name: usize, when: When, blame: Blame) -> Option<c_int> {
+#[inline(never)]
+fn begin_unusual(name: usize, when: When, blame: Blame) -> Option<c_int> {
     let within = own::page().enter(name as u32);
     if running().is_some() {
         if !within && STAGE.load(Ordering::Acquire) == LISTENED {
@@ -241,10 +245,8 @@ pub fn release_engine() -> Result<()> {
 /// returns.
 #[inline]
 pub fn call(name: usize, when: When, blame: Blame, body: impl FnOnce(&Call) -> Result<()>) -> c_int {
-    if !begin_usual(name) {
-        if let Some(code) = begin(name, when, blame) {
-            return code;
-        }
+    if let Some(code) = begin(name, when, blame) {
+        return code;
     }
     let call = Call(());
     let code = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
