@@ -5,6 +5,7 @@
 //! `impl Core` blocks. Nothing here calls code of the program.
 
 use crate::collective::UserCall;
+use crate::message::later::{Settling, Started, Step};
 use crate::message::work::{self, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
@@ -41,6 +42,10 @@ pub struct Core {
     pub(crate) unmatched: Vec<u32>,
     /// Collective operations under way, by request.
     pub(crate) collectives: Vec<u32>,
+    /// Collective operations at places, in the order in which they were started.
+    pub(crate) later: Vec<Started>,
+    /// Places that are being settled.
+    pub(crate) settling: Vec<Settling>,
     /// Calls of the program's code that collectives wait for.
     pub(crate) calls: VecDeque<Calling>,
     /// Work that goes on by polling.
@@ -99,6 +104,10 @@ pub enum Outside {
     Call(Calling),
     /// Work that goes on by polling.
     Background(Background),
+    /// A collective operation at a place.
+    Later(Step),
+    /// Places of which this rank has been told.
+    Settle(Settling),
 }
 
 impl Core {
@@ -123,6 +132,8 @@ impl Core {
             streams: VecDeque::new(),
             unmatched: Vec::new(),
             collectives: Vec::new(),
+            later: Vec::new(),
+            settling: Vec::new(),
             calls: VecDeque::new(),
             background: Vec::new(),
             epoch: 0,
@@ -281,6 +292,11 @@ impl Core {
     pub(crate) fn next_outside(&mut self) -> Option<Outside> {
         if let Some(calling) = self.calls.pop_front() {
             return Some(Outside::Call(calling));
+        }
+        if !self.later.is_empty() || !self.settling.is_empty() {
+            if let Some(later) = self.next_later() {
+                return Some(later);
+            }
         }
         let due = self.background.iter().position(|work| work.seen != Some(self.epoch))?;
         let mut work = self.background.swap_remove(due);

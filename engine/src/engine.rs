@@ -233,6 +233,8 @@ impl Engine {
         match outside {
             Outside::Call(calling) => self.run_call(calling),
             Outside::Background(work) => self.run_background(work),
+            Outside::Later(step) => self.step_on(step),
+            Outside::Settle(settling) => self.settle_places(settling),
         }
     }
 
@@ -286,6 +288,7 @@ mod check;
 mod collectives;
 mod describe;
 mod exchange;
+mod later;
 mod messages;
 pub mod pairs;
 mod partitioned;

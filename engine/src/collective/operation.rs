@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// A collective operation of one rank, with checked arguments. The fields are
 /// the arguments of the functions of the same name.
+#[derive(Clone)]
 pub enum Operation {
     /// [`super::barrier`].
     Barrier,
@@ -145,6 +146,12 @@ pub enum Operation {
         receive: Vec<Data>,
     },
 }
+
+// SAFETY: the raw addresses are of buffers that the program lends to the operation until it is
+// done, from whichever thread it is run; nothing here follows them.
+unsafe impl Send for Operation {}
+// SAFETY: as above.
+unsafe impl Sync for Operation {}
 
 impl Operation {
     /// What one rank can see to be wrong. Asked before anything is counted or

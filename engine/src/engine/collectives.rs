@@ -9,16 +9,15 @@ use crate::collective::{self, Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
-use crate::message::work::Recipe;
 use crate::observe::ledger::Call;
 use crate::observe::page::add;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
-use crate::request::RequestId;
 use crate::transport::node::doorbell_of;
 use crate::world::calls::Begun;
 use crate::world::Communicator;
 use crate::Result;
+use std::future::Future;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
@@ -75,11 +74,11 @@ impl Engine {
         if !node::wants(seat, operation) {
             return None;
         }
-        match node::can(seat, operation, self) {
+        match node::at_once(node::can(seat, operation, self)) {
             Ok(false) => None,
             Ok(true) => {
                 add(&self.page.counters.collectives, counted);
-                Some(node::run_large(seat, operation, self))
+                Some(node::at_once(node::run_large(seat, operation, self)))
             }
             Err(error) => Some(Err(error)),
         }
@@ -88,7 +87,7 @@ impl Engine {
     /// Notes for observers that a collective begins; with `SERRIED_CHECK` its
     /// members compare it.
     #[inline]
-    fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
+    pub(super) fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
         let (root, bytes) = operation.outline();
         let name = self.page.own().name();
         communicator.calls.note(Begun { name, root, bytes });
@@ -115,48 +114,6 @@ impl Engine {
             core.start_collective(Arc::clone(communicator), schedule, tag, None)?
         };
         into_result(self.wait_for_index(request)?).map(|_| ())
-    }
-
-    /// Starts a collective.
-    ///
-    /// # Errors
-    /// When no request can be made; what is wrong with the operation.
-    pub fn start_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        operation: Operation,
-    ) -> Result<RequestId> {
-        let members = Members::from(&**communicator);
-        operation.check(&members)?;
-        self.begin(communicator, &operation)?;
-        let schedule = self.written(communicator, operation, members)?;
-        let mut core = self.core.lock();
-        self.drive(&mut core)?;
-        let request = core.start_collective(
-            Arc::clone(communicator),
-            schedule,
-            communicator.next_nonblocking_tag(),
-            None,
-        )?;
-        Ok(core.requests.id(request))
-    }
-
-    /// Makes a persistent collective, to be started any number of times.
-    ///
-    /// # Errors
-    /// When no request can be made; what is wrong with the operation.
-    pub fn persistent_collective(
-        &self,
-        communicator: &Arc<Communicator>,
-        operation: Operation,
-    ) -> Result<RequestId> {
-        let members = Members::from(&**communicator);
-        operation.check(&members)?;
-        self.begin(communicator, &operation)?;
-        let schedule = self.written(communicator, operation, members)?;
-        let tag = communicator.next_nonblocking_tag();
-        let communicator = Arc::clone(communicator);
-        self.persistent(Recipe::Collective { schedule: Some(schedule), communicator, tag })
     }
 }
 
@@ -193,7 +150,7 @@ impl Engine {
 
     /// The members; `None` if not all of them are here, or for other reasons no
     /// block is wanted.
-    fn places_of(&self, communicator: &Communicator, ranks: &[u32]) -> Option<Box<[Place]>> {
+    pub(super) fn places_of(&self, communicator: &Communicator, ranks: &[u32]) -> Option<Box<[Place]>> {
         let size = ranks.len() as u32;
         if communicator.is_inter() || !(2..=node::MOST_MEMBERS).contains(&size) {
             return None;
@@ -252,7 +209,7 @@ impl Engine {
         }
     }
 
-    fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
+    pub(super) fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -328,7 +285,14 @@ impl Beside for AtBlock<'_> {
 
 impl Wait for Engine {
     #[inline]
-    fn wait(&self, seat: &Seat, until: Until) -> Result<()> {
+    fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+        std::future::ready(self.wait_at(seat, until))
+    }
+}
+
+impl Engine {
+    #[inline]
+    fn wait_at(&self, seat: &Seat, until: Until) -> Result<()> {
         let block = seat.block();
         let looks = if self.crowd.is_here() { 1 } else { LOOKS };
         for _ in 0..looks {
@@ -339,9 +303,7 @@ impl Wait for Engine {
         }
         self.wait_at_block(seat, until)
     }
-}
 
-impl Engine {
     #[inline(never)]
     fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
         self.crowd.wait_for(|| None);

@@ -5,6 +5,7 @@ use super::reason::Reason;
 use super::{threads, Engine};
 use crate::collective::node::{Seat, Until};
 use crate::core::Core;
+use crate::message::later::Stands;
 use crate::message::partitioned::{Open, Partitioned};
 use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
@@ -70,6 +71,7 @@ impl<'a> Describer<'a> {
                 add(&collective.communicator);
             }
         }
+        core.later.iter().for_each(|started| add(&started.communicator));
         Describer { core, engine, known, mentioned: Vec::new(), unknown: false }
     }
 
@@ -90,7 +92,13 @@ impl<'a> Describer<'a> {
                 vec![requests.iter().take(MANY).flat_map(|&request| self.needs(request, None)).collect()]
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
-            Reason::Block(seat, until) => vec![self.arrivals(seat, until)],
+            Reason::Block(seat, until) => {
+                let is_at = |communicator: &&Arc<Communicator>| {
+                    communicator.seat().flatten().is_some_and(|other| std::ptr::eq(other, seat))
+                };
+                let context = self.known.iter().find(is_at).map_or(0, |communicator| communicator.context());
+                vec![self.arrivals(seat, until, context, None)]
+            }
             Reason::Exchange => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
@@ -99,6 +107,7 @@ impl<'a> Describer<'a> {
                     Work::Receive(receive) => contexts.contains(&receive.wanted.context),
                     Work::Posted(context) => contexts.contains(context),
                     Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
+                    Work::Placed(context) => contexts.contains(context),
                     _ => false,
                 };
                 vec![self.left(inside, true)]
@@ -129,6 +138,7 @@ impl<'a> Describer<'a> {
                 None => vec![self.other()],
             },
             Work::Collective(collective) => self.steps(collective),
+            Work::Placed(_) => self.at_place(index),
             Work::Both { receive, send } => {
                 [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()
             }
@@ -193,6 +203,25 @@ impl<'a> Describer<'a> {
         needs
     }
 
+    /// Needs of a collective that has a place, or waits for one.
+    fn at_place(&mut self, request: u32) -> Vec<Need> {
+        let Some((started, stands)) = self.core.stands(request) else { return vec![self.other()] };
+        let (context, key) =
+            (started.communicator.context(), (started.communicator.context() + 1, started.tag));
+        let needs = match stands {
+            Stands::At(seat, until) => self.arrivals(seat, until, context, Some(key)),
+            Stands::Unsettled => match self.core.settling_of(started) {
+                Some(telling) => self.needs(telling, None),
+                None => Vec::new(),
+            },
+            Stands::Away => Vec::new(),
+        };
+        match needs.is_empty() {
+            true => vec![self.other()],
+            false => needs,
+        }
+    }
+
     fn message(&mut self, kind: Kind, wanted: Envelope, bytes: u64, collective: Option<Key>) -> Need {
         self.mentioned.push(wanted.context);
         let Envelope { context, source, tag } = wanted;
@@ -230,16 +259,12 @@ impl<'a> Describer<'a> {
     }
 
     /// Members that are waited for at a block.
-    fn arrivals(&mut self, seat: &Seat, until: Until) -> Vec<Need> {
-        let is_at = |communicator: &&Arc<Communicator>| {
-            communicator.seat().flatten().is_some_and(|other| std::ptr::eq(other, seat))
-        };
-        let context = self.known.iter().find(is_at).map_or(0, |communicator| communicator.context());
+    fn arrivals(&mut self, seat: &Seat, until: Until, context: u64, collective: Option<Key>) -> Vec<Need> {
         self.mentioned.push(context);
         let need = |member: u32| {
             let peer = self.engine.job.local_ranks[seat.peer(member) as usize];
             let message = description::Envelope { context, source: member as i32, tag: NONE, bytes: 0 };
-            Need { kind: Kind::Arrival, peers: vec![peer], message, collective: None }
+            Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
         };
         seat.block().missing(until).map(need).collect()
     }
@@ -267,6 +292,12 @@ impl<'a> Describer<'a> {
                 Work::Collective(collective) => {
                     let key = (collective.communicator.context() + 1, collective.tag);
                     all.push((key, self.steps(collective)));
+                }
+                Work::Placed(_) => {
+                    if let Some((started, _)) = core.stands(index) {
+                        let key = (started.communicator.context() + 1, started.tag);
+                        all.push((key, self.at_place(index)));
+                    }
                 }
                 Work::Background => all.push((BACKGROUND, self.needs(index, None))),
                 _ => {}

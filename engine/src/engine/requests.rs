@@ -26,7 +26,13 @@ impl Engine {
     pub fn start_persistent(&self, id: RequestId) -> Result<()> {
         let mut core = self.core.lock();
         let request = core.requests.check(id)?;
-        core.start_persistent(request)
+        core.start_persistent(request)?;
+        let is_placed = core.has_later();
+        drop(core);
+        match is_placed {
+            true => self.look(|_| ()),
+            false => Ok(()),
+        }
     }
 
     /// Waits for a request; it goes (`true`), or becomes inactive if it is

@@ -81,9 +81,10 @@ impl Engine {
                 self.run_outside(outside);
                 continue;
             }
-            let (arrivals, epoch) = (core.transport.arrivals(), core.epoch);
+            let (arrivals, epoch, watched) = (core.transport.arrivals(), core.epoch, core.watched());
             drop(core);
-            if pace.spin(&self.crowd, |crowd| beside.looks(crowd), || arrivals.any() || beside.holds()) {
+            let come = || arrivals.any() || beside.holds() || watched.any();
+            if pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
             pace.begin_sleep(self.page);
@@ -94,12 +95,14 @@ impl Engine {
                 continue;
             }
             beside.lie_down();
+            self.core.lock().lie_down();
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             let work = || {
                 let mut core = self.core.lock();
                 let changed = core.try_before_sleep() || core.epoch != epoch || !core.calls.is_empty();
                 let asked = self.page.question().is_some_and(|question| question != answered);
-                changed || core.transport.arrivals().any() || beside.holds() || asked
+                let come = core.transport.arrivals().any() || beside.holds() || !core.may_sleep();
+                changed || come || asked
             };
             self.doorbell.sleep_unless(work, Some(Pace::LONGEST_SLEEP));
             self.sleepers.fetch_sub(1, Ordering::SeqCst);

@@ -68,10 +68,15 @@ impl Core {
         add(&self.page.counters.collectives, 1);
         let collective = Collective { schedule, communicator, tag, calling: false, persistent };
         let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
+        self.begin_collective(request);
+        Ok(request)
+    }
+
+    /// Begins with the messages of a request's collective.
+    pub(super) fn begin_collective(&mut self, request: u32) {
         if self.advance_collective(request) {
             self.collectives.push(request);
         }
-        Ok(request)
     }
 
     /// Advances all collectives until nothing changes.

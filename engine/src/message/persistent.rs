@@ -67,11 +67,14 @@ impl Core {
                 Ok(None)
             }
             Recipe::Partitioned(_) => self.start_partitioned(index).map(|()| None),
-            Recipe::Collective { schedule, communicator, tag } => {
+            Recipe::Collective { schedule, placed, communicator, tag } => {
+                let (communicator, tag) = (Arc::clone(communicator), *tag);
+                if let Some(placed) = placed.clone() {
+                    return self.start_placed(communicator, placed, tag, Some(index)).map(Some);
+                }
                 let Some(schedule) = schedule.take() else {
                     return Err(Error::new(Class::Request, "the persistent collective has not ended yet"));
                 };
-                let (communicator, tag) = (Arc::clone(communicator), *tag);
                 self.start_collective(communicator, schedule, tag, Some(index)).map(Some)
             }
         }

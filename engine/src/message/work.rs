@@ -19,6 +19,9 @@ pub enum Work {
     Posted(u64),
     /// A collective operation.
     Collective(Box<Collective>),
+    /// A collective operation in this context that has a place, or may get one
+    /// (`later::Started`).
+    Placed(u64),
     /// An operation of the program (MPI-5.0 §13.2): completed by the program.
     Generalized,
     /// A receive and a send that are complete together; reports the receive.
@@ -132,8 +135,10 @@ pub enum Recipe {
     Partitioned(Box<super::partitioned::Partitioned>),
     /// A collective.
     Collective {
-        /// The schedule at rest; taken while it runs.
+        /// The schedule at rest; taken while it runs. Of one that has a place, none.
         schedule: Option<Schedule>,
+        /// What is done at its place, if it has one or may get one.
+        placed: Option<super::later::Placed>,
         /// Where.
         communicator: Arc<Communicator>,
         /// Its tag, taken when it was made: all ranks make persistent

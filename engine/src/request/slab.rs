@@ -212,7 +212,7 @@ impl Slab {
         self.requests.iter().any(|request| match &request.work {
             Work::Send(send) => contexts.contains(&send.context),
             Work::Receive(receive) => contexts.contains(&receive.wanted.context),
-            Work::Posted(context) => contexts.contains(context),
+            Work::Posted(context) | Work::Placed(context) => contexts.contains(context),
             Work::Collective(collective) => contexts.contains(&collective.communicator.context()),
             _ => false,
         })

@@ -5,7 +5,7 @@ use super::calls::Calls;
 use super::exchange::{Exchange, Line};
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::hierarchy::Hierarchy;
-use crate::collective::node::Seat;
+use crate::collective::node::{Places, Seat};
 use crate::Result;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -39,6 +39,8 @@ pub struct Communicator {
     node: OnceLock<Option<Seat>>,
     before_node: AtomicU32,
     hierarchy: OnceLock<Option<Box<Hierarchy>>>,
+    before_places: AtomicU32,
+    places: OnceLock<Arc<Places>>,
     /// The collectives that were begun on it.
     pub calls: Calls,
 }
@@ -70,6 +72,8 @@ impl Communicator {
             node: OnceLock::new(),
             before_node: AtomicU32::new(0),
             hierarchy: OnceLock::new(),
+            before_places: AtomicU32::new(0),
+            places: OnceLock::new(),
             calls: Calls::default(),
         }
     }
@@ -202,6 +206,17 @@ impl Communicator {
     /// same at all members.
     pub fn count_before_seat(&self) -> u32 {
         self.before_node.fetch_add(1, Relaxed)
+    }
+
+    /// The places of its nonblocking operations, as soon as they have been asked for.
+    pub fn places(&self) -> &Arc<Places> {
+        self.places.get_or_init(Arc::default)
+    }
+
+    /// How many nonblocking operations there were before this one; the same at all
+    /// members.
+    pub fn count_before_places(&self) -> u32 {
+        self.before_places.fetch_add(1, Relaxed)
     }
 
     /// The name (MPI-5.0 §7.8); empty until it is given one.

@@ -96,6 +96,8 @@ pub struct Shape {
     wide: usize,
 }
 
+/// All slots of a place together, or a little more.
+const PLACE_BYTES: usize = 32 << 10;
 /// All wide slots of a block together.
 const WIDE_BYTES: usize = 512 << 10;
 
@@ -119,6 +121,13 @@ impl Shape {
             true => Shape { wide, ..shape },
             false => shape,
         }
+    }
+
+    /// The shape of a place for one operation at a time, beside others: its slots are
+    /// smaller where there are many members.
+    pub fn of_place(members: u32) -> Shape {
+        let slot = (PLACE_BYTES / 2 / members.next_power_of_two() as usize).clamp(512, 4096);
+        Shape { slot, ..Shape::new(members) }
     }
 
     /// The longest payload of a member.

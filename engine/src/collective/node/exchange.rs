@@ -64,7 +64,12 @@ struct Offer {
 }
 
 /// Publishes blocks. `copied`: what comes takes the place of what is sent.
-fn offer(seat: &Seat, blocks: &[(u32, &Data)], copied: bool, by: &(impl Wait + Reach)) -> Result<Offer> {
+async fn offer(
+    seat: &Seat,
+    blocks: &[(u32, &Data)],
+    copied: bool,
+    by: &(impl Wait + Reach),
+) -> Result<Offer> {
     let head = (blocks.len() + 1) * ENTRY;
     let fits = head as u64 <= seat.slot();
     let mut used = if fits { head } else { ENTRY };
@@ -90,7 +95,8 @@ fn offer(seat: &Seat, blocks: &[(u32, &Data)], copied: bool, by: &(impl Wait + R
     let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
     let first = Entry { place: elsewhere, bytes: table.len() as u64 | if is_lent { LENT } else { 0 } };
     let epoch = seat.begin();
-    seat.publish_table(epoch, used, by, |target| {
+    seat.all(epoch - 1, by).await?;
+    seat.publish_table(epoch, used, |target| {
         // SAFETY: the table and the blocks behind it have `used` bytes together, and
         // the place is ours; the program lends the blocks.
         unsafe {
@@ -103,7 +109,7 @@ fn offer(seat: &Seat, blocks: &[(u32, &Data)], copied: bool, by: &(impl Wait + R
                 schedule::copy(data, &Data { address: target.add(at), ..Data::packed(data.bytes()) });
             }
         }
-    })?;
+    });
     Ok(Offer { epoch, is_lent, _copies: copies, _table: table })
 }
 
@@ -221,30 +227,30 @@ fn another(seat: &Seat, member: u32) -> Error {
 }
 
 /// Ends an operation in which somebody has lent something.
-fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
+async fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
     let last = seat.begin();
     seat.arrive(last);
     if offer.is_lent {
-        seat.all(last, by)?;
+        seat.all(last, by).await?;
     }
     Ok(())
 }
 
 /// Waits for all tables, takes what `take` says, and ends the operation.
-fn with_all(
+async fn with_all(
     seat: &Seat,
     offer: &Offer,
     by: &(impl Wait + Reach),
     take: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    seat.all(offer.epoch, by)?;
+    seat.all(offer.epoch, by).await?;
     let mut lent = false;
     for member in 0..seat.size {
         lent |= Table::of(seat, member, offer.epoch, by)?.is_lent();
     }
     let done = take();
     if lent {
-        end(seat, offer, by)?;
+        end(seat, offer, by).await?;
     }
     done
 }
@@ -264,24 +270,25 @@ fn own(send: Option<&Data>, receive: Option<&Data>) {
 }
 
 /// Everybody's block to everybody.
-pub(super) fn allgatherv(
+pub(super) async fn allgatherv(
     seat: &Seat,
     send: Option<&Data>,
     receive: &[Data],
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let mine = &receive[seat.rank as usize];
-    let offer = offer(seat, &[(ANY, send.unwrap_or(mine))], false, by)?;
+    let offer = offer(seat, &[(ANY, send.unwrap_or(mine))], false, by).await?;
     own(send, Some(mine));
     with_all(seat, &offer, by, || {
         others(seat).try_for_each(|member| {
             Table::of(seat, member, offer.epoch, by)?.take(0, 0, &receive[member as usize])
         })
     })
+    .await
 }
 
 /// A block of everybody for everybody.
-pub(super) fn alltoallw(
+pub(super) async fn alltoallw(
     seat: &Seat,
     send: Option<&[Data]>,
     receive: &[Data],
@@ -292,7 +299,7 @@ pub(super) fn alltoallw(
         .zip(send.unwrap_or(receive))
         .map(|(member, data)| (member, if member == seat.rank { &nothing } else { data }))
         .collect();
-    let offer = offer(seat, &blocks, send.is_none(), by)?;
+    let offer = offer(seat, &blocks, send.is_none(), by).await?;
     let me = seat.rank as usize;
     own(send.map(|send| &send[me]), Some(&receive[me]));
     with_all(seat, &offer, by, || {
@@ -301,10 +308,11 @@ pub(super) fn alltoallw(
             table.take(u64::from(seat.rank), 0, &receive[member as usize])
         })
     })
+    .await
 }
 
 /// A block along each edge of a topology.
-pub(super) fn neighbours(
+pub(super) async fn neighbours(
     seat: &Seat,
     hood: &Neighbourhood,
     send: &Sent,
@@ -318,7 +326,7 @@ pub(super) fn neighbours(
             edges.filter_map(|(member, data)| Some(((*member)?, data))).collect()
         }
     };
-    let offer = offer(seat, &blocks, false, by)?;
+    let offer = offer(seat, &blocks, false, by).await?;
     with_all(seat, &offer, by, || {
         // Of several edges from one rank, the blocks come in the order of its buffer.
         let mut seen: Vec<u32> = Vec::with_capacity(receive.len());
@@ -329,10 +337,11 @@ pub(super) fn neighbours(
         }
         Ok(())
     })
+    .await
 }
 
 /// Blocks of all at a root.
-pub(super) fn gatherv(
+pub(super) async fn gatherv(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -342,18 +351,18 @@ pub(super) fn gatherv(
     let root = root_of(seat, root);
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
-        let offer = offer(seat, &[(ANY, send)], false, by)?;
+        let offer = offer(seat, &[(ANY, send)], false, by).await?;
         let last = seat.begin();
         seat.arrive(last);
         return match offer.is_lent {
-            true => seat.member(root, last, by),
+            true => seat.member(root, last, by).await,
             false => Ok(()),
         };
     }
     let epoch = seat.begin();
     seat.arrive(epoch);
     own(send, receive.get(root as usize));
-    seat.all(epoch, by)?;
+    seat.all(epoch, by).await?;
     let done = others(seat)
         .try_for_each(|member| Table::of(seat, member, epoch, by)?.take(0, 0, &receive[member as usize]));
     let last = seat.begin();
@@ -362,7 +371,7 @@ pub(super) fn gatherv(
 }
 
 /// Blocks of a root for all.
-pub(super) fn scatterv(
+pub(super) async fn scatterv(
     seat: &Seat,
     root: Root,
     send: &[Data],
@@ -376,17 +385,17 @@ pub(super) fn scatterv(
             .zip(send)
             .map(|(member, data)| (member, if member == root { &nothing } else { data }))
             .collect();
-        let offer = offer(seat, &blocks, false, by)?;
+        let offer = offer(seat, &blocks, false, by).await?;
         own(send.get(root as usize), receive);
         return match offer.is_lent {
-            true => end(seat, &offer, by),
+            true => end(seat, &offer, by).await,
             false => Ok(()),
         };
     }
     let Some(receive) = receive else { return Ok(()) };
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.member(root, epoch, by)?;
+    seat.member(root, epoch, by).await?;
     let table = Table::of(seat, root, epoch, by)?;
     let done = table.take(u64::from(seat.rank), 0, receive);
     if table.is_lent() {

@@ -2,6 +2,8 @@
 
 use super::combine;
 use super::items::{self, operand, Items};
+use super::large::together;
+use super::later::at_once;
 use super::offers;
 use super::prefix::Scan;
 use super::reach::Reach;
@@ -58,40 +60,66 @@ fn blocks(seat: &Seat, bytes: u64) -> u64 {
     bytes.saturating_mul(u64::from(seat.size))
 }
 
+/// The form of an operation, and what becomes of it.
+macro_rules! form_of {
+    ($seat:ident, $operation:ident, $wait:ident, $run:ident) => {
+        match $operation {
+            Operation::Barrier => $run!(barrier($seat, $wait)),
+            Operation::Broadcast { root, data } => $run!(broadcast($seat, *root, data, $wait)),
+            Operation::Reduce { root, send, receive, operator } => {
+                $run!(reduce($seat, *root, send.as_ref(), receive.as_ref(), operator, $wait))
+            }
+            Operation::Allreduce { send, receive, operator } => {
+                $run!(allreduce($seat, send.as_ref().unwrap_or(receive), receive, operator, $wait))
+            }
+            Operation::ReduceScatter { send, receive, counts, operator } => {
+                let part = Scattered::new($seat, send.as_ref(), receive, counts, operator);
+                $run!(part.run($seat, $wait))
+            }
+            Operation::Scan { send, receive, operator } => {
+                $run!(Scan::new(send.as_ref(), receive, operator, false).run($seat, $wait))
+            }
+            Operation::Exscan { send, receive, operator } => {
+                $run!(Scan::new(send.as_ref(), receive, operator, true).run($seat, $wait))
+            }
+            Operation::Gather { root, send, receive } => {
+                $run!(gather($seat, *root, send.as_ref(), receive.as_ref(), $wait))
+            }
+            Operation::Scatter { root, send, receive } => {
+                $run!(scatter($seat, *root, send.as_ref(), receive.as_ref(), $wait))
+            }
+            Operation::Allgather { send, receive } => $run!(allgather($seat, send.as_ref(), receive, $wait)),
+            Operation::Alltoall { send, receive } => $run!(alltoall($seat, send.as_ref(), receive, $wait)),
+            _ => unreachable!("`fits` has said no"),
+        }
+    };
+}
+
 /// Runs an operation that [`fits`] and has been checked to its end.
 ///
 /// # Errors
 /// `NoMem` as in the message forms, `Truncate` where members do not agree, what
 /// waiting reports.
 pub fn run(seat: &Seat, operation: &Operation, wait: &(impl Wait + Reach)) -> Result<()> {
-    match operation {
-        Operation::Barrier => barrier(seat, wait),
-        Operation::Broadcast { root, data } => broadcast(seat, *root, data, wait),
-        Operation::Reduce { root, send, receive, operator } => {
-            reduce(seat, *root, send.as_ref(), receive.as_ref(), operator, wait)
-        }
-        Operation::Allreduce { send, receive, operator } => {
-            allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, wait)
-        }
-        Operation::ReduceScatter { send, receive, counts, operator } => {
-            Scattered::new(seat, send.as_ref(), receive, counts, operator).run(seat, wait)
-        }
-        Operation::Scan { send, receive, operator } => {
-            Scan::new(send.as_ref(), receive, operator, false).run(seat, wait)
-        }
-        Operation::Exscan { send, receive, operator } => {
-            Scan::new(send.as_ref(), receive, operator, true).run(seat, wait)
-        }
-        Operation::Gather { root, send, receive } => {
-            gather(seat, *root, send.as_ref(), receive.as_ref(), wait)
-        }
-        Operation::Scatter { root, send, receive } => {
-            scatter(seat, *root, send.as_ref(), receive.as_ref(), wait)
-        }
-        Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, wait),
-        Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, wait),
-        _ => unreachable!("`fits` has said no"),
+    macro_rules! blocking {
+        ($form:expr) => {
+            at_once($form)
+        };
     }
+    form_of!(seat, operation, wait, blocking)
+}
+
+/// The same beside others.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_later(seat: &Seat, operation: &Operation, wait: &(impl Wait + Reach)) -> Result<()> {
+    macro_rules! waiting {
+        ($form:expr) => {
+            $form.await
+        };
+    }
+    form_of!(seat, operation, wait, waiting)
 }
 
 /// The rank of the root, and whether I am it.
@@ -104,27 +132,29 @@ fn root_of(seat: &Seat, root: Root) -> (u32, bool) {
 }
 
 #[inline]
-fn barrier(seat: &Seat, wait: &impl Wait) -> Result<()> {
+async fn barrier(seat: &Seat, wait: &impl Wait) -> Result<()> {
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.all(epoch, wait)
+    seat.all(epoch, wait).await
 }
 
-fn broadcast(seat: &Seat, root: Root, data: &Data, wait: &impl Wait) -> Result<()> {
+async fn broadcast(seat: &Seat, root: Root, data: &Data, wait: &impl Wait) -> Result<()> {
     let (root, is_me) = root_of(seat, root);
     let epoch = seat.begin();
     if is_me {
-        return seat.publish(epoch, data, wait);
+        seat.all(epoch - 1, wait).await?;
+        seat.publish(epoch, data);
+        return Ok(());
     }
     seat.arrive(epoch);
-    seat.member(root, epoch, wait)?;
+    seat.member(root, epoch, wait).await?;
     seat.agree(root, epoch, data.bytes())?;
     seat.take(root, epoch, (0, data.bytes()), data);
     Ok(())
 }
 
 #[inline]
-fn allreduce(
+async fn allreduce(
     seat: &Seat,
     send: &Data,
     receive: &Data,
@@ -132,25 +162,30 @@ fn allreduce(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let epoch = seat.begin();
+    seat.all(epoch - 1, by).await?;
     let operand = operand(send);
     match send.address == receive.address {
         // The other would read what the result is written to.
-        true => seat.publish(epoch, &operand, by)?,
-        false => offers::offer(seat, epoch, &operand, by)?,
+        true => seat.publish(epoch, &operand),
+        false => offers::offer(seat, epoch, &operand, by),
     }
-    seat.all(epoch, by)?;
+    seat.all(epoch, by).await?;
+    if !offers::are_lent(seat, epoch) {
+        return combine::published(seat, epoch, operator, receive);
+    }
     let bytes = items::bytes(receive);
-    let used = offers::used(seat, epoch, bytes, by, |offers| {
+    let done = offers::used(seat, epoch, bytes, by, |offers| {
         let first = share(seat.rank, seat.size, bytes, Items::of(&receive.datatype).bytes).start;
         let (parts, plan) = (in_turn(first, bytes), Folded::new(seat.size, 0));
         // SAFETY: both operands can be read, and are apart from the result, which the
         // program lends.
         unsafe { combine::combined(parts, plan, operator, receive, |member, at| offers.at(member, at)) }
     });
-    used.unwrap_or_else(|| combine::published(seat, epoch, operator, receive))
+    together(seat, by).await?;
+    done
 }
 
-fn reduce(
+async fn reduce(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -160,17 +195,18 @@ fn reduce(
 ) -> Result<()> {
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let epoch = seat.begin();
-    seat.publish(epoch, &operand(mine), wait)?;
+    seat.all(epoch - 1, wait).await?;
+    seat.publish(epoch, &operand(mine));
     match receive {
         Some(receive) if root_of(seat, root).1 => {
-            seat.all(epoch, wait)?;
+            seat.all(epoch, wait).await?;
             combine::published(seat, epoch, operator, receive)
         }
         _ => Ok(()),
     }
 }
 
-fn gather(
+async fn gather(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -181,14 +217,16 @@ fn gather(
     let epoch = seat.begin();
     let (Some(receive), true) = (receive, is_me) else {
         let Some(send) = send else { return Ok(()) };
-        return seat.publish(epoch, send, wait);
+        seat.all(epoch - 1, wait).await?;
+        seat.publish(epoch, send);
+        return Ok(());
     };
     seat.arrive(epoch);
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { crate::collective::schedule::copy(send, &receive.blocks(seat.rank, 1)) };
     }
-    seat.all(epoch, wait)?;
+    seat.all(epoch, wait).await?;
     collect(seat, epoch, receive)
 }
 
@@ -201,7 +239,7 @@ fn collect(seat: &Seat, epoch: u64, receive: &Data) -> Result<()> {
     Ok(())
 }
 
-fn scatter(
+async fn scatter(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -213,13 +251,14 @@ fn scatter(
     let (Some(send), true) = (send, is_me) else {
         let Some(receive) = receive else { return Ok(()) };
         seat.arrive(epoch);
-        seat.member(root, epoch, wait)?;
+        seat.member(root, epoch, wait).await?;
         let whole = blocks(seat, receive.bytes());
         seat.agree(root, epoch, whole)?;
         seat.take(root, epoch, (u64::from(seat.rank) * receive.bytes(), whole), receive);
         return Ok(());
     };
-    seat.publish(epoch, &send.times(seat.size)?, wait)?;
+    seat.all(epoch - 1, wait).await?;
+    seat.publish(epoch, &send.times(seat.size)?);
     if let Some(receive) = receive {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { crate::collective::schedule::copy(&send.blocks(seat.rank, 1), receive) };
@@ -227,48 +266,55 @@ fn scatter(
     Ok(())
 }
 
-fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let own = receive.blocks(seat.rank, 1);
     let epoch = seat.begin();
-    offers::offer(seat, epoch, send.unwrap_or(&own), by)?;
+    seat.all(epoch - 1, by).await?;
+    offers::offer(seat, epoch, send.unwrap_or(&own), by);
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { crate::collective::schedule::copy(send, &own) };
     }
-    seat.all(epoch, by)?;
-    let used = offers::used(seat, epoch, receive.bytes(), by, |offers| {
+    seat.all(epoch, by).await?;
+    if !offers::are_lent(seat, epoch) {
+        return collect(seat, epoch, receive);
+    }
+    let done = offers::used(seat, epoch, receive.bytes(), by, |offers| {
         let other = 1 - seat.rank;
         // SAFETY: the payload is as long as the block.
         unsafe { offers.take((other, 0), &receive.blocks(other, 1)) };
         Ok(())
     });
-    used.unwrap_or_else(|| collect(seat, epoch, receive))
+    together(seat, by).await?;
+    done
 }
 
-fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let all = receive.times(seat.size)?;
     let epoch = seat.begin();
+    seat.all(epoch - 1, by).await?;
     match send {
-        Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by)?,
+        Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by),
         // What comes takes the place of what the others still want to read.
-        None => seat.publish(epoch, &all, by)?,
+        None => seat.publish(epoch, &all),
     }
-    seat.all(epoch, by)?;
+    seat.all(epoch, by).await?;
     let (block, whole) = (receive.bytes(), all.bytes());
     let mine = u64::from(seat.rank) * block;
-    let used = offers::used(seat, epoch, whole, by, |offers| {
+    if !offers::are_lent(seat, epoch) {
+        for member in 0..seat.size {
+            seat.agree(member, epoch, whole)?;
+            seat.take(member, epoch, (mine, whole), &receive.blocks(member, 1));
+        }
+        return Ok(());
+    }
+    let done = offers::used(seat, epoch, whole, by, |offers| {
         for member in 0..seat.size {
             // SAFETY: the payload has a block for each member.
             unsafe { offers.take((member, mine), &receive.blocks(member, 1)) };
         }
         Ok(())
     });
-    if let Some(done) = used {
-        return done;
-    }
-    for member in 0..seat.size {
-        seat.agree(member, epoch, whole)?;
-        seat.take(member, epoch, (mine, whole), &receive.blocks(member, 1));
-    }
-    Ok(())
+    together(seat, by).await?;
+    done
 }

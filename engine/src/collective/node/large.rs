@@ -76,10 +76,10 @@ fn longer(slot: u64, block: Option<&Data>, blocks: u32) -> bool {
 /// # Errors
 /// What waiting reports.
 #[inline]
-pub fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<bool> {
+pub async fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<bool> {
     let reaches = match seat.reaches.get() {
         Some(reaches) => *reaches,
-        None => settle(seat, by)?,
+        None => settle(seat, by).await?,
     };
     let needs = match operation {
         Operation::Reduce { .. }
@@ -92,13 +92,14 @@ pub fn can(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Resu
 }
 
 #[cold]
-fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
+async fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
     let all = [Reaches::Nothing, Reaches::ToRead, Reaches::ToWrite];
     let epoch = seat.begin();
     let mine = by.reaches(seat) as u64;
     let is_wide = seat.rank == 0 && seat.block().shape().is_wide() && by.widen(seat);
-    seat.tell(epoch, Lent::new(mine, is_wide.into(), 1), by)?;
-    seat.all(epoch, by)?;
+    seat.all(epoch - 1, by).await?;
+    seat.tell(epoch, Lent::new(mine, is_wide.into(), 1));
+    seat.all(epoch, by).await?;
     let is_wide = seat.told(0, epoch, 1)?.receive == 1;
     seat.is_wide.get_or_init(|| is_wide);
     let mut least = mine;
@@ -113,41 +114,47 @@ fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
 /// # Errors
 /// `NoMem` for copies of data with gaps, `Truncate` where members do not agree,
 /// what waiting and reaching report.
-pub fn run(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<()> {
+pub async fn run(seat: &Seat, operation: &Operation, by: &(impl Wait + Reach)) -> Result<()> {
     match operation {
-        Operation::Broadcast { root, data } => broadcast(seat, *root, data, by),
+        Operation::Broadcast { root, data } => broadcast(seat, *root, data, by).await,
         Operation::Reduce { root, send, receive, operator } => {
-            reduce(seat, *root, send.as_ref(), receive.as_ref(), operator, by)
+            reduce(seat, *root, send.as_ref(), receive.as_ref(), operator, by).await
         }
         Operation::Allreduce { send, receive, operator } => {
-            allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, by)
+            allreduce(seat, send.as_ref().unwrap_or(receive), receive, operator, by).await
         }
         Operation::ReduceScatter { send, receive, counts, operator } => {
-            Scattered::new(seat, send.as_ref(), receive, counts, operator).run_large(seat, by)
+            Scattered::new(seat, send.as_ref(), receive, counts, operator).run_large(seat, by).await
         }
         Operation::Scan { send, receive, operator } => {
-            Scan::new(send.as_ref(), receive, operator, false).run_large(seat, by)
+            Scan::new(send.as_ref(), receive, operator, false).run_large(seat, by).await
         }
         Operation::Exscan { send, receive, operator } => {
-            Scan::new(send.as_ref(), receive, operator, true).run_large(seat, by)
+            Scan::new(send.as_ref(), receive, operator, true).run_large(seat, by).await
         }
-        Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, by),
-        Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, by),
+        Operation::Allgather { send, receive } => allgather(seat, send.as_ref(), receive, by).await,
+        Operation::Alltoall { send, receive } => alltoall(seat, send.as_ref(), receive, by).await,
         Operation::Gather { root, send, receive } => {
-            rooted::gather(seat, *root, send.as_ref(), receive.as_ref(), by)
+            rooted::gather(seat, *root, send.as_ref(), receive.as_ref(), by).await
         }
         Operation::Scatter { root, send, receive } => {
-            rooted::scatter(seat, *root, send.as_ref(), receive.as_ref(), by)
+            rooted::scatter(seat, *root, send.as_ref(), receive.as_ref(), by).await
         }
         Operation::Gatherv { root, send, receive } => {
-            exchange::gatherv(seat, *root, send.as_ref(), receive, by)
+            exchange::gatherv(seat, *root, send.as_ref(), receive, by).await
         }
         Operation::Scatterv { root, send, receive } => {
-            exchange::scatterv(seat, *root, send, receive.as_ref(), by)
+            exchange::scatterv(seat, *root, send, receive.as_ref(), by).await
         }
-        Operation::Allgatherv { send, receive } => exchange::allgatherv(seat, send.as_ref(), receive, by),
-        Operation::Alltoallw { send, receive } => exchange::alltoallw(seat, send.as_deref(), receive, by),
-        Operation::Neighbours { hood, send, receive } => exchange::neighbours(seat, hood, send, receive, by),
+        Operation::Allgatherv { send, receive } => {
+            exchange::allgatherv(seat, send.as_ref(), receive, by).await
+        }
+        Operation::Alltoallw { send, receive } => {
+            exchange::alltoallw(seat, send.as_deref(), receive, by).await
+        }
+        Operation::Neighbours { hood, send, receive } => {
+            exchange::neighbours(seat, hood, send, receive, by).await
+        }
         Operation::Barrier => unreachable!("`wants` has said no"),
     }
 }
@@ -162,30 +169,30 @@ pub(super) fn root_of(seat: &Seat, root: Root) -> u32 {
 }
 
 /// Begins an operation: lends a buffer.
-fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
+async fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
     let lent = Lent::of(seat, send, 0, by);
     let epoch = seat.begin();
-    lent.tell(seat, epoch, by)?;
+    lent.tell(seat, epoch, by).await?;
     Ok(epoch)
 }
 
 /// Goes on to the next epoch when all others do.
-pub(super) fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
+pub(super) async fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.all(epoch, by)
+    seat.all(epoch, by).await
 }
 
-fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let root = root_of(seat, root);
     if root == seat.rank {
         let whole = Whole::to_read(data)?;
-        begin(seat, &whole, by)?;
-        return together(seat, by);
+        begin(seat, &whole, by).await?;
+        return together(seat, by).await;
     }
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.member(root, epoch, by)?;
+    seat.member(root, epoch, by).await?;
     let done = take(seat, (root, epoch), 0, data.bytes(), data, Copied::Broadcast, by);
     let last = seat.begin();
     seat.arrive(last);
@@ -215,41 +222,41 @@ pub(super) fn take(
     Ok(())
 }
 
-fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let own = receive.blocks(seat.rank, 1);
     let whole = Whole::to_read(send.unwrap_or(&own))?;
-    let epoch = begin(seat, &whole, by)?;
+    let epoch = begin(seat, &whole, by).await?;
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(send, &own) };
     }
-    seat.all(epoch, by)?;
+    seat.all(epoch, by).await?;
     let bytes = receive.bytes();
     let done = others(seat).try_for_each(|member| {
         take(seat, (member, epoch), 0, bytes, &receive.blocks(member, 1), Copied::Allgather, by)
     });
-    together(seat, by)?;
+    together(seat, by).await?;
     done
 }
 
-fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let whole = match send {
         Some(send) => Whole::to_read(&send.times(seat.size)?)?,
         // What comes takes the place of what others still want to read.
         None => Whole::copied(&receive.times(seat.size)?)?,
     };
-    let epoch = begin(seat, &whole, by)?;
+    let epoch = begin(seat, &whole, by).await?;
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(&send.blocks(seat.rank, 1), &receive.blocks(seat.rank, 1)) };
     }
-    seat.all(epoch, by)?;
+    seat.all(epoch, by).await?;
     let block = receive.bytes();
     let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size) * block);
     let done = others(seat).try_for_each(|member| {
         take(seat, (member, epoch), offset, total, &receive.blocks(member, 1), Copied::Alltoall, by)
     });
-    together(seat, by)?;
+    together(seat, by).await?;
     done
 }
 
@@ -259,7 +266,7 @@ fn others(seat: &Seat) -> impl Iterator<Item = u32> {
     (1..size).map(move |step| (rank + step) % size)
 }
 
-fn allreduce(
+async fn allreduce(
     seat: &Seat,
     send: &Data,
     receive: &Data,
@@ -268,25 +275,25 @@ fn allreduce(
 ) -> Result<()> {
     // Nobody reads the result of another if each reduces the whole.
     let is_read = !may_be_whole(seat.size, items::bytes(receive), operator);
-    let lent = begin_reduction(seat, send, Some((receive, is_read)), by)?;
-    seat.all(lent.epoch, by)?;
+    let lent = begin_reduction(seat, send, Some((receive, is_read)), by).await?;
+    seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     if shares.are_better_whole() {
         let parts = in_turn(shares.mine().start, shares.bytes);
         let reduced = shares.reduce(parts, lent.result(), Then::Kept, by);
-        together(seat, by)?;
+        together(seat, by).await?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
     let reduced = shares.reduce([shares.mine()], lent.result(), Then::Read, by);
-    together(seat, by)?;
+    together(seat, by).await?;
     let gathered = reduced.and_then(|()| shares.gather(by));
-    together(seat, by)?;
+    together(seat, by).await?;
     lent.finish(gathered.is_ok(), receive);
     gathered
 }
 
-fn reduce(
+async fn reduce(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -297,11 +304,11 @@ fn reduce(
     let root = root_of(seat, root);
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
-    let lent = begin_reduction(seat, mine, result.map(|result| (result, true)), by)?;
-    seat.all(lent.epoch, by)?;
+    let lent = begin_reduction(seat, mine, result.map(|result| (result, true)), by).await?;
+    seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
     let reduced = shares.reduce([shares.mine()], lent.result(), Then::To(root), by);
-    together(seat, by)?;
+    together(seat, by).await?;
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);
     }
@@ -333,7 +340,7 @@ impl Begun {
 
 /// Lends the operand, and tells the place of the result if there is one here; lends that
 /// too if others read or write there.
-pub(super) fn begin_reduction(
+pub(super) async fn begin_reduction(
     seat: &Seat,
     send: &Data,
     receive: Option<(&Data, bool)>,
@@ -348,6 +355,6 @@ pub(super) fn begin_reduction(
     let receive = out.as_ref().map_or(0, |out| out.address as u64);
     let lent = Lent::of(seat, &contributed, receive, by);
     let epoch = seat.begin();
-    lent.tell(seat, epoch, by)?;
+    lent.tell(seat, epoch, by).await?;
     Ok(Begun { epoch, operand: contributed, out })
 }

@@ -45,8 +45,9 @@ impl Lent {
     }
 
     /// Lends one's own data in an epoch that has just begun.
-    pub fn tell(self, seat: &Seat, epoch: u64, by: &impl Wait) -> Result<()> {
-        seat.tell_with(epoch, self, by, |slot| {
+    pub async fn tell(self, seat: &Seat, epoch: u64, by: &impl Wait) -> Result<()> {
+        seat.all(epoch - 1, by).await?;
+        seat.tell_with(epoch, self, |slot| {
             let (head, tail) = (self.head as usize, self.tail as usize);
             let end = (self.send + self.bytes) as usize - tail;
             // SAFETY: the program lends the data, and the slot has room for both ends.
@@ -54,7 +55,8 @@ impl Lent {
                 std::ptr::copy_nonoverlapping(self.send as *const u8, slot, head);
                 std::ptr::copy_nonoverlapping(end as *const u8, slot.add(head), tail);
             }
-        })
+        });
+        Ok(())
     }
 
     /// Reads `bytes` bytes from `offset` on of what a member has lent in an epoch.

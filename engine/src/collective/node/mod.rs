@@ -8,10 +8,9 @@
 //! Every operation here has the same shape: write what I contribute into my
 //! place, arrive, wait for those whose data I need, read. A reduction is combined
 //! by everybody who needs it, along the tree of `tree.rs`, so its bits are those
-//! of the message forms. Blocking operations come here. Nonblocking and
-//! persistent ones run as messages: several of them may be under way at once and
-//! persistent ones may be started in any order, while a block counts operations.
-//! Both may be mixed, for they never match each other (MPI-5.0 §6.12).
+//! of the message forms. Nonblocking and persistent operations are the same forms,
+//! left where they have to wait, at blocks of their own ([`Later`]), because a block
+//! counts operations. Both may be mixed, for they never match each other (MPI-5.0 §6.12).
 //!
 //! What is too long for a slot goes straight between the buffers of the program
 //! ([`large`]), or by messages where the members cannot reach each other's memory.
@@ -22,6 +21,7 @@ mod exchange;
 mod forms;
 mod items;
 mod large;
+mod later;
 mod lent;
 mod offers;
 pub mod pool;
@@ -37,6 +37,8 @@ mod tests;
 pub use block::{Block, Shape, Until, MOST_MEMBERS};
 pub use forms::{fits, run};
 pub use large::{can, run as run_large, wants};
+pub use later::{at_once, Later, Places, Stand};
+pub use later::{FIRST_WITHOUT_PLACES, MOST_MEMBERS_WITH_PLACES, MOST_PLACES};
 pub use pool::Pool;
 pub use reach::{Reach, Reaches};
 pub use seat::{Place, Seat, Wait};

@@ -7,10 +7,9 @@
 //! itself, since it alone knows whether the other can read its data by plain loads, and
 //! says in its mark what it has done; so both see whether there is such an epoch.
 
-use super::large::together;
 use super::lent::Lent;
 use super::reach::{Reach, Reaches, Whole};
-use super::seat::{Copied, Seat, Wait};
+use super::seat::{Copied, Seat};
 use crate::collective::temporary::Temporary;
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
@@ -20,15 +19,22 @@ use crate::Result;
 const COPIED: u64 = 2048;
 
 /// Publishes payload of an epoch that has just begun, or lends it. The caller writes
-/// nothing there until the operation is over.
+/// nothing there until the operation is over, and has waited as rule 2 of the block wants.
 #[inline]
-pub(super) fn offer(seat: &Seat, epoch: u64, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+pub(super) fn offer(seat: &Seat, epoch: u64, data: &Data, by: &impl Reach) {
     if seat.size == 2 && data.bytes() > COPIED {
         if let Some(whole) = lendable(seat, data, by) {
-            return seat.tell(epoch, Lent::new(whole.address as u64, 0, whole.bytes), by);
+            return seat.tell(epoch, Lent::new(whole.address as u64, 0, whole.bytes));
         }
     }
-    seat.publish(epoch, data, by)
+    seat.publish(epoch, data);
+}
+
+/// Whether a member has lent what it has offered, when both have arrived. Then [`used`]
+/// does the operation, and one more epoch ends it; else all lies in slots, as ever.
+#[inline]
+pub(super) fn are_lent(seat: &Seat, epoch: u64) -> bool {
+    seat.size == 2 && (0..2).any(|member| seat.has_lent(member, epoch))
 }
 
 /// The data, if they may be lent. Where ranks share cores nothing is, for each epoch costs
@@ -105,22 +111,16 @@ impl Offers {
     }
 }
 
-/// Has what both have offered used, `bytes` bytes each, if any of it is lent, and ends the
-/// operation; `None`: all lies in slots, as ever.
+/// Has what both have offered used, `bytes` bytes each.
 ///
 /// # Errors
-/// As [`Offers::find`], and what `using` and waiting report.
-#[inline]
+/// As [`Offers::find`], and what `using` reports.
 pub(super) fn used(
     seat: &Seat,
     epoch: u64,
     bytes: u64,
-    by: &(impl Wait + Reach),
+    by: &impl Reach,
     using: impl FnOnce(&Offers) -> Result<()>,
-) -> Option<Result<()>> {
-    if seat.size != 2 || !(0..2).any(|member| seat.has_lent(member, epoch)) {
-        return None;
-    }
-    let done = Offers::find(seat, epoch, bytes, by).and_then(|offers| using(&offers));
-    Some(together(seat, by).and(done))
+) -> Result<()> {
+    Offers::find(seat, epoch, bytes, by).and_then(|offers| using(&offers))
 }

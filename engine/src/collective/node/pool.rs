@@ -62,6 +62,13 @@ impl Pool {
         Some(offset)
     }
 
+    /// Lends a block for a place, as long as most of the area stays for others.
+    pub fn lend_place(&mut self, shape: Shape) -> Option<usize> {
+        self.collect();
+        let lent: usize = self.lent.iter().map(|(_, shape)| shape.bytes()).sum();
+        (lent + shape.bytes() <= self.area.bytes() / 2).then(|| self.lend(shape)).flatten()
+    }
+
     /// Takes back what all members have left. A block whose memory cannot be
     /// given back stays lent, for what lies in it is not zero.
     pub fn collect(&mut self) {

@@ -57,14 +57,15 @@ impl<'a> Scan<'a> {
     }
 
     /// With short payload.
-    pub fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
+    pub async fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
         let epoch = seat.begin();
-        seat.publish(epoch, &operand(self.contributed()), wait)?;
+        seat.all(epoch - 1, wait).await?;
+        seat.publish(epoch, &operand(self.contributed()));
         if seat.rank == 0 {
             self.first();
             return Ok(());
         }
-        seat.all(epoch, wait)?;
+        seat.all(epoch, wait).await?;
         let bytes = bytes(self.receive);
         (0..seat.size).try_for_each(|member| seat.agree(member, epoch, bytes))?;
         let plan = Prefix(seat.rank - self.behind);
@@ -76,11 +77,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Straight between the buffers of the program.
-    pub fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
-        let lent = begin_reduction(seat, self.contributed(), Some((self.receive, true)), by)?;
-        seat.all(lent.epoch, by)?;
+    pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+        let lent = begin_reduction(seat, self.contributed(), Some((self.receive, true)), by).await?;
+        seat.all(lent.epoch, by).await?;
         let done = Prefixes::new(self, seat, &lent).and_then(|mut prefixes| prefixes.run(by));
-        together(seat, by)?;
+        together(seat, by).await?;
         match seat.rank {
             0 => self.first(),
             _ => lent.finish(done.is_ok(), self.receive),

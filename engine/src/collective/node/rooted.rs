@@ -11,7 +11,7 @@ use crate::collective::{schedule, Data, Root};
 use crate::Result;
 
 /// Blocks of all to a root.
-pub(super) fn gather(
+pub(super) async fn gather(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -20,13 +20,13 @@ pub(super) fn gather(
 ) -> Result<()> {
     let root = root_of(seat, root);
     if let (Some(receive), true) = (receive, root == seat.rank) {
-        return collect(seat, send, receive, by);
+        return collect(seat, send, receive, by).await;
     }
     let Some(send) = send else { return Ok(()) };
     let whole = Whole::to_read(send)?;
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.member(root, epoch, by)?;
+    seat.member(root, epoch, by).await?;
     let done = seat.told(root, epoch, whole.bytes).and_then(|lent| {
         let mut copies = seat.chooser(Copied::Written);
         let place = lent.receive + u64::from(seat.rank) * whole.bytes;
@@ -39,7 +39,7 @@ pub(super) fn gather(
 }
 
 /// The root's part: the others write their blocks.
-fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let all = receive.times(seat.size)?;
     let own = receive.blocks(seat.rank, 1);
     // Where nothing is to be sent, my block is there already.
@@ -49,8 +49,10 @@ fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + R
     };
     by.lend(whole.address, whole.bytes);
     let lent = Lent::new(0, whole.address as u64, receive.bytes());
-    seat.tell(seat.begin(), lent, by)?;
-    together(seat, by)?;
+    let epoch = seat.begin();
+    seat.all(epoch - 1, by).await?;
+    seat.tell(epoch, lent);
+    together(seat, by).await?;
     whole.finish(&all);
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -60,7 +62,7 @@ fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + R
 }
 
 /// Blocks of a root to all.
-pub(super) fn scatter(
+pub(super) async fn scatter(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,
@@ -70,17 +72,17 @@ pub(super) fn scatter(
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
         let whole = Whole::to_read(&send.times(seat.size)?)?;
-        Lent::of(seat, &whole, 0, by).tell(seat, seat.begin(), by)?;
+        Lent::of(seat, &whole, 0, by).tell(seat, seat.begin(), by).await?;
         if let Some(receive) = receive {
             // SAFETY: the program lends both, and the face has seen that they are apart.
             unsafe { schedule::copy(&send.blocks(seat.rank, 1), receive) };
         }
-        return together(seat, by);
+        return together(seat, by).await;
     }
     let Some(receive) = receive else { return Ok(()) };
     let epoch = seat.begin();
     seat.arrive(epoch);
-    seat.member(root, epoch, by)?;
+    seat.member(root, epoch, by).await?;
     let block = receive.bytes();
     let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size).saturating_mul(block));
     let done = take(seat, (root, epoch), offset, total, receive, Copied::Broadcast, by);

@@ -43,13 +43,14 @@ impl<'a> Scattered<'a> {
     }
 
     /// With short payload.
-    pub fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
+    pub async fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
         let epoch = seat.begin();
-        seat.publish(epoch, &operand(&self.whole), wait)?;
+        seat.all(epoch - 1, wait).await?;
+        seat.publish(epoch, &operand(&self.whole));
         if self.mine.count == 0 {
             return Ok(());
         }
-        seat.all(epoch, wait)?;
+        seat.all(epoch, wait).await?;
         let item = Items::of(&self.whole.datatype).bytes;
         let bytes = self.whole.count * item;
         (0..seat.size).try_for_each(|member| seat.agree(member, epoch, bytes))?;
@@ -58,21 +59,21 @@ impl<'a> Scattered<'a> {
     }
 
     /// Straight between the buffers of the program.
-    pub fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+    pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
         let mine = operand(&self.mine);
         let out = match self.in_place {
             // The others still read what lies where it goes.
             true => Whole::empty(&mine)?,
             false => Whole::to_write(&mine)?,
         };
-        let lent = begin_reduction(seat, &self.whole, None, by)?;
-        seat.all(lent.epoch, by)?;
+        let lent = begin_reduction(seat, &self.whole, None, by).await?;
+        seat.all(lent.epoch, by).await?;
         let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
         let part = std::iter::once(first..first + out.bytes);
         let reduced = shares.reduce(part, Some(base), Then::Kept, by);
-        together(seat, by)?;
+        together(seat, by).await?;
         if reduced.is_ok() {
             out.finish(&mine);
         }

@@ -7,17 +7,17 @@ use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::Chooser;
 use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
 
-/// How a member waits. The engine's own drives everything meanwhile; tests have
-/// simpler ones.
+/// How a member waits. A blocking operation waits in the future's making, while the engine
+/// drives everything, or in its first poll; one that goes on beside others is polled again.
 pub trait Wait {
-    /// Returns when `until` holds at the block of `seat`.
-    ///
-    /// # Errors
-    /// What progress reports.
-    fn wait(&self, seat: &Seat, until: Until) -> Result<()>;
+    /// Is ready when `until` holds at the block of `seat`; fails with what progress reports.
+    fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a;
 }
 
 /// Another member, or myself.
@@ -156,24 +156,38 @@ impl Seat {
 
     /// Waits until all members have arrived.
     #[inline]
-    pub(super) fn all(&self, epoch: u64, wait: &impl Wait) -> Result<()> {
-        if self.known.load(Relaxed) < epoch {
-            wait.wait(self, Until::All(epoch))?;
-            self.known.store(epoch, Relaxed);
-        }
-        Ok(())
+    pub(super) fn all<'a>(
+        &'a self,
+        epoch: u64,
+        wait: &'a impl Wait,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let is_known = self.known.load(Relaxed) >= epoch;
+        let waiting = (!is_known).then(|| wait.wait(self, Until::All(epoch)));
+        All { seat: self, epoch, waiting }
     }
 
     /// Waits until `member` has arrived.
     #[inline]
-    pub(super) fn member(&self, member: u32, epoch: u64, wait: &impl Wait) -> Result<()> {
+    pub(super) fn member<'a>(
+        &'a self,
+        member: u32,
+        epoch: u64,
+        wait: &'a impl Wait,
+    ) -> impl Future<Output = Result<()>> + 'a {
         wait.wait(self, Until::Member(member, epoch))
     }
 
-    /// Publishes items, one after the other, as the payload of an epoch.
+    /// Who writes payload has waited until all members have arrived at the epoch before.
     #[inline]
-    pub(super) fn publish(&self, epoch: u64, data: &Data, wait: &impl Wait) -> Result<()> {
-        self.all(epoch - 1, wait)?; // rule 2 of the block
+    fn debug_rule_2(&self, epoch: u64) {
+        debug_assert!(self.known.load(Relaxed) + 1 >= epoch);
+    }
+
+    /// Publishes items, one after the other, as the payload of an epoch. For this and all
+    /// else that is published the caller has waited as rule 2 of the block wants.
+    #[inline]
+    pub(super) fn publish(&self, epoch: u64, data: &Data) {
+        self.debug_rule_2(epoch);
         let bytes = data.bytes() as usize;
         let packed = self.packed(self.rank, epoch, bytes);
         let source = (&*data.datatype, data.address.cast_const(), data.count);
@@ -191,7 +205,6 @@ impl Seat {
         }
         self.block.publish(self.rank, epoch, bytes);
         self.wake();
-        Ok(())
     }
 
     /// Where the payload of a member that has arrived lies.
@@ -201,18 +214,11 @@ impl Seat {
     }
 
     /// Publishes `bytes` bytes that `write` writes and that begin with a table.
-    pub(super) fn publish_table(
-        &self,
-        epoch: u64,
-        bytes: usize,
-        wait: &impl Wait,
-        write: impl FnOnce(*mut u8),
-    ) -> Result<()> {
-        self.all(epoch - 1, wait)?; // rule 2 of the block
+    pub(super) fn publish_table(&self, epoch: u64, bytes: usize, write: impl FnOnce(*mut u8)) {
+        self.debug_rule_2(epoch);
         write(self.packed(self.rank, epoch, bytes));
         self.block.publish_table(self.rank, epoch, bytes);
         self.wake();
-        Ok(())
     }
 
     /// The payload of a member that has arrived, if it begins with a table, and how
@@ -224,27 +230,20 @@ impl Seat {
 
     /// Publishes where payload lies instead of the payload.
     #[inline]
-    pub(super) fn tell(&self, epoch: u64, lent: Lent, wait: &impl Wait) -> Result<()> {
-        self.tell_with(epoch, lent, wait, |_| ())
+    pub(super) fn tell(&self, epoch: u64, lent: Lent) {
+        self.tell_with(epoch, lent, |_| ());
     }
 
     /// The same with something more, which `write` writes into the slot.
     #[inline]
-    pub(super) fn tell_with(
-        &self,
-        epoch: u64,
-        lent: Lent,
-        wait: &impl Wait,
-        write: impl FnOnce(*mut u8),
-    ) -> Result<()> {
-        self.all(epoch - 1, wait)?; // rule 2 of the block
+    pub(super) fn tell_with(&self, epoch: u64, lent: Lent, write: impl FnOnce(*mut u8)) {
+        self.debug_rule_2(epoch);
         write(self.packed(self.rank, epoch, self.narrow() as usize));
         let place = self.block.payload(self.rank, epoch, INLINE_BYTES).cast::<Lent>();
         // SAFETY: the place is ours by rule 2, and has room and alignment for it.
         unsafe { place.write(lent) };
         self.block.publish_words(self.rank, epoch);
         self.wake();
-        Ok(())
     }
 
     /// Whether a member that has arrived has published where its payload lies.
@@ -333,6 +332,28 @@ impl Seat {
         for member in self.block.to_wake() {
             self.members[member as usize].doorbell.ring();
         }
+    }
+}
+
+/// A wait for all members. Written out, because it has to be inlined.
+struct All<'a, Waiting> {
+    seat: &'a Seat,
+    epoch: u64,
+    waiting: Option<Waiting>,
+}
+
+impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        if let Some(waiting) = &mut self.waiting {
+            match Pin::new(waiting).poll(context) {
+                Poll::Ready(Ok(())) => self.seat.known.store(self.epoch, Relaxed),
+                other => return other,
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

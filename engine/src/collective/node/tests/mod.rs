@@ -12,9 +12,11 @@ use crate::progress::Doorbell;
 use crate::reduce::Operator;
 use crate::{Class, Result};
 use std::alloc::Layout;
+use std::future::Future;
 use std::sync::Arc;
 
 mod exchange;
+mod later;
 mod reduction;
 
 /// Zeroed memory for blocks.
@@ -59,10 +61,17 @@ struct Sleeper<'a> {
 }
 
 impl Wait for Sleeper<'_> {
-    fn wait(&self, seat: &Seat, until: Until) -> Result<()> {
+    fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+        self.wait_now(seat, until);
+        std::future::ready(Ok(()))
+    }
+}
+
+impl Sleeper<'_> {
+    fn wait_now(&self, seat: &Seat, until: Until) {
         for _ in 0..self.looks {
             if seat.block().holds(until) {
-                return Ok(());
+                return;
             }
             std::thread::yield_now();
         }
@@ -72,7 +81,6 @@ impl Wait for Sleeper<'_> {
             self.doorbell.sleep_unless(|| seat.block().holds(until), None);
             seat.block().get_up(seat.rank);
         }
-        Ok(())
     }
 }
 
@@ -127,6 +135,18 @@ impl Reach for Sleeper<'_> {
         unsafe { copies.copy(source, address as *mut u8, bytes) };
         Ok(())
     }
+}
+
+fn run(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<()> {
+    super::run(seat, operation, by)
+}
+
+fn run_large(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<()> {
+    at_once(super::run_large(seat, operation, by))
+}
+
+fn can(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<bool> {
+    at_once(super::can(seat, operation, by))
 }
 
 /// Runs `body` at each of `size` seats.
