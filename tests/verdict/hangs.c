@@ -173,6 +173,18 @@ static void missing_in_ibarrier(void) {
     ONE_IS_MISSING(MPI_Wait(&request, IGNORE)); // stuck 0 1 2: wait
 }
 
+// case missing_in_later_ibarrier 3: rank 2 has not come to
+static void missing_in_later_ibarrier(void) {
+    MPI_Request request;
+    for (int time = 0; time < 6; time++) {
+        MPI_Ibarrier(WORLD, &request); // from the third on over shared memory
+        MPI_Wait(&request, IGNORE);
+    }
+    if (me < 2)
+        MPI_Ibarrier(WORLD, &request);
+    ONE_IS_MISSING(MPI_Wait(&request, IGNORE)); // stuck 0 1 2: wait
+}
+
 // case gone_before_barrier 3: rank 2 has not come to MPI_Allreduce ; rank 2 has finalized
 static void gone_before_barrier(void) {
     if (me < 2)
@@ -385,7 +397,8 @@ static const struct {
     CASE(wrong_source), CASE(ring_of_receives), CASE(missing_in_barrier), CASE(missing_in_late_barrier),
     CASE(missing_in_bcast), CASE(missing_in_reduce), CASE(missing_in_allreduce), CASE(missing_in_long_allreduce),
     CASE(missing_in_gather), CASE(missing_in_allgather), CASE(missing_in_alltoall), CASE(missing_in_scatter),
-    CASE(missing_in_scan), CASE(missing_in_split), CASE(missing_in_ibarrier), CASE(gone_before_barrier),
+    CASE(missing_in_scan), CASE(missing_in_split), CASE(missing_in_ibarrier), CASE(missing_in_later_ibarrier),
+    CASE(gone_before_barrier),
     CASE(different_order), CASE(different_kinds), CASE(self_receive), CASE(self_ssend), CASE(ssend_without_receive),
     CASE(probe), CASE(probe_loop), CASE(test_loop), CASE(testall_loop), CASE(any_source), CASE(waitany), CASE(waitall), CASE(sendrecv),
     CASE(persistent), CASE(never_completed), CASE(never_completed_by_itself), CASE(between_groups),
