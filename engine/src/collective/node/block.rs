@@ -12,15 +12,16 @@
 //!
 //! 1. A member stores epoch `e` in its mark (*arrives*) when it begins operation
 //!    `e`, and so when it has finished all operations before.
-//! 2. Before it writes payload of `e` it waits until all members have arrived at
-//!    `e - 1`: they have finished `e - 2`, whose payload lay in the same place.
+//! 2. Before it writes payload of `e` it waits until nobody reads what it has in the same
+//!    place: until all members have arrived at `p + 1`, if that payload is of epoch `p`.
 //!    Payload is in the mark or, if it is longer, in the slot or the wide slot;
 //!    storing `e` publishes it together with its length. Who has no payload writes the epoch only.
 //! 3. Whoever sees `e` (or more) in a mark may read the payload of `e` until it
 //!    arrives at `e + 1` itself.
 //!
-//! So a member may be ahead of the slowest by one operation, and by two where it
-//! needs nothing of the others.
+//! So a member that all wait for in turn may be ahead of them by one operation, and by
+//! more where it has payload now and then only, as roots that take turns. Of a mark whose
+//! owner has no payload nobody looks at more than the epoch.
 //!
 //! # Sleeping
 //! A member that sleeps says first for what (`Wish`), counts itself in

@@ -95,7 +95,7 @@ async fn offer(
     let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
     let first = Entry { place: elsewhere, bytes: table.len() as u64 | if is_lent { LENT } else { 0 } };
     let epoch = seat.begin();
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     seat.publish_table(epoch, used, |target| {
         // SAFETY: the table and the blocks behind it have `used` bytes together, and
         // the place is ours; the program lends the blocks.

@@ -142,7 +142,7 @@ async fn broadcast(seat: &Seat, root: Root, data: &Data, wait: &impl Wait) -> Re
     let (root, is_me) = root_of(seat, root);
     let epoch = seat.begin();
     if is_me {
-        seat.all(epoch - 1, wait).await?;
+        seat.room(epoch, wait).await?;
         seat.publish(epoch, data);
         return Ok(());
     }
@@ -162,7 +162,7 @@ async fn allreduce(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let epoch = seat.begin();
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     let operand = operand(send);
     match send.address == receive.address {
         // The other would read what the result is written to.
@@ -195,7 +195,7 @@ async fn reduce(
 ) -> Result<()> {
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let epoch = seat.begin();
-    seat.all(epoch - 1, wait).await?;
+    seat.room(epoch, wait).await?;
     seat.publish(epoch, &operand(mine));
     match receive {
         Some(receive) if root_of(seat, root).1 => {
@@ -217,7 +217,7 @@ async fn gather(
     let epoch = seat.begin();
     let (Some(receive), true) = (receive, is_me) else {
         let Some(send) = send else { return Ok(()) };
-        seat.all(epoch - 1, wait).await?;
+        seat.room(epoch, wait).await?;
         seat.publish(epoch, send);
         return Ok(());
     };
@@ -257,7 +257,7 @@ async fn scatter(
         seat.take(root, epoch, (u64::from(seat.rank) * receive.bytes(), whole), receive);
         return Ok(());
     };
-    seat.all(epoch - 1, wait).await?;
+    seat.room(epoch, wait).await?;
     seat.publish(epoch, &send.times(seat.size)?);
     if let Some(receive) = receive {
         // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -269,7 +269,7 @@ async fn scatter(
 async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let own = receive.blocks(seat.rank, 1);
     let epoch = seat.begin();
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     offers::offer(seat, epoch, send.unwrap_or(&own), by);
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -292,7 +292,7 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
 async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let all = receive.times(seat.size)?;
     let epoch = seat.begin();
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     match send {
         Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by),
         // What comes takes the place of what the others still want to read.

@@ -97,7 +97,7 @@ async fn settle(seat: &Seat, by: &(impl Wait + Reach)) -> Result<Reaches> {
     let epoch = seat.begin();
     let mine = by.reaches(seat) as u64;
     let is_wide = seat.rank == 0 && seat.block().shape().is_wide() && by.widen(seat);
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     seat.tell(epoch, Lent::new(mine, is_wide.into(), 1));
     seat.all(epoch, by).await?;
     let is_wide = seat.told(0, epoch, 1)?.receive == 1;

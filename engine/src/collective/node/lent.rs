@@ -46,7 +46,7 @@ impl Lent {
 
     /// Lends one's own data in an epoch that has just begun.
     pub async fn tell(self, seat: &Seat, epoch: u64, by: &impl Wait) -> Result<()> {
-        seat.all(epoch - 1, by).await?;
+        seat.room(epoch, by).await?;
         seat.tell_with(epoch, self, |slot| {
             let (head, tail) = (self.head as usize, self.tail as usize);
             let end = (self.send + self.bytes) as usize - tail;

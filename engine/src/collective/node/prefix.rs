@@ -59,7 +59,7 @@ impl<'a> Scan<'a> {
     /// With short payload.
     pub async fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
         let epoch = seat.begin();
-        seat.all(epoch - 1, wait).await?;
+        seat.room(epoch, wait).await?;
         seat.publish(epoch, &operand(self.contributed()));
         if seat.rank == 0 {
             self.first();

@@ -50,7 +50,7 @@ async fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wa
     by.lend(whole.address, whole.bytes);
     let lent = Lent::new(0, whole.address as u64, receive.bytes());
     let epoch = seat.begin();
-    seat.all(epoch - 1, by).await?;
+    seat.room(epoch, by).await?;
     seat.tell(epoch, lent);
     together(seat, by).await?;
     whole.finish(&all);

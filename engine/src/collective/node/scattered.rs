@@ -45,7 +45,7 @@ impl<'a> Scattered<'a> {
     /// With short payload.
     pub async fn run(&self, seat: &Seat, wait: &impl Wait) -> Result<()> {
         let epoch = seat.begin();
-        seat.all(epoch - 1, wait).await?;
+        seat.room(epoch, wait).await?;
         seat.publish(epoch, &operand(&self.whole));
         if self.mine.count == 0 {
             return Ok(());

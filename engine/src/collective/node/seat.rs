@@ -57,6 +57,8 @@ pub struct Seat {
     epoch: AtomicU64,
     /// All members are known to have arrived here.
     known: AtomicU64,
+    /// The epoch at which all have read my last payload of an even and of an odd one.
+    read: [AtomicU64; 2],
     members: Box<[Place]>,
     /// What the program calls the members, if they are not all of a communicator.
     names: Box<[u32]>,
@@ -87,6 +89,7 @@ impl Seat {
             size,
             epoch: AtomicU64::new(0),
             known: AtomicU64::new(0),
+            read: Default::default(),
             members,
             names: Box::default(),
             promised,
@@ -177,10 +180,20 @@ impl Seat {
         wait.wait(self, Until::Member(member, epoch))
     }
 
-    /// Who writes payload has waited until all members have arrived at the epoch before.
+    /// Waits until nobody reads what lies where payload of an epoch goes (rule 2 of the
+    /// block). Who has payload now and then only, as roots that take turns, hardly waits.
+    #[inline]
+    pub(super) async fn room(&self, epoch: u64, wait: &impl Wait) -> Result<()> {
+        let read = &self.read[(epoch & 1) as usize];
+        self.all(read.load(Relaxed), wait).await?;
+        read.store(epoch + 1, Relaxed);
+        Ok(())
+    }
+
+    /// Who writes payload has waited for room.
     #[inline]
     fn debug_rule_2(&self, epoch: u64) {
-        debug_assert!(self.known.load(Relaxed) + 1 >= epoch);
+        debug_assert!(self.read[(epoch & 1) as usize].load(Relaxed) == epoch + 1);
     }
 
     /// Publishes items, one after the other, as the payload of an epoch. For this and all
@@ -297,7 +310,7 @@ impl Seat {
     /// Copies `bytes` payload bytes from `offset` on of a member to `data`.
     #[inline]
     pub(super) fn take(&self, member: u32, epoch: u64, (offset, bytes): (u64, u64), data: &Data) {
-        let payload = self.packed(member, epoch, self.block.published(member, epoch));
+        let payload = self.packed(member, epoch, bytes as usize);
         let part = data.bytes();
         debug_assert!(offset + part <= bytes);
         // SAFETY: the payload has `bytes` bytes, which stay by rule 3; the program

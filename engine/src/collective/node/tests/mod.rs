@@ -458,3 +458,38 @@ fn a_pool_lends_what_it_has_and_takes_back_what_all_have_left() {
     assert_eq!(pool.lend(shape), Some(offsets[1]));
     assert!(!block.has_arrived(1, 1), "a block begins with zeros");
 }
+
+/// Notes what is waited for and goes on at once.
+struct Noting(std::cell::Cell<Option<Until>>);
+
+impl Wait for Noting {
+    fn wait<'a>(&'a self, _: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+        self.0.set(Some(until));
+        std::future::ready(Ok(()))
+    }
+}
+
+#[test]
+fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else() {
+    let shape = Shape::new(2);
+    // SAFETY: fresh memory of the right size, which stays.
+    let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
+    let place = |peer| Place { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let seat = Seat::new(block, 0, (0..2).map(place).collect());
+    let mut bytes = [7u8; 100];
+    let data = Data::new(bytes.as_mut_ptr(), 0, 100, &Datatype::basic(Basic::Packed)).unwrap();
+    let waits_for = |has_payload: bool| {
+        let (epoch, noted) = (seat.begin(), Noting(None.into()));
+        match has_payload {
+            true => {
+                super::later::at_once(seat.room(epoch, &noted)).unwrap();
+                seat.publish(epoch, &data);
+            }
+            false => seat.arrive(epoch),
+        }
+        noted.0.get()
+    };
+    let all = |epoch| Some(Until::All(epoch));
+    let turns = [true, true, false, true, true, false, false, false, true];
+    assert_eq!(turns.map(waits_for), [None, None, None, all(3), None, None, None, None, all(6)]);
+}
