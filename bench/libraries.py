@@ -27,7 +27,7 @@ class Library:
         for source in ROOT.glob("bench/*.c"):
             target = self.program(source.stem)
             target.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run([self.mpicc, "-O2", source, "-o", target], check=True)
+            subprocess.run([self.mpicc, "-O2", "-pthread", source, "-o", target], check=True)
 
     def command(self, program, ranks):
         """The command line that starts one of our programs, or any other command given as a list."""

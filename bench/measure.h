@@ -22,6 +22,8 @@
 #define MOST_RANKS 64
 
 static int rank, ranks, cpus;
+static int thread_level = MPI_THREAD_SINGLE; /* what the program asks for */
+static cpu_set_t all_cpus;                   /* those that the job may use */
 static double seconds_per_batch = 0.008;
 static double writing; /* seconds spent writing since the batch began */
 static int call;       /* number of the call in the batch: what has a root takes the ranks in turn */
@@ -133,12 +135,12 @@ static char *buffer_of(long bytes)
     return buffer;
 }
 
-/* One rank a core where there are enough: rank r on the r-th CPU that the job may use, with every library. */
-static void stay_on_one_cpu(const cpu_set_t *all)
+/* The calling thread stays on the n-th CPU that the job may use. */
+static inline void stay_on_cpu(int number)
 {
     cpu_set_t one;
-    for (int cpu = 0, seen = 0; ranks <= cpus && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, all) && seen++ == rank) {
+    for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all_cpus) && seen++ == number) {
             CPU_ZERO(&one);
             CPU_SET(cpu, &one);
             sched_setaffinity(0, sizeof one, &one);
@@ -147,18 +149,22 @@ static void stay_on_one_cpu(const cpu_set_t *all)
 
 static void start(int *argc, char ***argv)
 {
-    cpu_set_t own, all;
+    cpu_set_t own;
+    int provided;
     sched_getaffinity(0, sizeof own, &own); /* before the library may bind us; some launchers have done so already */
-    MPI_Init(argc, argv);
-    MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-    cpus = CPU_COUNT(&all);
+    MPI_Init_thread(argc, argv, thread_level, &provided);
+    if (provided < thread_level)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allreduce(&own, &all_cpus, sizeof own, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    cpus = CPU_COUNT(&all_cpus);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks > MOST_RANKS)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (ranks > cpus)
         seconds_per_batch *= 4;
-    stay_on_one_cpu(&all);
+    else
+        stay_on_cpu(rank); /* one rank a core where there are enough, with every library */
     open_gate(rank);
 }
 

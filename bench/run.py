@@ -32,6 +32,7 @@ PLAN = [
     ("collectives", 4, 11, 3),
     ("collectives", 8, 11, 3),
     ("collectives", 16, 5, 1),
+    ("threads", 1, 9, 3),
     ("startup", 2, 9, 3),
     ("startup", 8, 7, 3),
     ("startup", 64, 5, 1),

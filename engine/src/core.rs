@@ -9,8 +9,9 @@ use crate::message::later::{Settling, Started, Step};
 use crate::message::work::{self, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
+use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
-use crate::request::Slab;
+use crate::request::{lane_of, Slab};
 use crate::transport::node::NodeTransport;
 use crate::transport::{Arrival, Packet, Transport};
 use crate::world::Exchange;
@@ -21,11 +22,13 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Packets handled before other work gets its turn.
 const BURST: usize = 256;
 
-/// The state of a rank. Its transport is named and not a `dyn`, so that a small
+/// The state of a rank, or of one of its lanes. Its transport is named and not a `dyn`, so that a small
 /// message is a few inlined stores; only what the trait offers is used of it.
 pub struct Core {
     pub(crate) transport: Box<NodeTransport>,
     pub(crate) page: &'static Page,
+    /// What it has done: those of the page, or its own (`count_apart`).
+    pub(crate) counters: &'static Counters,
     /// What goes to whom.
     pub(crate) flows: Row,
     /// My job rank.
@@ -58,8 +61,12 @@ pub struct Core {
     pub(crate) aside: Aside,
     /// Bytes of messages that came in packets and were kept for later.
     pub(crate) kept: u64,
+    /// Of those, and of messages that nobody has asked for, what is on the page.
+    pub(crate) told: (Share, Share),
     /// Generation of the next shared copy.
     pub(crate) shared_copies: u32,
+    /// Calls that have found what they wanted at once: see `engine::lanes`.
+    pub(crate) turns: u32,
 }
 
 /// A packet in the outbox.
@@ -113,6 +120,7 @@ pub enum Outside {
 impl Core {
     /// A rank at rest.
     pub(crate) fn new(
+        lane: usize,
         transport: Box<NodeTransport>,
         page: &'static Page,
         flows: Row,
@@ -123,11 +131,12 @@ impl Core {
         Core {
             transport,
             page,
+            counters: &page.counters,
             flows,
             rank,
             oversubscribed,
             matching: Matching::default(),
-            requests: Slab::default(),
+            requests: Slab::new(lane),
             outbox: HashMap::new(),
             streams: VecDeque::new(),
             unmatched: Vec::new(),
@@ -140,8 +149,42 @@ impl Core {
             collectives_seen: 0,
             aside: Aside::new(memory),
             kept: 0,
+            told: Default::default(),
             shared_copies: 0,
+            turns: 0,
         }
+    }
+
+    /// Another lane of the same rank, at rest.
+    pub(crate) fn beside(&self, lane: usize) -> Result<Core> {
+        let transport = Box::new(self.transport.beside(lane)?);
+        let memory = self.page.memory.limit.load(Relaxed);
+        Ok(Core::new(lane, transport, self.page, self.flows, self.rank, self.oversubscribed, memory))
+    }
+
+    /// Counts in memory of its own from now on, where other lanes do not meet it.
+    pub(crate) fn count_apart(&mut self) {
+        (self.counters, self.flows) = (Box::leak(Box::default()), self.flows.apart());
+    }
+
+    /// Adds what it has counted apart to the counters of the rank.
+    pub(crate) fn publish(&self, all: Row) {
+        if !std::ptr::eq(self.counters, &self.page.counters) {
+            self.counters.move_to(&self.page.counters);
+            self.flows.move_to(all);
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) fn lane(&self) -> usize {
+        self.requests.lane()
+    }
+
+    /// Whether a request is one of this lane.
+    #[inline]
+    pub(crate) fn has(&self, request: u32) -> bool {
+        lane_of(request) == self.lane()
     }
 
     /// Does what can be done now, without waiting.
@@ -273,8 +316,7 @@ impl Core {
         request.complete = true;
         match &request.work {
             Work::Send(work::Send { owned: Some(copy), .. }) => {
-                self.aside.let_go(copy.len() as u64);
-                self.page.memory.aside.store(self.aside.bytes(), Relaxed);
+                self.aside.let_go(&self.page.memory.aside, copy.len() as u64);
             }
             Work::Receive(work::Receive { block: Some(block), .. }) => {
                 self.transport.free_shared_copy(*block)

@@ -3,6 +3,7 @@
 //! Every blocking call of any face ends in [`Engine::wait_until`], the only
 //! loop that waits, and it drives everything that is under way.
 
+use self::lanes::Lanes;
 use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
@@ -24,7 +25,7 @@ use std::sync::{Mutex, OnceLock};
 
 /// The engine of this process.
 pub struct Engine {
-    core: EngineLock<Core>,
+    lanes: Lanes,
     job: &'static Job,
     page: &'static Page,
     flows: Row,
@@ -88,12 +89,11 @@ impl Engine {
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
         let flows = Row::new(job.node.flows(job.local_rank), page);
-        let core = Core::new(Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
-        let core = EngineLock::new(core, false);
+        let core = Core::new(0, Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
         page.set_state(State::Running);
         Ok(Engine {
-            core,
+            lanes: Lanes::new(core),
             job,
             page,
             flows,
@@ -113,18 +113,10 @@ impl Engine {
     /// long as a wait would spin, but once with threads, which wait for the lock.
     #[inline]
     fn looks(&self) -> u32 {
-        if self.core.is_threaded() {
+        if self.is_threaded() {
             1
         } else {
             Pace::looks(&self.crowd)
-        }
-    }
-
-    /// From now on several threads may call at once. Only before a second one does.
-    pub fn set_threaded(&self) {
-        self.core.set_threaded();
-        if self.job.node.reserve_threads(self.job.local_rank).is_ok() {
-            self.page.part_threads();
         }
     }
 
@@ -150,6 +142,7 @@ impl Engine {
 
     /// What this rank has sent.
     pub fn sent(&self) -> Sent {
+        self.publish_counters();
         self.job.node.sent(self.job.local_rank)
     }
 
@@ -180,6 +173,7 @@ impl Engine {
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
         self.flush()?;
+        self.publish_counters();
         self.crowd.leave();
         self.job.finish()
     }
@@ -195,7 +189,9 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub fn flush(&self) -> Result<()> {
-        self.wait_until(Reason::Flush, |core| core.quiet().then_some(()))
+        self.lanes
+            .each()
+            .try_for_each(|lane| self.wait_until(lane, Reason::Flush, |core| core.quiet().then_some(())))
     }
 
     /// Waits until nothing is under way any more in these contexts: messages
@@ -205,8 +201,10 @@ impl Engine {
     /// What progress reports.
     pub fn settle(&self, contexts: &[u64]) -> Result<()> {
         let reason = Reason::Settle(contexts);
-        self.wait_until(reason, |core| {
-            (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(())
+        self.lanes.each().try_for_each(|lane| {
+            self.wait_until(lane, reason, |core| {
+                (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(())
+            })
         })
     }
 
@@ -242,22 +240,27 @@ impl Engine {
     fn run_call(&self, calling: Calling) {
         // SAFETY: the collective waits for this call, and so keeps its buffers.
         unsafe { calling.call.run() };
-        let mut core = self.core.lock();
+        let mut core = self.lane_at(calling.request).lock();
         core.called_back(calling.request);
         self.rouse(&core);
     }
 
-    /// Progress without waiting, then `ready` once.
-    pub(super) fn look<T>(&self, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
+    /// Progress of a lane without waiting, then `ready` once.
+    pub(super) fn look<T>(&self, lane: &EngineLock<Core>, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
         loop {
-            let mut core = self.core.lock();
+            let mut core = lane.lock();
             self.drive(&mut core)?;
             match core.next_outside() {
                 Some(outside) => {
                     drop(core);
                     self.run_outside(outside);
                 }
-                None => return Ok(ready(&mut core)),
+                None => {
+                    if self.lanes.are_several() {
+                        self.turn(&mut core);
+                    }
+                    return Ok(ready(&mut core));
+                }
             }
         }
     }
@@ -288,6 +291,7 @@ mod check;
 mod collectives;
 mod describe;
 mod exchange;
+mod lanes;
 mod later;
 mod messages;
 pub mod pairs;

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::collective::hierarchy::{Hierarchy, Phase};
 use crate::collective::node::Seat;
 use crate::collective::{Members, Operation, Schedule};
-use crate::observe::page::add;
+use crate::observe::page::add_together;
 use crate::world::Communicator;
 use crate::Result;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Engine {
         let tag = communicator.next_collective_tag();
         if seat.is_some() && !phases.iter().any(|phase| !phase.within) {
             // Messages are counted where they are started.
-            add(&self.page.counters.collectives, 1);
+            add_together(&self.page.counters.collectives, 1);
         }
         let mut done = Ok(());
         for phase in phases {

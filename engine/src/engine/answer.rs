@@ -45,11 +45,11 @@ impl Engine {
     pub(super) fn answer(&self, number: u64, since: u64, reason: Reason) -> bool {
         let mut thread = Thread { number: this_thread(), since, ..Thread::default() };
         self.look_at_stack(number, &mut thread);
-        let core = self.core.lock();
-        if core.transport_has_something() {
+        let lanes = self.lanes.lock();
+        if lanes.iter().any(|core| core.transport_has_something()) {
             return false;
         }
-        let mut describer = Describer::new(&core, self);
+        let mut describer = Describer::new(&lanes, self);
         thread.ways = describer.ways(reason);
         let mut answer = self.open(number);
         answer.threads.retain(|known| known.number != thread.number);
@@ -84,8 +84,8 @@ impl Engine {
             return;
         }
         let now = clock::nanoseconds();
-        let core = self.core.lock();
-        let mut describer = Describer::new(&core, self);
+        let lanes = self.lanes.lock();
+        let mut describer = Describer::new(&lanes, self);
         let ways = describer.ways(reason);
         let mut answer = self.open(number);
         let polls = &mut answer.polls;
@@ -100,7 +100,7 @@ impl Engine {
         }
         let enough = polls.seen >= POLLS || now - polls.began > POLLING;
         polls.last = clock::nanoseconds();
-        if !enough || core.transport_has_something() {
+        if !enough || lanes.iter().any(|core| core.transport_has_something()) {
             return;
         }
         let mut thread =
@@ -108,7 +108,7 @@ impl Engine {
         *polls = Polls::default();
         drop(answer);
         let mut description = describer.describe(Vec::new());
-        drop(core);
+        drop(lanes);
         description.polls = true;
         self.look_at_stack(number, &mut thread);
         description.threads.push(thread);

@@ -12,20 +12,22 @@ use crate::world::Pending;
 use crate::Result;
 
 impl Engine {
-    /// Starts something pending; the request is complete when it is done.
+    /// Starts something pending, whose byte strings go in contexts of the lane of `context`;
+    /// the request is complete when it is done.
     ///
     /// # Errors
     /// When no request can be made.
-    pub fn start_pending(&self, mut pending: impl Pending<()> + 'static) -> Result<RequestId> {
+    pub fn start_pending(&self, context: u64, mut pending: impl Pending<()> + 'static) -> Result<RequestId> {
+        let lane = self.lane(context);
         let (request, id) = {
-            let mut core = self.core.lock();
+            let mut core = lane.lock();
             let request = core.requests.insert(Work::Background)?;
             (request, core.requests.id(request))
         };
         let poll =
             Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.is_some()));
-        self.core.lock().background.push(Background { request, seen: None, wanted: None, poll });
-        self.look(|_| ())?;
+        lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
+        self.look(lane, |_| ())?;
         Ok(id)
     }
 
@@ -34,7 +36,7 @@ impl Engine {
         let others = swap_wanted(None);
         let polled = (work.poll)(self);
         work.wanted = swap_wanted(others);
-        let mut core = self.core.lock();
+        let mut core = self.lane_at(work.request).lock();
         match polled {
             Ok(false) => {
                 core.background.push(work);

@@ -10,7 +10,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::observe::ledger::Call;
-use crate::observe::page::add;
+use crate::observe::page::add_together;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
 use crate::transport::node::doorbell_of;
@@ -68,7 +68,7 @@ impl Engine {
     #[inline]
     pub(super) fn run_at(&self, seat: &Seat, operation: &Operation, counted: u64) -> Option<Result<()>> {
         if node::fits(seat, operation) {
-            add(&self.page.counters.collectives, counted);
+            add_together(&self.page.counters.collectives, counted);
             return Some(node::run(seat, operation, self));
         }
         if !node::wants(seat, operation) {
@@ -77,7 +77,7 @@ impl Engine {
         match node::at_once(node::can(seat, operation, self)) {
             Ok(false) => None,
             Ok(true) => {
-                add(&self.page.counters.collectives, counted);
+                add_together(&self.page.counters.collectives, counted);
                 Some(node::at_once(node::run_large(seat, operation, self)))
             }
             Err(error) => Some(Err(error)),
@@ -109,7 +109,7 @@ impl Engine {
         tag: i32,
     ) -> Result<()> {
         let request = {
-            let mut core = self.core.lock();
+            let mut core = self.lane(communicator.context()).lock();
             self.drive(&mut core)?;
             core.start_collective(Arc::clone(communicator), schedule, tag, None)?
         };
@@ -136,7 +136,7 @@ impl Engine {
         let seat = match self.places_of(communicator, ranks) {
             Some(places) => self.agree_on_block(communicator, ranks, tag)?.map(|block| {
                 let place = ranks.partition_point(|&rank| rank < communicator.rank);
-                let seat = Seat::new(block, place as u32, places);
+                let seat = Seat::new(block, place as u32, communicator.context(), places);
                 match ranks.len() as u32 == communicator.size() {
                     true => seat,
                     false => seat.among(ranks),
@@ -308,6 +308,7 @@ impl Engine {
     fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
         self.crowd.wait_for(|| None);
         let beside = AtBlock { seat, until, node: &self.job.node };
-        self.wait_beside(Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
+        let lane = self.lane(seat.context);
+        self.wait_beside(lane, Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
     }
 }

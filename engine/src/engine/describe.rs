@@ -11,6 +11,8 @@ use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
 use crate::observe::page::NONE;
+use crate::progress::lock::Guard;
+use crate::request::lane_of;
 use crate::world::calls::Begun;
 use crate::world::{context, Communicator};
 use std::cell::Cell;
@@ -47,9 +49,9 @@ pub(super) fn swap_wanted(wanted: Option<(Envelope, u32)>) -> Option<(Envelope, 
 /// Tells all communicators that the program can name.
 pub type Directory = fn(&mut dyn FnMut(&Arc<Communicator>));
 
-/// Describes, with the engine's lock held.
+/// Describes, with the locks of all lanes held.
 pub(super) struct Describer<'a> {
-    core: &'a Core,
+    lanes: Vec<&'a Core>,
     engine: &'a Engine,
     known: Vec<Arc<Communicator>>,
     mentioned: Vec<u64>,
@@ -57,7 +59,8 @@ pub(super) struct Describer<'a> {
 }
 
 impl<'a> Describer<'a> {
-    pub fn new(core: &'a Core, engine: &'a Engine) -> Describer<'a> {
+    pub fn new(lanes: &'a [Guard<'a, Core>], engine: &'a Engine) -> Describer<'a> {
+        let lanes: Vec<&Core> = lanes.iter().map(|core| &**core).collect();
         let mut known = Vec::new();
         let mut add = |communicator: &Arc<Communicator>| {
             known.push(Arc::clone(communicator));
@@ -66,20 +69,20 @@ impl<'a> Describer<'a> {
         if let Some(directory) = engine.directory.get() {
             directory(&mut add);
         }
-        for (_, request) in core.requests.each() {
+        for (_, request) in lanes.iter().flat_map(|core| core.requests.each()) {
             if let Work::Collective(collective) = &request.work {
                 add(&collective.communicator);
             }
         }
-        core.later.iter().for_each(|started| add(&started.communicator));
-        Describer { core, engine, known, mentioned: Vec::new(), unknown: false }
+        lanes.iter().flat_map(|core| &core.later).for_each(|started| add(&started.communicator));
+        Describer { lanes, engine, known, mentioned: Vec::new(), unknown: false }
     }
 
     /// Ways to go on for a wait.
     pub fn ways(&mut self, reason: Reason) -> Vec<Vec<Need>> {
         match reason {
             Reason::Request(request) => vec![self.needs(request, None)],
-            Reason::Id(id) => match self.core.requests.check(id) {
+            Reason::Id(id) => match self.lane(id.lane()).requests.check(id) {
                 Ok(request) => vec![self.needs(request, None)],
                 Err(_) => vec![Vec::new()],
             },
@@ -92,13 +95,7 @@ impl<'a> Describer<'a> {
                 vec![requests.iter().take(MANY).flat_map(|&request| self.needs(request, None)).collect()]
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
-            Reason::Block(seat, until) => {
-                let is_at = |communicator: &&Arc<Communicator>| {
-                    communicator.seat().flatten().is_some_and(|other| std::ptr::eq(other, seat))
-                };
-                let context = self.known.iter().find(is_at).map_or(0, |communicator| communicator.context());
-                vec![self.arrivals(seat, until, context, None)]
-            }
+            Reason::Block(seat, until) => vec![self.arrivals(seat, until, None)],
             Reason::Exchange => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
@@ -117,7 +114,7 @@ impl<'a> Describer<'a> {
 
     /// What has to happen until a request is complete.
     fn needs(&mut self, index: u32, collective: Option<Key>) -> Vec<Need> {
-        let core = self.core;
+        let core = self.lane(lane_of(index));
         if core.settled(index) {
             return Vec::new();
         }
@@ -143,7 +140,7 @@ impl<'a> Describer<'a> {
                 [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()
             }
             Work::Persistent(persistent) => match (&persistent.recipe, persistent.running) {
-                (Recipe::Partitioned(partitioned), _) => self.partitioned(partitioned),
+                (Recipe::Partitioned(partitioned), _) => self.partitioned(core, partitioned),
                 (_, None) => vec![self.other()],
                 (_, Some(running)) => self.needs(running, collective),
             },
@@ -166,8 +163,8 @@ impl<'a> Describer<'a> {
     }
 
     /// What the round of a partitioned operation needs.
-    fn partitioned(&mut self, partitioned: &Partitioned) -> Vec<Need> {
-        match partitioned.open(&self.core.requests) {
+    fn partitioned(&mut self, core: &Core, partitioned: &Partitioned) -> Vec<Need> {
+        match partitioned.open(&core.requests) {
             Open::Announcement(request) => {
                 let mut needs = self.needs(request, None);
                 needs.iter_mut().for_each(|need| need.kind = Kind::Partitioned);
@@ -205,12 +202,12 @@ impl<'a> Describer<'a> {
 
     /// Needs of a collective that has a place, or waits for one.
     fn at_place(&mut self, request: u32) -> Vec<Need> {
-        let Some((started, stands)) = self.core.stands(request) else { return vec![self.other()] };
-        let (context, key) =
-            (started.communicator.context(), (started.communicator.context() + 1, started.tag));
+        let core = self.lane(lane_of(request));
+        let Some((started, stands)) = core.stands(request) else { return vec![self.other()] };
+        let key = (started.communicator.context() + 1, started.tag);
         let needs = match stands {
-            Stands::At(seat, until) => self.arrivals(seat, until, context, Some(key)),
-            Stands::Unsettled => match self.core.settling_of(started) {
+            Stands::At(seat, until) => self.arrivals(seat, until, Some(key)),
+            Stands::Unsettled => match core.settling_of(started) {
                 Some(telling) => self.needs(telling, None),
                 None => Vec::new(),
             },
@@ -247,7 +244,8 @@ impl<'a> Describer<'a> {
         let mut peers = vec![send.peer];
         if send.wanted > 0 {
             // It goes through cells, which the receivers of other streams may hold.
-            let streams = self.core.streams.iter().map(|&request| &self.core.requests[request].work);
+            let core = self.lane(context::lane(send.context));
+            let streams = core.streams.iter().map(|&request| &core.requests[request].work);
             peers.extend(streams.filter_map(|work| match work {
                 Work::Send(other) if other.peer != send.peer => Some(other.peer),
                 _ => None,
@@ -259,7 +257,8 @@ impl<'a> Describer<'a> {
     }
 
     /// Members that are waited for at a block.
-    fn arrivals(&mut self, seat: &Seat, until: Until, context: u64, collective: Option<Key>) -> Vec<Need> {
+    fn arrivals(&mut self, seat: &Seat, until: Until, collective: Option<Key>) -> Vec<Need> {
+        let context = seat.context;
         self.mentioned.push(context);
         let need = |member: u32| {
             let peer = self.engine.job.local_ranks[seat.peer(member) as usize];
@@ -285,16 +284,16 @@ impl<'a> Describer<'a> {
 
     /// What goes on by itself while a thread waits for something else.
     fn under_way(&mut self) -> Vec<(Key, Vec<Need>)> {
-        let core = self.core;
         let mut all = Vec::new();
-        for (index, request) in core.requests.each().filter(|(_, request)| !request.complete) {
+        let requests = self.lanes.clone().into_iter().flat_map(|core| core.requests.each());
+        for (index, request) in requests.filter(|(_, request)| !request.complete) {
             match &request.work {
                 Work::Collective(collective) => {
                     let key = (collective.communicator.context() + 1, collective.tag);
                     all.push((key, self.steps(collective)));
                 }
                 Work::Placed(_) => {
-                    if let Some((started, _)) = core.stands(index) {
+                    if let Some((started, _)) = self.lane(lane_of(index)).stands(index) {
                         let key = (started.communicator.context() + 1, started.tag);
                         all.push((key, self.at_place(index)));
                     }
@@ -308,12 +307,13 @@ impl<'a> Describer<'a> {
 
     /// Needs of requests that nobody asks for any more.
     fn left(&mut self, which: impl Fn(&crate::request::Request) -> bool, outbox: bool) -> Vec<Need> {
-        let core = self.core;
-        let open = core.requests.each().filter(|(_, request)| !request.complete && which(request));
+        let lanes = self.lanes.clone();
+        let requests = lanes.iter().flat_map(|core| core.requests.each());
+        let open = requests.filter(|(_, request)| !request.complete && which(request));
         let mut needs: Vec<Need> = open.flat_map(|(index, _)| self.needs(index, None)).collect();
         if outbox {
             let to = |&peer: &u32| Need { kind: Kind::Send, peers: vec![peer], ..Need::default() };
-            needs.extend(core.outbox.keys().map(to));
+            needs.extend(lanes.iter().flat_map(|core| core.outbox.keys()).map(to));
         }
         needs
     }
@@ -321,6 +321,10 @@ impl<'a> Describer<'a> {
     /// Something that anybody may do.
     fn other(&mut self) -> Need {
         Need { kind: Kind::Other, peers: self.everybody(), ..Need::default() }
+    }
+
+    fn lane(&self, number: usize) -> &'a Core {
+        self.lanes.get(number).unwrap_or(&self.lanes[0])
     }
 
     fn everybody(&self) -> Vec<u32> {
@@ -334,7 +338,8 @@ impl<'a> Describer<'a> {
 
     /// The whole description; `threads` are those that wait.
     pub fn describe(&mut self, threads: Vec<Thread>) -> Description {
-        let (core, page) = (self.core, self.core.page);
+        let (lanes, page) = (self.lanes.clone(), self.engine.page);
+        lanes.iter().for_each(|core| core.publish(self.engine.flows));
         let waiting: Vec<u32> = threads.iter().map(|thread| thread.number).collect();
         let free = threads::that_may_act(&waiting);
         let queue = |messages: Vec<(Envelope, u64)>| -> Vec<description::Envelope> {
@@ -346,18 +351,19 @@ impl<'a> Describer<'a> {
             };
             messages.into_iter().map(told).collect()
         };
-        let posted = queue(core.posted(HEADS));
-        let unexpected = queue(core.matching.heads(HEADS));
+        let posted = queue(lanes.iter().flat_map(|core| core.posted(HEADS)).collect());
+        let unexpected = queue(lanes.iter().flat_map(|core| core.matching.heads(HEADS)).collect());
         self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
         let collectives = self.under_way();
         // What is due to be polled may be done a moment later.
-        let due = core.background.iter().any(|work| work.seen != Some(core.epoch));
+        let due = |core: &&Core| core.background.iter().any(|work| work.seen != Some(core.epoch));
+        let due = lanes.iter().any(due);
         let counters = &page.counters;
         Description {
             stamp: [
                 page.moves(),
-                core.epoch,
-                self.engine.sent().messages,
+                lanes.iter().map(|core| core.epoch).sum(),
+                self.engine.job.node.sent(self.engine.job.local_rank).messages,
                 counters.messages_received.load(Relaxed),
             ],
             polls: false,

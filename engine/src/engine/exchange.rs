@@ -7,6 +7,7 @@ use super::describe::note_wanted;
 use super::reason::Reason;
 use super::Engine;
 use crate::job::hardware::{self, Place};
+use crate::job::node_segment::LANES;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
@@ -35,6 +36,7 @@ impl Engine {
 
 impl Exchange for Engine {
     fn contexts(&self) -> &Contexts {
+        self.try_to_spread();
         &self.contexts
     }
 
@@ -58,7 +60,7 @@ impl Exchange for Engine {
 
     fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
         let wanted = envelope(line, peer);
-        let Some(message) = self.look(|core| core.take_message(wanted))? else {
+        let Some(message) = self.look(self.lane(wanted.context), |core| core.take_message(wanted))? else {
             note_wanted(wanted, line.peers.job_rank(peer));
             return Ok(None);
         };
@@ -73,12 +75,15 @@ impl Exchange for Engine {
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
         loop {
-            let epoch = self.look(|core| core.epoch)?;
+            let mut epochs = [0; LANES];
+            for (lane, epoch) in self.lanes.each().zip(&mut epochs) {
+                *epoch = self.look(lane, |core| core.epoch)?;
+            }
             if done()? {
                 return Ok(());
             }
-            // Whatever `done` waits for comes as a message, which moves the epoch.
-            Engine::wait_until(self, Reason::Exchange, |core| (core.epoch != epoch).then_some(()))?;
+            // Whatever `done` waits for comes as a message, which moves the epoch of a lane.
+            self.wait_across(Reason::Exchange, |core| (core.epoch != epochs[core.lane()]).then_some(()))?;
         }
     }
 }

@@ -47,7 +47,7 @@ impl Engine {
             Err(operation) => operation,
         };
         let schedule = self.written(communicator, operation, members)?;
-        let mut core = self.core.lock();
+        let mut core = self.lane(communicator.context()).lock();
         self.drive(&mut core)?;
         let request = core.start_collective(
             Arc::clone(communicator),
@@ -82,12 +82,13 @@ impl Engine {
     /// Starts an operation that has a place, or may get one.
     fn start_placed(&self, communicator: &Arc<Communicator>, placed: Placed) -> Result<RequestId> {
         let tag = communicator.next_nonblocking_tag();
+        let lane = self.lane(communicator.context());
         let id = {
-            let mut core = self.core.lock();
+            let mut core = lane.lock();
             let request = core.start_placed(Arc::clone(communicator), placed, tag, None)?;
             core.requests.id(request)
         };
-        self.look(|_| id)
+        self.look(lane, |_| id)
     }
 }
 
@@ -158,7 +159,7 @@ impl Engine {
         let data = Data::new(told.as_mut_ptr().cast(), 0, 8 * most as i64, &bytes)?;
         let telling = collective::broadcast(members, Root::Rank(0), data)?;
         let (tag, communicator) = (communicator.next_nonblocking_tag(), Arc::clone(communicator));
-        let mut core = self.core.lock();
+        let mut core = self.lane(communicator.context()).lock();
         let request = core.start_collective(Arc::clone(&communicator), telling, tag, None)?;
         core.settling.push(Settling { request, communicator, places: Arc::clone(places), told });
         Ok(())
@@ -167,7 +168,7 @@ impl Engine {
     /// Takes the seats that rank 0 has told of.
     pub(super) fn settle_places(&self, settling: Settling) {
         let Settling { request, communicator, places, told } = settling;
-        let failed = self.core.lock().requests.remove(request).error.is_some();
+        let failed = self.lane_at(request).lock().requests.remove(request).error.is_some();
         let ranks: Vec<u32> = (0..communicator.size()).collect();
         let found = self.places_of(&communicator, &ranks).filter(|_| !failed);
         let seats = found.map_or_else(Vec::new, |members| {
@@ -178,7 +179,7 @@ impl Engine {
                 // SAFETY: the leader has lent this part of its area as a block of this shape
                 // until all members have left; the node segment lives for ever.
                 let block = unsafe { Block::new(area.add(offset), shape) };
-                Some(Arc::new(Seat::new(block, communicator.rank, members.clone())))
+                Some(Arc::new(Seat::new(block, communicator.rank, communicator.context(), members.clone())))
             };
             told.iter().map_while(seat).collect()
         });
@@ -192,7 +193,7 @@ impl Engine {
     pub(super) fn step_on(&self, step: Step) {
         let (request, mut later) = match step {
             Step::Write(request) => {
-                let mut core = self.core.lock();
+                let mut core = self.lane_at(request).lock();
                 core.end_later(request, Ok(false));
                 self.rouse(&core);
                 return;
@@ -204,7 +205,7 @@ impl Engine {
             }
         };
         let went = later.go_on(std::ptr::from_ref(self).cast());
-        let mut core = self.core.lock();
+        let mut core = self.lane_at(request).lock();
         match went {
             Poll::Pending => core.put_back_later(request, later),
             Poll::Ready(done) => core.end_later(request, done),

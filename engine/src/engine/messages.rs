@@ -6,7 +6,6 @@ use crate::clock;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
-use crate::observe::Page;
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{Transport, LETTER_BYTES};
@@ -28,7 +27,7 @@ impl Engine {
         address: *const u8,
         bytes: usize,
     ) -> Result<bool> {
-        self.core.lock().send_now(peer, envelope, address, bytes)
+        self.lane(envelope.context).lock().send_now(peer, envelope, address, bytes)
     }
 
     /// Receives into a block with room for `room` bytes the short way, without a
@@ -38,18 +37,20 @@ impl Engine {
     #[inline(always)]
     pub fn receive_letter(
         &self,
-        page: &Page,
         wanted: Envelope,
         peer: Option<u32>,
         address: *mut u8,
         room: u64,
     ) -> Option<Taken> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(wanted.context).lock();
         self.crowd.wait_for(|| Some(self.job.node.page(peer?)));
         if !core.may_receive_at_once(wanted.context) {
             return None;
         }
-        core.take_letter(page, wanted, address, room, self.looks())
+        if self.is_threaded() {
+            self.turn(&mut core);
+        }
+        core.take_letter(wanted, address, room, self.looks())
     }
 
     /// Starts receiving into a block with room for `room` bytes.
@@ -58,9 +59,9 @@ impl Engine {
     /// When no request can be made.
     #[inline(always)]
     pub fn start_block_receive(&self, wanted: Envelope, address: *mut u8, room: u64) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
-            if let Some(taken) = core.take_letter(self.page, wanted, address, room, 1) {
+            if let Some(taken) = core.take_letter(wanted, address, room, 1) {
                 return core.taken(taken);
             }
         }
@@ -78,11 +79,11 @@ impl Engine {
         let bytes = buffer.bytes();
         let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
         let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
-        let started = self.core.lock().start_send(peer, envelope, buffer, blocking)?;
+        let started = self.lane(envelope.context).lock().start_send(peer, envelope, buffer, blocking)?;
         let Some(request) = started else { return Ok(()) };
         let ended = self.wait_for_send(peer, request);
         if begin != 0 && bytes <= EAGER_BYTES && mode != Mode::Synchronous {
-            self.core.lock().transport.was_read(peer, bytes, clock::ticks() - begin);
+            self.lane(envelope.context).lock().transport.was_read(peer, bytes, clock::ticks() - begin);
         }
         ended
     }
@@ -91,7 +92,7 @@ impl Engine {
     /// it waits for something else.
     fn wait_for_send(&self, peer: u32, request: u32) -> Result<()> {
         self.crowd.wait_for(|| Some(self.job.node.page(peer)));
-        self.wait_until(Reason::Request(request), |core| {
+        self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
             }
@@ -104,7 +105,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(envelope.context).lock();
         let request = core.start_send(peer, envelope, buffer, mode)?.unwrap_or(DONE);
         Ok(core.requests.id(request))
     }
@@ -121,8 +122,9 @@ impl Engine {
             self.crowd.wait_for(|| None);
             self.looks()
         };
+        let lane = self.lane(wanted.context);
         let request = {
-            let mut core = self.core.lock();
+            let mut core = lane.lock();
             if core.may_receive_at_once(wanted.context) {
                 if let Some(status) = core.receive_at_once(wanted, &buffer, looks)? {
                     return Ok(status);
@@ -131,7 +133,9 @@ impl Engine {
             self.drive(&mut core)?;
             core.start_receive(wanted, buffer)?
         };
-        self.wait_until(Reason::Request(request), |core| core.settled(request).then(|| core.collect(request)))
+        self.wait_until(lane, Reason::Request(request), |core| {
+            core.settled(request).then(|| core.collect(request))
+        })
     }
 
     /// Starts receiving.
@@ -139,7 +143,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
             if let Some(status) = core.receive_at_once(wanted, &buffer, 1)? {
                 return completed(&mut core, status);
@@ -154,7 +158,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn completed(&self, status: Status) -> Result<RequestId> {
-        completed(&mut self.core.lock(), status)
+        completed(&mut self.lanes.at(0).lock(), status)
     }
 
     /// What a receive would get, if it is there.
@@ -162,7 +166,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
-        let found = self.look(|core| core.probe(wanted))?;
+        let found = self.look(self.lane(wanted.context), |core| core.probe(wanted))?;
         if found.is_none() {
             self.polled(Reason::Probe(wanted));
         }
@@ -174,7 +178,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn probe(&self, wanted: Envelope) -> Result<Status> {
-        self.wait_until(Reason::Probe(wanted), |core| core.probe(wanted))
+        self.wait_until(self.lane(wanted.context), Reason::Probe(wanted), |core| core.probe(wanted))
     }
 
     /// Takes the message that a receive would get, if it is there.
@@ -182,7 +186,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
-        let taken = self.look(|core| core.take_message(wanted))?;
+        let taken = self.look(self.lane(wanted.context), |core| core.take_message(wanted))?;
         if taken.is_none() {
             self.polled(Reason::Probe(wanted));
         }
@@ -194,7 +198,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
-        self.wait_until(Reason::Probe(wanted), |core| core.take_message(wanted))
+        self.wait_until(self.lane(wanted.context), Reason::Probe(wanted), |core| core.take_message(wanted))
     }
 
     /// Starts receiving a message taken before.
@@ -202,7 +206,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn start_matched_receive(&self, message: Message, buffer: Buffer) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(message.context()).lock();
         let request = core.start_matched_receive(message, buffer)?;
         Ok(core.requests.id(request))
     }

@@ -58,7 +58,7 @@ impl Engine {
     }
 
     fn reached(&self, peer: u32, [address, off]: [u64; 2]) -> Reached {
-        let mut core = self.core.lock();
+        let mut core = self.lane(CONTEXT).lock();
         let windows = match policy::Off::from_raw(off as u32) {
             Some(why) => Err(why.text().to_owned()),
             None if core.transport.direct(peer, address, BYTES as u64).is_some() => Ok(()),

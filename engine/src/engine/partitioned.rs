@@ -15,8 +15,8 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn partitioned_send(&self, data: Data, peer: Option<u32>, envelope: Envelope) -> Result<RequestId> {
-        let channel = self.contexts.propose()?;
-        let mut core = self.core.lock();
+        let channel = self.contexts.propose_beside(envelope.context)?;
+        let mut core = self.lane(envelope.context).lock();
         let request = core.add_partitioned_send(data, peer, announced(envelope), channel)?;
         Ok(core.requests.id(request))
     }
@@ -26,7 +26,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn partitioned_receive(&self, data: Data, wanted: Option<Envelope>) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(wanted.map_or(0, |wanted| wanted.context)).lock();
         let request = core.add_partitioned_receive(data, wanted.map(announced))?;
         Ok(core.requests.id(request))
     }
@@ -37,7 +37,7 @@ impl Engine {
     /// `Request` for another request or one that is not active, `Arg` for what
     /// is no partition or has been sent.
     pub fn ready(&self, id: RequestId, partitions: impl Iterator<Item = i64> + Clone) -> Result<()> {
-        let mut core = self.core.lock();
+        let mut core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
         core.ready(request, partitions)?;
         self.rouse(&core);
@@ -49,8 +49,9 @@ impl Engine {
     /// # Errors
     /// `Request` for another request, `Arg` for what is no partition.
     pub fn arrived_partition(&self, id: RequestId, partition: i64) -> Result<bool> {
-        let request = self.core.lock().requests.check(id)?;
-        let arrived = self.look(|core| core.arrived_partition(request, partition))??;
+        let lane = self.lane_of(id);
+        let request = lane.lock().requests.check(id)?;
+        let arrived = self.look(lane, |core| core.arrived_partition(request, partition))??;
         if !arrived {
             self.polled(Reason::Id(id));
         }

@@ -20,7 +20,7 @@ fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
 
 impl Reach for Engine {
     fn reaches(&self, seat: &Seat) -> Reaches {
-        let mut core = self.core.lock();
+        let mut core = self.lane(seat.context).lock();
         let each = (0..seat.size).map(|member| match core.transport.means(seat.peer(member)) {
             Means::Direct | Means::CrossMemory => Reaches::ToWrite,
             Means::MemoryFile => Reaches::ToRead,
@@ -36,8 +36,8 @@ impl Reach for Engine {
         node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
     }
 
-    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64) {
-        let mut core = self.core.lock();
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+        let mut core = self.lane(seat.context).lock();
         core.transport.lend(address, bytes);
         let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
         let whole = address as u64;
@@ -52,13 +52,13 @@ impl Reach for Engine {
         }
     }
 
-    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
-        self.core.lock().transport.is_shared(address, bytes)
+    fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool {
+        self.lane(seat.context).lock().transport.is_shared(address, bytes)
     }
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let peer = seat.peer(member);
-        let found = self.core.lock().transport.direct(peer, address, bytes)?;
+        let found = self.lane(seat.context).lock().transport.direct(peer, address, bytes)?;
         Means::Direct.count(&self.page.counters, bytes);
         self.flows.took(peer, bytes);
         Some(found)
@@ -105,24 +105,25 @@ impl Reach for Engine {
     ) -> Result<()> {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
+        let lane = self.lane(seat.context);
         let mapped = |range: Range<usize>| {
             let (from, length) = (address + range.start as u64, range.len() as u64);
-            Some((self.core.lock().transport.begin_write(peer, from, length)?, range))
+            Some((lane.lock().transport.begin_write(peer, from, length)?, range))
         };
         let middle = mapped(0..bytes).or_else(|| whole_pages(address, bytes).and_then(mapped));
         let Some((target, range)) = middle else {
             // SAFETY: by the caller.
-            return unsafe { self.write_by_kernel(peer, address, source, bytes) };
+            return unsafe { self.write_by_kernel(seat, peer, address, source, bytes) };
         };
         let (before, after) = (range.start, bytes - range.end);
         let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
         // SAFETY: the range can be written here; the rest by the caller.
         unsafe {
             self.page.copying(|| copies.copy(source.add(before), target, range.len()));
-            self.core.lock().transport.end_write(peer);
+            lane.lock().transport.end_write(peer);
             Means::Direct.count(&self.page.counters, range.len() as u64);
-            self.write_by_kernel(peer, address, source, before)?;
-            self.write_by_kernel(peer, to, from, after)
+            self.write_by_kernel(seat, peer, address, source, before)?;
+            self.write_by_kernel(seat, peer, to, from, after)
         }
     }
 }
@@ -150,7 +151,7 @@ impl Engine {
         self.flows.took(seat.peer(member), bytes as u64);
         for (offset, part) in parts(bytes) {
             let piece = [(target as usize + offset, part)];
-            let mut core = self.core.lock();
+            let mut core = self.lane(seat.context).lock();
             // SAFETY: by the caller.
             let read = || unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece) };
             let means = self.page.copying(read)?;
@@ -162,12 +163,19 @@ impl Engine {
 
     /// # Safety
     /// As for [`Reach::write`].
-    unsafe fn write_by_kernel(&self, peer: u32, address: u64, source: *const u8, bytes: usize) -> Result<()> {
+    unsafe fn write_by_kernel(
+        &self,
+        seat: &Seat,
+        peer: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let lane = self.lane(seat.context);
         for (offset, part) in parts(bytes) {
             let local = source.wrapping_add(offset);
             // SAFETY: by the caller.
-            let write =
-                || unsafe { self.core.lock().transport.write(peer, address + offset as u64, local, part) };
+            let write = || unsafe { lane.lock().transport.write(peer, address + offset as u64, local, part) };
             self.page.copying(write)?;
             Means::CrossMemory.count(&self.page.counters, part as u64);
         }

@@ -1,10 +1,12 @@
 //! Requests: completing, starting again, cancelling, giving up.
 
 use super::reason::Reason;
-use super::Engine;
+use super::{completed, Engine};
 use crate::core::Core;
+use crate::job::node_segment::LANES;
 use crate::message::work::{Recipe, Work};
-use crate::request::{RequestId, Status};
+use crate::progress::lock::EngineLock;
+use crate::request::{lane_of, RequestId, Status, DONE_ID};
 use crate::Result;
 
 /// Requests.
@@ -14,7 +16,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn persistent(&self, recipe: Recipe) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lane(recipe.context()).lock();
         let request = core.add_persistent(recipe)?;
         Ok(core.requests.id(request))
     }
@@ -24,13 +26,14 @@ impl Engine {
     /// # Errors
     /// `Request` when it is none or is active.
     pub fn start_persistent(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
+        let lane = self.lane_of(id);
+        let mut core = lane.lock();
         let request = core.requests.check(id)?;
         core.start_persistent(request)?;
         let is_placed = core.has_later();
         drop(core);
         match is_placed {
-            true => self.look(|_| ()),
+            true => self.look(lane, |_| ()),
             false => Ok(()),
         }
     }
@@ -43,7 +46,7 @@ impl Engine {
     #[inline]
     pub fn wait(&self, id: RequestId) -> Result<(Status, bool)> {
         let (request, goes) = {
-            let mut core = self.core.lock();
+            let mut core = self.lane_of(id).lock();
             let request = core.requests.check(id)?;
             let goes = !core.requests[request].persistent;
             if core.settled(request) {
@@ -58,26 +61,32 @@ impl Engine {
     #[inline]
     pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
         self.crowd.wait_for(|| None);
-        self.wait_until(Reason::Request(request), |core| core.settled(request).then(|| core.collect(request)))
+        self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
+            core.settled(request).then(|| core.collect(request))
+        })
     }
 
     /// Ends requests that are complete and have nothing special about them, as
     /// long as `next` gives one that is: each is shown to `end`, and goes.
     #[inline(always)]
     pub fn end_plain(&self, mut next: impl FnMut() -> Option<RequestId>, mut end: impl FnMut(&Status)) {
-        let mut core = self.core.lock();
-        while let Some(id) = next() {
-            let Ok(index) = core.requests.check(id) else { return };
-            let request = &core.requests[index];
-            let plain = request.complete
-                && !request.persistent
-                && request.status.error.is_none()
-                && matches!(request.work, Work::Nothing);
-            if !plain {
-                return;
+        let mut following = next();
+        while let Some(first) = following {
+            let mut core = self.lane_of(first).lock();
+            while let Some(id) = following.filter(|id| id.lane() == first.lane()) {
+                let Ok(index) = core.requests.check(id) else { return };
+                let request = &core.requests[index];
+                let plain = request.complete
+                    && !request.persistent
+                    && request.status.error.is_none()
+                    && matches!(request.work, Work::Nothing);
+                if !plain {
+                    return;
+                }
+                end(&request.status);
+                core.requests.free(index);
+                following = next();
             }
-            end(&request.status);
-            core.requests.free(index);
         }
     }
 
@@ -86,8 +95,9 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn test(&self, id: RequestId) -> Result<Option<(Status, bool)>> {
-        let request = self.core.lock().requests.check(id)?;
-        let done = self.look(|core| {
+        let lane = self.lane_of(id);
+        let request = lane.lock().requests.check(id)?;
+        let done = self.look(lane, |core| {
             let goes = !core.requests[request].persistent;
             core.settled(request).then(|| (core.collect(request), goes))
         })?;
@@ -102,8 +112,9 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn status(&self, id: RequestId) -> Result<Option<Status>> {
-        let request = self.core.lock().requests.check(id)?;
-        let status = self.look(|core| core.settled(request).then(|| core.look(request)))?;
+        let lane = self.lane_of(id);
+        let request = lane.lock().requests.check(id)?;
+        let status = self.look(lane, |core| core.settled(request).then(|| core.look(request)))?;
         if status.is_none() {
             self.polled(Reason::Id(id));
         }
@@ -116,21 +127,29 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn settled(&self, ids: &[RequestId], wait: bool) -> Result<Vec<bool>> {
-        let requests: Vec<u32> = {
-            let core = self.core.lock();
-            ids.iter().map(|&id| core.requests.check(id)).collect::<Result<_>>()?
-        };
+        let requests = self.indices(ids)?;
         let mut settled = vec![false; requests.len()];
         let mut look = |core: &mut Core| {
-            settled
-                .iter_mut()
-                .zip(&requests)
-                .for_each(|(settled, &request)| *settled = core.settled(request));
-            settled.iter().any(|&settled| settled)
+            let here = settled.iter_mut().zip(&requests).filter(|(_, &request)| core.has(request));
+            here.fold(false, |any, (settled, &request)| {
+                *settled = core.settled(request);
+                any | *settled
+            })
         };
         if wait {
-            self.wait_until(Reason::Any(&requests), |core| look(core).then_some(()))?;
-        } else if !self.look(look)? {
+            match self.lane_of_all(&requests) {
+                Some(lane) => {
+                    self.wait_until(lane, Reason::Any(&requests), |core| look(core).then_some(()))?
+                }
+                None => self.wait_across(Reason::Any(&requests), |core| look(core).then_some(()))?,
+            }
+            return Ok(settled);
+        }
+        let mut any = false;
+        for lane in self.lanes_of(&requests) {
+            any |= self.look(lane, &mut look)?;
+        }
+        if !any {
             self.polled(Reason::Any(&requests));
         }
         Ok(settled)
@@ -141,11 +160,14 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn all_settled(&self, ids: &[RequestId]) -> Result<bool> {
-        let requests: Vec<u32> = {
-            let core = self.core.lock();
-            ids.iter().map(|&id| core.requests.check(id)).collect::<Result<_>>()?
-        };
-        let all = self.look(|core| requests.iter().all(|&request| core.settled(request)))?;
+        let requests = self.indices(ids)?;
+        let mut all = true;
+        for lane in self.lanes_of(&requests) {
+            all &= self.look(lane, |core| {
+                let mut here = requests.iter().filter(|&&request| core.has(request));
+                here.all(|&request| core.settled(request))
+            })?;
+        }
         if !all {
             self.polled(Reason::All(&requests));
         }
@@ -158,7 +180,7 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn inactive(&self, id: RequestId) -> Result<bool> {
-        let core = self.core.lock();
+        let core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
         Ok(core.requests[request].persistent && !core.requests[request].active)
     }
@@ -169,7 +191,7 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     pub fn cancel(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
+        let mut core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
         core.cancel(request);
         Ok(())
@@ -180,17 +202,19 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id or an active partitioned operation.
     pub fn release(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
+        let mut core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
         core.release(request)
     }
 
-    /// One request for a receive and a send, which go into it.
+    /// One request for a receive and a send of one communicator, which go into it.
     ///
     /// # Errors
     /// `Request` for a stale id.
     pub fn both(&self, receive: RequestId, send: RequestId) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let number = receive.lane().max(send.lane());
+        let (receive, send) = (self.brought(receive, number)?, self.brought(send, number)?);
+        let mut core = self.lanes.at(number).lock();
         let (receive, send) = (core.requests.check(receive)?, core.requests.check(send)?);
         let request = core.requests.insert(Work::Both { receive, send })?;
         Ok(core.requests.id(request))
@@ -201,7 +225,7 @@ impl Engine {
     /// # Errors
     /// When no request can be made.
     pub fn generalized(&self) -> Result<RequestId> {
-        let mut core = self.core.lock();
+        let mut core = self.lanes.at(0).lock();
         let request = core.requests.insert(Work::Generalized)?;
         Ok(core.requests.id(request))
     }
@@ -211,7 +235,7 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id or another kind of request.
     pub fn complete_generalized(&self, id: RequestId) -> Result<()> {
-        let mut core = self.core.lock();
+        let mut core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
         if !matches!(core.requests[request].work, Work::Generalized) {
             return Err(crate::Error::new(crate::Class::Request, "the request is no generalized request"));
@@ -223,10 +247,52 @@ impl Engine {
 
     /// Forgets the contexts of a communicator that was freed.
     pub fn retire(&self, context: u64) {
-        let mut core = self.core.lock();
+        let mut core = self.lane(context).lock();
         core.matching.retire(context);
         core.matching.retire(context + 1);
         drop(core);
         self.collect_blocks();
+    }
+}
+
+/// Requests and their lanes.
+impl Engine {
+    /// The indices behind ids.
+    fn indices(&self, ids: &[RequestId]) -> Result<Vec<u32>> {
+        let mut requests = Vec::with_capacity(ids.len());
+        while let Some(&first) = ids.get(requests.len()) {
+            let core = self.lane_of(first).lock();
+            let same = ids[requests.len()..].iter().take_while(|id| id.lane() == first.lane());
+            for &id in same {
+                requests.push(core.requests.check(id)?);
+            }
+        }
+        Ok(requests)
+    }
+
+    /// The lanes that requests are in.
+    fn lanes_of<'a>(&'a self, requests: &'a [u32]) -> impl Iterator<Item = &'a EngineLock<Core>> {
+        let used = |&number: &usize| requests.iter().any(|&request| lane_of(request) == number);
+        (0..LANES).filter(used).map(|number| self.lanes.at(number))
+    }
+
+    /// The lane that all requests are in, if it is one.
+    fn lane_of_all(&self, requests: &[u32]) -> Option<&EngineLock<Core>> {
+        let first = requests.first().map_or(0, |&request| lane_of(request));
+        requests.iter().all(|&request| lane_of(request) == first).then(|| self.lanes.at(first))
+    }
+
+    /// A request of a lane in the place of this one, which is complete (its peer is the
+    /// null process) if it is in another one.
+    fn brought(&self, id: RequestId, lane: usize) -> Result<RequestId> {
+        if id.lane() == lane || id == DONE_ID {
+            return Ok(id);
+        }
+        let status = {
+            let mut core = self.lane_of(id).lock();
+            let request = core.requests.check(id)?;
+            core.collect(request)
+        };
+        completed(&mut self.lanes.at(lane).lock(), status)
     }
 }

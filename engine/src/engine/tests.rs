@@ -264,7 +264,7 @@ fn communicators_are_made_while_other_work_goes_on() {
             .map(|_| {
                 let duplication = start_dup(engine, &world, Copied::default()).unwrap();
                 let made = duplication.made();
-                (made, engine.start_pending(duplication).unwrap())
+                (made, engine.start_pending(world.context(), duplication).unwrap())
             })
             .collect();
         let part = split(engine, &world, Some((engine.rank() % 2) as i32), 0).unwrap().unwrap();
@@ -277,4 +277,68 @@ fn communicators_are_made_while_other_work_goes_on() {
         contexts.dedup();
         assert!(contexts.len() == 21 && contexts[0] > 0);
     });
+}
+
+#[test]
+fn threads_in_communicators_of_all_lanes_go_on_together() {
+    use crate::world::{context, create::dup};
+    both(3, |engine| {
+        engine.set_threaded();
+        let world = std::sync::Arc::new(Communicator::world(engine.rank(), 3));
+        // All ranks have lanes before one of them proposes contexts.
+        let barrier = crate::collective::Operation::Barrier;
+        engine.run_collective(&world, barrier).unwrap();
+        let made: Vec<u64> =
+            (0..3).map(|_| dup(engine, &world, Default::default()).unwrap().context()).collect();
+        let mut lanes: Vec<usize> = made.iter().map(|&context| context::lane(context)).collect();
+        lanes.sort_unstable();
+        assert_eq!(lanes, [1, 2, 3]);
+        std::thread::scope(|scope| {
+            for &context in made.iter().chain([&CONTEXT]) {
+                scope.spawn(move || to_and_fro(engine, context));
+            }
+        });
+        across_lanes(engine, &made);
+    });
+}
+
+/// Each rank sends to the next one, in one context.
+fn to_and_fro(engine: &Engine, context: u64) {
+    let (me, next, before) = (engine.rank(), (engine.rank() + 1) % 3, (engine.rank() + 2) % 3);
+    for round in 0..60 {
+        let length = LENGTHS[round % 10];
+        let mut out = pattern(length, me as usize + round);
+        let mut into = vec![0; length];
+        let sent = Envelope { context, source: me as i32, tag: round as i32 };
+        let wanted = Envelope { context, source: before as i32, tag: ANY_TAG };
+        let request = engine.start_send(next, sent, bytes_of(&mut out), Mode::Standard).unwrap();
+        assert_eq!(engine.receive(wanted, bytes_of(&mut into)).unwrap().tag, round as i32);
+        assert_eq!(engine.wait(request).unwrap().0.error.map(|error| error.to_string()), None);
+        assert_eq!(into, pattern(length, before as usize + round));
+    }
+}
+
+/// Requests of several lanes are waited for together.
+fn across_lanes(engine: &Engine, contexts: &[u64]) {
+    let (me, next, before) = (engine.rank(), (engine.rank() + 1) % 3, (engine.rank() + 2) % 3);
+    let mut into = vec![[0u8; 3]; contexts.len()];
+    let open: Vec<_> = contexts
+        .iter()
+        .zip(&mut into)
+        .map(|(&context, into)| {
+            let wanted = Envelope { context, source: before as i32, tag: 1 };
+            engine.start_receive(wanted, bytes_of(into)).unwrap()
+        })
+        .collect();
+    for (round, &context) in contexts.iter().enumerate() {
+        let sent = Envelope { context, source: me as i32, tag: 1 };
+        engine.send(next, sent, bytes_of(&mut [round as u8; 3]), Mode::Standard).unwrap();
+        let settled = engine.settled(&open[round..], true).unwrap();
+        assert_eq!(settled.iter().filter(|&&settled| settled).count(), 1, "one by one");
+        assert!(settled[0]);
+        // The next one is sent when all have got this one.
+        engine.wait(open[round]).unwrap();
+        to_and_fro(engine, context);
+    }
+    assert_eq!(into, [[0; 3], [1; 3], [2; 3]]);
 }

@@ -3,11 +3,17 @@
 use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
+use crate::job::node_segment::LANES;
+use crate::message::later::Watched;
+use crate::progress::lock::EngineLock;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
-use crate::transport::Transport;
+use crate::transport::{Arrivals, Transport};
 use crate::Result;
 use std::sync::atomic::Ordering;
+
+/// Nanoseconds after which a lane is looked at again in which another thread was busy.
+const SOON: u64 = 1_000_000;
 
 /// What a wait looks at beside the mailbox.
 pub(super) trait Beside {
@@ -37,18 +43,38 @@ impl Beside for Nothing {
     fn get_up(&self) {}
 }
 
+/// One wait.
+struct Waiting<'a> {
+    pace: Pace,
+    reason: Reason<'a>,
+    /// The last question of an observer that this thread has answered, or 0.
+    answered: u64,
+}
+
+/// What one look into a lane has brought.
+#[allow(clippy::large_enum_variant)] // taken apart where it is made
+enum Looked<T> {
+    /// What was waited for.
+    Ready(T),
+    /// Something had to run with no lock held: look again.
+    Again,
+    /// Nothing: where something will show, and the epoch.
+    Nothing(Arrivals, u64, Watched),
+}
+
 impl Engine {
-    /// Drives everything until `ready` says so; `reason` is told to observers.
+    /// Drives everything until `ready` says so about a lane; `reason` is told to observers.
     ///
     /// # Errors
     /// A broken protocol; never the failure of an operation.
     #[inline]
     pub(crate) fn wait_until<T>(
         &self,
+        lane: &EngineLock<Core>,
         reason: Reason,
         ready: impl FnMut(&mut Core) -> Option<T>,
     ) -> Result<T> {
-        self.wait_beside(reason, &Nothing, ready)
+        self.wait_beside(lane, reason, &Nothing, ready)
     }
 
     /// Drives everything until `ready` says so, and asks it again too whenever
@@ -59,54 +85,127 @@ impl Engine {
     #[inline]
     pub(super) fn wait_beside<T>(
         &self,
+        lane: &EngineLock<Core>,
         reason: Reason,
         beside: &impl Beside,
         mut ready: impl FnMut(&mut Core) -> Option<T>,
     ) -> Result<T> {
-        let mut pace = Pace::new();
-        let mut answered = 0;
+        let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
         loop {
-            let mut core = self.core.lock();
-            self.drive(&mut core)?;
-            if let Some(value) = ready(&mut core) {
-                drop(core);
-                pace.end(self.page);
-                if answered != 0 {
-                    self.withdraw();
-                }
-                return Ok(value);
-            }
-            if let Some(outside) = core.next_outside() {
-                drop(core);
-                self.run_outside(outside);
-                continue;
-            }
-            let (arrivals, epoch, watched) = (core.transport.arrivals(), core.epoch, core.watched());
-            drop(core);
-            let come = || arrivals.any() || beside.holds() || watched.any();
-            if pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
-                continue;
-            }
-            pace.begin_sleep(self.page);
-            if let Some(question) = self.page.question().filter(|&question| question != answered) {
-                if self.answer(question, pace.since(), reason) {
-                    answered = question;
-                }
-                continue;
-            }
-            beside.lie_down();
-            self.core.lock().lie_down();
-            self.sleepers.fetch_add(1, Ordering::SeqCst);
-            let work = || {
-                let mut core = self.core.lock();
-                let changed = core.try_before_sleep() || core.epoch != epoch || !core.calls.is_empty();
-                let asked = self.page.question().is_some_and(|question| question != answered);
-                let come = core.transport.arrivals().any() || beside.holds() || !core.may_sleep();
-                changed || come || asked
+            let (arrivals, epoch, watched) = match self.look_into(lane, &mut ready)? {
+                Looked::Ready(value) => return Ok(self.end(waiting, value)),
+                Looked::Again => continue,
+                Looked::Nothing(arrivals, epoch, watched) => (arrivals, epoch, watched),
             };
-            self.doorbell.sleep_unless(work, Some(Pace::LONGEST_SLEEP));
-            self.sleepers.fetch_sub(1, Ordering::SeqCst);
-            beside.get_up();
+            let come = || arrivals.any() || beside.holds() || watched.any();
+            if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
+                continue;
+            }
+            let mine = lane.lock().lane();
+            let busy = self.lanes.are_several() && self.serve_others(mine)?;
+            self.sleep(&mut waiting, beside, (mine, busy), || lane.lock().epoch != epoch);
         }
+    }
+
+    /// As [`Engine::wait_until`], whichever lane `ready` says it about.
+    ///
+    /// # Errors
+    /// As [`Engine::wait_until`].
+    pub(super) fn wait_across<T>(
+        &self,
+        reason: Reason,
+        mut ready: impl FnMut(&mut Core) -> Option<T>,
+    ) -> Result<T> {
+        if !self.lanes.are_several() {
+            return self.wait_until(self.lanes.at(0), reason, ready);
+        }
+        let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
+        'again: loop {
+            let mut shows: [(Arrivals, Watched); LANES] = Default::default();
+            let mut epochs = [0; LANES];
+            for (number, lane) in self.lanes.each().enumerate() {
+                match self.look_into(lane, &mut ready)? {
+                    Looked::Ready(value) => return Ok(self.end(waiting, value)),
+                    Looked::Again => continue 'again,
+                    Looked::Nothing(arrivals, epoch, watched) => {
+                        (shows[number], epochs[number]) = ((arrivals, watched), epoch);
+                    }
+                }
+            }
+            let come = || shows.iter().any(|(arrivals, watched)| arrivals.any() || watched.any());
+            if waiting.pace.spin(&self.crowd, Pace::looks, come) {
+                continue;
+            }
+            let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);
+            self.sleep(&mut waiting, &Nothing, (0, false), changed);
+        }
+    }
+
+    /// Drives a lane and asks about it.
+    #[inline(always)]
+    fn look_into<T>(
+        &self,
+        lane: &EngineLock<Core>,
+        ready: &mut impl FnMut(&mut Core) -> Option<T>,
+    ) -> Result<Looked<T>> {
+        let mut core = lane.lock();
+        self.drive(&mut core)?;
+        if let Some(value) = ready(&mut core) {
+            return Ok(Looked::Ready(value));
+        }
+        if let Some(outside) = core.next_outside() {
+            drop(core);
+            self.run_outside(outside);
+            return Ok(Looked::Again);
+        }
+        Ok(Looked::Nothing(core.transport.arrivals(), core.epoch, core.watched()))
+    }
+
+    #[inline]
+    fn end<T>(&self, waiting: Waiting, value: T) -> T {
+        waiting.pace.end(self.page);
+        if waiting.answered != 0 {
+            self.withdraw();
+        }
+        value
+    }
+
+    /// Sleeps until something comes for any lane, unless what is waited for has `changed`;
+    /// or answers an observer.
+    /// In lane `mine` nobody else is asked to look; a lane in which another thread is `busy`
+    /// is looked at again soon.
+    fn sleep(
+        &self,
+        waiting: &mut Waiting,
+        beside: &impl Beside,
+        (mine, busy): (usize, bool),
+        changed: impl Fn() -> bool,
+    ) {
+        waiting.pace.begin_sleep(self.page);
+        let answered = waiting.answered;
+        if let Some(question) = self.page.question().filter(|&question| question != answered) {
+            if self.answer(question, waiting.pace.since(), waiting.reason) {
+                waiting.answered = question;
+            }
+            return;
+        }
+        beside.lie_down();
+        self.lanes.at(mine).lock().lie_down();
+        let others = self.lanes.beside(mine).filter_map(EngineLock::try_lock);
+        others.for_each(|mut core| core.lie_down());
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let work = || {
+            let asked = self.page.question().is_some_and(|question| question != answered);
+            // Each lane is looked at, whatever the others say: who waits for room asks again.
+            let mut wanted = self.is_wanted(&mut self.lanes.at(mine).lock());
+            for lane in self.lanes.beside(mine) {
+                wanted |= lane.try_lock().map_or(!busy, |mut core| self.is_wanted(&mut core));
+            }
+            wanted || changed() || beside.holds() || asked
+        };
+        let limit = if busy { SOON } else { Pace::LONGEST_SLEEP };
+        self.doorbell.sleep_unless(work, Some(limit));
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        beside.get_up();
     }
 }

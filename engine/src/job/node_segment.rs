@@ -32,8 +32,12 @@ const NAMES_BYTES: usize = 65536;
 /// How many call names the segment holds.
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 const PAGE_BYTES: usize = size_of::<Page>();
-/// Bytes that the node transport has for each rank (address space, not memory).
-pub const TRANSPORT_BYTES: usize = (3 << 20) + (64 << 10) - PAGE_BYTES;
+/// Bytes that the node transport has for each lane of a rank (address space, not memory).
+pub const LANE_BYTES: usize = (3 << 20) + (64 << 10);
+/// Bytes that the node transport has for each rank.
+pub const TRANSPORT_BYTES: usize = LANES * LANE_BYTES;
+/// Lanes that a rank may have: parts of its transport that share nothing.
+pub const LANES: usize = 4;
 /// Bytes of each rank for the blocks of communicators that it leads (address
 /// space as well).
 pub const BLOCKS_BYTES: usize = 1 << 20;

@@ -10,45 +10,44 @@ use super::work::Work;
 use super::{Buffer, EAGER_BYTES};
 use crate::core::Core;
 use crate::memory;
-use std::sync::atomic::Ordering::Relaxed;
+use crate::observe::page::Share;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Having held this many bytes is a burst, after which memory goes back.
 const BURST_BYTES: u64 = 4 << 20;
 
-/// The budget.
+/// The budget. All lanes have it together: what they hold is on the page.
 #[derive(Debug)]
 pub struct Aside {
     limit: u64,
     bytes: u64,
     most: u64,
     overdrawn: bool,
+    told: Share,
 }
 
 impl Aside {
     /// Nothing is held yet, and never more than `limit` bytes.
     pub fn new(limit: u64) -> Aside {
-        Aside { limit, bytes: 0, most: 0, overdrawn: false }
+        Aside { limit, bytes: 0, most: 0, overdrawn: false, told: Share::default() }
     }
 
-    /// Whether there is room for a message.
-    pub fn has_room(&self, bytes: u64) -> bool {
-        self.overdrawn || self.bytes + bytes <= self.limit
-    }
-
-    /// Bytes held now.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    /// Whether there is room for a message, while `held` bytes are in all lanes.
+    pub fn has_room(&self, held: &AtomicU64, bytes: u64) -> bool {
+        self.overdrawn || held.load(Relaxed) + bytes <= self.limit
     }
 
     /// A message is held.
-    pub fn hold(&mut self, bytes: u64) {
+    pub fn hold(&mut self, held: &AtomicU64, bytes: u64) {
         self.bytes += bytes;
         self.most = self.most.max(self.bytes);
+        self.told.tell(held, self.bytes);
     }
 
     /// It has gone.
-    pub fn let_go(&mut self, bytes: u64) {
+    pub fn let_go(&mut self, held: &AtomicU64, bytes: u64) {
         self.bytes -= bytes;
+        self.told.tell(held, self.bytes);
         self.overdrawn &= self.bytes > self.limit;
         if self.bytes == 0 && std::mem::take(&mut self.most) > BURST_BYTES {
             memory::give_back();
@@ -73,7 +72,7 @@ impl Core {
         if begun || !send.private || bytes > EAGER_BYTES {
             return false;
         }
-        if !self.aside.has_room(bytes) {
+        if !self.aside.has_room(&self.page.memory.aside, bytes) {
             if !must_it() {
                 return false;
             }
@@ -86,8 +85,7 @@ impl Core {
     }
 
     fn hold_aside(&mut self, bytes: u64) {
-        self.aside.hold(bytes);
-        self.page.memory.aside.store(self.aside.bytes(), Relaxed);
+        self.aside.hold(&self.page.memory.aside, bytes);
     }
 }
 

@@ -65,7 +65,7 @@ impl Core {
         tag: i32,
         persistent: Option<u32>,
     ) -> Result<u32> {
-        add(&self.page.counters.collectives, 1);
+        add(&self.counters.collectives, 1);
         let collective = Collective { schedule, communicator, tag, calling: false, persistent };
         let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
         self.begin_collective(request);

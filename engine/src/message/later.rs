@@ -105,7 +105,7 @@ impl Core {
         tag: i32,
         persistent: Option<u32>,
     ) -> Result<u32> {
-        add(&self.page.counters.collectives, 1);
+        add(&self.counters.collectives, 1);
         let request = self.requests.insert(Work::Placed(communicator.context()))?;
         let stage = Stage::Waiting;
         self.later.push(Started { request, communicator, tag, persistent, placed, stage });

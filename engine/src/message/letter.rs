@@ -8,7 +8,7 @@ use super::matching;
 use super::wire::{Envelope, INLINE};
 use super::work::Work;
 use crate::core::Core;
-use crate::observe::page::{add, Page};
+use crate::observe::page::{add, Counters};
 use crate::request::RequestId;
 use crate::transport::{Letter, Transport, INLINE_BYTES};
 use crate::Result;
@@ -56,11 +56,10 @@ impl Core {
     /// Receives a message in a packet into a block with room for `room` bytes, if
     /// it is the next to arrive: looks for it at most `looks` times, the first of
     /// them without a pause. `None`, and nothing is changed, if something else
-    /// came or nothing. It is counted on `page`.
+    /// came or nothing.
     #[inline(always)]
     pub(crate) fn take_letter(
         &mut self,
-        page: &Page,
         wanted: Envelope,
         target: *mut u8,
         room: u64,
@@ -82,7 +81,7 @@ impl Core {
             // SAFETY: the program lends the buffer, and the message fits.
             unsafe { arrival.copy_to(target, bytes as usize) };
             self.transport.advance(&arrival);
-            count_received(page, bytes);
+            count_received(self.counters, bytes);
             return Some(Taken { source, tag, bytes });
         }
         None
@@ -99,9 +98,9 @@ impl Core {
 }
 
 #[inline(always)]
-pub(super) fn count_received(page: &Page, bytes: u64) {
-    add(&page.counters.messages_received, 1);
-    add(&page.counters.bytes_received, bytes);
+pub(super) fn count_received(counters: &Counters, bytes: u64) {
+    add(&counters.messages_received, 1);
+    add(&counters.bytes_received, bytes);
 }
 
 /// The bytes of a block; an empty one may be anywhere.

@@ -17,6 +17,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// The context in which it was sent.
+    pub fn context(&self) -> u64 {
+        self.context
+    }
+
     /// What a receive of it will report.
     pub fn status(&self) -> Status {
         status(&self.unexpected)

@@ -81,7 +81,7 @@ impl Core {
         let Some(posted) = self.matching.take_first_block(envelope, bytes) else { return false };
         // SAFETY: the program lends the block, and the message fits.
         unsafe { arrival.copy_to(posted.target, bytes as usize) };
-        count_received(self.page, bytes);
+        count_received(self.counters, bytes);
         self.epoch += 1;
         self.requests.complete_posted(posted.request, envelope.source, envelope.tag, bytes);
         true
@@ -89,7 +89,7 @@ impl Core {
 
     /// Gives a message that has been waiting to a receive.
     pub(crate) fn deliver_unexpected(&mut self, request: u32, message: Unexpected) -> Result<()> {
-        self.page.counters.unexpected_now.store(self.matching.unexpected(), Relaxed);
+        self.told.1.tell(&self.page.counters.unexpected_now, self.matching.unexpected());
         self.deliver(request, message.source, message.tag, message.found)
     }
 
@@ -114,7 +114,7 @@ impl Core {
         };
         if let Found::Kept(payload) = &found {
             self.kept += payload.len() as u64;
-            self.page.memory.kept.store(self.kept, Relaxed);
+            self.told.0.tell(&self.page.memory.kept, self.kept);
             if self.kept > KEPT_BYTES {
                 self.transport.take_long_letters(false);
             }
@@ -122,9 +122,9 @@ impl Core {
         self.matching
             .keep(envelope.context, Unexpected { source: envelope.source, tag: envelope.tag, found });
         self.epoch += 1; // a probe may wait for it
-        let now = self.matching.unexpected();
         let counters = &self.page.counters;
-        counters.unexpected_now.store(now, Relaxed);
+        self.told.1.tell(&counters.unexpected_now, self.matching.unexpected());
+        let now = counters.unexpected_now.load(Relaxed);
         if now > counters.unexpected_peak.load(Relaxed) {
             counters.unexpected_peak.store(now, Relaxed);
         }
@@ -165,7 +165,7 @@ impl Core {
             request.status.error =
                 Some(truncated(source, tag, bytes, room).in_context(receive.wanted.context));
         }
-        count_received(self.page, taken);
+        count_received(self.counters, taken);
         if let Found::Offer(offer) = found {
             return self.accept(index, offer, taken);
         }
@@ -178,7 +178,7 @@ impl Core {
         }
         if let Found::Kept(payload) = &found {
             self.kept -= payload.len() as u64;
-            self.page.memory.kept.store(self.kept, Relaxed);
+            self.told.0.tell(&self.page.memory.kept, self.kept);
             if self.kept < KEPT_BYTES / 2 {
                 self.transport.take_long_letters(true);
             }
@@ -245,7 +245,7 @@ impl Core {
             unsafe { unpack(self.transport.as_mut(), buffer, &found, bytes as usize) };
             self.transport.advance(arrival);
         }
-        count_received(self.page, bytes);
+        count_received(self.counters, bytes);
         Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
     }
 

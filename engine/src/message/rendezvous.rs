@@ -79,7 +79,7 @@ impl Core {
         // SAFETY: readable until the sender is told; the target is as long. It may
         // be the source if a rank sends to itself.
         self.page.copying(|| unsafe { std::ptr::copy(source, target, offer.bytes as usize) });
-        Means::Direct.count(&self.page.counters, offer.bytes);
+        Means::Direct.count(self.counters, offer.bytes);
         true
     }
 
@@ -103,7 +103,7 @@ impl Core {
             // SAFETY: the pieces lie in the buffer that the program lends.
             let read = || unsafe { self.transport.read(offer.peer, offer.address + done, &pieces) };
             let means = self.page.copying(read)?;
-            means.count(&self.page.counters, covered);
+            means.count(self.counters, covered);
             done += covered;
         }
         Ok(())

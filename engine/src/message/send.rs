@@ -33,7 +33,7 @@ impl Core {
         if mode != Mode::Synchronous && bytes <= INLINE_BYTES as u64 {
             return self.send_inline(peer, envelope, &buffer, mode);
         }
-        add(&self.page.counters.bytes_not_inline, bytes);
+        add(&self.counters.bytes_not_inline, bytes);
         if mode != Mode::Synchronous && bytes <= EAGER_BYTES {
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
@@ -107,7 +107,7 @@ impl Core {
                 None => buffer.pack(0, self.transport.cell_address(cell), bytes as usize),
             }
         }
-        add(&self.page.counters.bytes_cells, bytes);
+        add(&self.counters.bytes_cells, bytes);
         let packet = Packet::with(IN_CELL, envelope.header(), &InCell { cell, bytes });
         self.send_packet(peer, &packet, mode)
     }
@@ -135,7 +135,9 @@ impl Core {
     fn offer(&mut self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
         let small = bytes <= ASIDE_BYTES;
-        if mode == Mode::Buffered || (small && mode != Mode::Synchronous && self.aside.has_room(bytes)) {
+        if mode == Mode::Buffered
+            || (small && mode != Mode::Synchronous && self.aside.has_room(&self.page.memory.aside, bytes))
+        {
             let (copy, owned) = self.set_aside(&buffer);
             let request = self.leave(peer, envelope, copy, owned, Left::ToRead)?;
             self.requests[request].detached = true;

@@ -58,7 +58,7 @@ impl Core {
             Chunk { offset: send.streamed, cell, bytes: bytes as u32, request: send.receiver_request };
         send.streamed += bytes as u64;
         let (peer, done) = (send.peer, send.streamed == send.wanted);
-        add(&self.page.counters.bytes_cells, bytes as u64);
+        add(&self.counters.bytes_cells, bytes as u64);
         self.post(peer, &Packet::with(CHUNK, [0; 2], &chunk))?;
         Ok(if done { Pumped::Done } else { Pumped::More })
     }

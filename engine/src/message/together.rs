@@ -96,7 +96,7 @@ impl Core {
             // SAFETY: the claimed chunk of the buffer that the program lends.
             let read = || unsafe { self.transport.read(offer.peer, offer.address + offset, &piece) };
             let means = self.page.copying(read)?;
-            means.count(&self.page.counters, bytes);
+            means.count(self.counters, bytes);
             if chunk_done(self.transport.shared_copy(self.rank, block), bytes, taken) {
                 return self.received_all(index, offer);
             }
@@ -150,7 +150,7 @@ impl Core {
                 }
             };
             let means = self.page.copying(copy)?;
-            means.count(&self.page.counters, bytes);
+            means.count(self.counters, bytes);
             if chunk_done(self.transport.shared_copy(together.peer, together.block), bytes, together.bytes) {
                 self.complete(together.request);
                 return self.finish(together.peer, together.receiver_request);

@@ -147,6 +147,18 @@ pub enum Recipe {
     },
 }
 
+impl Recipe {
+    /// The context of its communicator; 0 for the null process.
+    pub(crate) fn context(&self) -> u64 {
+        match self {
+            Recipe::Send { envelope, .. } => envelope.context,
+            Recipe::Receive { wanted, .. } => wanted.context,
+            Recipe::Collective { communicator, .. } => communicator.context(),
+            Recipe::NullProcess { .. } | Recipe::Partitioned(_) => 0,
+        }
+    }
+}
+
 // SAFETY: the raw addresses inside belong to the program, which by MPI's rules
 // leaves that memory alone until the operation is complete, whichever of its
 // threads completes it; the engine's lock guards everything else.

@@ -6,11 +6,11 @@
 //! another stands in the sender's row, and what it has taken out of another's
 //! memory stands in the taker's: an observer adds the two up.
 
-use super::page::{add, Page};
+use super::page::{add, add_together, move_count, Page};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Between its owner and one peer; each number only grows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(32))]
 pub struct Flow {
     /// Messages that the owner has sent to the peer, also those of collectives.
@@ -42,6 +42,21 @@ impl Row {
         Row { peers, rest: &page.counters.unrowed }
     }
 
+    /// A row of one's own memory, for as many peers: for what one lane sends.
+    pub fn apart(self) -> Row {
+        let flow = |_| Flow::default();
+        let peers: &'static [Flow] = Box::leak((0..self.peers.len()).map(flow).collect());
+        Row { peers, rest: Box::leak(Box::default()) }
+    }
+
+    /// Moves what a lane has sent from its row to that of the rank.
+    pub fn move_to(self, all: Row) {
+        for (flow, sum) in self.peers.iter().zip(all.peers).chain([(self.rest, all.rest)]) {
+            move_count(&flow.messages, &sum.messages);
+            move_count(&flow.bytes, &sum.bytes);
+        }
+    }
+
     #[inline]
     fn of(self, peer: u32) -> &'static Flow {
         self.peers.get(peer as usize).unwrap_or(self.rest)
@@ -58,13 +73,13 @@ impl Row {
     /// Bytes were read from the memory of `peer` in a collective.
     #[inline]
     pub fn took(self, peer: u32, bytes: u64) {
-        add(&self.of(peer).taken, bytes);
+        add_together(&self.of(peer).taken, bytes);
     }
 
     /// Bytes were written into the memory of `peer` in a collective.
     #[inline]
     pub fn gave(self, peer: u32, bytes: u64) {
-        add(&self.of(peer).given, bytes);
+        add_together(&self.of(peer).given, bytes);
     }
 }
 

@@ -10,7 +10,8 @@
 use super::call::{Call, Record};
 use super::flow::Flow;
 use super::threads::THREADS;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
 
 /// Whether calls are noted at all: a build that does not shows what it costs.
 pub const OBSERVED: bool = !cfg!(feature = "unobserved");
@@ -84,6 +85,8 @@ pub struct Identity {
     /// The core on which it last waited, by its number and one; 0: not known. Kept
     /// only while ranks share cores.
     pub core: AtomicU32,
+    /// Not 0: it has lanes (see `engine::lanes`).
+    pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
 }
@@ -98,6 +101,7 @@ pub struct Inquiry {
 }
 
 /// Totals since the start; each only grows.
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Counters {
     /// What went to peers, and came from them, while there was no memory for the row
@@ -142,6 +146,37 @@ pub struct Memory {
     pub kept: AtomicU64,
 }
 
+impl Counters {
+    /// Moves what a lane has counted by itself to the rank's counters.
+    pub fn move_to(&self, all: &Counters) {
+        fn sums(counters: &Counters) -> [&AtomicU64; 8] {
+            [
+                &counters.bytes_not_inline,
+                &counters.messages_received,
+                &counters.bytes_received,
+                &counters.bytes_cells,
+                &counters.bytes_cross_memory,
+                &counters.bytes_memory_file,
+                &counters.bytes_direct,
+                &counters.collectives,
+            ]
+        }
+        for (counter, sum) in sums(self).into_iter().zip(sums(all)) {
+            move_count(counter, sum);
+        }
+    }
+}
+
+/// Moves a count that nobody else writes now to a sum to which others add as well.
+#[inline]
+pub(super) fn move_count(counter: &AtomicU64, sum: &AtomicU64) {
+    let amount = counter.load(Relaxed);
+    if amount != 0 {
+        counter.store(0, Relaxed);
+        sum.fetch_add(amount, Relaxed);
+    }
+}
+
 impl Page {
     /// A page on which nothing stands.
     pub const fn blank() -> Page {
@@ -159,6 +194,16 @@ impl Page {
         self.identity.state.store(state as u32, Relaxed);
     }
 
+    /// Whether the rank has lanes.
+    pub fn has_lanes(&self) -> bool {
+        self.identity.lanes.load(Acquire) != 0 // lanes: paired with `show_lanes`
+    }
+
+    /// The rank has lanes from now on.
+    pub fn show_lanes(&self) {
+        self.identity.lanes.store(1, Release); // lanes: paired with `has_lanes`
+    }
+
     /// Runs a copy of some length, so that who looks sees what time goes into.
     #[inline]
     pub fn copying<T>(&self, copy: impl FnOnce() -> T) -> T {
@@ -169,11 +214,49 @@ impl Page {
     }
 }
 
-/// Adds to a counter that only this rank writes: no locked instruction.
+/// Several threads of this process may count at once.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// From now on several threads may count at once.
+pub fn several_count() {
+    SEVERAL.store(true, Relaxed);
+}
+
+/// Adds to a counter that nobody else writes now: no locked instruction.
 #[inline]
 pub fn add(counter: &AtomicU64, amount: u64) {
     if OBSERVED {
         counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+    }
+}
+
+/// Adds to a counter to which other threads of this process may add.
+#[inline]
+pub fn add_together(counter: &AtomicU64, amount: u64) {
+    if OBSERVED {
+        count(counter, amount);
+    }
+}
+
+#[inline]
+fn count(counter: &AtomicU64, amount: u64) {
+    if SEVERAL.load(Relaxed) {
+        counter.fetch_add(amount, Relaxed);
+    } else {
+        counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+    }
+}
+
+/// What one of several parts of this rank contributes to a sum on the page.
+#[derive(Debug, Default)]
+pub struct Share(u64);
+
+impl Share {
+    /// It is `now`.
+    #[inline]
+    pub fn tell(&mut self, sum: &AtomicU64, now: u64) {
+        count(sum, now.wrapping_sub(self.0));
+        self.0 = now;
     }
 }
 

@@ -1,18 +1,19 @@
 //! The lock around the engine's state.
 //!
 //! A program that asked for one thread pays no atomic operation: the lock is
-//! then only a cell. Once several threads are asked for, it is a mutex. (Lanes,
-//! so that threads on different communicators do not meet, divide the state
-//! behind this type.)
+//! then only a cell. Once several threads are asked for, it is a mutex. (The state
+//! is in several of them then, the lanes, so that threads on different
+//! communicators do not meet.)
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// A value behind a mutex that can be switched off.
+/// A value behind a mutex that can be switched off. It shares no cache line with others.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct EngineLock<T> {
     threaded: AtomicBool,
     mutex: Mutex<()>,
@@ -72,6 +73,19 @@ impl<T> EngineLock<T> {
     pub fn lock(&self) -> Guard<'_, T> {
         let held = if self.threaded.load(Relaxed) { Some(self.acquire()) } else { None };
         Guard { value: self.value.get(), held: ManuallyDrop::new(held) }
+    }
+
+    /// Takes the lock if nobody has it.
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        let held = match self.threaded.load(Relaxed) {
+            false => None,
+            true => match self.mutex.try_lock() {
+                Ok(held) => Some(held),
+                Err(TryLockError::Poisoned(held)) => Some(held.into_inner()),
+                Err(TryLockError::WouldBlock) => return None,
+            },
+        };
+        Some(Guard { value: self.value.get(), held: ManuallyDrop::new(held) })
     }
 
     #[cold]

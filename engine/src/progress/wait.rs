@@ -2,7 +2,7 @@
 
 use super::{clock, Crowd};
 use crate::observe::events::{self, Kind};
-use crate::observe::{page::add, Page};
+use crate::observe::{page::add_together, Page};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Looks before sleeping where every rank has a core: some tens of microseconds,
@@ -117,7 +117,7 @@ impl Pace {
             page.call.waiting_since.store(self.since, Relaxed);
             page.call.waiters.fetch_add(1, SeqCst);
         }
-        add(&page.counters.sleeps, 1);
+        add_together(&page.counters.sleeps, 1);
         events::raise(Kind::Sleep, [page.counters.sleeps.load(Relaxed), 0, 0, 0]);
         events::tell();
     }
@@ -135,7 +135,7 @@ impl Pace {
                 page.call.waiting_since.store(0, Relaxed);
             }
             let waited = clock::nanoseconds() - self.since;
-            add(&page.counters.waiting_nanoseconds, waited);
+            add_together(&page.counters.waiting_nanoseconds, waited);
             events::raise(Kind::Wake, [waited, 0, 0, 0]);
         }
     }

@@ -5,5 +5,5 @@
 pub mod slab;
 pub mod status;
 
-pub use slab::{Request, RequestId, Slab, DONE, DONE_ID};
+pub use slab::{lane_of, Request, RequestId, Slab, DONE, DONE_ID};
 pub use status::Status;

@@ -7,9 +7,11 @@ use crate::message::work::Work;
 use crate::{Class, Error, Result};
 
 const INDEX_BITS: u32 = 22;
+/// Of the index: which lane the request is in, above its place there.
+const PLACE_BITS: u32 = 20;
 const GENERATIONS: u32 = 16;
 
-/// Names a request: 22 bits of index, 4 bits of generation.
+/// Names a request: 22 bits of index (2 of its lane, 20 of its place), 4 bits of generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u32);
 
@@ -21,6 +23,23 @@ impl RequestId {
     fn generation(self) -> u32 {
         self.0 >> INDEX_BITS
     }
+
+    /// The lane that the request is in.
+    #[inline]
+    pub fn lane(self) -> usize {
+        lane_of(self.index())
+    }
+}
+
+/// The lane of a request, by its index.
+#[inline]
+pub fn lane_of(index: u32) -> usize {
+    (index >> PLACE_BITS) as usize
+}
+
+#[inline]
+fn place(index: u32) -> usize {
+    (index & ((1 << PLACE_BITS) - 1)) as usize
 }
 
 /// One request.
@@ -64,8 +83,10 @@ pub const DONE: u32 = 0;
 /// Its id.
 pub const DONE_ID: RequestId = RequestId(DONE);
 
-/// All requests of the process.
+/// All requests of a lane. Their indices have its number above.
 pub struct Slab {
+    /// The index of the first place.
+    first: u32,
     requests: Vec<Request>,
     free: Vec<u32>,
     /// When only this many are alive, it is time to give memory back.
@@ -81,21 +102,33 @@ const FEW: usize = 64;
 
 impl Default for Slab {
     fn default() -> Self {
-        let mut done = Request::new(0, Work::Nothing);
-        done.complete = true;
-        Slab { requests: vec![done], free: Vec::new(), give_back_at: 0, generation: 0 }
+        Slab::new(0)
     }
 }
 
 impl Slab {
+    /// The requests of a lane: none.
+    pub fn new(lane: usize) -> Slab {
+        let mut done = Request::new(0, Work::Nothing);
+        done.complete = true;
+        let first = (lane as u32) << PLACE_BITS;
+        Slab { first, requests: vec![done], free: Vec::new(), give_back_at: 0, generation: 0 }
+    }
+
+    /// The lane whose requests these are.
+    #[inline]
+    pub fn lane(&self) -> usize {
+        lane_of(self.first)
+    }
+
     /// Adds a request for `work`, not complete, and returns its index.
     ///
     /// # Errors
-    /// `Other` when four million requests are alive.
+    /// `Other` when a million requests of the lane are alive.
     #[inline(always)]
     pub fn insert(&mut self, work: Work) -> Result<u32> {
         if let Some(index) = self.free.pop() {
-            let request = &mut self.requests[index as usize];
+            let request = &mut self.requests[place(index)];
             request.used = true;
             request.complete = false;
             request.active = true;
@@ -112,15 +145,15 @@ impl Slab {
 
     #[cold]
     fn grow(&mut self, work: Work) -> Result<u32> {
-        let index = self.requests.len() as u32;
-        if index >= 1 << INDEX_BITS {
+        let place = self.requests.len();
+        if place >= 1 << PLACE_BITS {
             let message =
-                format!("{index} requests are alive at once, the most there can be; complete some of them");
+                format!("{place} requests are alive at once, the most there can be; complete some of them");
             return Err(Error::new(Class::Other, message));
         }
         self.requests.push(Request::new(self.generation, work));
         self.give_back_at = if self.requests.len() > KEPT { self.requests.len() / 4 } else { 0 };
-        Ok(index)
+        Ok(self.first | place as u32)
     }
 
     /// Gives back the places behind the last live request. What is alive may lie
@@ -130,7 +163,7 @@ impl Slab {
         let used = self.requests.iter().rposition(|request| request.used).map_or(0, |last| last + 1);
         self.requests.truncate(used);
         self.requests.shrink_to_fit();
-        self.free.retain(|&index| (index as usize) < used);
+        self.free.retain(|&index| place(index) < used);
         self.free.shrink_to_fit();
         self.generation = ((self.generation as u32 + 1) % GENERATIONS) as u8;
         self.give_back_at = match used - self.free.len() {
@@ -147,7 +180,7 @@ impl Slab {
         if index == DONE {
             return Status::empty();
         }
-        let request = &mut self.requests[index as usize];
+        let request = &mut self[index];
         request.work = Work::Nothing;
         let status = std::mem::replace(&mut request.status, Status::empty());
         self.free(index);
@@ -160,7 +193,7 @@ impl Slab {
         if index == DONE {
             return;
         }
-        let request = &mut self.requests[index as usize];
+        let request = &mut self[index];
         request.used = false;
         request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;
         self.free.push(index);
@@ -173,7 +206,7 @@ impl Slab {
     /// got; a detached one goes.
     #[inline(always)]
     pub fn complete_posted(&mut self, index: u32, source: i32, tag: i32, bytes: u64) {
-        let request = &mut self.requests[index as usize];
+        let request = &mut self[index];
         request.complete = true;
         // A posted receive holds nothing that would have to be dropped.
         std::mem::forget(std::mem::replace(&mut request.work, Work::Nothing));
@@ -195,8 +228,14 @@ impl Slab {
     /// `Request` when the id is stale or was never given out.
     #[inline]
     pub fn check(&self, id: RequestId) -> Result<u32> {
-        match self.requests.get(id.index() as usize) {
-            Some(request) if request.used && request.generation as u32 == id.generation() => Ok(id.index()),
+        match self.requests.get(place(id.index())) {
+            Some(request)
+                if request.used
+                    && request.generation as u32 == id.generation()
+                    && (id.lane() == self.lane() || id == DONE_ID) =>
+            {
+                Ok(id.index())
+            }
             _ => Err(stale()),
         }
     }
@@ -204,7 +243,7 @@ impl Slab {
     /// All requests, with their indices.
     pub fn each(&self) -> impl Iterator<Item = (u32, &Request)> {
         let numbered = self.requests.iter().enumerate().filter(|(_, request)| request.used);
-        numbered.map(|(index, request)| (index as u32, request))
+        numbered.map(|(place, request)| (self.first | place as u32, request))
     }
 
     /// Whether something is under way in one of these contexts.
@@ -236,14 +275,14 @@ impl std::ops::Index<u32> for Slab {
     type Output = Request;
     #[inline]
     fn index(&self, index: u32) -> &Request {
-        &self.requests[index as usize]
+        &self.requests[place(index)]
     }
 }
 
 impl std::ops::IndexMut<u32> for Slab {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Request {
-        &mut self.requests[index as usize]
+        &mut self.requests[place(index)]
     }
 }
 

@@ -7,7 +7,7 @@
 
 pub mod node;
 
-use crate::observe::page::{add, Counters};
+use crate::observe::page::{add_together, Counters};
 use crate::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -167,7 +167,7 @@ impl Means {
             Means::MemoryFile => &counters.bytes_memory_file,
             Means::Cells => &counters.bytes_cells,
         };
-        add(counter, bytes);
+        add_together(counter, bytes);
     }
 }
 

@@ -5,7 +5,8 @@
 //! ```text
 //! bit 63      lines used while a communicator is being made (see `making`)
 //! bit 62      announcements of partitioned operations (see `announcing`)
-//! bits 39–61  job rank of the maker
+//! bits 60–61  lane: communicators of different lanes share no state of a process
+//! bits 39–59  job rank of the maker
 //! bits 1–38   counter of the maker
 //! bit 0       0: point-to-point, 1: collectives
 //! ```
@@ -15,11 +16,13 @@
 //! be given back, and two disjoint groups never choose the same id. A rank that
 //! makes 100 000 communicators a second runs out after 31 days, with an error.
 
+use crate::job::node_segment::LANES;
 use crate::{Class, Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 const COUNTER_BITS: u32 = 38;
-const RANK_BITS: u32 = 23;
+const RANK_BITS: u32 = 21;
+const LANE_AT: u32 = 60;
 const MAKING: u64 = 1 << 63;
 const ANNOUNCING: u64 = 1 << 62;
 
@@ -49,6 +52,16 @@ pub const fn base(context: u64) -> u64 {
     context & !(MAKING | ANNOUNCING | 1)
 }
 
+/// The lane of a context.
+#[inline]
+pub const fn lane(context: u64) -> usize {
+    (context >> LANE_AT) as usize % LANES
+}
+
+const fn in_lane(context: u64, lane: usize) -> u64 {
+    context & !((LANES as u64 - 1) << LANE_AT) | (lane as u64) << LANE_AT
+}
+
 /// The context in which processes without a common communicator meet, from the
 /// string tag they agreed on and their job ranks in order (MPI-5.0 §7.4.2,
 /// `MPI_Comm_create_from_group`). Odd, so that it is none of [`making`].
@@ -58,7 +71,7 @@ pub fn meeting(string_tag: &str, members: impl Iterator<Item = u32>) -> u64 {
     string_tag.bytes().for_each(&mut add);
     add(0);
     members.flat_map(u32::to_le_bytes).for_each(&mut add);
-    hash | MAKING | 1
+    in_lane(hash, 0) | MAKING | 1
 }
 
 const fn id(job_rank: u32, counter: u64) -> u64 {
@@ -70,17 +83,38 @@ const fn id(job_rank: u32, counter: u64) -> u64 {
 pub struct Contexts {
     job_rank: u32,
     next: AtomicU64,
+    /// All processes of the job have lanes.
+    lanes: AtomicBool,
 }
 
 impl Contexts {
     /// The ids of this job rank. Make it once per process and job.
     pub fn new(job_rank: u32) -> Contexts {
-        Contexts { job_rank, next: AtomicU64::new(3) } // 1 and 2: WORLD and of_self
+        Contexts { job_rank, next: AtomicU64::new(3), lanes: AtomicBool::new(false) }
+        // 1 and 2: WORLD and of_self
     }
 
     /// The job rank whose ids these are.
     pub fn job_rank(&self) -> u32 {
         self.job_rank
+    }
+
+    /// All processes of the job have lanes: from now on new contexts are spread over them.
+    pub fn spread(&self) {
+        self.lanes.store(true, Relaxed);
+    }
+
+    /// Whether new contexts are spread over the lanes.
+    pub fn are_spread(&self) -> bool {
+        self.lanes.load(Relaxed)
+    }
+
+    /// A new context for messages that belong to those of `context`: in its lane.
+    ///
+    /// # Errors
+    /// As [`Contexts::propose`].
+    pub fn propose_beside(&self, context: u64) -> Result<u64> {
+        Ok(in_lane(self.propose()?, lane(context)))
     }
 
     /// Two new contexts, the returned one and the returned one + 2: an
@@ -99,7 +133,9 @@ impl Contexts {
                 ),
             ));
         }
-        Ok(id(self.job_rank, counter))
+        // The first lane is that of the communicators which everybody has.
+        let lane = if self.are_spread() { 1 + counter as usize / 2 % (LANES - 1) } else { 0 };
+        Ok(in_lane(id(self.job_rank, counter), lane))
     }
 }
 
@@ -122,9 +158,23 @@ mod tests {
 
     #[test]
     fn the_last_id_is_followed_by_an_error() {
-        let contexts = Contexts { job_rank: 1, next: AtomicU64::new((1 << COUNTER_BITS) - 2) };
+        let contexts = Contexts::new(1);
+        contexts.next.store((1 << COUNTER_BITS) - 2, Relaxed);
         assert!(contexts.propose().is_ok());
         assert_eq!(contexts.propose().unwrap_err().class(), Class::Intern);
+    }
+
+    #[test]
+    fn contexts_are_spread_over_all_lanes_but_the_first_once_all_have_lanes() {
+        let contexts = Contexts::new(7);
+        assert_eq!(lane(contexts.propose().unwrap()), 0);
+        contexts.spread();
+        let made: Vec<u64> = (0..LANES).map(|_| contexts.propose().unwrap()).collect();
+        let lanes: Vec<usize> = made.iter().map(|&context| lane(context)).collect();
+        assert_eq!(lanes, [3, 1, 2, 3]);
+        assert!(made.iter().all(|&context| lane(announcing(making(context + 3))) == lane(context)));
+        assert_eq!(lane(contexts.propose_beside(made[1]).unwrap()), lane(made[1]));
+        assert_eq!([WORLD, of_self(9), meeting("a", [3].into_iter())].map(lane), [0; 3]);
     }
 
     #[test]

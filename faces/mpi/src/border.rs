@@ -173,6 +173,11 @@ pub fn page() -> Option<&'static Page> {
     known().map(Engine::page)
 }
 
+/// The same with all counters up to date.
+pub fn counted() -> Option<&'static Page> {
+    known().inspect(|engine| engine.publish_counters()).map(Engine::page)
+}
+
 /// What this rank has sent; nothing before the engine is there.
 pub fn sent() -> Sent {
     known().map(Engine::sent).unwrap_or_default()

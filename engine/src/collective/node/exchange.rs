@@ -85,7 +85,7 @@ async fn offer(
             (used as u64) - bytes
         } else {
             let whole = if copied { Whole::copied(data)? } else { Whole::to_read(data)? };
-            by.lend(whole.address, bytes);
+            by.lend(seat, whole.address, bytes);
             copies.push(whole);
             copies[copies.len() - 1].address as u64
         };

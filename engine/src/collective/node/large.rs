@@ -350,7 +350,7 @@ pub(super) async fn begin_reduction(
     let is_lent = receive.is_some_and(|(_, is_lent)| is_lent);
     let out = receive.map(|(receive, _)| Whole::to_write(&operand(receive))).transpose()?;
     if let Some(out) = out.as_ref().filter(|_| is_lent) {
-        by.lend(out.address, out.bytes);
+        by.lend(seat, out.address, out.bytes);
     }
     let receive = out.as_ref().map_or(0, |out| out.address as u64);
     let lent = Lent::of(seat, &contributed, receive, by);

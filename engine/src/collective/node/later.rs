@@ -127,12 +127,12 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         self.by.widen(seat)
     }
 
-    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64) {
-        self.by.lend(address, bytes)
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+        self.by.lend(seat, address, bytes)
     }
 
-    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
-        self.by.is_shared(address, bytes)
+    fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool {
+        self.by.is_shared(seat, address, bytes)
     }
 
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {

@@ -37,7 +37,7 @@ impl Lent {
 
     /// The same of one's own data, whose ends lie apart as far as there is room.
     pub fn of(seat: &Seat, send: &Whole, receive: u64, by: &impl Reach) -> Lent {
-        let (head, tail) = by.lend(send.address, send.bytes);
+        let (head, tail) = by.lend(seat, send.address, send.bytes);
         let room = seat.narrow();
         let head = if head <= room { head } else { 0 };
         let tail = if head + tail <= room { tail } else { 0 };

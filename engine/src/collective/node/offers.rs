@@ -44,7 +44,7 @@ fn lendable(seat: &Seat, data: &Data, by: &impl Reach) -> Option<Whole> {
     if !reached || seat.block().shape().is_wide() {
         return None;
     }
-    Whole::of(data).filter(|whole| by.is_shared(whole.address, whole.bytes))
+    Whole::of(data).filter(|whole| by.is_shared(seat, whole.address, whole.bytes))
 }
 
 /// What both members have offered.

@@ -29,10 +29,10 @@ pub trait Reach {
     /// The program lends this memory until the operation is complete: others are
     /// about to be told its address. How many bytes at its beginning and at its end
     /// others cannot read by plain loads, where they can read what is in between.
-    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64);
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64);
 
     /// Whether others can read all of this memory by plain loads.
-    fn is_shared(&self, address: *const u8, bytes: u64) -> bool;
+    fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool;
 
     /// Where a range of a member's memory lies in this process, if all of it can
     /// be read by plain loads.

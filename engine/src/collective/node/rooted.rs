@@ -47,7 +47,7 @@ async fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wa
         Some(_) => Whole::to_write(&all)?,
         None => Whole::to_read(&all)?,
     };
-    by.lend(whole.address, whole.bytes);
+    by.lend(seat, whole.address, whole.bytes);
     let lent = Lent::new(0, whole.address as u64, receive.bytes());
     let epoch = seat.begin();
     seat.room(epoch, by).await?;

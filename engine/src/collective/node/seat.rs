@@ -53,6 +53,8 @@ pub struct Seat {
     pub rank: u32,
     /// How many members it has.
     pub size: u32,
+    /// Its context.
+    pub context: u64,
     /// The last operation that I have begun.
     epoch: AtomicU64,
     /// All members are known to have arrived here.
@@ -79,14 +81,15 @@ impl std::fmt::Debug for Seat {
 }
 
 impl Seat {
-    /// Takes the place of member `rank` of `members`.
-    pub fn new(block: Block, rank: u32, members: Box<[Place]>) -> Seat {
+    /// Takes the place of member `rank` of `members`, in the communicator of `context`.
+    pub fn new(block: Block, rank: u32, context: u64, members: Box<[Place]>) -> Seat {
         let size = members.len() as u32;
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {
             block,
             rank,
             size,
+            context,
             epoch: AtomicU64::new(0),
             known: AtomicU64::new(0),
             read: Default::default(),

@@ -5,6 +5,7 @@ use super::layout::{Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES
 use super::{annex, system, Window};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// Memory that was read once is mapped; remembered in units of this many bytes.
 const UNIT: usize = 64 << 10;
@@ -16,15 +17,8 @@ pub struct Peers {
     file: RawFd,
     /// Where the part of slot 0 begins in the file.
     offset: u64,
-    windows: Vec<Mapping>,
-}
-
-#[derive(Debug)]
-enum Mapping {
-    NotYet,
-    Here(Mapped),
-    /// It could not be mapped.
-    Never,
+    /// `None` in one of them: it could not be mapped.
+    windows: Vec<OnceLock<Option<Mapped>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +48,7 @@ impl Peers {
     /// No window mapped yet. `offset` is where the parts of `slots` windows
     /// begin in the file.
     pub fn new(file: RawFd, offset: u64, slots: u32) -> Peers {
-        Peers { file, offset, windows: (0..slots).map(|_| Mapping::NotYet).collect() }
+        Peers { file, offset, windows: (0..slots).map(|_| OnceLock::new()).collect() }
     }
 
     /// Where `bytes` bytes at `address` of the peer in `slot` lie in this
@@ -62,7 +56,7 @@ impl Peers {
     /// the peer gets the memory back (MPI: until its operation is complete).
     /// `announced` is the address that the peer has published for its window.
     #[inline]
-    pub fn direct(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
+    pub fn direct(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         let reach = self.reach(slot, announced, address, bytes)?;
         (reach.before == 0 && reach.after == 0).then_some(reach.address)
     }
@@ -70,7 +64,7 @@ impl Peers {
     /// As [`Peers::direct`], except that pages at the edges of which only a
     /// part belongs to the piece need not be shared.
     #[inline]
-    pub fn reach(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<Reach> {
+    pub fn reach(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<Reach> {
         if announced == 0 || bytes == 0 {
             return None;
         }
@@ -84,7 +78,7 @@ impl Peers {
 
     /// As [`Peers::direct`], for writing. If it gives an address,
     /// [`Peers::end_write`] must follow soon: the peer cannot fork before.
-    pub fn begin_write(&mut self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
+    pub fn begin_write(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         // writers: paired with `Window::wait_for_writers`. Counted first and
         // looked after, while a fork clears the bits first and looks after.
         self.direct(slot, announced, address, bytes)?;
@@ -98,23 +92,20 @@ impl Peers {
     }
 
     /// The write is over.
-    pub fn end_write(&mut self, slot: u32, announced: u64) {
+    pub fn end_write(&self, slot: u32, announced: u64) {
         if let Some(mapped) = self.mapped(slot, announced) {
             mapped.board().writers.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
     #[inline]
-    fn mapped(&mut self, slot: u32, announced: u64) -> Option<Mapped> {
-        match self.windows.get(slot as usize)? {
-            Mapping::Here(mapped) if mapped.there == announced => Some(*mapped),
-            Mapping::NotYet => self.map(slot, announced),
-            _ => None,
-        }
+    fn mapped(&self, slot: u32, announced: u64) -> Option<Mapped> {
+        let window = self.windows.get(slot as usize)?;
+        window.get_or_init(|| self.map(slot, announced)).filter(|mapped| mapped.there == announced)
     }
 
     #[cold]
-    fn map(&mut self, slot: u32, announced: u64) -> Option<Mapped> {
+    fn map(&self, slot: u32, announced: u64) -> Option<Mapped> {
         let offset = Window::part(self.offset, slot);
         let here = reserve(announced as usize).filter(|&here| {
             // A process that locks all its future memory would fill the window.
@@ -131,18 +122,12 @@ impl Peers {
             // SAFETY: just reserved.
             system::reserve(0, SEEN_BYTES).filter(|&seen| unsafe { system::commit(seen, SEEN_BYTES) })
         });
-        let window = &mut self.windows[slot as usize];
-        let (Some(here), Some(seen)) = (here, seen) else {
-            *window = Mapping::Never;
-            return None;
-        };
+        let (here, seen) = (here?, seen?);
         // SAFETY: our own mapping; core dumps of peers are not ours to write.
         unsafe { libc::madvise(here as *mut _, WINDOW_BYTES, libc::MADV_DONTDUMP) };
         // SAFETY: the board is mapped; it was filled before the window was announced.
         let annex = unsafe { &*(here as *const Board) }.annex.get();
-        let mapped = Mapped { here, there: announced, seen, annex: (annex.start, annex.len()) };
-        *window = Mapping::Here(mapped);
-        Some(mapped)
+        Some(Mapped { here, there: announced, seen, annex: (annex.start, annex.len()) })
     }
 }
 

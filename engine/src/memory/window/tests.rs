@@ -102,7 +102,7 @@ fn only_whole_pages_of_a_message_become_shared() {
 
 #[test]
 fn a_peer_writes_into_shared_memory_and_not_elsewhere() {
-    let mut pair = Pair::new(3);
+    let pair = Pair::new(3);
     let mine = pair.private(200_000);
     fill(mine, 1);
     pair.lend_often(mine);

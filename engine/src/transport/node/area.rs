@@ -1,4 +1,5 @@
-//! Layout of the part of the node segment that the transport of one rank has.
+//! Layout of the part of the node segment that the transport of one rank has: for each
+//! of its lanes
 //!
 //! ```text
 //! Control (4 KiB) | mailbox (64 KiB) | shared-copy blocks (4 KiB) | express boxes | cells, by class
@@ -9,7 +10,7 @@ use super::express::{self, BOXES, BOX_BYTES};
 use super::forks::Words;
 use super::mailbox::{self, LINES, LINE_BYTES};
 use super::packet::Memory;
-use crate::job::node_segment::TRANSPORT_BYTES;
+use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
 use crate::progress::Doorbell;
 use crate::transport::SharedCopy;
@@ -33,7 +34,7 @@ pub struct Control {
     pub tail: Line<AtomicU64>,
     /// Lines consumed; the owner writes it, now and then.
     pub head: Line<AtomicU64>,
-    /// Where the owner sleeps.
+    /// Where the owner sleeps; of the first lane only.
     pub doorbell: Line<Doorbell>,
     /// Not 0: somebody waits for room in this mailbox. Senders set it, the
     /// owner clears it when it has published a new head.
@@ -86,10 +87,12 @@ pub struct Proof {
 #[repr(C, align(128))]
 pub struct Line<T>(pub T);
 
-/// The mapped area of one rank.
+/// The mapped area of one lane of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
     base: *mut u8,
+    /// Of the rank: the area of its first lane.
+    first: *mut u8,
 }
 
 // SAFETY: the area is part of the node segment, which lives as long as the
@@ -99,19 +102,33 @@ unsafe impl Send for Area {}
 unsafe impl Sync for Area {}
 
 impl Area {
-    /// The area at `base`.
+    /// The area of the first lane of the rank whose areas begin at `first`.
     ///
     /// # Safety
-    /// `base` must be the transport area of a rank, mapped for as long as this
-    /// value and its copies are used.
-    pub unsafe fn new(base: *mut u8) -> Area {
-        Area { base }
+    /// The areas must be mapped for as long as this value and its copies are used.
+    pub unsafe fn new(first: *mut u8) -> Area {
+        Area { base: first, first }
     }
 
-    /// The area of a local rank of `node`.
-    pub fn of(node: &'static NodeSegment, rank: u32) -> Area {
-        // SAFETY: the node segment lives for ever.
-        unsafe { Area::new(node.transport_area(rank)) }
+    /// The area of a lane of a local rank of `node`.
+    pub fn of(node: &'static NodeSegment, rank: u32, lane: usize) -> Area {
+        let first = node.transport_area(rank);
+        // SAFETY: inside the areas of the rank; the node segment lives for ever.
+        Area { base: unsafe { first.add(offset(lane)) }, first }
+    }
+
+    /// Where the rank sleeps: for all lanes the same.
+    #[inline]
+    pub fn doorbell(&self) -> &Doorbell {
+        // SAFETY: as `control`.
+        unsafe { &(*self.first.cast::<Control>()).doorbell.0 }
+    }
+
+    /// Whether the rank forks: for all lanes the same.
+    #[inline]
+    pub fn forks(&self) -> &Words {
+        // SAFETY: as `control`.
+        unsafe { &(*self.first.cast::<Control>()).forks.0 }
     }
 
     /// The fixed words.
@@ -143,10 +160,16 @@ impl Area {
 
     /// Address of byte `offset` of the cells.
     pub fn cells(&self, offset: usize) -> *mut u8 {
-        debug_assert!(CELLS_AT + offset < TRANSPORT_BYTES);
+        debug_assert!(CELLS_AT + offset < LANE_BYTES);
         // SAFETY: inside the area, by the assertion below and the callers.
         unsafe { self.base.add(CELLS_AT + offset) }
     }
+}
+
+/// Where the area of a lane begins.
+pub fn offset(lane: usize) -> usize {
+    assert!(lane < LANES, "lane {lane} does not exist");
+    lane * LANE_BYTES
 }
 
 /// Offset of express box `number` in the area, to reserve it.
@@ -168,5 +191,5 @@ const _: () = {
         total += CLASSES[class].bytes * CLASSES[class].count;
         class += 1;
     }
-    assert!(total <= TRANSPORT_BYTES);
+    assert!(total <= LANE_BYTES);
 };

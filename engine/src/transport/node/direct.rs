@@ -49,24 +49,18 @@ impl Direct {
 
     /// See [`crate::transport::Transport::direct`].
     #[inline]
-    pub fn direct(&mut self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
+    pub fn direct(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let found = self.peers.direct(peer, Direct::announced(node, peer), address, bytes)?;
         Some(found.cast_const())
     }
 
     /// See [`crate::transport::Transport::begin_write`].
-    pub fn begin_write(
-        &mut self,
-        node: &NodeSegment,
-        peer: u32,
-        address: u64,
-        bytes: u64,
-    ) -> Option<*mut u8> {
+    pub fn begin_write(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         self.peers.begin_write(peer, Direct::announced(node, peer), address, bytes)
     }
 
     /// See [`crate::transport::Transport::end_write`].
-    pub fn end_write(&mut self, node: &NodeSegment, peer: u32) {
+    pub fn end_write(&self, node: &NodeSegment, peer: u32) {
         self.peers.end_write(peer, Direct::announced(node, peer));
     }
 
@@ -79,7 +73,7 @@ impl Direct {
     /// # Safety
     /// The pieces must be writable memory that nothing else uses meanwhile.
     pub unsafe fn read(
-        &mut self,
+        &self,
         node: &NodeSegment,
         peer: u32,
         rest: &Kernel,

@@ -8,12 +8,13 @@
 //! child gets the new ones: what the child sees was never there at one moment.
 //!
 //! # Ownership
-//! Both words lie in the control words of a rank, which alone writes them:
-//! `copying` is 1 + the local rank into whose memory it is about to reach, `forking`
-//! is not 0 while it forks. Each side writes its word first and reads the other's
+//! The words lie in the control words of a rank, which alone writes them: `copying`, one
+//! for each lane, is 1 + the local rank into whose memory it is about to reach, `forking`
+//! (of the first lane) is not 0 while it forks. Each side writes its word first and reads the other's
 //! after a full barrier, so that one of the two sees the other.
 
 use super::area::Area;
+use crate::job::node_segment::LANES;
 use crate::job::NodeSegment;
 use crate::observe::State;
 use std::sync::atomic::{fence, AtomicU32, Ordering};
@@ -54,7 +55,7 @@ impl Between {
 
     #[inline]
     fn announce(&self, own: &AtomicU32) {
-        let forking = &self.peer.control().forks.0.forking;
+        let forking = &self.peer.forks().forking;
         own.store(1 + self.number, Ordering::Relaxed);
         fence(Ordering::SeqCst); // copy-or-fork: paired with `wait_for_copies`
 
@@ -107,12 +108,13 @@ extern "C" fn parent() {
 
 /// Before a fork: peers begin no copy any more, and those under way end.
 fn wait_for_copies(node: &'static NodeSegment, me: u32) {
-    Area::of(node, me).control().forks.0.forking.store(1, Ordering::Relaxed);
+    Area::of(node, me, 0).forks().forking.store(1, Ordering::Relaxed);
     fence(Ordering::SeqCst); // copy-or-fork: paired with `Between::announce`
     let began = Instant::now();
     let there = |&peer: &u32| peer != me && node.page(peer).state() != State::Unused;
-    for peer in (0..node.local_ranks()).filter(there) {
-        let area = Area::of(node, peer);
+    let lanes = |peer| (0..if node.page(peer).has_lanes() { LANES } else { 1 }).map(move |lane| (peer, lane));
+    for (peer, lane) in (0..node.local_ranks()).filter(there).flat_map(lanes) {
+        let area = Area::of(node, peer, lane);
         let copying = &area.control().forks.0.copying;
         // copied: paired with `Between::copy`
         while copying.load(Ordering::Acquire) == 1 + me && began.elapsed() < PATIENCE {
@@ -123,8 +125,7 @@ fn wait_for_copies(node: &'static NodeSegment, me: u32) {
 
 /// After it, in the parent.
 fn go_on(node: &'static NodeSegment, me: u32) {
-    let own = Area::of(node, me);
-    own.control().forks.0.forking.store(0, Ordering::Release); // forked: paired with `Between::wait`
+    Area::of(node, me, 0).forks().forking.store(0, Ordering::Release); // forked: paired with `Between::wait`
 }
 
 #[cfg(test)]
@@ -137,7 +138,7 @@ mod tests {
         let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
         (0..2).for_each(|rank| node.reserve_transport(rank, 0, super::super::FIRST_BYTES).unwrap());
         node.page(1).set_state(State::Running);
-        let between = Between { own: Area::of(node, 1), peer: Area::of(node, 0), number: 0 };
+        let between = Between { own: Area::of(node, 1, 0), peer: Area::of(node, 0, 0), number: 0 };
         let (copies, forks, over) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

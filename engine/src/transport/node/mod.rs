@@ -14,46 +14,35 @@ mod inbox;
 pub mod mailbox;
 pub mod packet;
 mod passing;
+mod peer;
 mod reach;
 
-use self::area::{express_offset, Area, BLOCKS, FIRST_BYTES};
-use self::distance::Distance;
+use self::area::{Area, BLOCKS, FIRST_BYTES};
 use self::inbox::Inbox;
-use self::mailbox::SenderView;
 use self::passing::Passer;
+use self::peer::{first_contact, Peer};
 use self::reach::Remote;
 use crate::job::{NodeSegment, NodeView};
-use crate::observe::State;
 use crate::progress::{barrier, Doorbell};
 use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport, LETTER_BYTES};
 use crate::{Class, Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
-/// What this rank remembers of a peer it has spoken to.
-#[derive(Debug)]
-struct Peer {
-    area: Area,
-    view: SenderView,
-    /// Packets sent by the mailbox, counted until a box is asked for.
-    sent: u32,
-    express: Option<express::Sender>,
-    remote: Remote,
-    distance: Distance,
-}
-
-/// The transport of one rank.
+/// The transport of one rank, or of one of its lanes.
 #[derive(Debug)]
 pub struct NodeTransport {
     node: &'static NodeSegment,
     /// My local rank.
     me: u32,
+    lane: usize,
     own: Area,
     inbox: Inbox,
     pool: cells::Pool,
     peers: Vec<Option<Box<Peer>>>,
     free_blocks: Vec<u32>,
     means_allowed: Means,
-    direct: Option<direct::Direct>,
+    direct: Option<Arc<direct::Direct>>,
     /// Peers that pretend to be on another node; empty where nobody does.
     apart: Vec<bool>,
     passer: Passer,
@@ -62,17 +51,33 @@ pub struct NodeTransport {
 }
 
 impl NodeTransport {
-    /// Attaches local rank `me` of `node`, once per rank.
+    /// Attaches local rank `me` of `node`, once per rank: its first lane.
     ///
     /// # Errors
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn attach(node: &'static NodeSegment, me: u32) -> Result<NodeTransport> {
-        node.reserve_transport(me, 0, FIRST_BYTES)?;
-        let own = Area::of(node, me);
+        NodeTransport::attach_lane(node, me, 0)
+    }
+
+    /// Another lane of the same rank: it talks with the same lane of the others, and shares
+    /// with the first one nothing but the doorbell and the windows.
+    ///
+    /// # Errors
+    /// As [`NodeTransport::attach`].
+    pub fn beside(&self, lane: usize) -> Result<NodeTransport> {
+        let other = NodeTransport::attach_lane(self.node, self.me, lane)?;
+        let (means_allowed, direct, apart) = (self.means_allowed, self.direct.clone(), self.apart.clone());
+        Ok(NodeTransport { means_allowed, direct, apart, ..other })
+    }
+
+    fn attach_lane(node: &'static NodeSegment, me: u32, lane: usize) -> Result<NodeTransport> {
+        node.reserve_transport(me, area::offset(lane), FIRST_BYTES)?;
+        let own = Area::of(node, me, lane);
         forks::watch(node, me);
         reach::publish_proof(&own);
         Ok(NodeTransport {
             me,
+            lane,
             own,
             inbox: Inbox::new(own),
             pool: cells::Pool::new(own),
@@ -90,7 +95,10 @@ impl NodeTransport {
     /// Allows means up to `best`: tests use it to try each rung.
     pub fn limit_means(&mut self, best: Means) {
         self.means_allowed = best;
-        self.direct = if best == Means::Direct { direct::Direct::open(self.node, self.me) } else { None };
+        self.direct = None;
+        if best == Means::Direct {
+            self.direct = direct::Direct::open(self.node, self.me).map(Arc::new);
+        }
     }
 
     /// Reaches into no memory of these peers (`true`), as if they were on another node:
@@ -108,13 +116,13 @@ impl NodeTransport {
     fn peer(&mut self, peer: u32) -> Result<&mut Peer> {
         let slot = &mut self.peers[peer as usize];
         if slot.is_none() {
-            *slot = Some(first_contact(self.node, peer)?);
+            *slot = Some(first_contact(self.node, peer, self.lane)?);
         }
         Ok(slot.as_mut().expect("just filled"))
     }
 
     fn area_of(&self, peer: u32) -> Area {
-        Area::of(self.node, peer)
+        Area::of(self.node, peer, self.lane)
     }
 
     #[inline]
@@ -154,14 +162,14 @@ impl NodeTransport {
     #[cold]
     fn wake_all(&self) {
         for peer in 0..self.node.local_ranks() {
-            self.area_of(peer).control().doorbell.0.ring();
+            self.area_of(peer).doorbell().ring();
         }
     }
 }
 
 /// Where a local rank of `node` sleeps.
 pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Doorbell {
-    let doorbell: *const Doorbell = &Area::of(node, local_rank).control().doorbell.0;
+    let doorbell: *const Doorbell = Area::of(node, local_rank, 0).doorbell();
     // SAFETY: the node segment lives for ever; the doorbell is made of atomics.
     unsafe { &*doorbell }
 }
@@ -170,99 +178,24 @@ pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Door
 pub fn doorbell_in(view: &NodeView, local_rank: u32) -> Option<&Doorbell> {
     // SAFETY: the area lies in the view, and only what lives as long is handed out.
     let area = unsafe { Area::new(view.transport_area(local_rank)) };
-    let doorbell: *const Doorbell = &area.control().doorbell.0;
+    let doorbell: *const Doorbell = area.doorbell();
     // SAFETY: as above; the doorbell is made of atomics.
     view.is_writable().then(|| unsafe { &*doorbell })
 }
 
-/// The areas of all local ranks.
-fn areas(node: &'static NodeSegment) -> impl Iterator<Item = (u32, Area)> {
-    (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer)))
-}
-
-#[cold]
-fn first_contact(node: &'static NodeSegment, peer: u32) -> Result<Box<Peer>> {
-    if node.page(peer).state() == State::Unused {
-        // It has not attached yet and so has not reserved its mailbox.
-        node.reserve_transport(peer, 0, FIRST_BYTES)?;
-    }
-    let area = Area::of(node, peer);
-    let view = SenderView::default();
-    Ok(Box::new(Peer {
-        area,
-        view,
-        sent: 0,
-        express: None,
-        remote: Remote::Untried,
-        distance: Distance::default(),
-    }))
-}
-
-impl Peer {
-    /// Writes a packet where it goes: the word to store, and what publishes it.
-    #[inline(always)]
-    fn fill(
-        &mut self,
-        node: &NodeSegment,
-        route: (u32, u32),
-        letter: &Letter<'_>,
-    ) -> Option<(*const AtomicU64, u64)> {
-        if self.express.is_none() && self.sent <= express::HOT {
-            self.count(node, route)?;
-        }
-        match &mut self.express {
-            Some(sender) => sender.fill(&self.area, letter),
-            // A copy for the call: so the letter itself stays in registers.
-            None => self.view.fill(&self.area, &{ *letter }),
-        }
-    }
-
-    /// Counts a packet, and asks for a box if it is one too many. `None` when
-    /// there is no room to do so now.
-    #[cold]
-    fn count(&mut self, node: &NodeSegment, route: (u32, u32)) -> Option<()> {
-        if self.sent == express::HOT {
-            return self.ask_for_express(node, route);
-        }
-        self.sent += 1;
-        Some(())
-    }
-
-    /// Takes a box of the peer, if one is free, and says so in the mailbox.
-    /// `None` when the mailbox has no room to say so now.
-    #[cold]
-    fn ask_for_express(&mut self, node: &NodeSegment, (me, peer): (u32, u32)) -> Option<()> {
-        let Some(sender) = express::take(&self.area, me) else {
-            self.sent += 1;
-            return Some(());
-        };
-        let number = sender.number();
-        let give_back = || self.area.control().boxes[number].0.owner.store(0, Ordering::Relaxed);
-        if node.reserve_transport(peer, express_offset(number), express::BOX_BYTES).is_err() {
-            give_back();
-            self.sent += 1;
-            return Some(());
-        }
-        let opening = Letter { kind: express::OPEN, header: [number as u64, 0], payload: &[] };
-        let Some((line, word)) = self.view.fill(&self.area, &opening) else {
-            give_back();
-            return None;
-        };
-        // SAFETY: a word of the peer's mailbox, which lives for ever.
-        unsafe { &*line }.store(word, Ordering::Release); // line: paired with `arrived`
-        self.express = Some(sender);
-        Some(())
-    }
+/// The areas of a lane of all local ranks.
+fn areas(node: &'static NodeSegment, lane: usize) -> impl Iterator<Item = (u32, Area)> {
+    (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer, lane)))
 }
 
 impl Transport for NodeTransport {
     #[inline(always)]
     fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
-        let (node, route, registered) = (self.node, (self.me, peer), self.registered);
+        let (node, route, registered) = (self.node, (self.me, peer, self.lane), self.registered);
         let peer = self.peer(peer)?;
         let Some((line, word)) = peer.fill(node, route, letter) else { return Ok(false) };
         // SAFETY: a word of the peer's rings, which live for ever.
-        let (line, doorbell) = (unsafe { &*line }, &peer.area.control().doorbell.0);
+        let (line, doorbell) = (unsafe { &*line }, peer.area.doorbell());
         if registered && doorbell.has_promised() {
             line.store(word, Ordering::Release); // line: paired with `arrived`
             barrier::counterpart();
@@ -315,9 +248,9 @@ impl Transport for NodeTransport {
 
     fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>> {
         let again = self.peer(peer)?.distance.is_near();
-        let (node, me) = (self.node, self.me);
-        let index =
-            self.pool.take(bytes, again, |offset, bytes| node.reserve_transport(me, offset, bytes))?;
+        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
+        let reserve = |offset, bytes| node.reserve_transport(me, first + offset, bytes);
+        let index = self.pool.take(bytes, again, reserve)?;
         Ok(index.map(|index| Cell { owner: me, index }))
     }
 
@@ -337,7 +270,7 @@ impl Transport for NodeTransport {
     #[inline]
     fn give_back(&mut self, cell: Cell) {
         let area = self.area_of(cell.owner);
-        let doorbell = &area.control().doorbell.0;
+        let doorbell = area.doorbell();
         if area.control().returned.0.give(cell.index, self.registered && doorbell.has_promised()) {
             doorbell.ring();
         }
@@ -371,7 +304,7 @@ impl Transport for NodeTransport {
         if self.is_apart(peer) {
             return None;
         }
-        self.direct.as_mut()?.direct(self.node, peer, address, bytes)
+        self.direct.as_ref()?.direct(self.node, peer, address, bytes)
     }
 
     #[inline]
@@ -395,7 +328,7 @@ impl Transport for NodeTransport {
         }
         if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
             let (node, me) = (self.node, self.me);
-            self.passer.serve(&self.own, areas(node).filter(|&(peer, _)| peer != me));
+            self.passer.serve(&self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
         }
     }
 
@@ -408,11 +341,11 @@ impl Transport for NodeTransport {
         if self.is_apart(peer) {
             return None;
         }
-        self.direct.as_mut()?.begin_write(self.node, peer, address, bytes)
+        self.direct.as_ref()?.begin_write(self.node, peer, address, bytes)
     }
 
     fn end_write(&mut self, peer: u32) {
-        if let Some(direct) = &mut self.direct {
+        if let Some(direct) = &self.direct {
             direct.end_write(self.node, peer);
         }
     }
@@ -428,7 +361,7 @@ impl Transport for NodeTransport {
             between: self.between(peer),
         };
         let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
-        if let Some(direct) = &mut self.direct {
+        if let Some(direct) = &self.direct {
             // SAFETY: the caller vouches for the pieces.
             let read = unsafe { direct.read(self.node, peer, &rest, remote, pieces) };
             if gone::or_gone(read, peer, process)? {
@@ -465,7 +398,7 @@ impl Transport for NodeTransport {
     }
 
     fn doorbell(&self) -> &Doorbell {
-        let doorbell: *const Doorbell = &self.own.control().doorbell.0;
+        let doorbell: *const Doorbell = self.own.doorbell();
         // SAFETY: it lies in the node segment, which lives for ever.
         unsafe { &*doorbell }
     }
@@ -479,7 +412,7 @@ impl Transport for NodeTransport {
     }
 
     fn ring_self(&self) {
-        self.own.control().doorbell.0.ring();
+        self.own.doorbell().ring();
     }
 }
 

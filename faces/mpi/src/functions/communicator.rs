@@ -101,7 +101,7 @@ pub fn comm_idup_with_info(
     let engine = engine()?;
     let duplication = create::start_dup(engine, comm, copied(comm, info)?)?;
     let made = duplication.made();
-    request.put(engine.start_pending(duplication)?);
+    request.put(engine.start_pending(comm.context(), duplication)?);
     newcomm.put(made)
 }
 

@@ -90,7 +90,7 @@ fn as_members(size: u32, body: impl Fn(u32, Member) + Sync) {
         for rank in 0..size {
             let (blocks, members, body) = (&blocks, &members, &body);
             scope.spawn(move || {
-                let seat = |block: &Block| Arc::new(Seat::new(*block, rank, members.clone()));
+                let seat = |block: &Block| Arc::new(Seat::new(*block, rank, 2, members.clone()));
                 let by = Sleeper { doorbell: members[rank as usize].doorbell, looks: 0 };
                 let (seats, by) = (blocks.iter().map(seat).collect(), &*Box::leak(Box::new(by)));
                 body(rank, Member { seats, by, started: VecDeque::new(), over: (0, 0) });

@@ -94,12 +94,12 @@ impl Reach for Sleeper<'_> {
         true
     }
 
-    fn lend(&self, address: *const u8, bytes: u64) -> (u64, u64) {
+    fn lend(&self, _: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
         let head = (address as u64 >> 3) % 8;
         (head.min(bytes / 2), (7 - head).min(bytes / 2))
     }
 
-    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+    fn is_shared(&self, _: &Seat, address: *const u8, bytes: u64) -> bool {
         (address as u64 / 16 + bytes).is_multiple_of(2)
     }
 
@@ -171,7 +171,7 @@ fn at_block(shape: Shape, size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
         for rank in 0..size {
             let (places, body) = (&places, &body);
             scope.spawn(move || {
-                let seat = Seat::new(block, rank, places.clone().into_boxed_slice());
+                let seat = Seat::new(block, rank, 2, places.clone().into_boxed_slice());
                 let doorbell = places[rank as usize].doorbell;
                 body(&seat, &Sleeper { doorbell, looks: rank % 3 * 5 });
             });
@@ -475,7 +475,7 @@ fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else()
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
     let place = |peer| Place { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
-    let seat = Seat::new(block, 0, (0..2).map(place).collect());
+    let seat = Seat::new(block, 0, 2, (0..2).map(place).collect());
     let mut bytes = [7u8; 100];
     let data = Data::new(bytes.as_mut_ptr(), 0, 100, &Datatype::basic(Basic::Packed)).unwrap();
     let waits_for = |has_payload: bool| {

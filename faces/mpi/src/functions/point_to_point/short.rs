@@ -102,7 +102,7 @@ pub fn received(
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
     let engine = engine_of_call()?;
     let Some((wanted, peer)) = wanted(source, tag, room, comm) else { return Ok(false) };
-    let Some(taken) = engine.receive_letter(own::page(), wanted, peer, address, room) else {
+    let Some(taken) = engine.receive_letter(wanted, peer, address, room) else {
         return Ok(false);
     };
     status.set_message(taken.source, taken.tag, taken.bytes);

@@ -76,7 +76,7 @@ impl Variable {
             Source::State => border::page().map_or(0, |page| page.state() as u64),
             Source::Ranks => border::size(),
             Source::Derived(read) => border::page().map_or(0, |page| read(border::sent(), page)),
-            Source::Counter(field) => border::page().map_or(0, |page| field(page).load(Relaxed)),
+            Source::Counter(field) => border::counted().map_or(0, |page| field(page).load(Relaxed)),
         }
     }
 
