@@ -138,6 +138,7 @@ async fn barrier(seat: &Seat, wait: &impl Wait) -> Result<()> {
     seat.all(epoch, wait).await
 }
 
+#[inline]
 async fn broadcast(seat: &Seat, root: Root, data: &Data, wait: &impl Wait) -> Result<()> {
     let (root, is_me) = root_of(seat, root);
     let epoch = seat.begin();
@@ -163,11 +164,10 @@ async fn allreduce(
 ) -> Result<()> {
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    let operand = operand(send);
     match send.address == receive.address {
         // The other would read what the result is written to.
-        true => seat.publish(epoch, &operand),
-        false => offers::offer(seat, epoch, &operand, by),
+        true => seat.publish(epoch, &operand(send)),
+        false => offers::offer(seat, epoch, &operand(send), by),
     }
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
@@ -267,13 +267,15 @@ async fn scatter(
 }
 
 async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let own = receive.blocks(seat.rank, 1);
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    offers::offer(seat, epoch, send.unwrap_or(&own), by);
-    if let Some(send) = send {
-        // SAFETY: the program lends both, and the face has seen that they are apart.
-        unsafe { crate::collective::schedule::copy(send, &own) };
+    {
+        let own = receive.blocks(seat.rank, 1);
+        offers::offer(seat, epoch, send.unwrap_or(&own), by);
+        if let Some(send) = send {
+            // SAFETY: the program lends both, and the face has seen that they are apart.
+            unsafe { crate::collective::schedule::copy(send, &own) };
+        }
     }
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
@@ -290,16 +292,15 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
 }
 
 async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let all = receive.times(seat.size)?;
+    let (block, whole) = (receive.bytes(), blocks(seat, receive.bytes()));
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     match send {
         Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by),
         // What comes takes the place of what the others still want to read.
-        None => seat.publish(epoch, &all),
+        None => seat.publish(epoch, &receive.times(seat.size)?),
     }
     seat.all(epoch, by).await?;
-    let (block, whole) = (receive.bytes(), all.bytes());
     let mine = u64::from(seat.rank) * block;
     if !offers::are_lent(seat, epoch) {
         for member in 0..seat.size {

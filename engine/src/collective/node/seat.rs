@@ -167,9 +167,17 @@ impl Seat {
         epoch: u64,
         wait: &'a impl Wait,
     ) -> impl Future<Output = Result<()>> + 'a {
+        All { seat: self, epoch, waiting: self.unless_known(epoch, wait), room: None }
+    }
+
+    #[inline]
+    fn unless_known<'a, W: Wait>(
+        &'a self,
+        epoch: u64,
+        wait: &'a W,
+    ) -> Option<impl Future<Output = Result<()>> + Unpin + 'a> {
         let is_known = self.known.load(Relaxed) >= epoch;
-        let waiting = (!is_known).then(|| wait.wait(self, Until::All(epoch)));
-        All { seat: self, epoch, waiting }
+        (!is_known).then(|| wait.wait(self, Until::All(epoch)))
     }
 
     /// Waits until `member` has arrived.
@@ -186,11 +194,13 @@ impl Seat {
     /// Waits until nobody reads what lies where payload of an epoch goes (rule 2 of the
     /// block). Who has payload now and then only, as roots that take turns, hardly waits.
     #[inline]
-    pub(super) async fn room(&self, epoch: u64, wait: &impl Wait) -> Result<()> {
-        let read = &self.read[(epoch & 1) as usize];
-        self.all(read.load(Relaxed), wait).await?;
-        read.store(epoch + 1, Relaxed);
-        Ok(())
+    pub(super) fn room<'a>(
+        &'a self,
+        epoch: u64,
+        wait: &'a impl Wait,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let read = self.read[(epoch & 1) as usize].load(Relaxed);
+        All { seat: self, epoch: read, waiting: self.unless_known(read, wait), room: Some(epoch) }
     }
 
     /// Who writes payload has waited for room.
@@ -311,7 +321,7 @@ impl Seat {
     }
 
     /// Copies `bytes` payload bytes from `offset` on of a member to `data`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&self, member: u32, epoch: u64, (offset, bytes): (u64, u64), data: &Data) {
         let payload = self.packed(member, epoch, bytes as usize);
         let part = data.bytes();
@@ -356,6 +366,8 @@ struct All<'a, Waiting> {
     seat: &'a Seat,
     epoch: u64,
     waiting: Option<Waiting>,
+    /// The epoch of payload that there is room for then.
+    room: Option<u64>,
 }
 
 impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
@@ -368,6 +380,9 @@ impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
                 Poll::Ready(Ok(())) => self.seat.known.store(self.epoch, Relaxed),
                 other => return other,
             }
+        }
+        if let Some(epoch) = self.room {
+            self.seat.read[(epoch & 1) as usize].store(epoch + 1, Relaxed);
         }
         Poll::Ready(Ok(()))
     }
