@@ -1,8 +1,9 @@
-/* ranks: 2 3
+/* ranks: 2 3 4
  * Communicators of several lanes (see docs/architecture.md): threads that each use their own, requests of many
  * communicators waited for together, and all sorts of operations in each of them. */
 #include "check.h"
 #include <pthread.h>
+#include <unistd.h>
 
 enum { COMMS = 7, ROUNDS = 60, LARGE = 200000 };
 static MPI_Comm comms[COMMS];
@@ -117,6 +118,38 @@ static void all_sorts(MPI_Comm comm)
     MPI_Comm_free(&copy);
 }
 
+/* Intercommunicators whose sides would put them into different lanes: the last rank of a side has to hear of the
+ * duplicate although nothing else comes to it in the lane of the original. */
+static void across_groups(void)
+{
+    int right = rank >= size / 2, in = -1;
+    MPI_Comm side, both, copies[4], shift;
+    MPI_Request request;
+    MPI_Comm_split(MPI_COMM_WORLD, right, rank, &side);
+    for (int lane = 0; lane < 4; lane++) {
+        MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, right ? 0 : size / 2, lane, &both);
+        for (int copy = 0; copy < 4; copy++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (rank == size / 2)
+                usleep(2000); /* so that all others wait */
+            MPI_Comm_idup(both, &copies[copy], &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        for (int copy = 0; copy < 4; copy++) {
+            MPI_Iallreduce(&rank, &in, 1, MPI_INT, MPI_MAX, copies[copy], &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            CHECK_EQUAL(in, right ? size / 2 - 1 : size - 1);
+            MPI_Comm_free(&copies[copy]);
+        }
+        MPI_Comm_free(&both);
+        if (rank == 0) { /* the first side goes on to the next lane */
+            MPI_Comm_dup(MPI_COMM_SELF, &shift);
+            MPI_Comm_free(&shift);
+        }
+    }
+    MPI_Comm_free(&side);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -138,6 +171,7 @@ int main(int argc, char **argv)
     to_nobody();
     for (int comm = 0; comm < COMMS; comm++)
         all_sorts(comms[comm]);
+    across_groups();
     /* A rendezvous in one lane ends although its sender waits in another one. */
     unsigned char *big = malloc(LARGE);
     MPI_Request request;

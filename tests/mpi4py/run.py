@@ -169,10 +169,11 @@ def judge(logs, ranks, outcome):
         read_log(text, rank, result)
     if len(texts) != ranks:
         result.fail(f"{len(texts)} of {ranks} ranks started", -1)
+    said = outcome.output.strip()[-1500:].replace("\n", "\n      | ")  # a verdict, if the job hung
     if outcome.status is None:
-        result.fail("time was up", -1)
+        result.fail(f"time was up; the launcher had said: {said}", -1)
     elif outcome.status != 0 and (not result.failures or any("did not end" in test for test in result.failures)):
-        result.fail(f"exit status {outcome.status}: {outcome.output[-300:].strip()}", -1)
+        result.fail(f"exit status {outcome.status}: {said}", -1)
     return result
 
 

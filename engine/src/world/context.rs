@@ -58,6 +58,11 @@ pub const fn lane(context: u64) -> usize {
     (context >> LANE_AT) as usize % LANES
 }
 
+/// `proposed` for messages that belong to those of `context`: in its lane.
+pub const fn beside(proposed: u64, context: u64) -> u64 {
+    in_lane(proposed, lane(context))
+}
+
 const fn in_lane(context: u64, lane: usize) -> u64 {
     context & !((LANES as u64 - 1) << LANE_AT) | (lane as u64) << LANE_AT
 }
@@ -114,7 +119,7 @@ impl Contexts {
     /// # Errors
     /// As [`Contexts::propose`].
     pub fn propose_beside(&self, context: u64) -> Result<u64> {
-        Ok(in_lane(self.propose()?, lane(context)))
+        Ok(beside(self.propose()?, context))
     }
 
     /// Two new contexts, the returned one and the returned one + 2: an

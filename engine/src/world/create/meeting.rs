@@ -1,7 +1,7 @@
 //! Two groups meet: their leaders exchange a note, and tell their groups.
 
 use crate::world::exchange::{garbled, join, split, words, Broadcast};
-use crate::world::{Communicator, Exchange, Line, Pending};
+use crate::world::{context, Communicator, Exchange, Line, Pending};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
 
@@ -25,9 +25,10 @@ impl Met {
         self.mine.min(self.theirs)
     }
 
-    /// A context for my group alone.
+    /// A context for my group alone, in the lane of the shared one: what goes on in both
+    /// at once is a request of one lane, and moves on when something comes in that lane.
     pub fn local_context(&self) -> u64 {
-        self.mine + 2
+        context::beside(self.mine + 2, self.context())
     }
 
     /// Whether my group goes first where nothing else decides.
