@@ -47,8 +47,8 @@ static void ring(unsigned char *out, unsigned char *in, int bytes, int seed)
     CHECK_EQUAL(wrong, 0);
 }
 
-/* Bytes that all ranks moved directly while they sent this often. */
-static long long sent_often(unsigned char *out, unsigned char *in, int bytes)
+/* Bytes that all ranks moved directly in two rounds after they had sent often. */
+static long long sent_often_once(unsigned char *out, unsigned char *in, int bytes)
 {
     for (int round = 0; round < 9; round++)
         ring(out, in, bytes, round);
@@ -58,6 +58,16 @@ static long long sent_often(unsigned char *out, unsigned char *in, int bytes)
     moved = moved_directly() - moved;
     MPI_Allreduce(&moved, &all, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return all;
+}
+
+/* Whether most bytes are moved directly once they are sent often. A buffer that is received into counts as lent only
+ * when its sender writes there, which depends on who of them waits for whom: so it may take a few dozens of messages. */
+static int becomes_direct(unsigned char *out, unsigned char *in, int bytes, int is_expected)
+{
+    int is_direct = 0;
+    for (int times = 0; times < (is_expected ? 5 : 1) && !is_direct; times++)
+        is_direct = sent_often_once(out, in, bytes) > 1LL * bytes * size;
+    return is_direct;
 }
 
 /* A child sees what was there at the fork, and may write there, while we go on. */
@@ -103,12 +113,12 @@ int main(int argc, char **argv)
 #else
     int direct = getenv("SERRIED_COPY") == NULL;
 #endif
-    long long blocks = sent_often(block, other, BYTES);
-    CHECK(direct ? blocks > 1LL * BYTES * size : blocks == 0);
-    CHECK(direct == (sent_often(variable, received, BYTES) > 1LL * BYTES * size));
+    CHECK(direct || sent_often_once(block, other, BYTES) == 0);
+    CHECK_EQUAL(becomes_direct(block, other, BYTES, direct), direct);
+    CHECK_EQUAL(becomes_direct(variable, received, BYTES, direct), direct);
     for (int round = 0; round < 2; round++) {
         fork_and_go_on();
-        CHECK(direct == (sent_often(variable, received, BYTES) > 1LL * BYTES * size));
+        CHECK_EQUAL(becomes_direct(variable, received, BYTES, direct), direct);
     }
     /* Less than a page at each end belongs to others. */
     for (int round = 0; round < 12; round++)
