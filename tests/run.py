@@ -42,7 +42,7 @@ PARTS = [
     Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 20, 1),
     Part(
         "loom",
-        "mailbox, express boxes, doorbell: every interleaving",
+        "mailbox, express boxes, doorbell, shared-out work: every interleaving",
         ["cargo", "test", "--release", "--manifest-path", "tests/loom/Cargo.toml", "--target-dir", "target/loom"],
         5,
         1,

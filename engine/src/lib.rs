@@ -19,6 +19,7 @@ pub mod datatype;
 pub mod engine;
 pub mod error;
 pub mod job;
+pub mod kept;
 pub mod memory;
 pub mod message;
 pub mod observe;

@@ -36,6 +36,38 @@ static void both_ways(MPI_Comm comm, int me, int bytes)
     free(in);
 }
 
+/* Synchronous sends, which are complete only when they are received, by all sorts of receives. */
+static void synchronously(int me, int bytes)
+{
+    unsigned char *out = malloc(bytes), *in = malloc(bytes);
+    for (int sort = 0; sort < 3; sort++) {
+        MPI_Request send, receive;
+        MPI_Message message;
+        int flag = 0;
+        fill(out, bytes, sort);
+        memset(in, 0, bytes);
+        MPI_Issend(out, bytes, MPI_BYTE, me, 6, MPI_COMM_WORLD, &send);
+        if (sort != 0)
+            MPI_Test(&send, &flag, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(flag, 0);
+        if (sort == 0) {
+            MPI_Recv(in, bytes, MPI_BYTE, me, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Mprobe(me, 6, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+            if (sort == 1) {
+                MPI_Mrecv(in, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+            } else {
+                MPI_Imrecv(in, bytes, MPI_BYTE, &message, &receive);
+                MPI_Wait(&receive, MPI_STATUS_IGNORE);
+            }
+        }
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        CHECK_FILLED(in, bytes, sort);
+    }
+    free(out);
+    free(in);
+}
+
 static void other_layout(void)
 {
     enum { COUNT = 50000 };
@@ -73,6 +105,8 @@ int main(int argc, char **argv)
         both_ways(MPI_COMM_SELF, 0, sizes[index]);
         both_ways(MPI_COMM_WORLD, rank, sizes[index]);
     }
+    for (int bytes = 1; bytes <= 40000; bytes = 2 * bytes + 1)
+        synchronously(rank, bytes);
     other_layout();
     nobody();
     return check_end();

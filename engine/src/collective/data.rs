@@ -15,6 +15,7 @@ impl Data {
     ///
     /// # Errors
     /// `Count` when the count is negative or the data do not fit 64 bits.
+    #[inline(always)]
     pub fn new(address: *mut u8, displacement: i64, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
         let extent = datatype.extent();
         let offset = displacement.checked_mul(extent).ok_or_else(|| too_large(displacement, datatype))?;
@@ -22,15 +23,13 @@ impl Data {
         if span.is_none() || count.checked_mul(datatype.size() as i64).is_none() {
             return Err(too_large(count, datatype));
         }
-        let count = u64::try_from(count).map_err(|_| {
-            Error::new(Class::Count, format!("the count is {count}; it must not be negative"))
-        })?;
-        Ok(Data { address: address.wrapping_offset(offset as isize), count, datatype: datatype.clone() })
+        let count = u64::try_from(count).map_err(|_| negative(count))?;
+        Ok(Data { address: address.wrapping_offset(offset as isize), count, datatype: datatype.into() })
     }
 
     /// No data at all: what a message carries whose arrival is its meaning.
     pub fn nothing() -> Data {
-        Data { address: std::ptr::null_mut(), count: 0, datatype: Datatype::basic(Basic::Packed) }
+        Data { address: std::ptr::null_mut(), count: 0, datatype: Datatype::shared(Basic::Packed).into() }
     }
 
     /// `bytes` bytes of packed data, nowhere yet.
@@ -44,9 +43,22 @@ impl Data {
     /// # Errors
     /// `Count` when that does not fit 64 bits.
     pub fn times(&self, number: u32) -> Result<Data> {
-        let count = (self.count as i64).checked_mul(i64::from(number));
-        let count = count.ok_or_else(|| too_large(self.count as i64, &self.datatype))?;
-        Data::new(self.address, 0, count, &self.datatype)
+        self.fits_times(number)?;
+        Ok(Data { count: self.count * u64::from(number), ..self.clone() })
+    }
+
+    /// Whether [`Data::times`] can be had.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub(super) fn fits_times(&self, number: u32) -> Result<()> {
+        let items = (self.count as i64).checked_mul(i64::from(number));
+        let fits = |each: i64| items.is_some_and(|items| items.checked_mul(each).is_some());
+        match fits(self.datatype.extent()) && fits(self.datatype.size() as i64) {
+            true => Ok(()),
+            false => Err(too_large(items.unwrap_or(self.count as i64), &self.datatype)),
+        }
     }
 
     /// Block `index` of a buffer of which `self` is the first of `number` equal
@@ -55,7 +67,7 @@ impl Data {
     /// # Errors
     /// `Count` when the blocks together do not fit 64 bits.
     pub fn block(&self, index: u32, number: u32) -> Result<Data> {
-        self.times(number.max(index.saturating_add(1)))?;
+        self.fits_times(number.max(index.saturating_add(1)))?;
         Ok(self.blocks(index, 1))
     }
 
@@ -80,12 +92,23 @@ impl Data {
         self.count * self.datatype.size()
     }
 
+    /// Where all the bytes lie, and how many they are, if they lie without gaps.
+    #[inline]
+    pub fn dense(&self) -> Option<(*mut u8, u64)> {
+        let (offset, bytes) = self.datatype.dense(self.count)?;
+        Some((self.address.wrapping_offset(offset as isize), bytes))
+    }
+
     /// The same bytes as packed data, where they lie without gaps.
     pub(super) fn as_packed(&self) -> Option<Data> {
-        let (offset, bytes) = self.datatype.dense(self.count)?;
-        let address = self.address.wrapping_offset(offset as isize);
-        Some(Data { address, count: bytes, datatype: Datatype::basic(Basic::Packed) })
+        let (address, bytes) = self.dense()?;
+        Some(Data { address, count: bytes, datatype: Datatype::shared(Basic::Packed).into() })
     }
+}
+
+#[cold]
+fn negative(count: i64) -> Error {
+    Error::new(Class::Count, format!("the count is {count}; it must not be negative"))
 }
 
 #[cold]

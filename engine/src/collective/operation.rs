@@ -5,10 +5,10 @@
 //! [`Schedule`] of messages that [`Operation::schedule`] writes.
 
 use super::{Counts, Data, Members, Neighbourhood, Root, Schedule, Sent};
+use crate::kept::Kept;
 use crate::reduce::Operator;
 use crate::world::calls::NO_ROOT;
 use crate::Result;
-use std::sync::Arc;
 
 /// A collective operation of one rank, with checked arguments. The fields are
 /// the arguments of the functions of the same name.
@@ -32,7 +32,7 @@ pub enum Operation {
         /// Where the result goes, at the root.
         receive: Option<Data>,
         /// How two become one.
-        operator: Arc<Operator>,
+        operator: Kept<Operator>,
     },
     /// [`super::allreduce`].
     Allreduce {
@@ -41,7 +41,7 @@ pub enum Operation {
         /// Where the result goes.
         receive: Data,
         /// How two become one.
-        operator: Arc<Operator>,
+        operator: Kept<Operator>,
     },
     /// [`super::reduce_scatter`].
     ReduceScatter {
@@ -52,7 +52,7 @@ pub enum Operation {
         /// Who gets how many items.
         counts: Counts,
         /// How two become one.
-        operator: Arc<Operator>,
+        operator: Kept<Operator>,
     },
     /// [`super::scan`].
     Scan {
@@ -61,7 +61,7 @@ pub enum Operation {
         /// Where the result goes.
         receive: Data,
         /// How two become one.
-        operator: Arc<Operator>,
+        operator: Kept<Operator>,
     },
     /// [`super::exscan`].
     Exscan {
@@ -70,7 +70,7 @@ pub enum Operation {
         /// Where the result goes.
         receive: Data,
         /// How two become one.
-        operator: Arc<Operator>,
+        operator: Kept<Operator>,
     },
     /// [`super::gather`].
     Gather {
@@ -163,7 +163,7 @@ impl Operation {
     #[inline]
     pub fn check(&self, members: &Members) -> Result<()> {
         let blocks = |data: &Option<Data>| match data {
-            Some(data) => data.times(members.peers()).map(|_| ()),
+            Some(data) => data.fits_times(members.peers()),
             None => Ok(()),
         };
         match self {
@@ -180,10 +180,10 @@ impl Operation {
             }
             Operation::Gather { receive, .. } => blocks(receive),
             Operation::Scatter { send, .. } => blocks(send),
-            Operation::Allgather { receive, .. } => receive.times(members.peers()).map(|_| ()),
+            Operation::Allgather { receive, .. } => receive.fits_times(members.peers()),
             Operation::Alltoall { send, receive } => {
                 blocks(send)?;
-                receive.times(members.peers()).map(|_| ())
+                receive.fits_times(members.peers())
             }
             Operation::Barrier
             | Operation::Broadcast { .. }

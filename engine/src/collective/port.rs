@@ -4,8 +4,8 @@
 //! one process, so that every algorithm is checked without starting a job.
 
 use crate::datatype::Datatype;
+use crate::kept::Kept;
 use crate::Result;
-use std::sync::Arc;
 
 /// `count` items of `datatype` at `address`: what a step sends or receives.
 /// The caller keeps the memory alive and untouched until the step is done.
@@ -16,7 +16,7 @@ pub struct Data {
     /// How many items.
     pub count: u64,
     /// Their type.
-    pub datatype: Arc<Datatype>,
+    pub datatype: Kept<Datatype>,
 }
 
 /// A started send or receive.

@@ -298,7 +298,7 @@ fn user_call(operator: &Arc<Operator>, input: *const u8, inout: &Data) -> UserCa
         input,
         inout: inout.address,
         count: inout.count,
-        datatype: inout.datatype.clone(),
+        datatype: Arc::clone(&inout.datatype),
     }
 }
 
@@ -307,18 +307,14 @@ fn user_call(operator: &Arc<Operator>, input: *const u8, inout: &Data) -> UserCa
 /// # Safety
 /// Both must be valid memory of their shape, and not overlap.
 pub(super) unsafe fn copy(from: &Data, to: &Data) {
-    if let (Some((first, sent)), Some((second, room))) =
-        (from.datatype.dense(from.count), to.datatype.dense(to.count))
-    {
-        let read = from.address.wrapping_offset(first as isize).cast_const();
-        let write = to.address.wrapping_offset(second as isize);
+    if let (Some((read, sent)), Some((write, room))) = (from.dense(), to.dense()) {
         if read != write {
             // SAFETY: passed on: so many bytes are there, and they do not overlap.
             unsafe { crate::memory::copy::plain(read, write, sent.min(room) as usize) };
         }
         return;
     }
-    let source = (&*from.datatype, from.address.cast_const(), from.count);
+    let source = (&**from.datatype, from.address.cast_const(), from.count);
     // SAFETY: passed on.
-    unsafe { crate::datatype::copy(source, (&to.datatype, to.address, to.count)) };
+    unsafe { crate::datatype::copy(source, (&**to.datatype, to.address, to.count)) };
 }

@@ -34,7 +34,7 @@ impl Temporary {
         reserved.map_err(|_| no_memory(count, datatype))?;
         let mut temporary = Temporary { lines };
         let address = temporary.lines.as_mut_ptr().cast::<u8>().wrapping_add(before);
-        Ok((temporary, Data { address, count, datatype: datatype.clone() }))
+        Ok((temporary, Data { address, count, datatype: datatype.into() }))
     }
 
     /// Where its first line lies.
@@ -44,7 +44,7 @@ impl Temporary {
 
     /// Room for `bytes` bytes of packed data.
     pub fn packed(bytes: u64) -> Result<(Temporary, Data)> {
-        Temporary::new(bytes, &Datatype::basic(Basic::Packed))
+        Temporary::new(bytes, Datatype::shared(Basic::Packed))
     }
 }
 

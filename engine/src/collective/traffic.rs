@@ -73,7 +73,7 @@ mod tests {
 
     fn data(count: u64) -> Data {
         let int = Datatype::basic(Basic::Int32);
-        Data { address: std::ptr::dangling_mut(), count, datatype: int }
+        Data { address: std::ptr::dangling_mut(), count, datatype: int.into() }
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn shared(combiner: Combiner, precision: Option<i64>, range: Option<i64>, basic:
     let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let make = || {
         let integers = if combiner == Combiner::F90Integer { vec![key.2] } else { vec![key.1, key.2] };
-        Datatype::predefined(basic, Envelope::new(combiner, integers, vec![]), "")
+        Arc::new(Datatype::predefined(basic, Envelope::new(combiner, integers, vec![]), ""))
     };
     made.get_or_insert_with(HashMap::new).entry(key).or_insert_with(make).clone()
 }

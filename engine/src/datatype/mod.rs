@@ -33,6 +33,7 @@ pub use darray::{Distribution, DEFAULT_ARGUMENT};
 pub use envelope::{Combiner, Contents, Envelope};
 pub use pack::copy;
 
+use crate::kept::{self, Lasting};
 use crate::world::attribute::Attributes;
 use crate::Result;
 use std::fmt;
@@ -50,6 +51,8 @@ pub struct Datatype {
     basic: Option<Basic>,
     /// `MPI_LONG` or `MPI_UNSIGNED_LONG`, which are shorter in external32.
     is_long: bool,
+    /// Never freed.
+    lasts: bool,
     /// Bytes of one item in external32.
     external: u64,
     envelope: Envelope,
@@ -59,28 +62,42 @@ pub struct Datatype {
     pub attributes: Attributes,
 }
 
+// SAFETY: the field never changes, and `named`, which alone sets it, makes its object last.
+unsafe impl Lasting for Datatype {
+    #[inline]
+    fn lasts(&self) -> bool {
+        self.lasts
+    }
+}
+
 impl Datatype {
     /// The predefined type of `basic`, with no particular name. Always the
     /// same one.
     pub fn basic(basic: Basic) -> Arc<Datatype> {
+        Datatype::shared(basic).clone()
+    }
+
+    /// The same one where it lies.
+    pub(crate) fn shared(basic: Basic) -> &'static Arc<Datatype> {
         static TYPES: [OnceLock<Arc<Datatype>>; Basic::NUMBER] = [const { OnceLock::new() }; Basic::NUMBER];
-        TYPES[basic as usize].get_or_init(|| Datatype::named(basic, &format!("{basic:?}"))).clone()
+        TYPES[basic as usize].get_or_init(|| Datatype::named(basic, &format!("{basic:?}")))
     }
 
     /// A predefined type under the name that a face gives it (`MPI_INT`). It is
-    /// committed.
+    /// committed, and never freed.
     pub fn named(basic: Basic, name: &str) -> Arc<Datatype> {
-        Datatype::predefined(basic, Envelope::new(Combiner::Named, vec![], vec![]), name)
+        let envelope = Envelope::new(Combiner::Named, vec![], vec![]);
+        kept::for_ever(Datatype { lasts: true, ..Datatype::predefined(basic, envelope, name) })
     }
 
-    fn predefined(basic: Basic, envelope: Envelope, name: &str) -> Arc<Datatype> {
+    fn predefined(basic: Basic, envelope: Envelope, name: &str) -> Datatype {
         let mut datatype = Datatype::assemble(TypeMap::basic(basic), envelope);
         datatype.basic = Some(basic);
         datatype.is_long = matches!(name, "MPI_LONG" | "MPI_UNSIGNED_LONG");
         datatype.external = datatype.external_size_of_element();
         datatype.commit();
         datatype.set_name(name);
-        Arc::new(datatype)
+        datatype
     }
 
     /// Every datatype is made here.
@@ -93,6 +110,7 @@ impl Datatype {
             is_gapless,
             basic: None,
             is_long: false,
+            lasts: false,
             external: 0,
             envelope,
             committed: AtomicBool::new(false),

@@ -55,7 +55,7 @@ impl Engine {
     pub(super) fn run_over_nodes(
         &self,
         communicator: &Arc<Communicator>,
-        operation: Operation,
+        operation: &Operation,
         members: Members,
     ) -> Result<()> {
         let Some(hierarchy) = self.hierarchy_of(communicator) else {
@@ -65,8 +65,8 @@ impl Engine {
             Some(seat) => seat,
             None => self.find_seat(communicator, hierarchy.node())?,
         };
-        let Some(phases) = hierarchy.phases(&operation)? else {
-            let schedule = operation.schedule(members)?;
+        let Some(phases) = hierarchy.phases(operation)? else {
+            let schedule = operation.clone().schedule(members)?;
             return self.run_schedule(communicator, schedule, communicator.next_collective_tag());
         };
         // All phases of all ranks have this tag: each pair does its own in one order.

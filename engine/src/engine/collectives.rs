@@ -33,10 +33,10 @@ impl Engine {
     /// # Errors
     /// The failure of the operation.
     #[inline]
-    pub fn run_collective(&self, communicator: &Arc<Communicator>, operation: Operation) -> Result<()> {
+    pub fn run_collective(&self, communicator: &Arc<Communicator>, operation: &Operation) -> Result<()> {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
-        self.begin(communicator, &operation)?;
+        self.begin(communicator, operation)?;
         match self.nodes.are_several() {
             true => self.run_over_nodes(communicator, operation, members),
             false => self.run_as_one(communicator, operation, members),
@@ -48,7 +48,7 @@ impl Engine {
     pub(super) fn run_as_one(
         &self,
         communicator: &Arc<Communicator>,
-        operation: Operation,
+        operation: &Operation,
         members: Members,
     ) -> Result<()> {
         let seat = match communicator.seat() {
@@ -56,11 +56,12 @@ impl Engine {
             None => self.find_seat(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };
         if let Some(seat) = seat {
-            if let Some(done) = self.run_at(seat, &operation, 1) {
+            if let Some(done) = self.run_at(seat, operation, 1) {
                 return done;
             }
         }
-        self.run_schedule(communicator, operation.schedule(members)?, communicator.next_collective_tag())
+        let schedule = operation.clone().schedule(members)?;
+        self.run_schedule(communicator, schedule, communicator.next_collective_tag())
     }
 
     /// Runs an operation over the block of a seat, and counts it as so many of the
@@ -273,12 +274,19 @@ impl Beside for AtBlock<'_> {
     }
 
     /// Who has arrived does not need this core: the last of several ranks that share
-    /// one keeps it while it waits for those on other cores, and goes on first.
+    /// one keeps it while it waits for those on other cores, and goes on first. Who waits
+    /// for one member, as under a root, lets others here catch up that are behind by more
+    /// than the operation they all wait in: sooner or later that member waits for them.
     fn looks(&self, crowd: &Crowd) -> u32 {
         let seat = self.seat;
         let core_of = |member| self.node.page(seat.peer(member)).identity.core.load(Relaxed);
         let core = crowd.spread().turn(seat.rank, || (0..seat.size).map(core_of));
-        let here = || seat.block().missing(self.until).any(|member| core_of(member) == core);
+        let block = seat.block();
+        let is_here = |member| core_of(member) == core;
+        let here = || match self.until {
+            Until::Member(_, epoch) if block.missing(Until::All(epoch - 1)).any(is_here) => true,
+            until => block.missing(until).any(is_here),
+        };
         Pace::looks_for_many(crowd, here)
     }
 }

@@ -176,6 +176,8 @@ impl Engine {
                 let Some(outside) = lane.try_lock().and_then(|mut core| core.next_outside()) else { break };
                 self.run_outside(outside);
             }
+            let help = lane.try_lock().and_then(|mut core| core.next_help());
+            help.into_iter().for_each(|help| self.run_outside(help));
         }
         Ok(busy)
     }

@@ -126,6 +126,23 @@ impl Reach for Engine {
             self.write_by_kernel(seat, peer, to, from, after)
         }
     }
+
+    unsafe fn write_there(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        bytes: u64,
+        make: impl FnOnce(*mut u8) -> Result<()>,
+    ) -> Option<Result<()>> {
+        let (peer, lane) = (seat.peer(member), self.lane(seat.context));
+        let target = lane.lock().transport.begin_write(peer, address, bytes)?;
+        let made = make(target);
+        lane.lock().transport.end_write(peer);
+        self.flows.gave(peer, bytes);
+        Means::Direct.count(&self.page.counters, bytes);
+        Some(made)
+    }
 }
 
 /// Of `bytes` bytes at `address`, those in pages that they fill, if there are more

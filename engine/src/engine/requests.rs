@@ -75,19 +75,34 @@ impl Engine {
             let mut core = self.lane_of(first).lock();
             while let Some(id) = following.filter(|id| id.lane() == first.lane()) {
                 let Ok(index) = core.requests.check(id) else { return };
-                let request = &core.requests[index];
-                let plain = request.complete
-                    && !request.persistent
-                    && request.status.error.is_none()
-                    && matches!(request.work, Work::Nothing);
-                if !plain {
+                if !core.end_plain(index, &mut end) {
                     return;
                 }
-                end(&request.status);
-                core.requests.free(index);
                 following = next();
             }
         }
+    }
+
+    /// Waits for a request, and ends it if there is nothing special about it: shows its status
+    /// to `end`. `false`: it is complete, and still there.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    #[inline]
+    pub fn wait_for_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<bool> {
+        let lane = self.lane_of(id);
+        let request = {
+            let mut core = lane.lock();
+            let request = core.requests.check(id)?;
+            if core.end_plain(request, &mut end) {
+                return Ok(true);
+            }
+            request
+        };
+        self.crowd.wait_for(|| None);
+        self.wait_until(lane, Reason::Request(request), |core| {
+            core.settled(request).then(|| core.end_plain(request, &mut end))
+        })
     }
 
     /// As [`Engine::wait`] if the request is complete, else `None`.
@@ -294,5 +309,22 @@ impl Engine {
             core.collect(request)
         };
         completed(&mut self.lanes.at(lane).lock(), status)
+    }
+}
+
+impl Core {
+    /// Ends a request that is complete and has nothing special about it; whether it has.
+    #[inline(always)]
+    fn end_plain(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> bool {
+        let request = &self.requests[index];
+        let is_plain = request.complete
+            && !request.persistent
+            && request.status.error.is_none()
+            && matches!(request.work, Work::Nothing);
+        if is_plain {
+            end(&request.status);
+            self.requests.free(index);
+        }
+        is_plain
     }
 }

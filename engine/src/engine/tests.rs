@@ -287,7 +287,7 @@ fn threads_in_communicators_of_all_lanes_go_on_together() {
         let world = std::sync::Arc::new(Communicator::world(engine.rank(), 3));
         // All ranks have lanes before one of them proposes contexts.
         let barrier = crate::collective::Operation::Barrier;
-        engine.run_collective(&world, barrier).unwrap();
+        engine.run_collective(&world, &barrier).unwrap();
         let made: Vec<u64> =
             (0..3).map(|_| dup(engine, &world, Default::default()).unwrap().context()).collect();
         let mut lanes: Vec<usize> = made.iter().map(|&context| context::lane(context)).collect();

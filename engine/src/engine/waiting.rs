@@ -153,7 +153,7 @@ impl Engine {
         if let Some(value) = ready(&mut core) {
             return Ok(Looked::Ready(value));
         }
-        if let Some(outside) = core.next_outside() {
+        if let Some(outside) = core.next_outside().or_else(|| core.next_help()) {
             drop(core);
             self.run_outside(outside);
             return Ok(Looked::Again);

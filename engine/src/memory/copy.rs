@@ -10,7 +10,8 @@
 //! Which it is depends on where ranks run and on what they did with the memory
 //! before, so it is measured: now and then one copy of each sort is timed until
 //! all its stores have left the core. Stores that pass the caches are preferred
-//! where a plain copy took more than twice as long.
+//! where a plain copy took more than twice as long; or longer at all, where so much is
+//! copied that no cache keeps it until it is read.
 
 use crate::clock::ticks;
 
@@ -33,11 +34,25 @@ pub struct Chooser {
     plain: u64,
     /// The same of the better sort of copy; 0: not measured yet.
     best: u64,
+    /// All that is copied is more than the caches hold.
+    beyond: bool,
+    /// There is nothing to choose: all copies are plain.
+    plainly: bool,
 }
 
 impl Chooser {
     /// Copies of so many bytes are worth timing.
     pub const WORTH: usize = 2048;
+
+    /// One for copies that together are more than the caches hold.
+    pub fn beyond() -> Chooser {
+        Chooser { beyond: true, ..Chooser::default() }
+    }
+
+    /// One for copies that are all to be plain.
+    pub fn plain() -> Chooser {
+        Chooser { plainly: true, ..Chooser::default() }
+    }
 
     /// Ticks that a KiB takes; 0 while that is not known.
     #[inline]
@@ -75,7 +90,8 @@ impl Chooser {
     /// Both sides must have so many bytes and not overlap.
     #[inline]
     pub unsafe fn copy(&mut self, source: *const u8, target: *mut u8, bytes: usize) {
-        if !(SHORTEST..=LONGEST).contains(&bytes) || !past_caches::POSSIBLE {
+        let is_long = bytes > LONGEST && !self.beyond;
+        if bytes < SHORTEST || is_long || self.plainly || !past_caches::POSSIBLE {
             // SAFETY: by the caller.
             return unsafe { plain(source, target, bytes) };
         }
@@ -106,7 +122,10 @@ impl Chooser {
         if plain {
             self.plain = ticks;
         } else {
-            self.past_caches = self.plain > 2 * ticks;
+            self.past_caches = match self.beyond {
+                true => self.plain > ticks + ticks / 5,
+                false => self.plain > 2 * ticks,
+            };
             self.best = self.plain.min(ticks).max(1);
         }
     }
@@ -252,7 +271,11 @@ mod tests {
     #[test]
     fn every_way_copies_all_and_no_more() {
         let source: Vec<u8> = (0..8192).map(|at| (at * 7 + at / 251) as u8).collect();
-        let mut chooser = Chooser::default();
+        every_way_of(Chooser::default(), &source);
+        every_way_of(Chooser::beyond(), &source);
+    }
+
+    fn every_way_of(mut chooser: Chooser, source: &[u8]) {
         for round in 0..3 * EVERY as usize {
             let (bytes, from) = (1000 + round * 37 % 7000, round % 67);
             let mut target = vec![0xee; 8192];

@@ -95,6 +95,22 @@ impl Watched {
     }
 }
 
+impl Started {
+    /// What goes on with it, with no lock held, if it is under way.
+    fn go_on(&mut self) -> Option<Outside> {
+        match std::mem::replace(&mut self.stage, Stage::Away) {
+            Stage::UnderWay(mut later) => {
+                later.get_up();
+                Some(Outside::Later(Step::GoOn(self.request, later)))
+            }
+            other => {
+                self.stage = other;
+                None
+            }
+        }
+    }
+}
+
 impl Core {
     /// Starts an operation that may get a place. `persistent` is the request that it is a
     /// run of.
@@ -124,12 +140,7 @@ impl Core {
         }
         for index in 0..self.later.len() {
             match &self.later[index].stage {
-                Stage::UnderWay(later) if later.is_due() => {
-                    let stage = std::mem::replace(&mut self.later[index].stage, Stage::Away);
-                    let Stage::UnderWay(mut later) = stage else { unreachable!("just seen") };
-                    later.get_up();
-                    return Some(Outside::Later(Step::GoOn(self.later[index].request, later)));
-                }
+                Stage::UnderWay(later) if later.is_due() => return self.later[index].go_on(),
                 Stage::Waiting => match self.seat_for(index) {
                     Some(Some(seat)) => {
                         let started = &mut self.later[index];
@@ -148,6 +159,17 @@ impl Core {
             }
         }
         None
+    }
+
+    /// What this rank can do for others now, which has nothing else to do.
+    pub(crate) fn next_help(&mut self) -> Option<Outside> {
+        self.later.iter_mut().find_map(|started| match &mut started.stage {
+            Stage::UnderWay(later) if later.can_help() => {
+                later.help();
+                started.go_on()
+            }
+            _ => None,
+        })
     }
 
     /// The place where an operation can begin; `Some(None)`: there is none for it.
@@ -249,10 +271,10 @@ impl Core {
         }
     }
 
-    /// Whether none of them can go on, and all say for what they wait.
+    /// Whether there is nothing to do for any of them, and all say for what they wait.
     pub(crate) fn may_sleep(&self) -> bool {
         self.later.iter().all(|started| match &started.stage {
-            Stage::UnderWay(later) => later.lies() && !later.is_due(),
+            Stage::UnderWay(later) => later.lies() && !later.has_something(),
             _ => true,
         })
     }

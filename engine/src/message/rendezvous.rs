@@ -70,7 +70,8 @@ impl Core {
     /// cannot be had like that, or is worth sharing the copying.
     #[inline]
     pub(super) fn read_at_once(&mut self, offer: &Offer, target: *mut u8) -> bool {
-        if offer.bytes >= together::SHARED_MAPPED_BYTES {
+        // Where no address is told there is nothing to be read, also not by the sender itself.
+        if offer.address == 0 || offer.bytes >= together::SHARED_MAPPED_BYTES {
             return false;
         }
         let Some(source) = self.transport.direct(offer.peer, offer.address, offer.bytes) else {

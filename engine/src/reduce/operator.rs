@@ -4,9 +4,10 @@ use super::kernel::Kernel;
 use super::select::select;
 use super::{exact, Builtin, Exact};
 use crate::datatype::{Basic, Datatype};
+use crate::kept::{self, Lasting};
 use crate::{Class, Error, Result};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A function of the program: `inout[i] = input[i] op inout[i]` for `count`
 /// items of the datatype (MPI-5.0 §6.9.5).
@@ -25,29 +26,50 @@ enum Kind {
 
 /// How two elements become one (MPI-5.0 §6.9). Always associative, as MPI
 /// demands of a program's own function too.
-pub struct Operator(Kind);
+pub struct Operator {
+    kind: Kind,
+    /// Never freed.
+    lasts: bool,
+}
+
+// SAFETY: the field never changes, and `predefined`, which alone sets it, makes its object last.
+unsafe impl Lasting for Operator {
+    #[inline]
+    fn lasts(&self) -> bool {
+        self.lasts
+    }
+}
 
 impl Operator {
     /// One of MPI's own.
     pub fn builtin(builtin: Builtin) -> Self {
-        Operator(Kind::Builtin(builtin))
+        Operator::of(Kind::Builtin(builtin))
+    }
+
+    /// The same, never freed.
+    pub fn predefined(builtin: Builtin) -> Arc<Self> {
+        kept::for_ever(Operator { lasts: true, ..Operator::builtin(builtin) })
+    }
+
+    fn of(kind: Kind) -> Self {
+        Operator { kind, lasts: false }
     }
 
     /// `MPI_SUM` as if [`exact::switch`] were on.
     #[cfg(test)]
     pub fn exact_sum() -> Self {
-        Operator(Kind::ExactSum)
+        Operator::of(Kind::ExactSum)
     }
 
     /// A function of the program; `commutes` as the program says
     /// (`MPI_Op_create`). It may be called by several threads at once.
     pub fn user(function: UserFunction, commutes: bool) -> Self {
-        Operator(Kind::User { function, commutes })
+        Operator::of(Kind::User { function, commutes })
     }
 
     /// Whether the order of the arguments does not matter.
     pub fn is_commutative(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::User { commutes, .. } => *commutes,
             _ => self.as_builtin().is_some_and(Builtin::is_commutative),
         }
@@ -60,7 +82,7 @@ impl Operator {
 
     /// Which of MPI's own this is, if it is one.
     pub fn as_builtin(&self) -> Option<Builtin> {
-        match self.0 {
+        match self.kind {
             Kind::Builtin(builtin) => Some(builtin),
             #[cfg(test)]
             Kind::ExactSum => Some(Builtin::Sum),
@@ -72,7 +94,7 @@ impl Operator {
     /// none of the functions that take two is asked.
     #[inline]
     pub fn exact(&self, datatype: &Datatype) -> Option<Exact> {
-        match self.0 {
+        match self.kind {
             Kind::Builtin(Builtin::Sum) if exact::is_on() => {}
             #[cfg(test)]
             Kind::ExactSum => {}
@@ -87,10 +109,11 @@ impl Operator {
     ///
     /// # Errors
     /// `MPI_ERR_OP`, with what the operator takes.
+    #[inline]
     pub fn check(&self, datatype: &Datatype) -> Result<()> {
         match self.as_builtin() {
-            Some(builtin) => check_builtin(builtin, datatype),
-            None => Ok(()),
+            Some(builtin) if kernel_of(builtin, datatype).is_none() => refused(builtin, datatype),
+            _ => Ok(()),
         }
     }
 
@@ -104,7 +127,7 @@ impl Operator {
     /// `datatype`; no alignment is needed for MPI's own operators. The two
     /// are the same or do not overlap, and nobody else writes to them.
     pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>) {
-        match (self.as_builtin(), &self.0) {
+        match (self.as_builtin(), &self.kind) {
             // SAFETY: the caller's promise; `inout` is the right argument and
             // the result at once, which a kernel allows.
             (Some(builtin), _) => unsafe {
@@ -142,21 +165,45 @@ impl Operator {
 
 impl fmt::Debug for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             Kind::User { commutes, .. } => write!(f, "user function (commutes: {commutes})"),
             _ => f.write_str(self.as_builtin().map_or("", Builtin::name)),
         }
     }
 }
 
-/// The kernel of an operator on a type that [`Operator::check`] has passed.
-fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
-    let kernel = datatype.as_basic().and_then(|basic| select(builtin, basic));
-    kernel.expect("the reduction was checked before it began")
+/// The kernels of one operator, by the numbers of the basic types.
+type Row = [Option<Kernel>; Basic::NUMBER];
+
+/// What [`select`] says, asked once.
+fn kernels() -> &'static [Row; Builtin::NUMBER] {
+    static KERNELS: OnceLock<Box<[Row; Builtin::NUMBER]>> = OnceLock::new();
+    KERNELS.get_or_init(|| {
+        let mut kernels = Box::new([[None; Basic::NUMBER]; Builtin::NUMBER]);
+        for builtin in Builtin::all() {
+            for &basic in Basic::all() {
+                kernels[builtin as usize][basic as usize] = select(builtin, basic);
+            }
+        }
+        kernels
+    })
 }
 
-/// [`Operator::check`] for MPI's own operators.
-fn check_builtin(builtin: Builtin, datatype: &Datatype) -> Result<()> {
+/// The kernel of an operator on a type, if it takes that.
+#[inline]
+fn kernel_of(builtin: Builtin, datatype: &Datatype) -> Option<Kernel> {
+    kernels()[builtin as usize][datatype.as_basic()? as usize]
+}
+
+/// The kernel of an operator on a type that [`Operator::check`] has passed.
+#[inline]
+fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
+    kernel_of(builtin, datatype).expect("the reduction was checked before it began")
+}
+
+/// Why one of MPI's own operators does not take a datatype.
+#[cold]
+fn refused(builtin: Builtin, datatype: &Datatype) -> Result<()> {
     let (name, takes) = (builtin.name(), builtin.takes());
     let refuse = |sentence: String| Err(Error::new(Class::Op, sentence));
     if matches!(builtin, Builtin::Replace | Builtin::NoOp) {
@@ -168,9 +215,6 @@ fn check_builtin(builtin: Builtin, datatype: &Datatype) -> Result<()> {
              the predefined type that they are, or make an operation of your own with MPI_Op_create"
         ));
     };
-    if select(builtin, basic).is_some() {
-        return Ok(());
-    }
     let is_long_double = matches!(basic, Basic::LongDouble | Basic::ComplexLongDouble | Basic::LongDoubleInt);
     if is_long_double && cfg!(not(target_arch = "x86_64")) {
         return Err(Error::not_there_yet("reduction of long double on this kind of processor"));

@@ -107,6 +107,6 @@ fn install_operations() {
         (MPI_NO_OP, Builtin::NoOp),
     ];
     for (handle, builtin) in operations {
-        handle::OPS.put_predefined(handle, Arc::new(Op::builtin(builtin)));
+        handle::OPS.put_predefined(handle, Op::predefined(builtin));
     }
 }

@@ -1,4 +1,4 @@
-//! The engine's own sources of mailbox, express boxes and doorbell, compiled
+//! The engine's own sources of mailbox, express boxes, doorbell and shared-out work, compiled
 //! over atomics and memory whose every interleaving loom tries: what they use of
 //! the engine (`crate::sync`, `crate::transport`, `super::area`,
 //! `super::packet`) stands for twins here. The rings are two lines and 64 bytes
@@ -23,3 +23,5 @@ pub mod express;
 pub mod inbox;
 #[path = "../../../engine/src/transport/node/mailbox.rs"]
 pub mod mailbox;
+#[path = "../../../engine/src/collective/node/helped/part.rs"]
+pub mod part;

@@ -1,4 +1,4 @@
-//! What the rings and the doorbell promise, in every interleaving of up to three
+//! What the rings, the doorbell and shared-out work promise, in every interleaving of up to three
 //! threads with a bounded number of preemptions. `LOOM_MAX_PREEMPTIONS` raises
 //! the bound.
 
@@ -10,6 +10,7 @@ use serried_loom::doorbell::Doorbell;
 use serried_loom::express;
 use serried_loom::inbox::Inbox;
 use serried_loom::mailbox::SenderView;
+use serried_loom::part::Part;
 use serried_loom::sync::{AtomicU64, Ordering};
 use serried_loom::transport::Letter;
 
@@ -217,5 +218,65 @@ fn two_threads_of_a_rank_that_sleep_are_both_woken() {
         thread.join().unwrap();
         second.join().unwrap();
         assert_eq!(slept.load(Relaxed), 2);
+    });
+}
+
+/// A part of an operation, and the memory that its pieces write.
+struct SharedOut {
+    part: Part,
+    pieces: Vec<loom::cell::UnsafeCell<u32>>,
+}
+
+// SAFETY: loom checks that no piece is touched by two at once.
+unsafe impl Send for SharedOut {}
+// SAFETY: as above.
+unsafe impl Sync for SharedOut {}
+
+impl SharedOut {
+    /// Does at most `most` pieces of an epoch, as `helped::share_out` does; whether there were any.
+    fn work(&self, epoch: u64, most: u32) -> bool {
+        let Some(claimed) = self.part.claim(epoch, self.pieces.len() as u32, |left| left.min(most)) else {
+            return false;
+        };
+        // SAFETY: they are claimed.
+        let add = |piece: u32| self.pieces[piece as usize].with_mut(|value| unsafe { *value += 1 });
+        claimed.clone().for_each(add);
+        self.part.finish(claimed.len() as u32);
+        true
+    }
+
+    /// Waits until all pieces of an epoch are done.
+    fn wait(&self, epoch: u64) {
+        while !self.part.is_over(epoch) {
+            thread::yield_now();
+        }
+    }
+
+    fn all_are(&self, expected: u32) -> bool {
+        // SAFETY: all are done, and nobody touches them now.
+        self.pieces.iter().all(|piece| piece.with(|value| unsafe { *value } == expected))
+    }
+}
+
+#[test]
+fn each_piece_of_a_part_is_done_once_and_seen_by_all_who_see_the_part_over() {
+    every_interleaving(3, || {
+        let pieces = (0..2).map(|_| loom::cell::UnsafeCell::new(0)).collect();
+        let shared = Arc::new(SharedOut { part: Part::new(), pieces });
+        let helpers: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || while shared.work(1, 1) {})
+            })
+            .collect();
+        // The owner takes all that is left, and goes on to the next operation alone, while the
+        // others may still ask for work of this one.
+        shared.work(1, u32::MAX);
+        shared.wait(1);
+        assert!(shared.all_are(1));
+        while shared.work(2, 1) {}
+        shared.wait(2);
+        assert!(shared.all_are(2));
+        helpers.into_iter().for_each(|helper| helper.join().unwrap());
     });
 }

@@ -182,7 +182,7 @@ impl Writing<'_> {
         let whole = Some(receive.clone());
         self = self.reduced_here(send, receive, whole, operator);
         if self.i_speak() {
-            let (receive, operator) = (receive.clone(), operator.clone());
+            let (receive, operator) = (receive.clone(), operator.into());
             self.across(Operation::Allreduce { send: None, receive, operator });
         }
         let root = self.speaker();
@@ -198,7 +198,7 @@ impl Writing<'_> {
         target: Option<Data>,
         operator: &Arc<Operator>,
     ) -> Self {
-        let (root, operator) = (self.speaker(), operator.clone());
+        let (root, operator) = (self.speaker(), operator.into());
         let (send, receive) = match self.i_speak() {
             true => (send.cloned(), target),
             false => (Some(send.unwrap_or(mine).clone()), None),
@@ -227,7 +227,7 @@ impl Writing<'_> {
         };
         self = self.reduced_here(send, mine, target.clone(), operator);
         if self.i_speak() {
-            let (root, operator) = (self.node_of(root), operator.clone());
+            let (root, operator) = (self.node_of(root), operator.into());
             let (send, receive) = if is_root { (None, target) } else { (target, None) };
             self.across(Operation::Reduce { root, send, receive, operator });
         }

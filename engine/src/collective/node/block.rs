@@ -4,6 +4,7 @@
 //! Head | where each member sleeps | two marks for each member | two slots for each member
 //!      | two wide slots for each member, or none
 //! ```
+//! At places there are parts too (`part.rs`), between marks and slots: one for each member.
 //!
 //! # Ownership
 //! The operations of a communicator that use its block are numbered from 1 by
@@ -32,6 +33,7 @@
 //! it at their doorbells, the sleeper issues the barrier of the others too, in
 //! `Doorbell::sleep_unless`, before it looks once more; then who arrives has none.
 
+use super::helped::part::Part;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// Payload bytes that a mark holds, in the cache line of its epoch.
@@ -55,8 +57,8 @@ struct Head {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// For what a member sleeps: `kind` is 0 (nothing), 1 (all members), or 2 + the
-/// member that it waits for. Written by that member alone.
+/// For what a member sleeps: `kind` is 0 (nothing), or that of [`Until::words`]. Written by
+/// that member alone.
 #[repr(C, align(16))]
 struct Wish {
     kind: AtomicU32,
@@ -86,6 +88,34 @@ pub enum Until {
     All(u64),
     /// This member has.
     Member(u32, u64),
+    /// All parts of the work of the epoch are over, or there is a piece of one to be had.
+    Work(u64),
+    /// The part of this member is over.
+    Part(u32, u64),
+}
+
+impl Until {
+    /// The same in two words, of which the first is not 0.
+    pub fn words(self) -> (u32, u64) {
+        match self {
+            Until::All(epoch) => (1, epoch),
+            Until::Work(epoch) => (2, epoch),
+            Until::Member(member, epoch) => (3 + 2 * member, epoch),
+            Until::Part(member, epoch) => (4 + 2 * member, epoch),
+        }
+    }
+
+    /// What [`Until::words`] has made words of, for a block of so many members.
+    pub fn of_words((kind, epoch): (u32, u64), members: u32) -> Option<Until> {
+        let member = || ((kind - 3) / 2).min(members - 1);
+        Some(match kind {
+            0 => return None,
+            1 => Until::All(epoch),
+            2 => Until::Work(epoch),
+            _ if kind % 2 == 1 => Until::Member(member(), epoch),
+            _ => Until::Part(member(), epoch),
+        })
+    }
 }
 
 /// Where things lie in the block of a communicator of some size.
@@ -95,6 +125,8 @@ pub struct Shape {
     slot: usize,
     /// Bytes of a wide slot; 0: there are none.
     wide: usize,
+    /// Whether there are parts.
+    parts: bool,
 }
 
 /// All slots of a place together, or a little more.
@@ -110,7 +142,7 @@ impl Shape {
             17..=32 => 2048,
             _ => 1024,
         };
-        Shape { members, slot, wide: 0 }
+        Shape { members, slot, wide: 0, parts: false }
     }
 
     /// The same with wide slots, where so many members can have some. They need
@@ -128,7 +160,12 @@ impl Shape {
     /// smaller where there are many members.
     pub fn of_place(members: u32) -> Shape {
         let slot = (PLACE_BYTES / 2 / members.next_power_of_two() as usize).clamp(512, 4096);
-        Shape { slot, ..Shape::new(members) }
+        Shape { slot, parts: true, ..Shape::new(members) }
+    }
+
+    /// Whether there are parts.
+    pub fn has_parts(&self) -> bool {
+        self.parts
     }
 
     /// The longest payload of a member.
@@ -160,8 +197,13 @@ impl Shape {
         HEAD_BYTES + (self.members as usize * WISH_BYTES).next_multiple_of(128)
     }
 
-    fn slots_at(&self) -> usize {
+    fn parts_at(&self) -> usize {
         self.marks_at() + self.members as usize * 2 * MARK_BYTES
+    }
+
+    fn slots_at(&self) -> usize {
+        let each = if self.parts { std::mem::size_of::<Part>() } else { 0 };
+        self.parts_at() + self.members as usize * each
     }
 }
 
@@ -169,6 +211,8 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     base: *mut u8,
+    /// Where the marks begin.
+    marks: *mut u8,
     shape: Shape,
 }
 
@@ -186,7 +230,9 @@ impl Block {
     /// mapped as long as this value and its copies are used, and used as a block
     /// of this shape only.
     pub unsafe fn new(base: *mut u8, shape: Shape) -> Block {
-        Block { base, shape }
+        // SAFETY: inside the block, by the shape.
+        let marks = unsafe { base.add(shape.marks_at()) };
+        Block { base, marks, shape }
     }
 
     /// Where it begins.
@@ -289,14 +335,29 @@ impl Block {
         match until {
             Until::All(epoch) => (0..self.shape.members).all(|member| self.has_arrived(member, epoch)),
             Until::Member(member, epoch) => self.has_arrived(member, epoch),
+            Until::Work(epoch) => self.has_pieces(epoch) || self.is_done(epoch),
+            Until::Part(member, epoch) => self.part(member).is_over(epoch),
         }
+    }
+
+    /// Whether a member that has arrived has pieces that nobody has claimed.
+    #[inline]
+    pub fn has_pieces(&self, epoch: u64) -> bool {
+        let mut members = 0..self.shape.members;
+        members.any(|member| self.has_arrived(member, epoch) && self.part(member).has_pieces(epoch))
+    }
+
+    /// Whether the parts of all members are over.
+    #[inline]
+    pub fn is_done(&self, epoch: u64) -> bool {
+        (0..self.shape.members).all(|member| self.part(member).is_over(epoch))
     }
 
     /// The members that have not arrived of those that are waited for.
     pub fn missing(&self, until: Until) -> impl Iterator<Item = u32> + '_ {
         let (members, epoch) = match until {
-            Until::All(epoch) => (0..self.shape.members, epoch),
-            Until::Member(member, epoch) => (member..member + 1, epoch),
+            Until::All(epoch) | Until::Work(epoch) => (0..self.shape.members, epoch),
+            Until::Member(member, epoch) | Until::Part(member, epoch) => (member..member + 1, epoch),
         };
         members.filter(move |&member| !self.has_arrived(member, epoch))
     }
@@ -304,10 +365,7 @@ impl Block {
     /// Says that a member is about to sleep; it has to look once more then.
     pub fn lie_down(&self, member: u32, until: Until) {
         let wish = self.wish(member);
-        let (kind, epoch) = match until {
-            Until::All(epoch) => (1, epoch),
-            Until::Member(peer, epoch) => (2 + peer, epoch),
-        };
+        let (kind, epoch) = until.words();
         wish.epoch.store(epoch, Ordering::Relaxed);
         wish.kind.store(kind, Ordering::Release);
         self.head().sleepers.0.fetch_add(1, Ordering::SeqCst);
@@ -332,11 +390,7 @@ impl Block {
             let wish = self.wish(member);
             let kind = wish.kind.load(Ordering::Acquire);
             let epoch = wish.epoch.load(Ordering::Relaxed);
-            match kind {
-                0 => false,
-                1 => self.holds(Until::All(epoch)),
-                peer => self.holds(Until::Member((peer - 2).min(self.shape.members - 1), epoch)),
-            }
+            Until::of_words((kind, epoch), self.shape.members).is_some_and(|until| self.holds(until))
         })
     }
 
@@ -351,12 +405,20 @@ impl Block {
         unsafe { &*self.base.add(HEAD_BYTES + member as usize * WISH_BYTES).cast::<Wish>() }
     }
 
+    /// The part of a member, where there are parts.
+    #[inline]
+    pub fn part(&self, member: u32) -> &Part {
+        debug_assert!(self.shape.parts && member < self.shape.members);
+        // SAFETY: inside the parts, by the shape, aligned; atomics only.
+        unsafe { &*self.base.add(self.shape.parts_at()).cast::<Part>().add(member as usize) }
+    }
+
     #[inline]
     fn mark_address(&self, member: u32, epoch: u64) -> *mut Mark {
         debug_assert!(member < self.shape.members);
         let mark = member as usize * 2 + (epoch & 1) as usize;
         // SAFETY: inside the marks, by the shape.
-        unsafe { self.base.add(self.shape.marks_at() + mark * MARK_BYTES).cast() }
+        unsafe { self.marks.add(mark * MARK_BYTES).cast() }
     }
 
     #[inline]

@@ -58,8 +58,20 @@ pub(super) fn published_part(
     let payload = |member, at| unsafe { seat.packed(member, epoch, bytes).add(offset + at).cast_const() };
     let items = Items::of(&target.datatype);
     let length = super::items::bytes(target);
-    let first = if length > LONG { share(seat.rank, seat.size, length, items.bytes).start } else { 0 };
-    // SAFETY: all payloads are published and stay; the program lends the target.
+    if length <= LONG {
+        if let Some(offset) = items.as_they_lie {
+            let tree = Tree::new(operator, &target.datatype, plan, payload);
+            let out = target.address.wrapping_offset(offset as isize);
+            // SAFETY: all payloads are published and stay; the program lends the target.
+            if unsafe { tree.combine_two(out, length as usize) } {
+                return Ok(());
+            }
+        }
+        // SAFETY: as above.
+        return unsafe { combined(Some(0..length), plan, operator, target, payload) };
+    }
+    let first = share(seat.rank, seat.size, length, items.bytes).start;
+    // SAFETY: as above.
     unsafe { combined(in_turn(first, length), plan, operator, target, payload) }
 }
 
@@ -129,6 +141,23 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
     /// that it may be one of two.
     #[inline]
     pub unsafe fn combine(&self, out: *mut u8, bytes: usize, buffers: &mut Buffers) -> Result<()> {
+        // SAFETY: passed on.
+        if unsafe { self.combine_two(out, bytes) } {
+            return Ok(());
+        }
+        // SAFETY: passed on.
+        unsafe { self.combine_many(out, bytes, buffers) }
+    }
+
+    /// As [`Tree::combine`], of any number of operands. Apart, for its buffers are large.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    unsafe fn combine_many(&self, out: *mut u8, bytes: usize, buffers: &mut Buffers) -> Result<()> {
         let item = self.items.bytes as usize;
         if let Some(exact) = self.operator.exact(self.datatype) {
             let mut operands = Vec::new();
@@ -140,13 +169,6 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
         if self.operator.is_user() || self.items.as_they_lie.is_none() || item > PART {
             // SAFETY: passed on.
             return unsafe { self.buffered(out, bytes / item, buffers) };
-        }
-        if let Parts::Both(left, right) = self.plan.parts(self.plan.top()) {
-            if let (Parts::Rank(left), Parts::Rank(right)) = (self.plan.parts(left), self.plan.parts(right)) {
-                // SAFETY: by the caller.
-                unsafe { self.pair((self.operand)(left, 0), (self.operand)(right, 0), out, bytes / item) };
-                return Ok(());
-            }
         }
         let mut stage = Stage(MaybeUninit::uninit());
         let part = PART / item * item;
@@ -164,6 +186,27 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
             from += count * item;
         }
         Ok(())
+    }
+
+    /// Combines the operands if they are two and an operator of MPI's own takes them where
+    /// they lie; says whether it has.
+    ///
+    /// # Safety
+    /// As [`Tree::combine`].
+    #[inline]
+    unsafe fn combine_two(&self, out: *mut u8, bytes: usize) -> bool {
+        let Parts::Both(left, right) = self.plan.parts(self.plan.top()) else { return false };
+        let (Parts::Rank(left), Parts::Rank(right)) = (self.plan.parts(left), self.plan.parts(right)) else {
+            return false;
+        };
+        let item = self.items.bytes as usize;
+        let plain = self.items.as_they_lie.is_some() && !self.operator.is_user() && item <= PART;
+        if !plain || self.operator.exact(self.datatype).is_some() {
+            return false;
+        }
+        // SAFETY: by the caller.
+        unsafe { self.pair((self.operand)(left, 0), (self.operand)(right, 0), out, bytes / item) };
+        true
     }
 
     /// All operands of a combination.
@@ -270,7 +313,7 @@ impl<'a, Order: Plan, Operand: Fn(u32, usize) -> *const u8> Tree<'a, Order, Oper
 /// # Safety
 /// `from` must have so many bytes, and the buffer room for their items.
 pub(super) unsafe fn load(items: &Items, from: *const u8, bytes: u64, to: &Data) {
-    let packed: &Datatype = &Datatype::basic(Basic::Packed);
+    let packed: &Datatype = Datatype::shared(Basic::Packed);
     // SAFETY: by the caller.
     unsafe {
         match items.as_they_lie {
@@ -290,7 +333,7 @@ pub(super) unsafe fn load(items: &Items, from: *const u8, bytes: u64, to: &Data)
 /// # Safety
 /// The buffer must hold so many items, and `to` have room for their bytes.
 pub(super) unsafe fn store(items: &Items, from: &Data, bytes: u64, to: *mut u8) {
-    let packed: &Datatype = &Datatype::basic(Basic::Packed);
+    let packed: &Datatype = Datatype::shared(Basic::Packed);
     // SAFETY: by the caller.
     unsafe {
         match items.as_they_lie {

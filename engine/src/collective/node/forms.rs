@@ -41,17 +41,16 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
         | Operation::Alltoallw { .. }
         | Operation::Neighbours { .. } => 0,
     };
-    total > 0 && total <= limit(seat, operation)
+    total > 0 && (total <= seat.narrow() || total <= seat.slot() && suits_wide(seat, operation, total))
 }
 
-/// The longest payload that goes over slots. Wide ones are of no use where one
-/// member would do all the work, or everybody the work of all.
-#[inline]
-fn limit(seat: &Seat, operation: &Operation) -> u64 {
+/// Whether payload goes over wide slots. They are of no use where one member would do all
+/// the work, or everybody the work of all.
+fn suits_wide(seat: &Seat, operation: &Operation, total: u64) -> bool {
     match operation {
-        Operation::Gather { .. } => seat.narrow(),
-        Operation::Allreduce { .. } => seat.slot().min(WHOLE / u64::from(seat.size - 1)).max(seat.narrow()),
-        _ => seat.slot(),
+        Operation::Gather { .. } => false,
+        Operation::Allreduce { .. } => total.saturating_mul(u64::from(seat.size - 1)) <= WHOLE,
+        _ => true,
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn operand(data: &Data) -> Cow<'_, Data> {
     if data.datatype.dense(2).is_some() || data.datatype.as_basic().is_none() {
         return Cow::Borrowed(data);
     }
-    let datatype = Datatype::basic(Basic::Packed);
+    let datatype = Datatype::shared(Basic::Packed).into();
     Cow::Owned(Data { address: data.address, count: bytes(data), datatype })
 }
 
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(Items::of(backwards).as_they_lie, None);
         let moved = Datatype::hindexed(&[2], &[-8], &Datatype::basic(Basic::Int64)).unwrap();
         assert_eq!(Items::of(&moved), Items { bytes: 16, as_they_lie: Some(-8) });
-        let data = Data { address: std::ptr::null_mut(), count: 3, datatype: pair };
+        let data = Data { address: std::ptr::null_mut(), count: 3, datatype: pair.into() };
         assert_eq!((bytes(&data), operand(&data).bytes(), data.bytes()), (48, 48, 36));
     }
 }

@@ -5,7 +5,8 @@
 //! takes what it needs from the memory of the others, by plain loads where that
 //! memory is mapped here, else through the kernel ([`Reach`]). In a reduction
 //! every member reduces a share of all operands, along the tree of `tree.rs`; in
-//! an allreduce of two members, or of little, all of them: each for itself.
+//! an allreduce of little, or of two members what their caches keep, all of them: each
+//! for itself.
 //!
 //! # Ownership
 //! One epoch begins the operation: who has arrived there has lent its buffers,
@@ -13,16 +14,20 @@
 //! One epoch ends it: who has arrived there has done with the memory of others,
 //! and who has lent some returns when all have. In an allreduce by shares there is
 //! one in the middle: who has arrived there has written its share of the result,
-//! which the others then read. What members write are the shares; no two overlap, and
-//! nobody reads an operand in the share of another.
+//! which the others then read; unless each has put its share into the results of all.
+//! What members write are the shares; no two overlap, and nobody reads an operand in the
+//! share of another.
 //!
 //! A member that fails once it has begun arrives at the remaining epochs all the
 //! same, so that no other waits for it in vain.
 
 use super::exchange;
+use super::helped::reduction::{may_help, Reduction};
+use super::helped::{self, share_out};
 use super::items::{self, operand};
 use super::lent::Lent;
 use super::prefix::Scan;
+use super::pushed;
 use super::reach::{Reach, Reaches, Whole};
 use super::rooted;
 use super::scattered::{total, Scattered};
@@ -33,6 +38,9 @@ use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
+
+/// What all members write in an operation stays in no cache, if it is so much.
+const BEYOND: u64 = 16 << 20;
 
 /// Whether an operation is done here, once `fits` has said that it is too long
 /// for slots: all members come to the same answer, from what all of them know.
@@ -185,6 +193,15 @@ pub(super) async fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
 
 async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let root = root_of(seat, root);
+    if helped::wants(seat) {
+        return helped::rooted::broadcast(seat, root, data, by).await;
+    }
+    if pushed::wants(seat) {
+        return match root == seat.rank {
+            true => pushed::give(seat, data, by).await,
+            false => pushed::get(seat, data, by).await,
+        };
+    }
     if root == seat.rank {
         let whole = Whole::to_read(data)?;
         begin(seat, &whole, by).await?;
@@ -223,6 +240,9 @@ pub(super) fn take(
 }
 
 async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    if helped::wants(seat) {
+        return helped::blocks::allgather(seat, send, receive, by).await;
+    }
     let own = receive.blocks(seat.rank, 1);
     let whole = Whole::to_read(send.unwrap_or(&own))?;
     let epoch = begin(seat, &whole, by).await?;
@@ -240,6 +260,15 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
 }
 
 async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let block = receive.bytes();
+    let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size) * block);
+    let copied = match total.saturating_mul(u64::from(seat.size)) {
+        BEYOND.. => Copied::Beyond,
+        _ => Copied::Alltoall,
+    };
+    if helped::wants(seat) {
+        return helped::blocks::alltoall(seat, send, receive, copied, by).await;
+    }
     let whole = match send {
         Some(send) => Whole::to_read(&send.times(seat.size)?)?,
         // What comes takes the place of what others still want to read.
@@ -251,17 +280,15 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
         unsafe { schedule::copy(&send.blocks(seat.rank, 1), &receive.blocks(seat.rank, 1)) };
     }
     seat.all(epoch, by).await?;
-    let block = receive.bytes();
-    let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size) * block);
     let done = others(seat).try_for_each(|member| {
-        take(seat, (member, epoch), offset, total, &receive.blocks(member, 1), Copied::Alltoall, by)
+        take(seat, (member, epoch), offset, total, &receive.blocks(member, 1), copied, by)
     });
     together(seat, by).await?;
     done
 }
 
 /// The other members, beginning with the next one: so not all read from the same.
-fn others(seat: &Seat) -> impl Iterator<Item = u32> {
+pub(super) fn others(seat: &Seat) -> impl Iterator<Item = u32> {
     let (rank, size) = (seat.rank, seat.size);
     (1..size).map(move |step| (rank + step) % size)
 }
@@ -273,11 +300,18 @@ async fn allreduce(
     operator: &Arc<Operator>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    // Nobody reads the result of another if each reduces the whole.
-    let is_read = !may_be_whole(seat.size, items::bytes(receive), operator);
+    let is_helped = helped::wants(seat) && may_help(operator);
+    // Nobody touches the result of another if each reduces the whole for itself.
+    let is_read = is_helped || !may_be_whole(seat.size, items::bytes(receive), operator);
     let lent = begin_reduction(seat, send, Some((receive, is_read)), by).await?;
     seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
+    let helped = is_helped.then(|| Reduction::for_all(&shares, lent.result())).flatten();
+    if let Some(reduction) = helped {
+        let done = share_out(seat, lent.epoch, &reduction, by).await;
+        lent.finish(done.is_ok(), receive);
+        return done;
+    }
     if shares.are_better_whole() {
         let parts = in_turn(shares.mine().start, shares.bytes);
         let reduced = shares.reduce(parts, lent.result(), Then::Kept, by);
@@ -285,12 +319,15 @@ async fn allreduce(
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
-    let reduced = shares.reduce([shares.mine()], lent.result(), Then::Read, by);
+    let then = if shares.are_better_put() { Then::Put } else { Then::Read };
+    let mut done = shares.reduce([shares.mine()], lent.result(), then, by);
     together(seat, by).await?;
-    let gathered = reduced.and_then(|()| shares.gather(by));
-    together(seat, by).await?;
-    lent.finish(gathered.is_ok(), receive);
-    gathered
+    if then == Then::Read {
+        done = done.and_then(|()| shares.gather(by));
+        together(seat, by).await?;
+    }
+    lent.finish(done.is_ok(), receive);
+    done
 }
 
 async fn reduce(
@@ -307,8 +344,17 @@ async fn reduce(
     let lent = begin_reduction(seat, mine, result.map(|result| (result, true)), by).await?;
     seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
-    let reduced = shares.reduce([shares.mine()], lent.result(), Then::To(root), by);
-    together(seat, by).await?;
+    let is_helped = helped::wants(seat) && may_help(operator);
+    let helped = is_helped.then(|| Reduction::for_one(&shares, lent.result(), root)).flatten();
+    let reduced = match helped {
+        Some(reduction) => share_out(seat, lent.epoch, &reduction, by).await,
+        None => {
+            let parts = shares.mine_for(root);
+            let reduced = parts.and_then(|parts| shares.reduce(parts, lent.result(), Then::To(root), by));
+            together(seat, by).await?;
+            reduced
+        }
+    };
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);
     }
@@ -349,11 +395,12 @@ pub(super) async fn begin_reduction(
     let contributed = Whole::to_read(&operand(send))?;
     let is_lent = receive.is_some_and(|(_, is_lent)| is_lent);
     let out = receive.map(|(receive, _)| Whole::to_write(&operand(receive))).transpose()?;
-    if let Some(out) = out.as_ref().filter(|_| is_lent) {
-        by.lend(seat, out.address, out.bytes);
-    }
+    let ends = out.as_ref().filter(|_| is_lent).map(|out| by.lend(seat, out.address, out.bytes));
     let receive = out.as_ref().map_or(0, |out| out.address as u64);
-    let lent = Lent::of(seat, &contributed, receive, by);
+    let open = is_lent && out.as_ref().is_some_and(|out| by.is_shared(seat, out.address, out.bytes));
+    let mut lent = Lent::of(seat, &contributed, receive, by);
+    lent.open = open;
+    lent.closed = ends.map_or([0; 2], |(head, tail)| [head, tail].map(|end| end.try_into().unwrap_or(0)));
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
     Ok(Begun { epoch, operand: contributed, out })

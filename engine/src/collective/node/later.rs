@@ -3,7 +3,8 @@
 //! A form is a future: it waits at a few points, and everything between two of them is done
 //! at once. A blocking operation waits where it stands ([`at_once`]). A nonblocking or
 //! persistent one ([`Later`]) is left there, and goes on when somebody finds that what it
-//! waits for has come. It is the same form, so its results have the same bits.
+//! waits for has come. It is the same form, so its results have the same bits. Where members
+//! can do the work of each other (`helped`), one that has nothing else to do goes on with that.
 //!
 //! Blocking operations of a communicator share one block, which counts them. Others have
 //! *places* ([`Places`]): seats at blocks of their own. The k-th nonblocking operation of a
@@ -14,14 +15,14 @@
 use super::block::Until;
 use super::reach::{Reach, Reaches};
 use super::seat::{Seat, Wait};
-use super::{forms, large};
+use super::{forms, helped, large};
 use crate::collective::Operation;
 use crate::memory::copy::Chooser;
 use crate::Result;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::{pin, Pin};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
@@ -45,9 +46,9 @@ pub fn at_once<T>(form: impl Future<Output = T>) -> T {
 }
 
 /// Whether a long operation had better be one message: then both ranks may copy, and the sender is
-/// told as soon as its buffer is read.
+/// told as soon as its buffer is read. So it is too where one can do the work of the other.
 fn is_message(seat: &Seat, operation: &Operation) -> bool {
-    seat.size == 2 && matches!(operation, Operation::Broadcast { .. })
+    seat.size == 2 && matches!(operation, Operation::Broadcast { .. }) && !helped::wants(seat)
 }
 
 /// The places of a communicator, or of a persistent operation.
@@ -69,9 +70,10 @@ impl Places {
 /// What a form waits for, and by what it is driven.
 #[derive(Debug, Default)]
 pub struct Stand {
-    /// 0: all members; else 1 + the one.
-    member: AtomicU32,
-    epoch: AtomicU64,
+    /// [`Until::words`].
+    until: (AtomicU32, AtomicU64),
+    /// The form may take pieces of others: once.
+    idle: AtomicBool,
     driver: AtomicPtr<()>,
 }
 
@@ -80,24 +82,35 @@ impl Stand {
     pub fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
         std::future::poll_fn(move |_| match seat.block().holds(until) {
             true => Poll::Ready(Ok(())),
-            false => {
-                let (member, epoch) = match until {
-                    Until::All(epoch) => (0, epoch),
-                    Until::Member(member, epoch) => (1 + member, epoch),
-                };
-                self.member.store(member, Relaxed);
-                self.epoch.store(epoch, Relaxed);
-                Poll::Pending
+            false => self.stop(until),
+        })
+    }
+
+    /// As [`Wait::idle`], by stopping there.
+    fn idle<'a>(&'a self, seat: &'a Seat, epoch: u64) -> impl Future<Output = Result<bool>> + 'a {
+        std::future::poll_fn(move |_| {
+            let may_help = self.idle.swap(false, Relaxed);
+            if seat.block().is_done(epoch) {
+                return Poll::Ready(Ok(false));
+            }
+            match may_help && seat.block().has_pieces(epoch) {
+                true => Poll::Ready(Ok(true)),
+                false => self.stop(Until::Work(epoch)),
             }
         })
     }
 
-    fn until(&self) -> Until {
-        let epoch = self.epoch.load(Relaxed);
-        match self.member.load(Relaxed) {
-            0 => Until::All(epoch),
-            member => Until::Member(member - 1, epoch),
-        }
+    fn stop<T>(&self, until: Until) -> Poll<T> {
+        let (kind, epoch) = until.words();
+        self.until.0.store(kind, Relaxed);
+        self.until.1.store(epoch, Relaxed);
+        Poll::Pending
+    }
+
+    fn until(&self, seat: &Seat) -> Until {
+        let words = (self.until.0.load(Relaxed), self.until.1.load(Relaxed));
+        // Before it has stopped anywhere it may begin.
+        Until::of_words(words, seat.size).unwrap_or(Until::All(0))
     }
 
     /// What [`Later::go_on`] was given last.
@@ -115,6 +128,10 @@ struct Beside<By> {
 impl<By> Wait for Beside<By> {
     fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
         self.stand.wait(seat, until)
+    }
+
+    fn idle<'a>(&'a self, seat: &'a Seat, epoch: u64) -> impl Future<Output = Result<bool>> + 'a {
+        self.stand.idle(seat, epoch)
     }
 }
 
@@ -164,6 +181,18 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         // SAFETY: passed on.
         unsafe { self.by.write(seat, member, address, source, bytes, copies) }
     }
+
+    unsafe fn write_there(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        bytes: u64,
+        make: impl FnOnce(*mut u8) -> Result<()>,
+    ) -> Option<Result<()>> {
+        // SAFETY: passed on.
+        unsafe { self.by.write_there(seat, member, address, bytes, make) }
+    }
 }
 
 /// An operation under way at a place.
@@ -195,10 +224,10 @@ impl Later {
                 forms::run_later(&place, &operation, &by).await?;
                 return Ok(true);
             }
-            if is_message(&place, &operation) || !large::wants(&place, &operation) {
+            if !large::wants(&place, &operation) || !large::can(&place, &operation, &by).await? {
                 return Ok(false);
             }
-            if !large::can(&place, &operation, &by).await? {
+            if is_message(&place, &operation) {
                 return Ok(false);
             }
             large::run(&place, &operation, &by).await?;
@@ -221,12 +250,30 @@ impl Later {
 
     /// What it waits for.
     pub fn until(&self) -> Until {
-        self.stand.until()
+        self.stand.until(&self.seat)
     }
 
     /// Whether it can go on.
     pub fn is_due(&self) -> bool {
+        match self.until() {
+            Until::Work(epoch) => self.seat.block().is_done(epoch),
+            until => self.seat.block().holds(until),
+        }
+    }
+
+    /// Whether it can go on, or this member could do something for another.
+    pub fn has_something(&self) -> bool {
         self.seat.block().holds(self.until())
+    }
+
+    /// Whether this member could do a piece of the work of another.
+    pub fn can_help(&self) -> bool {
+        matches!(self.until(), Until::Work(epoch) if self.seat.block().has_pieces(epoch))
+    }
+
+    /// This member has nothing better to do: when it goes on next, it does such a piece.
+    pub fn help(&mut self) {
+        self.stand.idle.store(true, Relaxed);
     }
 
     /// This rank may sleep from now on: who brings what is waited for rings. It has to look

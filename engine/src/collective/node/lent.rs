@@ -25,6 +25,11 @@ pub(super) struct Lent {
     head: u32,
     /// Bytes at its end that lie behind them.
     tail: u32,
+    /// Others can write by plain stores where its result goes, but for its ends.
+    pub open: bool,
+    /// How many bytes at the beginning and at the end of its result others cannot write so,
+    /// where they can write what is in between.
+    pub closed: [u16; 2],
 }
 
 const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
@@ -32,7 +37,7 @@ const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
 impl Lent {
     /// Of what a member contributes and where its result goes.
     pub fn new(send: u64, receive: u64, bytes: u64) -> Lent {
-        Lent { send, receive, bytes, head: 0, tail: 0 }
+        Lent { send, receive, bytes, head: 0, tail: 0, open: false, closed: [0; 2] }
     }
 
     /// The same of one's own data, whose ends lie apart as far as there is room.
@@ -42,6 +47,21 @@ impl Lent {
         let head = if head <= room { head } else { 0 };
         let tail = if head + tail <= room { tail } else { 0 };
         Lent { head: head as u32, tail: tail as u32, ..Lent::new(send.address as u64, receive, send.bytes) }
+    }
+
+    /// Of a buffer that others may write to. Its ends, where they cannot by plain stores, lie
+    /// nowhere else.
+    pub fn to_be_written(seat: &Seat, buffer: &Whole, by: &impl Reach) -> Lent {
+        let (head, tail) = by.lend(seat, buffer.address, buffer.bytes);
+        let middle = buffer.address.wrapping_add(head as usize);
+        let open = by.is_shared(seat, middle, buffer.bytes - head - tail);
+        let (head, tail) = (head as u32, tail as u32);
+        Lent { head, tail, open, ..Lent::new(0, buffer.address as u64, buffer.bytes) }
+    }
+
+    /// How many bytes its ends are.
+    pub fn ends(&self) -> (u64, u64) {
+        (self.head.into(), self.tail.into())
     }
 
     /// Lends one's own data in an epoch that has just begun.

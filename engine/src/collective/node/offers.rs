@@ -66,8 +66,8 @@ impl Offers {
     /// # Safety
     /// The payload must be long enough; the program lends the data.
     pub unsafe fn take(&self, (member, from): (u32, u64), data: &Data) {
-        let packed = Datatype::basic(Basic::Packed);
-        let source = (&*packed, self.at(member, from as usize), data.bytes());
+        let packed = Datatype::shared(Basic::Packed);
+        let source = (&**packed, self.at(member, from as usize), data.bytes());
         // SAFETY: by the caller.
         unsafe { datatype::copy(source, (&data.datatype, data.address, data.count)) };
     }

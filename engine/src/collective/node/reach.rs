@@ -75,6 +75,23 @@ pub trait Reach {
         bytes: usize,
         copies: &mut Chooser,
     ) -> Result<()>;
+
+    /// Has `make` write a range of a member's memory by plain stores, at the address that it
+    /// is given, if the range can be written so here. `make` is short: who forks waits for it.
+    ///
+    /// # Errors
+    /// What `make` reports.
+    ///
+    /// # Safety
+    /// The member must have lent the range, and nobody else may touch it meanwhile.
+    unsafe fn write_there(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        bytes: u64,
+        make: impl FnOnce(*mut u8) -> Result<()>,
+    ) -> Option<Result<()>>;
 }
 
 /// Data in one piece: the program's own, or a copy without their gaps.
@@ -87,8 +104,8 @@ pub(super) struct Whole {
 impl Whole {
     /// The data themselves, if they lie in one piece.
     pub fn of(data: &Data) -> Option<Whole> {
-        let packed = data.as_packed()?;
-        Some(Whole { address: packed.address, bytes: packed.count, copy: None })
+        let (address, bytes) = data.dense()?;
+        Some(Whole { address, bytes, copy: None })
     }
 
     /// The data to be read by others.
@@ -133,6 +150,20 @@ impl Whole {
     pub fn empty(data: &Data) -> Result<Whole> {
         let copy = Temporary::packed(data.bytes())?;
         Ok(Whole { address: copy.1.address, bytes: data.bytes(), copy: Some(copy) })
+    }
+
+    /// Room for a block of every member in `all`, where the own one of a member is put at once:
+    /// `own`, or what is there already.
+    ///
+    /// # Errors
+    /// `NoMem` for the copy.
+    pub fn to_gather(all: &Data, own: Option<&Data>, member: u32, block: u64) -> Result<Whole> {
+        let Some(own) = own else { return Whole::to_read(all) };
+        let whole = Whole::to_write(all)?;
+        let address = whole.address.wrapping_add((u64::from(member) * block) as usize);
+        // SAFETY: the program lends both, and the face has seen that they are apart; a copy is ours.
+        unsafe { schedule::copy(own, &Data { address, ..Data::packed(block) }) };
+        Ok(whole)
     }
 
     /// What has come is complete: to where it belongs.

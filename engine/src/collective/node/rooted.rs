@@ -3,6 +3,7 @@
 //! Every member but the root does its own copy: into the root's buffer, or from
 //! there. In a gather nobody but the root waits for the end.
 
+use super::helped;
 use super::large::{root_of, take, together};
 use super::lent::Lent;
 use super::reach::{Reach, Whole};
@@ -18,6 +19,9 @@ pub(super) async fn gather(
     receive: Option<&Data>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
+    if helped::wants(seat) {
+        return helped::rooted::gather(seat, root, send, receive, by).await;
+    }
     let root = root_of(seat, root);
     if let (Some(receive), true) = (receive, root == seat.rank) {
         return collect(seat, send, receive, by).await;
@@ -69,6 +73,9 @@ pub(super) async fn scatter(
     receive: Option<&Data>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
+    if helped::wants(seat) {
+        return helped::rooted::scatter(seat, root, send, receive, by).await;
+    }
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
         let whole = Whole::to_read(&send.times(seat.size)?)?;

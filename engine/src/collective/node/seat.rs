@@ -18,6 +18,15 @@ use std::task::{Context, Poll};
 pub trait Wait {
     /// Is ready when `until` holds at the block of `seat`; fails with what progress reports.
     fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a;
+
+    /// Is ready when the parts of all members in the work of an epoch are over (`false`), or when
+    /// there is a piece to be had and this member has nothing better to do (`true`).
+    fn idle<'a>(&'a self, seat: &'a Seat, epoch: u64) -> impl Future<Output = Result<bool>> + 'a {
+        async move {
+            self.wait(seat, Until::Work(epoch)).await?;
+            Ok(!seat.block().is_done(epoch))
+        }
+    }
 }
 
 /// Another member, or myself.
@@ -35,6 +44,8 @@ pub(super) enum Copied {
     Broadcast,
     Allgather,
     Alltoall,
+    /// More than the caches hold.
+    Beyond,
     Reduction,
     Exchange,
     /// Into the memory of another.
@@ -43,7 +54,14 @@ pub(super) enum Copied {
     Result,
     /// Into a slot, not from one.
     Slot,
+    /// Data of a root into the buffer of the other member.
+    Pushed,
+    /// By a root and the other member in turn, through the caches.
+    Together,
 }
+
+/// How many sorts there are.
+const SORTS: usize = Copied::Together as usize + 1;
 
 /// A member's own view. MPI lets only one thread at a time be in a collective of
 /// a communicator, so the counters are atomic for their type only.
@@ -71,7 +89,7 @@ pub struct Seat {
     /// Whether wide slots can be used, once they have settled it.
     pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
-    choosers: [Mutex<Chooser>; 8],
+    choosers: [Mutex<Chooser>; SORTS],
 }
 
 impl std::fmt::Debug for Seat {
@@ -84,6 +102,9 @@ impl Seat {
     /// Takes the place of member `rank` of `members`, in the communicator of `context`.
     pub fn new(block: Block, rank: u32, context: u64, members: Box<[Place]>) -> Seat {
         let size = members.len() as u32;
+        let mut choosers: [Mutex<Chooser>; SORTS] = Default::default();
+        choosers[Copied::Beyond as usize] = Mutex::new(Chooser::beyond());
+        choosers[Copied::Together as usize] = Mutex::new(Chooser::plain());
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {
             block,
@@ -98,7 +119,7 @@ impl Seat {
             promised,
             reaches: OnceLock::new(),
             is_wide: OnceLock::new(),
-            choosers: Default::default(),
+            choosers,
         }
     }
 
@@ -151,6 +172,12 @@ impl Seat {
         let epoch = self.epoch.load(Relaxed) + 1;
         self.epoch.store(epoch, Relaxed);
         epoch
+    }
+
+    /// How many there have been.
+    #[cfg(test)]
+    pub(super) fn epochs(&self) -> u64 {
+        self.epoch.load(Relaxed)
     }
 
     /// Arrives without payload.
@@ -216,15 +243,16 @@ impl Seat {
         self.debug_rule_2(epoch);
         let bytes = data.bytes() as usize;
         let packed = self.packed(self.rank, epoch, bytes);
-        let source = (&*data.datatype, data.address.cast_const(), data.count);
         // SAFETY: the program lends the data; the place is ours by rule 2, and
         // has room, because who called has compared `bytes` with `slot`.
         unsafe {
-            match data.as_packed() {
-                Some(block) if bytes >= Chooser::WORTH => {
-                    self.chooser(Copied::Slot).copy(block.address, packed, bytes);
+            match data.dense() {
+                Some((from, _)) if bytes >= Chooser::WORTH => {
+                    self.chooser(Copied::Slot).copy(from, packed, bytes);
                 }
-                _ => {
+                Some((from, _)) => std::ptr::copy_nonoverlapping(from, packed, bytes),
+                None => {
+                    let source = (&**data.datatype, data.address.cast_const(), data.count);
                     datatype::copy(source, (Seat::bytes(), packed, bytes as u64));
                 }
             }
@@ -330,19 +358,20 @@ impl Seat {
         // lends the data.
         unsafe {
             let from = payload.cast_const().add(offset as usize);
-            datatype::copy((Seat::bytes(), from, part), (&data.datatype, data.address, data.count));
+            if let Some((to, _)) = data.dense() {
+                return std::ptr::copy_nonoverlapping(from, to, part as usize);
+            }
+            datatype::copy((Seat::bytes(), from, part), (&**data.datatype, data.address, data.count));
         }
     }
 
     fn bytes() -> &'static Datatype {
-        use std::sync::{Arc, OnceLock};
-        static BYTES: OnceLock<Arc<Datatype>> = OnceLock::new();
-        BYTES.get_or_init(|| Datatype::basic(Basic::Packed))
+        Datatype::shared(Basic::Packed)
     }
 
-    /// Wakes the members that have waited for my arrival.
+    /// Wakes the members that have waited for what I have just published.
     #[inline]
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         if self.promised {
             barrier::counterpart();
         } else {

@@ -2,7 +2,7 @@
 
 use super::combine::{Buffers, Tree};
 use super::items::Items;
-use super::large::Begun;
+use super::large::{others, Begun};
 use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat};
@@ -26,6 +26,9 @@ const GRAIN: u64 = 64;
 /// An allreduce in which a member has to read no more than this is done whole by
 /// every member.
 pub(super) const WHOLE: u64 = 64 << 10;
+/// The same for two members, who have to read as much by shares. The caches of a core keep
+/// no more than this, and a result that is not there may as well be written by another core.
+const WHOLE_OF_TWO: u64 = 512 << 10;
 
 /// Where the share of member `rank` of `size` lies in `bytes` bytes of items of
 /// `item` bytes.
@@ -47,7 +50,7 @@ pub(super) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
 pub(super) fn may_be_whole(size: u32, bytes: u64, operator: &Operator) -> bool {
     // What a function of the program costs, nobody knows: two do half of it each.
     let pair = size == 2 && !operator.is_user();
-    pair || u64::from(size - 1) * bytes <= WHOLE
+    pair && bytes <= WHOLE_OF_TWO || u64::from(size - 1) * bytes <= WHOLE
 }
 
 /// What becomes of a part that a member has reduced.
@@ -57,6 +60,8 @@ pub(super) enum Then {
     Kept,
     /// The others read it.
     Read,
+    /// It goes to the others as well.
+    Put,
     /// It goes to this member, unless it is there.
     To(u32),
 }
@@ -69,7 +74,7 @@ pub(super) struct Shares<'a> {
     datatype: &'a Arc<Datatype>,
     item: u64,
     /// How much is reduced at a time: whole items.
-    piece: u64,
+    pub piece: u64,
     /// Of each operand.
     pub bytes: u64,
 }
@@ -88,13 +93,41 @@ impl<'a> Shares<'a> {
     }
 
     /// The share of a member.
-    fn share(&self, rank: u32) -> Range<u64> {
+    pub fn share(&self, rank: u32) -> Range<u64> {
         share(rank, self.seat.size, self.bytes, self.item)
     }
 
     /// My share.
     pub fn mine(&self) -> Range<u64> {
         self.share(self.seat.rank)
+    }
+
+    /// Whether a member is this one.
+    pub fn is_mine(&self, member: u32) -> bool {
+        member == self.seat.rank
+    }
+
+    /// Whether members agree about how much it is. If not, each of them finds that.
+    pub fn are_agreed(&self) -> bool {
+        (0..self.seat.size).all(|member| self.lent(member).is_ok())
+    }
+
+    /// What I reduce for a root: my share, but for the ends of the result that others could
+    /// write through the kernel only, which takes longer than all the rest of a few pages. The
+    /// root takes those.
+    ///
+    /// # Errors
+    /// `Truncate` where members do not agree.
+    pub fn mine_for(&self, root: u32) -> Result<[Range<u64>; 3]> {
+        let [head, tail] = self.lent(root)?.closed.map(u64::from);
+        let first = head.next_multiple_of(self.item).min(self.bytes);
+        let last = (self.bytes.saturating_sub(tail) / self.item * self.item).max(first);
+        let mine = self.mine();
+        let mine = mine.start.clamp(first, last)..mine.end.clamp(first, last);
+        match root == self.seat.rank {
+            true => Ok([0..first, mine, last..self.bytes]),
+            false => Ok([0..0, mine, 0..0]),
+        }
     }
 
     /// Whether every member had better reduce all there is: it reads as much as by
@@ -107,6 +140,15 @@ impl<'a> Shares<'a> {
             self.lent(member).is_ok_and(|lent| lent.send != lent.receive)
         };
         may_be_whole(size, self.bytes, self.operator) && (0..size).all(apart)
+    }
+
+    /// Whether every member had better put its share into the results of all: there is one
+    /// epoch less, and what is put has just been written here. So where ranks share cores,
+    /// since every member has to run for an epoch, and for two members with a core each.
+    pub fn are_better_put(&self) -> bool {
+        let open = |member| self.lent(member).is_ok_and(|lent| lent.open);
+        let suits = self.seat.size == 2 || self.seat.block().shape().is_wide();
+        suits && (0..self.seat.size).all(open)
     }
 
     /// Reduces parts of the operands. The result of all of them would begin at
@@ -181,13 +223,30 @@ impl<'a> Shares<'a> {
     ) -> Result<()> {
         let (size, bytes) = (self.seat.size, piece.bytes as usize);
         let result = piece.out.map(|out| out.wrapping_add(piece.at as usize));
+        let tree = Tree::new(self.operator, self.datatype, Folded::new(size, 0), |member, from| {
+            operands[member as usize].wrapping_add(from)
+        });
+        let there = match (result, then) {
+            (None, Then::To(root)) if self.may_be_there(bytes) => Some(root),
+            _ => None,
+        };
+        if let Some(root) = there {
+            let place = self.lent(root)?.receive + piece.at;
+            // SAFETY: every operand can be read for `bytes` bytes; the root has lent the
+            // result, my share of it is mine, and of two operands it may be one.
+            let made = unsafe {
+                by.write_there(self.seat, root, place, piece.bytes, |target| {
+                    tree.combine(target, bytes, buffers)
+                })
+            };
+            if let Some(made) = made {
+                return made;
+            }
+        }
         let target = match result.filter(|_| then != Then::Read || self.may_be_plain(bytes)) {
             Some(result) => result,
             None => room.place(size)?,
         };
-        let tree = Tree::new(self.operator, self.datatype, Folded::new(size, 0), |member, from| {
-            operands[member as usize].wrapping_add(from)
-        });
         // SAFETY: every operand can be read for `bytes` bytes: its owner has
         // lent it and does not write in my share; the target is the
         // program's, in my share, or a place of ours, and overlaps none but
@@ -199,21 +258,35 @@ impl<'a> Shares<'a> {
                 // SAFETY: the program's, in my share, and a place of ours.
                 unsafe { copies.copy(target, result, bytes) };
             }
-            (None, Then::To(root)) => {
-                let result = self.lent(root)?.receive + piece.at;
-                let mut copies = self.seat.chooser(Copied::Written);
-                // SAFETY: the root has lent the result; my share of it is mine.
-                unsafe { by.write(self.seat, root, result, target, bytes, &mut copies)? };
+            (None, Then::To(root)) => self.put(root, piece, target, by)?,
+            (_, Then::Put) => {
+                others(self.seat).try_for_each(|member| self.put(member, piece, target, by))?;
             }
             _ => {}
         }
         Ok(())
     }
 
+    /// Puts a piece of my share into the result of another member.
+    fn put(&self, member: u32, piece: &Piece, reduced: *const u8, by: &impl Reach) -> Result<()> {
+        let result = self.lent(member)?.receive + piece.at;
+        let mut copies = self.seat.chooser(Copied::Written);
+        // SAFETY: the member has lent the result; my share of it is mine.
+        unsafe { by.write(self.seat, member, result, reduced, piece.bytes as usize, &mut copies) }
+    }
+
     /// Whether a piece of a result that others read next is better written at once, and
     /// not in a place of ours first: their cores have the lines of the last result.
     fn may_be_plain(&self, bytes: usize) -> bool {
         self.seat.chooser(Copied::Result).spares(bytes)
+    }
+
+    /// Whether a piece of the result of another is better written there at once: of two
+    /// operands, for more go there and back; and not by a function of the program, for who
+    /// forks would wait for it.
+    fn may_be_there(&self, bytes: usize) -> bool {
+        let two = self.seat.size == 2 && !self.operator.is_user();
+        two && self.seat.chooser(Copied::Written).spares(bytes)
     }
 
     /// What a member has lent.
@@ -251,8 +324,7 @@ impl<'a> Shares<'a> {
     /// As [`Shares::reduce`].
     pub fn gather(&self, by: &impl Reach) -> Result<()> {
         let Some(out) = &self.mine.out else { return Ok(()) };
-        let (size, rank) = (self.seat.size, self.seat.rank);
-        for member in (1..size).map(|step| (rank + step) % size) {
+        for member in others(self.seat) {
             let part = self.share(member);
             if part.is_empty() {
                 continue;

@@ -33,7 +33,7 @@ pub fn shapes() -> Vec<Arc<Datatype>> {
 pub fn composition() -> Arc<Operator> {
     let function = |input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>| {
         for index in 0..count {
-            let item = |address| Data { address, count, datatype: datatype.clone() }.items(index, 1);
+            let item = |address| Data { address, count, datatype: datatype.into() }.items(index, 1);
             let (left, right) = (item(input.cast_mut()), item(inout));
             let result = composed(from_bytes(&packed(&left))[0], from_bytes(&packed(&right))[0]);
             store(&[result], &right);
@@ -54,7 +54,7 @@ fn from_bytes(bytes: &[u8]) -> Vec<Item> {
 fn store(items: &[Item], target: &Data) {
     let mut bytes: Vec<u8> = items.iter().flatten().flat_map(|number| number.to_ne_bytes()).collect();
     let datatype = Datatype::basic(Basic::Packed);
-    let source = Data { address: bytes.as_mut_ptr(), count: bytes.len() as u64, datatype };
+    let source = Data { address: bytes.as_mut_ptr(), count: bytes.len() as u64, datatype: datatype.into() };
     // SAFETY: the bytes are there, and the target is a buffer of the test.
     unsafe { copy(&source, target) };
 }

@@ -5,6 +5,7 @@ use super::twin::{self, Random};
 use crate::collective::hierarchy::Hierarchy;
 use crate::collective::{Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
+use crate::kept::Kept;
 use crate::reduce::{Builtin, Operator};
 use crate::Result;
 use std::cell::Cell;
@@ -150,7 +151,7 @@ fn reductions_combine_in_the_order_of_ranks() {
         check("reduce", &group(size), sides(layout, |rank| side(rank, rank == root)), |members, side| {
             let is_root = members.rank == root;
             let send = (!(is_root && in_place)).then(|| side.send.data());
-            let (receive, operator) = (is_root.then(|| side.receive.data()), operator.clone());
+            let (receive, operator) = (is_root.then(|| side.receive.data()), Kept::from(&operator));
             written(
                 layout,
                 members,
@@ -159,7 +160,7 @@ fn reductions_combine_in_the_order_of_ranks() {
             )
         });
         check("allreduce", &group(size), sides(layout, |rank| side(rank, true)), |members, side| {
-            let (send, operator) = ((!in_place).then(|| side.send.data()), operator.clone());
+            let (send, operator) = ((!in_place).then(|| side.send.data()), Kept::from(&operator));
             written(
                 layout,
                 members,
@@ -188,7 +189,7 @@ fn bits<T: Copy>(
         .zip(&mut numbers)
         .map(|(members, numbers)| {
             let receive = Data::new(numbers.as_mut_ptr().cast(), 0, count as i64, &datatype).unwrap();
-            let operation = Operation::Allreduce { send: None, receive, operator: operator.clone() };
+            let operation = Operation::Allreduce { send: None, receive, operator: (&operator).into() };
             match over {
                 Some(over) => written(layout, members, operation, over).unwrap(),
                 None => operation.schedule(members).unwrap(),

@@ -77,7 +77,7 @@ impl Network {
 
 fn as_data(bytes: &[u8]) -> Data {
     let address = bytes.as_ptr().cast_mut();
-    Data { address, count: bytes.len() as u64, datatype: Datatype::basic(Basic::Packed) }
+    Data { address, count: bytes.len() as u64, datatype: Datatype::basic(Basic::Packed).into() }
 }
 
 /// The payload of some data.

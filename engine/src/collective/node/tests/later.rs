@@ -17,9 +17,9 @@ struct Started {
 }
 
 /// A member, its places, and what it has started, in order.
-struct Member {
-    seats: Vec<Arc<Seat>>,
-    by: &'static Sleeper<'static>,
+pub(super) struct Member {
+    pub(super) seats: Vec<Arc<Seat>>,
+    pub(super) by: &'static Sleeper<'static>,
     started: VecDeque<Started>,
     /// Operations that were over, and those that have to go by messages.
     over: (u32, u32),
@@ -42,6 +42,10 @@ impl Member {
         let started = &mut self.started[index];
         let later = match &mut started.later {
             Some(later) if later.is_due() => later,
+            Some(later) if later.can_help() => {
+                later.help();
+                later
+            }
             None if is_first => {
                 let stand = Arc::default();
                 let later = Later::new(&self.seats[place], started.operation.clone(), &stand, self.by);
@@ -58,7 +62,7 @@ impl Member {
         let Started { turn, mut side, before, .. } = self.started.remove(index).unwrap();
         match done {
             true => side.compare(&format!("kind {}", turn.kind), rank, &before),
-            false => assert_eq!(turn.kind, 1, "only broadcasts of two are messages"),
+            false => panic!("kind {} goes by messages", turn.kind),
         }
         self.over = (self.over.0 + u32::from(done), self.over.1 + u32::from(!done));
         true
@@ -70,12 +74,12 @@ impl Member {
         let laters = || self.started.iter().filter_map(|started| started.later.as_ref());
         assert!(laters().next().is_some_and(Later::lies));
         // No limit: a wake that is missed hangs the test.
-        self.by.doorbell.sleep_unless(|| laters().any(Later::is_due), None);
+        self.by.doorbell.sleep_unless(|| laters().any(Later::has_something), None);
     }
 }
 
 /// Runs `body` as each of `size` members.
-fn as_members(size: u32, body: impl Fn(u32, Member) + Sync) {
+pub(super) fn as_members(size: u32, body: impl Fn(u32, Member) + Sync) {
     let shape = Shape::of_place(size);
     let block = |_| {
         // SAFETY: fresh memory of the right size, which stays.

@@ -7,7 +7,7 @@ use crate::collective::tests::buffer::{composed, composition, items, shapes, Buf
 use crate::collective::tests::twin::Random;
 use crate::collective::{self as collective, Counts, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
-use crate::memory::copy::Chooser;
+use crate::kept::Kept;
 use crate::progress::Doorbell;
 use crate::reduce::Operator;
 use crate::{Class, Result};
@@ -16,7 +16,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 mod exchange;
+mod helped;
 mod later;
+mod pushed;
+mod reach;
 mod reduction;
 
 /// Zeroed memory for blocks.
@@ -81,59 +84,6 @@ impl Sleeper<'_> {
             self.doorbell.sleep_unless(|| seat.block().holds(until), None);
             seat.block().get_up(seat.rank);
         }
-    }
-}
-
-/// All memory is one process's own here; some of it is kept from plain loads.
-impl Reach for Sleeper<'_> {
-    fn reaches(&self, _: &Seat) -> Reaches {
-        Reaches::ToWrite
-    }
-
-    fn widen(&self, _: &Seat) -> bool {
-        true
-    }
-
-    fn lend(&self, _: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
-        let head = (address as u64 >> 3) % 8;
-        (head.min(bytes / 2), (7 - head).min(bytes / 2))
-    }
-
-    fn is_shared(&self, _: &Seat, address: *const u8, bytes: u64) -> bool {
-        (address as u64 / 16 + bytes).is_multiple_of(2)
-    }
-
-    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
-        let hidden = (u64::from(seat.rank + member) + address / 4096 + bytes).is_multiple_of(3);
-        (!hidden).then_some(address as *const u8)
-    }
-
-    unsafe fn read(
-        &self,
-        _: &Seat,
-        _: u32,
-        address: u64,
-        target: *mut u8,
-        bytes: usize,
-        copies: &mut Chooser,
-    ) -> Result<()> {
-        // SAFETY: by the caller.
-        unsafe { copies.copy(address as *const u8, target, bytes) };
-        Ok(())
-    }
-
-    unsafe fn write(
-        &self,
-        _: &Seat,
-        _: u32,
-        address: u64,
-        source: *const u8,
-        bytes: usize,
-        copies: &mut Chooser,
-    ) -> Result<()> {
-        // SAFETY: by the caller.
-        unsafe { copies.copy(source, address as *mut u8, bytes) };
-        Ok(())
     }
 }
 
@@ -306,7 +256,7 @@ impl Turn {
         let in_place = self.is_in_place(is_root);
         let whole = |buffer: &mut Buffer, is_there: bool| is_there.then(|| buffer.data());
         let first = |buffer: &mut Buffer, is_there: bool| is_there.then(|| buffer.part(0, count));
-        let operator = Arc::clone(operator);
+        let operator = Kept::from(operator);
         let Side { send, receive, .. } = side;
         match self.kind {
             0 => Operation::Barrier,

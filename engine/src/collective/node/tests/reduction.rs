@@ -2,6 +2,7 @@
 //! message forms.
 
 use super::*;
+use crate::kept::Kept;
 use crate::reduce::Builtin;
 use std::sync::Mutex;
 
@@ -27,7 +28,7 @@ fn long_sums_have_the_bits_of_short_ones() {
             let mut expected = numbers(seat.rank, LONG);
             for piece in expected.chunks_mut(part) {
                 let receive = doubles(piece);
-                let operation = Operation::Allreduce { send: None, receive, operator: operator.clone() };
+                let operation = Operation::Allreduce { send: None, receive, operator: (&operator).into() };
                 run(seat, &operation, wait).unwrap();
             }
             for (kind, root) in [(0, 0), (1, 0), (2, 0), (2, size - 1), (3, 1)] {
@@ -37,7 +38,7 @@ fn long_sums_have_the_bits_of_short_ones() {
                     result.clone_from(&send);
                 }
                 let given = (!in_place).then(|| doubles(&mut send));
-                let (receive, operator) = (doubles(&mut result), operator.clone());
+                let (receive, operator) = (doubles(&mut result), Kept::from(&operator));
                 let is_root = kind < 2 || seat.rank == root;
                 let operation = match kind {
                     0 | 1 => Operation::Allreduce { send: given, receive, operator },
@@ -86,7 +87,7 @@ fn sums_have_the_bits_of_the_message_forms() {
                 let (mut send, mut receive) = (numbers(seat.rank), vec![0f64; count]);
                 let (send, receive_data) = (Some(data(&mut send)), data(&mut receive));
                 let operation =
-                    Operation::Allreduce { send, receive: receive_data, operator: operator.clone() };
+                    Operation::Allreduce { send, receive: receive_data, operator: (&operator).into() };
                 assert!(fits(seat, &operation));
                 run(seat, &operation, wait).unwrap();
                 results.lock().unwrap().push(receive);
@@ -109,7 +110,7 @@ fn partial_sums(seat: &Seat, by: &Sleeper, part: usize, is_long: bool) -> Vec<u6
     for piece in given.chunks_mut(part) {
         let mut result = vec![0f64; piece.len()];
         let (send, receive) = (Some(doubles(piece)), doubles(&mut result));
-        let scan = Operation::Scan { send, receive, operator: operator.clone() };
+        let scan = Operation::Scan { send, receive, operator: (&operator).into() };
         assert_eq!(run_any(seat, &scan, by), is_long);
         all.extend(result.iter().map(|number| number.to_bits()));
     }
@@ -121,7 +122,7 @@ fn partial_sums(seat: &Seat, by: &Sleeper, part: usize, is_long: bool) -> Vec<u6
         let mine = counts[seat.rank as usize] as usize;
         let (send, receive) = (Some(doubles(piece)), doubles(&mut result[..mine]));
         let counts = Counts::Each(counts);
-        let scattered = Operation::ReduceScatter { send, receive, counts, operator: operator.clone() };
+        let scattered = Operation::ReduceScatter { send, receive, counts, operator: (&operator).into() };
         assert_eq!(run_any(seat, &scattered, by), is_long);
         all.extend(result.iter().map(|number| number.to_bits()));
     }
@@ -150,7 +151,7 @@ fn pairs_of_value_and_index_are_reduced_at_every_length() {
             let mut pairs: Vec<Pair> =
                 (0..count).map(|at| Pair(f64::from((seat.rank + at as u32) % 5), seat.rank as i32)).collect();
             let receive = Data::new(pairs.as_mut_ptr().cast(), 0, count as i64, &pair).unwrap();
-            let operation = Operation::Allreduce { send: None, receive, operator: operator.clone() };
+            let operation = Operation::Allreduce { send: None, receive, operator: (&operator).into() };
             assert_eq!(run_any(seat, &operation, wait), is_long, "{count}");
             for (at, pair) in pairs.iter().enumerate() {
                 assert_eq!(*pair, Pair(4.0, (4 + 4 * at as i32) % 5), "pair {at}");
@@ -178,9 +179,54 @@ fn scans_have_the_bits_of_the_message_form() {
         at_seats(size, |seat, by| {
             let (mut send, mut result) = (numbers(seat.rank, COUNT), vec![0f64; COUNT]);
             let (send, receive) = (Some(doubles(&mut send)), doubles(&mut result));
-            run_any(seat, &Operation::Scan { send, receive, operator: operator.clone() }, by);
+            run_any(seat, &Operation::Scan { send, receive, operator: (&operator).into() }, by);
             let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&result), bits(&expected[seat.rank as usize]), "{size} ranks");
+        });
+    }
+}
+
+/// Where `numbers` can begin in `room` so that they are shared, or are not.
+fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], is_shared: bool) -> Data {
+    let bytes = 8 * numbers.len() as u64;
+    room.resize(numbers.len() + 2, 0.0);
+    let first =
+        [0, 2].into_iter().find(|&at| by.is_shared(seat, room[at..].as_ptr().cast(), bytes) == is_shared);
+    let place = &mut room[first.unwrap()..][..numbers.len()];
+    place.copy_from_slice(numbers);
+    doubles(place)
+}
+
+#[test]
+fn where_ranks_share_cores_a_sum_has_an_epoch_less_if_all_can_write_the_result() {
+    let operator = Arc::new(Operator::builtin(Builtin::Sum));
+    for size in [3u32, 5, 8] {
+        at_wide_seats(size, |seat, by| {
+            let mine = numbers(seat.rank, 20_000);
+            let mut expected = mine.clone();
+            for piece in expected.chunks_mut(100) {
+                let operation = Operation::Allreduce {
+                    send: None,
+                    receive: doubles(piece),
+                    operator: (&operator).into(),
+                };
+                run(seat, &operation, by).unwrap();
+            }
+            for (closed, in_place) in [(size, false), (size, true), (1, false), (1, true)] {
+                let (mut send, mut room) = (mine.clone(), Vec::new());
+                let receive = placed(seat, by, &mut room, &mine, seat.rank != closed);
+                let result = receive.address.cast_const().cast::<f64>();
+                let send = (!in_place).then(|| doubles(&mut send));
+                let operation = Operation::Allreduce { send, receive, operator: (&operator).into() };
+                assert!(can(seat, &operation, by).unwrap());
+                let before = seat.epochs();
+                run_large(seat, &operation, by).unwrap();
+                assert_eq!(seat.epochs() - before, if closed < size { 3 } else { 2 });
+                // SAFETY: it lies in `room`, which nobody writes any more.
+                let result = unsafe { std::slice::from_raw_parts(result, expected.len()) };
+                let same = result.iter().zip(&expected).all(|(one, other)| one.to_bits() == other.to_bits());
+                assert!(same, "{size} ranks, closed {closed}, in place {in_place}");
+            }
         });
     }
 }

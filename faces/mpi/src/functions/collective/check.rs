@@ -12,6 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Who takes part; says on the rank's page what the call is about.
+#[inline]
 pub fn members(comm: &Comm) -> Result<Members> {
     own::page().about(comm.context(), NONE, NONE, 0);
     Ok(Members::from(comm))
@@ -35,6 +36,7 @@ pub fn members_of_one_group(comm: &Comm) -> Result<Members> {
 ///
 /// # Errors
 /// `Root` for what is no root in this communicator.
+#[inline(always)]
 pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
     own::page().about(comm.context(), if root < 0 { NONE } else { root }, NONE, 0);
     let members = Members::from(comm);
@@ -82,6 +84,7 @@ impl Names {
     ///
     /// # Errors
     /// `Count`, `Type` or `Buffer`, with the argument that is wrong.
+    #[inline(always)]
     pub fn data(&self, buffer: *const c_void, count: i64, datatype: Option<&Arc<Datatype>>) -> Result<Data> {
         arguments::count(self.count, count)?;
         let datatype = self.committed(datatype)?;
@@ -92,6 +95,7 @@ impl Names {
     ///
     /// # Errors
     /// As there; `Buffer` for `MPI_IN_PLACE` in an intercommunicator.
+    #[inline(always)]
     pub fn unless_in_place(
         &self,
         members: &Members,
@@ -186,10 +190,11 @@ impl Names {
         Ok(())
     }
 
+    #[inline(always)]
     fn committed<'a>(&self, datatype: Option<&'a Arc<Datatype>>) -> Result<&'a Arc<Datatype>> {
         let name = self.datatype;
         let Some(datatype) = datatype else {
-            return Err(Error::new(Class::Type, format!("argument {name} is the null datatype")));
+            return Err(null_datatype(name));
         };
         if !datatype.is_committed() {
             return Err(arguments::uncommitted(name, datatype));
@@ -198,6 +203,7 @@ impl Names {
     }
 
     /// Data whose count and datatype have been checked.
+    #[inline(always)]
     fn placed(
         &self,
         buffer: *const c_void,
@@ -209,20 +215,35 @@ impl Names {
         let data = Data::new(buffer.cast_mut().cast(), displacement, count, datatype)?;
         // MPI_BOTTOM is a null pointer too: then the type has the addresses.
         if data.address.is_null() && data.bytes() > 0 && datatype.true_lower_bound() == 0 {
-            let sentence =
-                format!("argument {} is a null pointer, but {} is {count}", self.buffer, self.count);
-            return Err(Error::new(Class::Buffer, sentence));
+            return Err(self.null_pointer(count));
         }
         Ok(data)
     }
 
+    #[inline(always)]
     fn outside_place(&self, buffer: *const c_void) -> Result<()> {
-        if is_in_place(buffer) {
-            let sentence = format!("argument {} cannot be MPI_IN_PLACE here; pass a buffer", self.buffer);
-            return Err(Error::new(Class::Buffer, sentence));
+        match is_in_place(buffer) {
+            true => Err(self.in_place_here()),
+            false => Ok(()),
         }
-        Ok(())
     }
+
+    #[cold]
+    fn null_pointer(&self, count: i64) -> Error {
+        let sentence = format!("argument {} is a null pointer, but {} is {count}", self.buffer, self.count);
+        Error::new(Class::Buffer, sentence)
+    }
+
+    #[cold]
+    fn in_place_here(&self) -> Error {
+        let sentence = format!("argument {} cannot be MPI_IN_PLACE here; pass a buffer", self.buffer);
+        Error::new(Class::Buffer, sentence)
+    }
+}
+
+#[cold]
+fn null_datatype(name: &str) -> Error {
+    Error::new(Class::Type, format!("argument {name} is the null datatype"))
 }
 
 /// Whether a send buffer says that the data are in place, where that may be.
@@ -235,21 +256,26 @@ pub fn in_place(members: &Members, buffer: *const c_void) -> bool {
 ///
 /// # Errors
 /// `Buffer`.
+#[inline]
 pub fn apart(send: &Data, receive: &Data) -> Result<()> {
     let (Some(sent), Some(received)) = (range(send), range(receive)) else { return Ok(()) };
-    if sent.start < received.end && received.start < sent.end {
-        return Err(Error::new(
-            Class::Buffer,
-            "arguments sendbuf and recvbuf overlap; use MPI_IN_PLACE where the operation allows it",
-        ));
+    match sent.start < received.end && received.start < sent.end {
+        true => Err(overlap()),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+#[cold]
+fn overlap() -> Error {
+    let sentence = "arguments sendbuf and recvbuf overlap; use MPI_IN_PLACE where the operation allows it";
+    Error::new(Class::Buffer, sentence)
 }
 
 /// The bytes of data without gaps, if there are any.
+#[inline]
 fn range(data: &Data) -> Option<std::ops::Range<usize>> {
-    let (offset, bytes) = data.datatype.dense(data.count)?;
-    let start = data.address.wrapping_offset(offset as isize) as usize;
+    let (address, bytes) = data.dense()?;
+    let start = address as usize;
     (bytes > 0).then(|| start..start.saturating_add(bytes as usize))
 }
 

@@ -20,8 +20,13 @@ use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-fn run(comm: &Arc<Comm>, operation: Operation) -> Result<()> {
-    engine()?.run_collective(comm, operation)
+/// The operation is used where it was written: moving it takes longer than many a check.
+#[inline]
+fn run(comm: &Arc<Comm>, described: Result<Operation>) -> Result<()> {
+    match &described {
+        Ok(operation) => engine()?.run_collective(comm, operation),
+        Err(_) => described.map(drop),
+    }
 }
 
 fn start(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
@@ -44,7 +49,7 @@ macro_rules! forms {
         /// The blocking form.
         #[allow(clippy::too_many_arguments)] // MPI's own
         pub fn $blocking($($name: $type,)* comm: &Arc<Comm>) -> Result<()> {
-            run(comm, $file::$blocking($($name,)* comm)?)
+            run(comm, $file::$blocking($($name,)* comm))
         }
 
         /// The nonblocking form.

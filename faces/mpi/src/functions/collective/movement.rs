@@ -19,6 +19,7 @@ pub fn barrier(comm: &Arc<Comm>) -> Result<Operation> {
 }
 
 /// `MPI_Bcast` (§6.4).
+#[inline]
 pub fn bcast(
     buffer: *mut c_void,
     count: i64,

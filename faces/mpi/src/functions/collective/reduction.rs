@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 /// `MPI_Reduce` (§6.9.1).
+#[inline]
 pub fn reduce(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -32,10 +33,11 @@ pub fn reduce(
     if let (Some(send), Some(receive)) = (&send, &receive) {
         apart(send, receive)?;
     }
-    Ok(Operation::Reduce { root, send, receive, operator: Arc::clone(op) })
+    Ok(Operation::Reduce { root, send, receive, operator: op.into() })
 }
 
 /// Operand and result of a reduction to all.
+#[inline(always)]
 fn both(
     members: &Members,
     sendbuf: *const c_void,
@@ -52,6 +54,7 @@ fn both(
 }
 
 /// `MPI_Allreduce` (§6.9.6).
+#[inline]
 pub fn allreduce(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -62,7 +65,7 @@ pub fn allreduce(
 ) -> Result<Operation> {
     let members = members(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    Ok(Operation::Allreduce { send, receive, operator: Arc::clone(op) })
+    Ok(Operation::Allreduce { send, receive, operator: op.into() })
 }
 
 /// `MPI_Scan` (§6.11.1).
@@ -76,7 +79,7 @@ pub fn scan(
 ) -> Result<Operation> {
     let members = members_of_one_group(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    Ok(Operation::Scan { send, receive, operator: Arc::clone(op) })
+    Ok(Operation::Scan { send, receive, operator: op.into() })
 }
 
 /// `MPI_Exscan` (§6.11.2).
@@ -90,7 +93,7 @@ pub fn exscan(
 ) -> Result<Operation> {
     let members = members_of_one_group(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, count, datatype)?;
-    Ok(Operation::Exscan { send, receive, operator: Arc::clone(op) })
+    Ok(Operation::Exscan { send, receive, operator: op.into() })
 }
 
 /// `MPI_Reduce_scatter_block` (§6.10.1).
@@ -104,12 +107,7 @@ pub fn reduce_scatter_block(
 ) -> Result<Operation> {
     let members = members(comm)?;
     let (send, receive) = both(&members, sendbuf, recvbuf, recvcount, datatype)?;
-    Ok(Operation::ReduceScatter {
-        send,
-        receive,
-        counts: collective::Counts::Equal,
-        operator: Arc::clone(op),
-    })
+    Ok(Operation::ReduceScatter { send, receive, counts: collective::Counts::Equal, operator: op.into() })
 }
 
 /// `MPI_Reduce_scatter` (§6.10.2).
@@ -133,5 +131,5 @@ pub fn reduce_scatter(
         apart(send, &receive)?;
     }
     let counts = collective::Counts::Each(counts);
-    Ok(Operation::ReduceScatter { send, receive, counts, operator: Arc::clone(op) })
+    Ok(Operation::ReduceScatter { send, receive, counts, operator: op.into() })
 }

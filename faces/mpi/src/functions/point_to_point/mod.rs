@@ -261,6 +261,25 @@ fn start_any(
     Ok(())
 }
 
+/// A blocking receive; whether it is the `first` thing that the call does.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of MPI, and one")]
+fn receive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+    status: StatusOut,
+    first: bool,
+) -> Result<()> {
+    match short::received(buf, count, datatype, source, tag, comm, status, first)? {
+        true => Ok(()),
+        false => receive_any(buf, count, datatype, source, tag, comm, status),
+    }
+}
+
 /// A blocking receive the long way.
 #[inline(never)]
 fn receive_any(
@@ -328,10 +347,7 @@ pub fn recv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    if short::received(buf, count, datatype, source, tag, comm, status)? {
-        return Ok(());
-    }
-    receive_any(buf, count, datatype, source, tag, comm, status)
+    receive(buf, count, datatype, source, tag, comm, status, true)
 }
 
 /// `MPI_Irecv` (§3.7.2).

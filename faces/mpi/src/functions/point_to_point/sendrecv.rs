@@ -1,6 +1,6 @@
 //! Send and receive in one call (MPI-5.0 §3.10).
 
-use super::{incoming, outgoing, report, Incoming, Outgoing};
+use super::{incoming, outgoing, receive, report, short, Incoming, Outgoing};
 use crate::border::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
@@ -53,6 +53,12 @@ pub fn sendrecv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
+    // What goes at once needs no request, and the receive can be a blocking one.
+    if short::may_receive(recvbuf, recvcount, recvtype, source, recvtag, comm)
+        && short::sent(sendbuf, sendcount, sendtype, dest, sendtag, comm)?
+    {
+        return receive(recvbuf, recvcount, recvtype, source, recvtag, comm, status, false);
+    }
     let incoming = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
     let outgoing = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
     report(exchange(outgoing, incoming)?, status)
@@ -94,6 +100,12 @@ pub fn sendrecv_replace(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
+    // What has gone at once is not in the buffer any more.
+    if short::may_receive(buf, count, datatype, source, recvtag, comm)
+        && short::sent(buf, count, datatype, dest, sendtag, comm)?
+    {
+        return receive(buf, count, datatype, source, recvtag, comm, status, false);
+    }
     let incoming = incoming(buf, count, datatype, source, recvtag, comm)?;
     let mut outgoing = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let mut copy = vec![0u8; outgoing.buffer.bytes() as usize];

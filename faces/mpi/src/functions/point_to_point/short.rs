@@ -68,28 +68,41 @@ pub fn receiving(
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine_of_call()?;
-    let Some((wanted, _)) = wanted(source, tag, room, comm) else { return Ok(None) };
+    let Some((wanted, _)) = matched(source, tag, comm) else { return Ok(None) };
+    own::page().about_first(comm.context(), source, tag, room);
     engine.start_block_receive(wanted, address, room).map(Some)
 }
 
-/// What a receive with right arguments matches, and who sends that, if it is one;
-/// says so on the page.
+/// What a receive with right arguments matches, and who sends that, if it is one.
 #[inline(always)]
-fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
+fn matched(source: i32, tag: i32, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
     let peer = comm.peers().find(source);
     if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
-    own::page().about_first(comm.context(), source, tag, room);
     Some((Envelope { context: comm.context(), source, tag }, peer))
 }
 
+/// Whether a receive has right arguments for this way.
+#[inline(always)]
+pub fn may_receive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Datatype,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+) -> bool {
+    block(buf, count, datatype).is_some() && matched(source, tag, comm).is_some()
+}
+
 /// Receives and fills the status; `false`, and nothing is done, if this is not
-/// the way.
+/// the way. Whether it is the `first` thing that the call does.
 ///
 /// # Errors
 /// None but a library that is not running.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of MPI, and one")]
 pub fn received(
     buf: *mut c_void,
     count: i64,
@@ -98,10 +111,15 @@ pub fn received(
     tag: i32,
     comm: &Comm,
     status: StatusOut,
+    first: bool,
 ) -> Result<bool> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(false) };
     let engine = engine_of_call()?;
-    let Some((wanted, peer)) = wanted(source, tag, room, comm) else { return Ok(false) };
+    let Some((wanted, peer)) = matched(source, tag, comm) else { return Ok(false) };
+    match first {
+        true => own::page().about_first(comm.context(), source, tag, room),
+        false => own::page().about(comm.context(), source, tag, room),
+    };
     let Some(taken) = engine.receive_letter(wanted, peer, address, room) else {
         return Ok(false);
     };

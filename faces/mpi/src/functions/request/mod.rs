@@ -36,6 +36,10 @@ pub fn wait(request: InOutRequest, status: StatusOut) -> Result<()> {
         status.set(&Status::empty());
         return Ok(());
     };
+    if !generalized::any() && engine()?.wait_for_plain(id, |done| status.set(done))? {
+        request.put_null();
+        return Ok(());
+    }
     let (done, gone) = finish(id)?;
     if gone {
         request.put_null();

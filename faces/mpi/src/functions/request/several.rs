@@ -70,6 +70,29 @@ fn end_plain(first: usize, count: usize, requests: Requests, statuses: StatusOut
     Ok(index.get())
 }
 
+/// Ends the first that is complete and plain, if there is one; its index.
+fn end_one_plain(count: usize, requests: &Requests, status: StatusOut) -> Result<Option<usize>> {
+    if generalized::any() {
+        return Ok(None);
+    }
+    let engine = engine()?;
+    for index in 0..count {
+        let (mut id, mut ended) = (requests.get(index)?, false);
+        engine.end_plain(
+            || id.take(),
+            |done| {
+                status.set(done);
+                ended = true;
+            },
+        );
+        if ended {
+            requests.put_null(index);
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
+
 /// `MPI_Waitall` (§3.7.5).
 pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<()> {
     let mut failed = None;
@@ -83,7 +106,14 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
             break;
         }
         next += 1;
-        let status = match requests.get(index)? {
+        let id = requests.get(index)?;
+        if let (Some(id), None, false) = (id, &failed, generalized::any()) {
+            if engine()?.wait_for_plain(id, |done| statuses.set_at(index, done))? {
+                requests.put_null(index);
+                continue;
+            }
+        }
+        let status = match id {
             Some(id) => take(index, id, &requests)?,
             None => Status::empty(),
         };
@@ -131,6 +161,10 @@ pub fn testall(count: usize, requests: Requests, flag: OutValue<c_int>, statuses
 
 /// `MPI_Waitany` (§3.7.5).
 pub fn waitany(count: usize, requests: Requests, indx: OutValue<c_int>, status: StatusOut) -> Result<()> {
+    if let Some(index) = end_one_plain(count, &requests, status)? {
+        indx.set(index as c_int);
+        return Ok(());
+    }
     let active = active(count, &requests)?;
     if active.is_empty() {
         indx.set(abi::MPI_UNDEFINED);
@@ -149,6 +183,11 @@ pub fn testany(
     flag: OutValue<c_int>,
     status: StatusOut,
 ) -> Result<()> {
+    if let Some(index) = end_one_plain(count, &requests, status)? {
+        indx.set(index as c_int);
+        flag.set_flag(true);
+        return Ok(());
+    }
     let active = active(count, &requests)?;
     let first = settled(&active, false)?.iter().position(|&settled| settled);
     flag.set_flag(first.is_some() || active.is_empty());

@@ -1,0 +1,68 @@
+//! How the members of tests reach the memory of others.
+
+use super::*;
+use crate::memory::copy::Chooser;
+
+/// All memory is one process's own here; some of it is kept from plain loads.
+impl Reach for Sleeper<'_> {
+    fn reaches(&self, _: &Seat) -> Reaches {
+        Reaches::ToWrite
+    }
+
+    fn widen(&self, _: &Seat) -> bool {
+        true
+    }
+
+    fn lend(&self, _: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+        let head = (address as u64 >> 3) % 8;
+        (head.min(bytes / 2), (7 - head).min(bytes / 2))
+    }
+
+    fn is_shared(&self, _: &Seat, address: *const u8, bytes: u64) -> bool {
+        (address as u64 / 16 + bytes).is_multiple_of(2)
+    }
+
+    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        let hidden = (u64::from(seat.rank + member) + address / 4096 + bytes).is_multiple_of(3);
+        (!hidden).then_some(address as *const u8)
+    }
+
+    unsafe fn read(
+        &self,
+        _: &Seat,
+        _: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+        copies: &mut Chooser,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { copies.copy(address as *const u8, target, bytes) };
+        Ok(())
+    }
+
+    unsafe fn write(
+        &self,
+        _: &Seat,
+        _: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+        copies: &mut Chooser,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { copies.copy(source, address as *mut u8, bytes) };
+        Ok(())
+    }
+
+    unsafe fn write_there(
+        &self,
+        _: &Seat,
+        _: u32,
+        address: u64,
+        _: u64,
+        make: impl FnOnce(*mut u8) -> Result<()>,
+    ) -> Option<Result<()>> {
+        (!(address / 4096).is_multiple_of(3)).then(|| make(address as *mut u8))
+    }
+}

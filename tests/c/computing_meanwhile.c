@@ -1,0 +1,176 @@
+/* ranks: 2 4
+ * Long nonblocking collectives of which one rank begins its part and then computes: the others do
+ * that part too, and do not wait for it. */
+#define _GNU_SOURCE
+#include "check.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LENGTH = 512 << 10, WARM = 10, ROUNDS = 14 };
+
+static long *sent, *got;
+static int *through; /* how often ranks other than 0 have ended an operation */
+
+enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL, BCAST, SCATTER, GATHER, KINDS };
+static const char *const names[] = {"allreduce", "allreduce in place", "reduce", "reduce to another",
+                                    "allgather", "alltoall", "bcast", "scatter", "gather"};
+
+static long item(int from, int index, int round)
+{
+    return from * 1000003L + index * 7L + round;
+}
+
+static void prepare(int round)
+{
+    for (int index = 0; index < LENGTH; index++) {
+        sent[index] = got[index] = item(rank, index, round);
+    }
+}
+
+static void start(enum kind kind, MPI_Request *request)
+{
+    int block = LENGTH / size;
+    switch (kind) {
+    case ALLREDUCE:
+        MPI_Iallreduce(sent, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    case ALLREDUCE_IN_PLACE:
+        MPI_Iallreduce(MPI_IN_PLACE, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    case REDUCE:
+    case REDUCE_TO_ANOTHER:
+        MPI_Ireduce(sent, got, LENGTH, MPI_LONG, MPI_SUM, kind == REDUCE ? 0 : size - 1, MPI_COMM_WORLD, request);
+        break;
+    case ALLGATHER:
+        MPI_Iallgather(sent, block, MPI_LONG, got, block, MPI_LONG, MPI_COMM_WORLD, request);
+        break;
+    case BCAST:
+        MPI_Ibcast(rank == size - 1 ? sent : got, LENGTH, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
+        break;
+    case SCATTER:
+        MPI_Iscatter(sent, block, MPI_LONG, got, block, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
+        break;
+    case GATHER:
+        MPI_Igather(sent, block, MPI_LONG, got, block, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
+        break;
+    default:
+        MPI_Ialltoall(sent, block, MPI_LONG, got, block, MPI_LONG, MPI_COMM_WORLD, request);
+    }
+}
+
+/* What a rank shall find at some place of its result. */
+static long expected(enum kind kind, int index, int round)
+{
+    int block = LENGTH / size, from = index / block, at = index % block;
+    long sum = 0;
+    switch (kind) {
+    case ALLGATHER:
+    case GATHER:
+        return item(from, at, round);
+    case ALLTOALL:
+        return item(from, rank * block + at, round);
+    case BCAST:
+        return item(size - 1, index, round);
+    case SCATTER:
+        return item(size - 1, rank * block + index, round);
+    default:
+        for (int each = 0; each < size; each++)
+            sum += item(each, index, round);
+        return sum;
+    }
+}
+
+static void check(enum kind kind, int round)
+{
+    int wrong = 0, root = kind == REDUCE ? 0 : kind == REDUCE_TO_ANOTHER || kind == GATHER ? size - 1 : rank;
+    if (rank != root || (kind == BCAST && rank == size - 1))
+        return;
+    int length = kind == SCATTER ? LENGTH / size : LENGTH;
+    for (int index = 0; index < length; index++)
+        wrong += got[index] != expected(kind, index, round);
+    if (wrong > 0)
+        check_failed(__FILE__, __LINE__, "%s, round %d: %d items are wrong", names[kind], round, wrong);
+}
+
+/* Whether all others are through, waiting for it as long as rank 0 shall compute, which calls nothing of MPI. */
+static int others_through(int round, double patience)
+{
+    double begin = MPI_Wtime();
+    while (__atomic_load_n(through, __ATOMIC_ACQUIRE) < (round + 1) * (size - 1)) {
+        if (MPI_Wtime() - begin > patience)
+            return 0;
+        usleep(200);
+    }
+    return 1;
+}
+
+/* Rank 0 begins first and computes until the others are through, or for as long as it shall; whether they were. */
+static int once(enum kind kind, int round, double patience)
+{
+    MPI_Request request;
+    char begun = 1;
+    int meanwhile = 0;
+    prepare(round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 0)
+        MPI_Recv(&begun, 1, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    start(kind, &request);
+    for (int other = 1; rank == 0 && other < size; other++)
+        MPI_Send(&begun, 1, MPI_CHAR, other, 7, MPI_COMM_WORLD);
+    if (rank == 0)
+        meanwhile = others_through(kind * ROUNDS + round, patience);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank > 0)
+        __atomic_add_fetch(through, 1, __ATOMIC_RELEASE);
+    check(kind, round);
+    MPI_Bcast(&meanwhile, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return meanwhile;
+}
+
+/* The first rounds find the place and let the ways of copying settle; any of the others may show it. */
+static void others_do_it(enum kind kind, double patience)
+{
+    int meanwhile = 0;
+    for (int round = 0; round < ROUNDS; round++)
+        meanwhile += once(kind, round, round < WARM || meanwhile > 0 ? 0 : patience);
+    if (patience > 0 && meanwhile == 0)
+        check_failed(__FILE__, __LINE__, "%s: the others did not end before rank 0 went on", names[kind]);
+}
+
+/* A counter that all ranks see, in memory of rank 0 that has no name. */
+static int *shared_counter(void)
+{
+    int where[2] = {getpid(), 0};
+    if (rank == 0) {
+        where[1] = memfd_create("through", MFD_CLOEXEC);
+        CHECK(where[1] >= 0 && ftruncate(where[1], sizeof(int)) == 0);
+    }
+    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", where[0], where[1]);
+    int file = open(path, O_RDWR);
+    void *counter = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (counter == MAP_FAILED) {
+        fprintf(stderr, "rank %d cannot map %s\n", rank, path);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    close(file);
+    return counter;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Alloc_mem(LENGTH * sizeof *sent, MPI_INFO_NULL, &sent);
+    MPI_Alloc_mem(LENGTH * sizeof *got, MPI_INFO_NULL, &got);
+    through = shared_counter();
+    /* Where memory of others cannot be written, everybody does its own part. */
+    for (int kind = 0; kind < KINDS; kind++)
+        others_do_it(kind, getenv("SERRIED_COPY") == NULL ? 5 : 0);
+    MPI_Free_mem(sent);
+    MPI_Free_mem(got);
+    return check_end();
+}
