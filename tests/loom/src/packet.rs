@@ -65,7 +65,6 @@ impl Memory {
         Arrival { kind: word as u8, bytes: (word as u32) >> 8, header }
     }
 
-    pub fn fetch(self, _place: usize) {}
 }
 
 pub fn describe(letter: &Letter<'_>) -> u64 {

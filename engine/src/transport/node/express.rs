@@ -16,6 +16,9 @@
 //! the ring's end: where it would, the rest is skipped ([`SKIP`]). What is
 //! published is the reader's, until it publishes a head beyond it.
 //!
+//! A reader that waits looks at the next word alone: if it asked for the lines behind
+//! it too, it would take them away from the sender again and again while they are being written.
+//!
 //! # Order
 //! The last packet that a sender puts into the mailbox says which box it has
 //! taken ([`OPEN`]). The reader looks into a box only after it has read that, so
@@ -35,8 +38,6 @@ pub const PART: u64 = BOX_BYTES as u64 / if cfg!(loom) { 4 } else { 8 };
 /// A packet passes in the worst case when it and what it skips before the ring's
 /// end find room beside what the reader has not yet said that it has read.
 const _: () = assert!(cfg!(loom) || 2 * length_for(LONG_LETTER_BYTES) + PART <= BOX_BYTES as u64);
-/// Lines behind the next one that a waiting reader asks for.
-const AHEAD: u64 = 1;
 /// Packets to a peer after which a sender asks for a box.
 pub const HOT: u32 = 16;
 /// Kind of the packet that opens a box: the transport's own, header `[box, 0]`.
@@ -81,16 +82,6 @@ impl Ring {
         let word = self.word(position).load(Ordering::Acquire);
         // SAFETY: a published packet is the reader's.
         (word != 0).then(|| unsafe { self.0.read(self.place(position), word) })
-    }
-
-    /// Asks the processor for the lines behind the one that a reader waits for, so
-    /// that a packet of several lines comes as it is written and not line by line
-    /// once its first has come.
-    #[inline]
-    pub fn fetch_ahead(self, position: u64) {
-        for line in 1..=AHEAD {
-            self.0.fetch(self.place(position + line * 64));
-        }
     }
 
     /// Bytes that a packet takes which lies at a position.

@@ -72,14 +72,7 @@ impl Inbox {
         for _ in 0..=self.boxes.len() {
             let found = match self.turn {
                 0 => self.mailbox.ring.arrived(self.mailbox.position),
-                turn => {
-                    let reader = &self.boxes[turn - 1];
-                    let found = reader.ring.arrived(reader.position);
-                    if found.is_none() {
-                        reader.ring.fetch_ahead(reader.position);
-                    }
-                    found
-                }
+                turn => self.boxes[turn - 1].ring.arrived(self.boxes[turn - 1].position),
             };
             if found.is_some() {
                 return found;

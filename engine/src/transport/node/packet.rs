@@ -56,17 +56,6 @@ impl Memory {
         // SAFETY: by the caller.
         unsafe { read(self.0.add(place), word) }
     }
-
-    /// Asks the processor for the line of a place.
-    #[inline]
-    pub fn fetch(self, place: usize) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint, of an address inside the memory.
-        unsafe {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            _mm_prefetch::<_MM_HINT_T0>(self.0.add(place).cast());
-        }
-    }
 }
 
 /// Writes header and payload behind the word at `place`.
