@@ -26,9 +26,11 @@ const GRAIN: u64 = 64;
 /// An allreduce in which a member has to read no more than this is done whole by
 /// every member.
 pub(super) const WHOLE: u64 = 64 << 10;
-/// The same for two members, who have to read as much by shares. The caches of a core keep
-/// no more than this, and a result that is not there may as well be written by another core.
-const WHOLE_OF_TWO: u64 = 512 << 10;
+/// The same for two members. They have to read as much by shares, if somebody reads the results
+/// afterwards, but combine half of it each, which is worth more from here on.
+const WHOLE_OF_TWO: u64 = 8 << 10;
+/// The same where one cannot put its share into the result of the other.
+const WHOLE_UNLESS_PUT: u64 = 512 << 10;
 
 /// Where the share of member `rank` of `size` lies in `bytes` bytes of items of
 /// `item` bytes.
@@ -46,11 +48,18 @@ pub(super) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
     [first..bytes, 0..first]
 }
 
-/// Whether each of the members may reduce all of `bytes` bytes in an allreduce.
+/// Whether each of the members may reduce all of `bytes` bytes in an allreduce, whatever they can
+/// reach of each other.
 pub(super) fn may_be_whole(size: u32, bytes: u64, operator: &Operator) -> bool {
-    // What a function of the program costs, nobody knows: two do half of it each.
-    let pair = size == 2 && !operator.is_user();
-    pair && bytes <= WHOLE_OF_TWO || u64::from(size - 1) * bytes <= WHOLE
+    match is_plain_pair(size, operator) {
+        true => bytes <= WHOLE_OF_TWO,
+        false => u64::from(size - 1) * bytes <= WHOLE,
+    }
+}
+
+/// Two members, and an operator of MPI: what a function of the program costs, nobody knows.
+fn is_plain_pair(size: u32, operator: &Operator) -> bool {
+    size == 2 && !operator.is_user()
 }
 
 /// What becomes of a part that a member has reduced.
@@ -130,16 +139,18 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// Whether every member had better reduce all there is: it reads as much as by
-    /// shares if there are two, and there is one epoch less. Nobody may want its
-    /// result in the place of its operand then, which the others still read.
+    /// Whether every member had better reduce all there is: there is one epoch less than
+    /// by shares that are read. Nobody may want its result in the place of its operand
+    /// then, which the others still read.
     pub fn are_better_whole(&self) -> bool {
         let size = self.seat.size;
         let apart = |member| {
             // Where members do not agree all of them find that, and say no.
             self.lent(member).is_ok_and(|lent| lent.send != lent.receive)
         };
-        may_be_whole(size, self.bytes, self.operator) && (0..size).all(apart)
+        let pair = is_plain_pair(size, self.operator) && self.bytes <= WHOLE_UNLESS_PUT;
+        let suits = may_be_whole(size, self.bytes, self.operator) || pair && !self.are_better_put();
+        suits && (0..size).all(apart)
     }
 
     /// Whether every member had better put its share into the results of all: there is one
