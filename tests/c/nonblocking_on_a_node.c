@@ -135,10 +135,28 @@ static void persistent_in_any_order(MPI_Comm comm)
         MPI_Request_free(&requests[number]);
 }
 
-/* Who waits for a late one sleeps; a wake that is missed would cost a second each. */
-static void late_ones(MPI_Comm comm)
+/* A wake that is missed costs a second, so waits of that length are counted: a busy machine makes many a wait longer, but
+ * hardly one as long as this. */
+static int long_waits;
+
+static void wait_for(MPI_Request *request)
 {
     double begin = MPI_Wtime();
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (MPI_Wtime() - begin > 0.9)
+        __atomic_add_fetch(&long_waits, 1, __ATOMIC_RELAXED);
+}
+
+static void no_wake_is_missed(const char *where)
+{
+    if (long_waits > 3)
+        check_failed(__FILE__, __LINE__, "%s: %d waits of a second", where, long_waits);
+    long_waits = 0;
+}
+
+/* Who waits for a late one sleeps. */
+static void late_ones(MPI_Comm comm)
+{
     for (int round = 0; round < 20; round++) {
         MPI_Request request;
         if (round % size == rank)
@@ -146,10 +164,10 @@ static void late_ones(MPI_Comm comm)
         start(comm, round, 0, &request);
         if ((round + 1) % size == rank)
             usleep(4000);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        wait_for(&request);
         check(round);
     }
-    CHECK(MPI_Wtime() - begin < 8);
+    no_wake_is_missed("late ones");
 }
 
 /* What is under way ends, also if its communicator has been freed. */
@@ -179,16 +197,16 @@ static void many_communicators(void)
         for (int which = 0; which < COMMUNICATORS; which++) {
             MPI_Request request;
             start(comms[which], number, 0, &request);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            wait_for(&request);
             check(number);
         }
     for (int which = 0; which < COMMUNICATORS; which++)
         MPI_Comm_free(&comms[which]);
 }
 
-static void *wait_for(void *request)
+static void *wait_in_a_thread(void *request)
 {
-    MPI_Wait(request, MPI_STATUS_IGNORE);
+    wait_for(request);
     return NULL;
 }
 
@@ -196,7 +214,6 @@ static void *wait_for(void *request)
 static void threads_wait(MPI_Comm comm)
 {
     enum { THREADS = 3 };
-    double begin = MPI_Wtime();
     for (int round = 0; round < 10; round++) {
         MPI_Request requests[THREADS];
         pthread_t threads[THREADS];
@@ -204,14 +221,14 @@ static void threads_wait(MPI_Comm comm)
             if ((round + which) % size == rank)
                 usleep(2000);
             start(comm, round + which, 0, &requests[which]);
-            pthread_create(&threads[which], NULL, wait_for, &requests[which]);
+            pthread_create(&threads[which], NULL, wait_in_a_thread, &requests[which]);
         }
         for (int which = 0; which < THREADS; which++) {
             pthread_join(threads[which], NULL);
             check(round + which);
         }
     }
-    CHECK(MPI_Wtime() - begin < 8);
+    no_wake_is_missed("threads");
 }
 
 int main(int argc, char **argv)
@@ -225,10 +242,9 @@ int main(int argc, char **argv)
     persistent_in_any_order(MPI_COMM_WORLD);
     late_ones(MPI_COMM_WORLD);
     freed_meanwhile();
-    double begin = MPI_Wtime();
     for (int time = 0; time < 5; time++)
         many_communicators();
-    CHECK(MPI_Wtime() - begin < 4);
+    no_wake_is_missed("many communicators");
     threads_wait(MPI_COMM_WORLD);
     MPI_Op_free(&plus);
     return check_end();
