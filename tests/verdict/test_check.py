@@ -14,7 +14,7 @@ CASES = re.findall(r"// case (\w+) (\d+):(.*)", SOURCE.read_text())
 @pytest.mark.parametrize("name, ranks, words", CASES, ids=[case[0] for case in CASES])
 def test_misuse(name, ranks, words, build):
     options = ["-x", "SERRIED_CHECK=1"]
-    outcome = jobs.run_job(jobs.job_command("serried", ranks, [build("misuse"), name], options), 30)
+    outcome = jobs.run_job(jobs.job_command("serried", ranks, [build("misuse"), name], options), 120)
     if name == "right":
         assert (outcome.status, outcome.output) == (0, "")
         return

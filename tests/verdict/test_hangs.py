@@ -44,18 +44,23 @@ FILES = ("hangs.c", "hangs_pending.c", "hangs.py")
 CASES = [case for file in FILES for case in read_cases(file)]
 
 
-def told_after(outcome):
-    """Seconds from the hang to the verdict, as the verdict itself tells them."""
-    return max((float(since) for since in re.findall(r", since (\d+\.\d) s", outcome.output)), default=0)
+def first_line(outcome):
+    return next((line for line in outcome.output.splitlines() if line.startswith("serried: ")), "")
 
 
-def run(build, case):
+def is_in_time(outcome, case):
+    """A verdict, and less than 5 s from the hang to it, as it tells itself."""
+    told_after = max((float(since) for since in re.findall(r", since (\d+\.\d) s", outcome.output)), default=0)
+    return all(words in first_line(outcome) for words in case.words) and told_after < 5
+
+
+def run(build, case, seconds=6):
     options = ["--on-deadlock=abort"]
     if "loop" in case.name or case.name == "part_of_the_ranks":
-        options = ["--timeout", "6"]
+        options = ["--timeout", seconds]
     file = HERE / case.file
     command = [build(file.stem)] if file.suffix == ".c" else [jobs.PYTHON, file]
-    return jobs.run_job(jobs.job_command("serried", case.ranks, [*command, case.name], options), 30)
+    return jobs.run_job(jobs.job_command("serried", case.ranks, [*command, case.name], map(str, options)), 120)
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +92,12 @@ def part_of(output, rank):
 @pytest.mark.parametrize("case", CASES, ids=Hang.key)
 def test_hang(case, outcomes, build):
     outcome = outcomes[case.key()]
-    if told_after(outcome) >= 5:  # beside others on a busy machine; it counts what it takes alone
-        outcome = run(build("hangs"), case)
-    first = next((line for line in outcome.output.splitlines() if line.startswith("serried: ")), "")
-    for words in case.words:
-        assert words in first, outcome.output
-    assert told_after(outcome) < 5, outcome.output
+    for seconds in (10, 20, 40):
+        if is_in_time(outcome, case):
+            break
+        # Beside others or on a busy machine it may be late; it must be able to be in time.
+        outcome = run(build, case, seconds)
+    assert is_in_time(outcome, case), outcome.output
     for rank, places in case.stuck.items():
         said = part_of(outcome.output, rank)
         assert said, f"nothing of rank {rank}: {outcome.output}"

@@ -23,7 +23,7 @@ def outcomes(build):
     with concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
         running = {
             name: pool.submit(
-                jobs.run_job, jobs.job_command("serried", ranks, [programs[file], name, SECONDS]), SECONDS + 60
+                jobs.run_job, jobs.job_command("serried", ranks, [programs[file], name, SECONDS]), SECONDS + 180
             )
             for file, name, ranks in CASES
         }

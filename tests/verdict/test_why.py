@@ -13,6 +13,7 @@ import time
 import jobs
 
 SERRIED = jobs.STAGE / "bin/serried"
+PATIENCE = 120
 
 
 @contextlib.contextmanager
@@ -24,21 +25,33 @@ def running(program, case, ranks, *options):
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
 
 
 def why(process, *options):
-    return subprocess.run([SERRIED, "why", str(process.pid), *options], capture_output=True, text=True, timeout=30)
+    return subprocess.run([SERRIED, "why", str(process.pid), *options], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def ask_until(process, words):
-    """Asks until the answer has these words: the job may still be starting."""
-    for _ in range(40):
+    """Asks until the answer has these words: the job may still be starting, the machine may be busy."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         answer = why(process)
         if words in answer.stdout:
             return answer
         time.sleep(0.25)
     raise AssertionError(f"{words!r} is not in: {answer.stdout}{answer.stderr}")
+
+
+def facts(process, states):
+    """What it says to machines once the ranks are in these states: it does not wait for ever for one that has no core."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        seen = json.loads(why(process, "--json").stdout)
+        found = [rank["state"] for rank in seen["ranks"]]
+        if found == states:
+            return seen
+        assert time.monotonic() < end, found
 
 
 def test_of_a_job_that_hangs_it_tells_the_verdict(build):
@@ -47,7 +60,7 @@ def test_of_a_job_that_hangs_it_tells_the_verdict(build):
         assert answer.returncode == 1
         for words in ("is in MPI_Recv", "this call waits for tag 7", "hangs.c:", "moved by rank 0: 4 bytes in packets"):
             assert words in answer.stdout
-        seen = json.loads(why(process, "--json").stdout)
+        seen = facts(process, ["waits", "waits"])
         assert seen["verdict"]["ranks"] == [0, 1]
         waits = seen["ranks"][1]
         assert (waits["state"], waits["call"], waits["waits_for"]) == ("waits", "MPI_Recv", [0])
@@ -68,7 +81,8 @@ def test_lines_are_told_of_a_program_that_was_removed_and_of_one_whose_debugging
             ask_until(process, "verdict: ranks 0 and 1 wait for each other")
             if program is removed:
                 program.unlink()
-            assert re.search(r"in crossed_receives at .*hangs.c:\d+\n +main at .*hangs.c:\d+\n", why(process).stdout)
+            answer = ask_until(process, "in crossed_receives at ")
+            assert re.search(r"in crossed_receives at .*hangs.c:\d+\n +main at .*hangs.c:\d+\n", answer.stdout)
 
 
 def test_of_a_job_that_goes_on_it_tells_who_is_awaited(build):
@@ -77,9 +91,8 @@ def test_of_a_job_that_goes_on_it_tells_who_is_awaited(build):
         assert answer.returncode == 0
         assert "sleeps, not in MPI; its last MPI call was MPI_Comm_size" in answer.stdout
         assert "rank 3" in answer.stdout and "for a message of rank 2 with tag 0" in answer.stdout
-        seen = json.loads(why(process, "--json").stdout)
+        seen = facts(process, ["free", "waits", "waits", "waits"])
         assert seen["verdict"] is None
-        assert [rank["state"] for rank in seen["ranks"]] == ["free", "waits", "waits", "waits"]
 
 
 def test_a_stopped_rank_is_told_apart(build):
@@ -99,24 +112,27 @@ def test_without_a_job_it_says_so():
     gone.wait()
     answer = why(gone)
     assert answer.returncode == 2 and f"there is no process {gone.pid}" in answer.stderr
-    assert subprocess.run([SERRIED, "why", "--nonsense"], capture_output=True, timeout=30).returncode == 2
+    assert subprocess.run([SERRIED, "why", "--nonsense"], capture_output=True, timeout=PATIENCE).returncode == 2
 
 
 def test_a_verdict_is_told_once_and_ends_the_job_only_if_wanted(build):
     program = build("hangs")
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--timeout", "6", program, "crossed_receives"], 30)
-    assert outcome.status == 124
+    for seconds in (6, 15, 40):  # a busy machine needs more
+        outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--timeout", str(seconds), program, "crossed_receives"], PATIENCE)
+        assert outcome.status == 124
+        if "cannot go on" in outcome.output:
+            break
     assert outcome.output.count("wait for each other and cannot go on") == 1
     assert "The job goes on; --on-deadlock=abort would end it." in outcome.output
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--on-deadlock=off", "--timeout", "4", program, "probe"], 30)
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--on-deadlock=off", "--timeout", "4", program, "probe"], PATIENCE)
     assert outcome.status == 124 and "cannot go on" not in outcome.output
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--on-deadlock=maybe", program, "probe"], 30)
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--on-deadlock=maybe", program, "probe"], PATIENCE)
     assert outcome.status == 2 and "known are report, abort and off" in outcome.output
 
 
 def test_of_a_killed_rank_the_last_calls_are_told_and_the_report_has_all(build, tmp_path):
     report = tmp_path / "report.txt"
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("killed")], 30)
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("killed")], PATIENCE)
     assert outcome.status == 137
     assert "its last call was MPI_Barrier, which had returned" in outcome.output
     assert "MPI_Recv (rank 0, tag 39, 4 bytes, MPI_COMM_WORLD)" in outcome.output
@@ -130,7 +146,7 @@ def test_of_a_killed_rank_the_last_calls_are_told_and_the_report_has_all(build, 
 
 def test_what_a_killed_rank_has_called_before_and_in_initialisation_is_told(build, tmp_path):
     report = tmp_path / "report.txt"
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("killed"), "soon"], 30)
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("killed"), "soon"], PATIENCE)
     assert outcome.status == 137
     calls = report.read_text().split("rank 1 (process")[-1].split("\n")[1:3]
     assert [call.strip() for call in calls] == ["MPI_Comm_rank", "MPI_Init"]
@@ -138,5 +154,5 @@ def test_what_a_killed_rank_has_called_before_and_in_initialisation_is_told(buil
 
 def test_a_job_that_ends_well_leaves_no_report(build, tmp_path):
     report = tmp_path / "report.txt"
-    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("slow"), "chain", "1"], 30)
+    outcome = jobs.run_job([SERRIED, "run", "-n", "2", "--report", report, build("slow"), "chain", "1"], PATIENCE)
     assert outcome.status == 0 and not report.exists()
