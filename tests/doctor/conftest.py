@@ -10,7 +10,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from launching import *  # noqa: E402, F403
-from launching import HELLO, SERRIED, compile_c, peer_compiler  # noqa: E402
+from launching import HELLO, PATIENCE, SERRIED, compile_c, peer_compiler  # noqa: E402
 
 
 class Doctor:
@@ -25,7 +25,7 @@ class Doctor:
         if script:
             command = ["sh", "-ec", f'{script}\nexec "$@"', "sh", *command]
         return subprocess.run([*map(str, [*before, *command])], cwd=self.launcher.folder, env=self.environment,
-                              capture_output=True, text=True, timeout=40, stdin=subprocess.DEVNULL, **options)
+                              capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, **options)
 
     def facts(self, *arguments, **options):
         """What it says to machines: findings by what they are about, and its exit status."""

@@ -13,7 +13,7 @@ import tempfile
 
 import pytest
 
-from launching import PEERS, SERRIED, STAGE, compile_c
+from launching import PATIENCE, PEERS, SERRIED, STAGE, compile_c
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Numbers of system calls that sandboxes deny.
@@ -32,7 +32,7 @@ def deny(tmp_path_factory):
     return compile_c(HERE / "deny.c", tmp_path_factory.mktemp("deny") / "deny")
 
 
-def run(launcher, *command, timeout=30, **options):
+def run(launcher, *command, timeout=PATIENCE, **options):
     """Any command, with the mark of the launcher's processes."""
     return subprocess.run([*map(str, command)], cwd=launcher.folder, env=launcher.environment, capture_output=True,
                           text=True, timeout=timeout, stdin=subprocess.DEVNULL, **options)
@@ -165,7 +165,7 @@ def test_a_memory_cgroup_too_small_is_named(launcher, work, memory_group, megaby
     limit, members = memory_group
     limit.write_text(str(megabytes << 20))
     enter = f'echo $$ > {members}; exec "$@"'
-    result = run(launcher, "sh", "-c", enter, "sh", SERRIED, "run", "-n", 4, work, 5, 1000)
+    result = run(launcher, "sh", "-c", enter, "sh", SERRIED, "run", "-n", 4, work, 60, 1000)
     told(result, "out-of-memory killer", "more memory")
     launcher.assert_nothing_left()
 

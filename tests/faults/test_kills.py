@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from launching import ROOT, SERRIED, STAGE, compile_c, program
+from launching import PATIENCE, ROOT, SERRIED, STAGE, compile_c, in_time, program
 
 STARTS = 1000
 
@@ -38,9 +38,7 @@ def segments():
 
 
 def ends_with_one_message(job, *words):
-    began = time.monotonic()
-    _, err = job.communicate(timeout=10)
-    assert time.monotonic() - began < 5
+    _, err = job.communicate(timeout=PATIENCE)
     assert err.count("serried:") == 1 and len(err.splitlines()) <= 24, err
     for word in words:
         assert word in err, err
@@ -48,21 +46,27 @@ def ends_with_one_message(job, *words):
 
 @pytest.mark.parametrize("victim", range(4))
 def test_kill_9_of_any_rank_at_work(launcher, work, victim):
-    job = launcher.start("-n", 4, work, 60)
-    launcher.wait_until_running(4, timeout=20)
-    process = launcher.rank_ids()[victim]
-    os.kill(process, signal.SIGKILL)
-    ends_with_one_message(job, f"rank {victim}", f"process {process}", "SIGKILL")
-    assert job.returncode == 137
-    launcher.assert_nothing_left()
+
+    def attempt():
+        job = launcher.start("-n", 4, work, 60)
+        launcher.wait_until_running(4)
+        process = launcher.rank_ids()[victim]
+        began = time.monotonic()
+        os.kill(process, signal.SIGKILL)
+        ends_with_one_message(job, f"rank {victim}", f"process {process}", "SIGKILL")
+        assert job.returncode == 137
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 @pytest.mark.parametrize("victim", ["guard", "launcher"])
 def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
     job = launcher.start("-n", 4, work, 60)
-    launcher.wait_until_running(4, timeout=20)
+    launcher.wait_until_running(4)
     os.kill(job.pid if victim == "guard" else below(job.pid)[0], signal.SIGKILL)
-    job.communicate(timeout=10)
+    job.communicate(timeout=PATIENCE)
     assert job.returncode in (137, -9)
     launcher.assert_nothing_left(within=5)
 
@@ -71,22 +75,34 @@ def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
 def test_kill_9_of_a_shell_around_a_rank(launcher, work, tmp_path, victim):
     """The shell is what the launcher knows; the program in it has to go with it."""
     program(tmp_path, f"echo $$ > shell.$PMI_RANK\n{work} 60\nexit $?\n")
-    job = launcher.start("-n", 3, "./program")
-    launcher.wait_until_running(3, timeout=20)
-    os.kill(int((tmp_path / f"shell.{victim}").read_text()), signal.SIGKILL)
-    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
-    launcher.assert_nothing_left()
+
+    def attempt():
+        job = launcher.start("-n", 3, "./program")
+        launcher.wait_until_running(3)
+        began = time.monotonic()
+        os.kill(int((tmp_path / f"shell.{victim}").read_text()), signal.SIGKILL)
+        ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 @pytest.mark.parametrize("victim", range(3))
 def test_kill_9_of_the_program_in_a_shell(launcher, work, tmp_path, victim):
     program(tmp_path, f"{work} 60\nexit $?\n")
-    job = launcher.start("-n", 3, "./program")
-    launcher.wait_until_running(3, timeout=20)
-    os.kill(launcher.rank_ids()[victim], signal.SIGKILL)
-    ends_with_one_message(job, f"rank {victim}", "137")
-    assert job.returncode == 137
-    launcher.assert_nothing_left()
+
+    def attempt():
+        job = launcher.start("-n", 3, "./program")
+        launcher.wait_until_running(3)
+        began = time.monotonic()
+        os.kill(launcher.rank_ids()[victim], signal.SIGKILL)
+        ends_with_one_message(job, f"rank {victim}", "137")
+        assert job.returncode == 137
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 @pytest.fixture(scope="session")
@@ -97,9 +113,12 @@ def storm(tmp_path_factory):
 
 
 def ends_when_a_rank_dies_in_a_storm(launcher, storm, ranks, kind, victim, microseconds):
-    job = launcher.start("-n", ranks, storm, kind, victim, microseconds)
-    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
-    assert job.returncode == 137
+    def attempt():
+        job = launcher.start("-n", ranks, storm, kind, victim, microseconds)
+        ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+        assert job.returncode == 137
+
+    in_time(5, attempt)
 
 
 @pytest.mark.parametrize("ranks, victim", [(2, 0), (2, 1), (5, 0), (5, 4)])
@@ -134,7 +153,7 @@ def test_kills_at_any_time_leave_nothing(launcher, nothing):
             os.kill(chance.choice(everybody), signal.SIGKILL)
         except ProcessLookupError:
             pass
-        job.communicate(timeout=10)
+        job.communicate(timeout=PATIENCE)
         if number % 20 == 19:
             launcher.assert_nothing_left(within=5)
     launcher.assert_nothing_left(within=5)
@@ -145,7 +164,7 @@ def test_a_thousand_jobs_in_a_row_leave_nothing(launcher, nothing):
     before = segments()
     command = [SERRIED, "run", "-n", "2", str(nothing), "nothing"]
     for _ in range(STARTS):
-        done = subprocess.run(command, env=launcher.environment, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(command, env=launcher.environment, capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stdout) == (0, "2 ranks\n"), done.stderr
     launcher.assert_nothing_left()
     assert segments() == before

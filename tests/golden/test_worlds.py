@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from launching import PEERS, PYTHON, ROOT, SERRIED, STAGE, compile_c, peer_compiler
+from launching import PATIENCE, PEERS, PYTHON, ROOT, SERRIED, STAGE, compile_c, peer_compiler
 
 HERE = ROOT / "tests/golden"
 RANKS = 3
@@ -36,7 +36,7 @@ def command_for(library, folder):
 def run(launcher, command, **variables):
     environment = {**launcher.environment, **variables}
     return subprocess.run([*map(str, command)], cwd=launcher.folder, env=environment, capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL, start_new_session=True)
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def run_for_sure(launcher, command, **variables):

@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
-from launching import PEERS, PYTHON, SERRIED, STAGE, compile_c, program
+from launching import PATIENCE, PEERS, PYTHON, SERRIED, STAGE, compile_c, in_time, program
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +28,15 @@ def python(launcher):
 
 def failure(launcher, *arguments, **options):
     """A job that must fail with one message within 3 seconds."""
-    began = time.monotonic()
-    result = launcher.run(*arguments, **options)
-    assert time.monotonic() - began < 3 and result.stderr.count("serried:") == 1, result.stderr
-    return result
+    results = []
+
+    def attempt():
+        results.append(launcher.run(*arguments, **options))
+        assert results[-1].stderr.count("serried:") == 1, results[-1].stderr
+
+    in_time(3, attempt)
+    assert len({result.returncode for result in results}) == 1
+    return results[-1]
 
 
 def test_a_program_runs_as_one_world_and_counts(launcher, ranks):
@@ -42,7 +46,7 @@ def test_a_program_runs_as_one_world_and_counts(launcher, ranks):
 
 
 def test_a_program_without_launcher_is_a_job_of_one_rank(launcher, ranks):
-    alone = subprocess.run([ranks, "nothing"], env=without_launcher(), capture_output=True, text=True, timeout=10)
+    alone = subprocess.run([ranks, "nothing"], env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
     assert (alone.returncode, alone.stdout) == (0, "1 ranks\n")
 
 
@@ -73,10 +77,10 @@ def test_a_crash_names_signal_and_last_call(launcher, ranks):
 def test_a_killed_rank_tells_where_it_waited(launcher, ranks):
     job = launcher.start("-n", 3, ranks, "wait")
     launcher.wait_until_running(3)
-    time.sleep(0.5)
+    launcher.wait_until_asleep()
     victim = launcher.rank_ids()[1]
     os.kill(victim, signal.SIGKILL)
-    _, err = job.communicate(timeout=3)
+    _, err = job.communicate(timeout=PATIENCE)
     assert job.returncode == 137 and err.count("serried:") == 1
     assert f"process {victim}" in err and "inside MPI_Recv (rank 2, tag 77" in err and "waiting for" in err
 
@@ -104,16 +108,19 @@ def test_kill_9_of_the_launcher_ends_waiting_ranks(launcher, ranks, tmp_path, vi
     with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
         below = int(file.read().split()[0])
     os.kill(job.pid if victim == "guard" else below, signal.SIGKILL)
-    job.wait(timeout=5)
+    job.wait(timeout=PATIENCE)
     launcher.assert_nothing_left()
 
 
 def test_a_timeout_tells_where_every_rank_is(launcher, ranks):
-    result = launcher.run("--timeout", 1, "-n", 3, ranks, "wait")
-    assert result.returncode == 124
-    for rank in range(3):
-        assert f"rank {rank} (process" in result.stderr
-    assert result.stderr.count("inside MPI_Recv") == 3
+    for seconds in (1, 5, 20):  # a busy machine needs more, until all are there
+        result = launcher.run("--timeout", seconds, "-n", 3, ranks, "wait")
+        assert result.returncode == 124
+        for rank in range(3):
+            assert f"rank {rank} (process" in result.stderr
+        if result.stderr.count("inside MPI_Recv") == 3:
+            return
+    pytest.fail(result.stderr)
 
 
 def test_a_python_exception_in_one_rank_ends_the_job(launcher, python):
@@ -135,7 +142,7 @@ def test_a_python_exception_in_one_rank_ends_the_job(launcher, python):
     {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"},
 ])
 def test_a_world_is_never_split_in_silence(ranks, announced):
-    alone = subprocess.run([ranks, "nothing"], env=without_launcher(**announced), capture_output=True, text=True, timeout=10)
+    alone = subprocess.run([ranks, "nothing"], env=without_launcher(**announced), capture_output=True, text=True, timeout=PATIENCE)
     assert alone.returncode != 0 and "serried run" in alone.stderr, alone
 
 
@@ -156,9 +163,9 @@ def test_hydra_starts_our_ranks(ranks, count):
         pytest.skip("no MPICH installed (`make test` installs one)")
     for extra in ([], ["-pmi-port"]):
         result = subprocess.run([hydra, *extra, "-n", str(count), ranks, "nothing"], env=without_launcher(),
-                                capture_output=True, text=True, timeout=20)
+                                capture_output=True, text=True, timeout=PATIENCE)
         assert (result.returncode, result.stdout) == (0, f"{count} ranks\n"), result.stderr
-    aborted = subprocess.run([hydra, "-n", "3", ranks, "abort"], env=without_launcher(), capture_output=True, timeout=20)
+    aborted = subprocess.run([hydra, "-n", "3", ranks, "abort"], env=without_launcher(), capture_output=True, timeout=PATIENCE)
     assert aborted.returncode == 42
 
 
@@ -167,7 +174,7 @@ def test_intels_hydra_starts_our_ranks(ranks):
     if not hydra.exists():
         pytest.skip("no Intel MPI installed (`make test` installs one)")
     result = subprocess.run([hydra, "-n", "3", ranks, "nothing"], env=without_launcher(), capture_output=True,
-                            text=True, timeout=20)
+                            text=True, timeout=PATIENCE)
     assert (result.returncode, result.stdout) == (0, "3 ranks\n"), result.stderr
 
 
@@ -176,15 +183,16 @@ def test_a_machine_without_network_or_name_is_enough(ranks, elsewhere):
     if subprocess.run(["unshare", elsewhere[0], "true"], capture_output=True).returncode:
         pytest.skip("no right to make a namespace")
     result = subprocess.run(["unshare", *elsewhere, SERRIED, "run", "-n", "3", ranks, "nothing"], capture_output=True,
-                            text=True, timeout=20)
+                            text=True, timeout=PATIENCE)
     assert (result.returncode, result.stdout) == (0, "3 ranks\n"), result.stderr
 
 
 def test_64_ranks_on_few_cores(launcher, ranks):
-    began = time.monotonic()
-    result = launcher.run("-n", 64, ranks, "nothing")
-    assert (result.returncode, result.stdout) == (0, "64 ranks\n")
-    assert time.monotonic() - began < 5
+    def attempt():
+        result = launcher.run("-n", 64, ranks, "nothing")
+        assert (result.returncode, result.stdout) == (0, "64 ranks\n")
+
+    in_time(5, attempt)
 
 
 def test_200_jobs_in_a_row_leave_nothing(launcher, ranks):
@@ -204,5 +212,5 @@ def test_each_program_of_several_knows_its_number(launcher, python):
     result = launcher.run("-n", 1, *program, ":", "-n", 2, *program)
     assert sorted(result.stdout.splitlines()) == ["0 0", "1 1", "2 1"], result.stderr
     hydra = [PEERS / "mpich/bin/mpiexec", "-n", "2", *program, ":", "-n", "1", *program]
-    result = subprocess.run(hydra, env=without_launcher(), capture_output=True, text=True, timeout=20)
+    result = subprocess.run(hydra, env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
     assert sorted(result.stdout.splitlines()) == ["0 0", "1 0", "2 1"], result.stderr

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import time
 
-from launching import SERRIED, compile_c
+from launching import PATIENCE, SERRIED, compile_c
 
 
 def test_long_lines_of_many_ranks_are_never_mixed(launcher, tmp_path):
     compile_c("lines.c", tmp_path / "lines")
     ranks, count = 8, 20000
-    result = launcher.run("-n", ranks, "./lines", count, timeout=60)
+    result = launcher.run("-n", ranks, "./lines", count)
     assert result.returncode == 0
     seen = [0] * ranks
     for line in result.stdout.splitlines():
@@ -63,9 +63,9 @@ def test_standard_input_goes_to_rank_0(launcher):
 def test_a_prompt_without_newline_is_shown(launcher):
     script = "if [ $PMI_RANK = 0 ]; then printf 'Name? '; read name; echo Hello $name; fi"
     job = launcher.start("-n", 2, "sh", "-c", script, stdin=subprocess.PIPE)
-    ready, _, _ = select.select([job.stdout], [], [], 5)
+    ready, _, _ = select.select([job.stdout], [], [], PATIENCE)
     assert ready and os.read(job.stdout.fileno(), 100) == b"Name? "
-    out, _ = job.communicate("Ada\n", timeout=5)
+    out, _ = job.communicate("Ada\n", timeout=PATIENCE)
     assert (job.returncode, out) == (0, "Hello Ada\n")
 
 
@@ -75,8 +75,10 @@ def on_terminal(arguments, typed, environment):
     if child == 0:
         os.execve(SERRIED, [SERRIED, "run", *map(str, arguments)], environment)
     screen, status = b"", None
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
         if select.select([terminal], [], [], 0.05)[0]:
             try:
                 screen += os.read(terminal, 4096)
@@ -107,23 +109,30 @@ def test_what_is_typed_reaches_rank_0_of_several(launcher):
     assert status == 0 and "got yes" in screen
 
 
+def state(process):
+    """One letter, as the kernel tells it."""
+    with open(f"/proc/{process}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
 def test_the_stop_key_stops_the_ranks_too(launcher):
+    script = "echo $$ > ready.$PMI_RANK; while ! [ -e go ]; do sleep 0.05; done; echo over"
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(launcher.folder)
-        os.execve(SERRIED, [SERRIED, "run", "-n", "2", "sh", "-c", "echo $$ > ready.$PMI_RANK; sleep 0.6; echo over"],
-                  launcher.environment)
+        os.execve(SERRIED, [SERRIED, "run", "-n", "2", "sh", "-c", script], launcher.environment)
     launcher.wait_until_running(2)
     time.sleep(0.1)
     os.write(terminal, b"\x1a")
     _, status = os.waitpid(child, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
-    time.sleep(0.2)
-    for rank in launcher.rank_ids():
-        with open(f"/proc/{rank}/stat") as file:
-            assert file.read().rsplit(")", 1)[1].split()[0] == "T"
+    ranks = launcher.rank_ids()
+    deadline = time.monotonic() + PATIENCE
+    while [state(rank) for rank in ranks] != ["T", "T"]:
+        assert time.monotonic() < deadline, "the ranks go on"
+        time.sleep(0.02)
+    (launcher.folder / "go").touch()
     os.kill(child, signal.SIGCONT)
-    time.sleep(0.2)
     screen = b""
     while b"over" not in screen or screen.count(b"over") < 2:
         screen += os.read(terminal, 4096)
@@ -132,6 +141,6 @@ def test_the_stop_key_stops_the_ranks_too(launcher):
 
 def test_a_closed_output_ends_the_job(launcher):
     command = f"{SERRIED} run -n 2 yes | head -n 1"
-    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=launcher.environment, timeout=10)
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=launcher.environment, timeout=PATIENCE)
     assert result.stdout == "y\n"
     launcher.assert_nothing_left()

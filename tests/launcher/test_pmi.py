@@ -23,7 +23,7 @@ def test_ending_well_without_finalize_is_a_failure(launcher):
 
 def test_a_rank_that_never_joins_ends_the_job(launcher):
     script = f"[ $PMI_RANK = 1 ] && exit 0; exec python3 {PROGRAMS / 'pmi_client.py'} exchange"
-    result = launcher.run("-n", 3, "sh", "-c", script, timeout=5)
+    result = launcher.run("-n", 3, "sh", "-c", script)
     assert result.returncode == 1 and "rank 1" in result.stderr and "without MPI_Init" in result.stderr
 
 
@@ -49,14 +49,14 @@ def mpich_program(tmp_path):
 
 def test_programs_linked_to_mpich_start_as_one_world(launcher, mpich_program):
     mpich, program = mpich_program
-    result = launcher.run("-n", 4, "--launch-only", "-x", f"LD_LIBRARY_PATH={mpich / 'lib'}", program, timeout=60)
+    result = launcher.run("-n", 4, "--launch-only", "-x", f"LD_LIBRARY_PATH={mpich / 'lib'}", program)
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == [f"rank {rank} of 4: sum 6, MPICH" for rank in range(4)]
 
 
 def test_mpi_abort_of_mpich_gives_its_code(launcher, mpich_program):
     mpich, program = mpich_program
-    result = launcher.run("-n", 2, "--launch-only", "-x", f"LD_LIBRARY_PATH={mpich / 'lib'}", program, 42, timeout=60)
+    result = launcher.run("-n", 2, "--launch-only", "-x", f"LD_LIBRARY_PATH={mpich / 'lib'}", program, 42)
     assert result.returncode == 42 and "called MPI_Abort with code 42" in result.stderr
 
 
@@ -64,6 +64,6 @@ def test_programs_linked_to_intel_mpi_start_as_one_world(launcher, mpich_program
     intel = peer("impi")
     _, program = mpich_program
     libraries = {"LD_LIBRARY_PATH": str(intel / "lib"), "FI_PROVIDER_PATH": str(intel / "lib")}
-    result = launcher.run("-n", 3, "--launch-only", program, env=libraries, timeout=60)
+    result = launcher.run("-n", 3, "--launch-only", program, env=libraries)
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == [f"rank {rank} of 3: sum 3, Intel(R)" for rank in range(3)]

@@ -37,7 +37,7 @@ def moved(tmp_path_factory):
 
 
 def run(command, **options):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **options)
 
 
 def test_a_c_program_is_built_and_run_by_the_moved_tree(moved, tmp_path):

@@ -89,7 +89,7 @@ def eztrace(launcher, tmp_path):
 
     def run(*program):
         options = [word for variable in variables for word in ("-x", variable)]
-        result = launcher.run("-n", 2, *options, *program, timeout=60)
+        result = launcher.run("-n", 2, *options, *program)
         assert result.returncode == 0, result.stderr
         [trace] = tmp_path.glob("trace/*/eztrace_log.otf2")
         printed = subprocess.run([EZTRACE / "usr/bin/otf2-print", trace], capture_output=True, text=True,
