@@ -207,7 +207,9 @@ def test_serried_info_tells_what_is_here():
 
 
 def test_each_program_of_several_knows_its_number(launcher, python):
-    code = "from mpi4py import MPI; print(MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_attr(MPI.APPNUM), flush=True)"
+    # A line in one piece: Hydra mixes pieces.
+    code = ("import os; from mpi4py import MPI; world = MPI.COMM_WORLD; "
+            "os.write(1, f'{world.rank} {world.Get_attr(MPI.APPNUM)}\\n'.encode())")
     program = [python, "-c", code]
     result = launcher.run("-n", 1, *program, ":", "-n", 2, *program)
     assert sorted(result.stdout.splitlines()) == ["0 0", "1 1", "2 1"], result.stderr

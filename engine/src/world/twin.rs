@@ -75,7 +75,7 @@ impl Exchange for Rank {
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
         let started = Instant::now();
         while !done()? {
-            assert!(started.elapsed() < Duration::from_secs(10), "rank {} waits for ever", self.rank());
+            assert!(started.elapsed() < Duration::from_secs(120), "rank {} waits for ever", self.rank());
             let boxes = self.post.boxes.lock().unwrap();
             drop(self.post.arrival.wait_timeout(boxes, Duration::from_millis(1)).unwrap());
         }
