@@ -3,6 +3,7 @@
 import bisect
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import jobs  # noqa: E402
-from launching import SERRIED, launcher  # noqa: E402, F401
+from launching import PATIENCE, SERRIED, launcher  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session")
@@ -38,15 +39,16 @@ class Job:
                 list(map(str, command)), env=launcher.environment, stdout=file, stdin=subprocess.DEVNULL)
 
     def wait_until_it_flows(self):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while self.output.read_text().count("\n") < 200 * max(1, self.ranks) / 8:
             assert time.monotonic() < deadline and self.process.poll() is None, self.output.read_text()[-2000:]
             time.sleep(0.02)
         time.sleep(0.3)
 
     def end(self):
-        """Waits for its end; the results must be right."""
-        assert self.process.wait(60) == 0
+        """Tells it to end if it has not ended; the results must be right."""
+        self.process.send_signal(signal.SIGUSR1)
+        assert self.process.wait(PATIENCE) == 0
         lines = self.output.read_text().splitlines()
         words = next(line for line in lines if line.startswith("received")).split()
         assert words[3] == "0" and int(words[1]) > 0
@@ -78,7 +80,7 @@ def start(launcher, traffic):  # noqa: F811
     """Starts jobs; they are ended with the test."""
     started = []
 
-    def start_one(ranks=8, seconds=6, slow=-1):
+    def start_one(ranks=8, seconds=300, slow=-1):
         started.append(Job(launcher, traffic, ranks, seconds, slow))
         return started[-1]
 
@@ -86,14 +88,14 @@ def start(launcher, traffic):  # noqa: F811
     for job in started:
         if job.process.poll() is None:
             job.process.terminate()
-            job.process.wait(20)
+            job.process.wait(PATIENCE)
 
 
 @pytest.fixture
 def top(launcher):  # noqa: F811
     """Runs `serried top` to its end: status, reports or text, complaints."""
 
-    def run(*arguments, timeout=30, **options):
+    def run(*arguments, timeout=PATIENCE, **options):
         command = [SERRIED, "top", *map(str, arguments)]
         done = subprocess.run(
             command, env=launcher.environment, capture_output=True, text=True, timeout=timeout, **options)

@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from launching import SERRIED
+from launching import PATIENCE, SERRIED
 from rates import near, times
 
 
 def test_rates_and_matrix_are_true_within_2_percent(start, top):
-    job = start(8, 7)
+    job = start(8)
     job.wait_until_it_flows()
     status, reports, _ = top(job.process.pid, "--json", "--interval", 2, "--count", 2)
     job.end()
@@ -42,19 +42,22 @@ def test_rates_and_matrix_are_true_within_2_percent(start, top):
 
 
 def test_who_lets_the_others_wait_is_named(start, top):
-    job = start(2, 6, slow=1)
+    job = start(2, slow=1)
     job.wait_until_it_flows()
-    _, reports, _ = top(job.process.pid, "--json", "--interval", 1, "--count", 3)
+    for _ in range(10):  # while others take the cores, both wait
+        _, reports, _ = top(job.process.pid, "--json", "--interval", 1, "--count", 3)
+        last = reports[-1]
+        # It computes for half of each step; for the rest both sleep, outside MPI.
+        if last["ranks"][0]["share"]["waiting"] > 0.3 > last["ranks"][1]["share"]["waiting"]:
+            break
     job.end()
-    last = reports[-1]
-    assert last["slowest"]["rank"] == 1
-    # It computes for half of each step; for the rest both sleep, outside MPI.
     assert last["ranks"][0]["share"]["waiting"] > 0.3 > last["ranks"][1]["share"]["waiting"]
+    assert last["slowest"]["rank"] == 1
 
 
 def test_the_end_of_the_job_is_told_with_its_totals(start, top):
-    job = start(4, 1.5)
-    time.sleep(0.5)
+    job = start(4, 4)
+    job.wait_until_it_flows()
     status, reports, _ = top(job.process.pid, "--json", "--interval", 60)
     job.end()
     assert status == 0 and len(reports) == 1 and reports[0]["job"]["ended"]
@@ -68,7 +71,7 @@ def test_the_end_of_the_job_is_told_with_its_totals(start, top):
 
 
 def test_every_process_of_a_job_stands_for_it_and_jobs_are_not_mixed(start, top):
-    jobs = [start(2, 5), start(3, 5)]
+    jobs = [start(2), start(3)]
     for job in jobs:
         job.wait_until_it_flows()
     status, _, complaint = top("--json", "--count", 1)
@@ -89,8 +92,8 @@ def test_every_process_of_a_job_stands_for_it_and_jobs_are_not_mixed(start, top)
 
 
 def test_a_program_that_nobody_launched_is_a_job_of_one_rank(start, top):
-    job = start(0, 3)
-    time.sleep(0.8)
+    job = start(0)
+    job.wait_until_it_flows()
     _, [report], _ = top(job.process.pid, "--json", "--count", 1, "--interval", 0.5)
     job.end()
     [row] = report["ranks"]
@@ -99,19 +102,17 @@ def test_a_program_that_nobody_launched_is_a_job_of_one_rank(start, top):
 
 
 def test_attaching_and_detaching_at_any_time_does_not_disturb_the_job(start, launcher):
-    job = start(4, 5)
+    job = start(4)
     watchers = []
-    deadline = time.monotonic() + 4
-    while time.monotonic() < deadline:
+    while len(watchers) < 24:
         command = [SERRIED, "top", str(job.process.pid), "--json", "--interval", "0.05"]
         watchers.append(subprocess.Popen(
             command, env=launcher.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         time.sleep(0.15)
         if len(watchers) > 3:
             watchers[-4].send_signal([signal.SIGKILL, signal.SIGTERM, signal.SIGINT][len(watchers) % 3])
-    assert len(watchers) > 15
     job.end()
-    assert all(watcher.wait(10) in (-9, 130, 143, 0, 1) for watcher in watchers)
+    assert all(watcher.wait(PATIENCE) in (-9, 130, 143, 0, 1) for watcher in watchers)
 
 
 @pytest.mark.parametrize("process, words", [(2147483647, "there is no process"), (os.getpid(), "belongs to no job")])
@@ -123,7 +124,7 @@ def test_what_is_no_job_is_refused_in_a_sentence(top, process, words):
 def test_a_job_of_another_user_is_refused(start, top):
     if os.geteuid() != 0:
         pytest.skip("only root can be somebody else")
-    job = start(2, 3)
+    job = start(2)
     job.wait_until_it_flows()
     try:
         status, _, complaint = top(job.process.pid, "--json", "--count", 1, user=65534)

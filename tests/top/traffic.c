@@ -1,8 +1,10 @@
 /* traffic SECONDS [SLOW]: every 10 ms each rank sends rank + 1 messages of 64 * (rank + 1) bytes to the next rank
  * and one of 20,000 bytes to the third next, and all meet in a barrier. Rank SLOW computes for 5 ms of each step.
+ * All end after the time, or when a signal (SIGUSR1) has told one of them to.
  * After each step a rank says what it has sent, and from when to when: "RANK BEGIN END MESSAGES BYTES". In the end all
  * that was received has been checked. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,21 @@ static void compute(double seconds)
         ;
 }
 
+static volatile sig_atomic_t told_to_end;
+
+static void hear(int sign)
+{
+    told_to_end = sign == SIGUSR1;
+}
+
+/* All meet; whether one of them was told to end. */
+static int meet(void)
+{
+    int mine = told_to_end, ends = 0;
+    MPI_Allreduce(&mine, &ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return ends;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -42,7 +59,8 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &wake);
     MPI_Bcast(&wake, sizeof wake, MPI_BYTE, 0, MPI_COMM_WORLD);
     long steps = (long)(seconds * 1e9 / STEP);
-    for (long step = 0; step < steps; step++) {
+    signal(SIGUSR1, hear);
+    for (long step = 0, ends = 0; step < steps && !ends; step++) {
         MPI_Request requests[2 * MOST + 2];
         int count = 0;
         for (int i = 0; i <= previous; i++)
@@ -62,7 +80,7 @@ int main(int argc, char **argv)
         for (int i = 0; i <= previous; i++)
             wrong += in[i][0] != previous + 1 || in[i][64 * (previous + 1) - 1] != previous + 1;
         wrong += long_in[0] != third_before + 1 || long_in[LONG - 1] != third_before + 1;
-        MPI_Barrier(MPI_COMM_WORLD);
+        ends = meet();
         printf("%d %.6f %.6f %ld %ld\n", rank, begin, end, messages, bytes);
         if (step % 10 == 9)
             fflush(stdout);
