@@ -141,7 +141,7 @@ def read_options():
     parser.add_argument("--launcher", default="serried", help="serried, hydra, or a command line")
     parser.add_argument("--library", default=jobs.STAGE / "lib", help="folder of the MPI library to load")
     parser.add_argument("--ranks", default="2,8", help="numbers of ranks, with commas")
-    parser.add_argument("--timeout", type=float, default=240, help="seconds for one run (240)")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one run (600)")
     parser.add_argument("benchmarks", nargs="*", help="names of benchmarks (all)")
     return parser.parse_args()
 

@@ -30,7 +30,7 @@ def compiled(tmp_path_factory):
     return compile_one
 
 
-def run(ranks, program, *arguments, timeout=60):
+def run(ranks, program, *arguments, timeout=300):
     """One dictionary of numbers for each line of the output, by rank and by the word that follows it."""
     outcome = jobs.run_job(jobs.job_command("serried", ranks, [program, *arguments]), timeout)
     assert outcome.ended_well(), outcome.output
@@ -69,7 +69,7 @@ def test_memory_after_the_start_keeps_to_its_budget_and_formula(compiled, ranks)
 @pytest.mark.parametrize("way", ["isend", "send", "unsafe"])
 @pytest.mark.parametrize("ranks", [2, 8])
 def test_a_flood_of_unexpected_messages_needs_little_memory_and_it_goes_back(compiled, ranks, way, order):
-    said = run(ranks, compiled("unexpected"), way, order, MESSAGES, timeout=120)
+    said = run(ranks, compiled("unexpected"), way, order, MESSAGES)
     assert len(said) == ranks
     for rank in range(ranks):
         numbers = said[rank, "memory"]

@@ -12,7 +12,7 @@ WAYS = re.findall(r"^def start_(\w+)", (HERE / "forks.py").read_text(), re.MULTI
 
 
 def run(ranks, *arguments):
-    return jobs.run_job(jobs.job_command("serried", ranks, [jobs.PYTHON, HERE / "forks.py", *arguments]), 60)
+    return jobs.run_job(jobs.job_command("serried", ranks, [jobs.PYTHON, HERE / "forks.py", *arguments]), 300)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -21,7 +21,7 @@ RUNGS = [
 
 def pairs(command, copy=""):
     env = {name: value for name, value in os.environ.items() if name != "SERRIED_COPY"}
-    outcome = jobs.run_job([*map(str, command)], 20, env=dict(env, SERRIED_COPY=copy) if copy else env)
+    outcome = jobs.run_job([*map(str, command)], 120, env=dict(env, SERRIED_COPY=copy) if copy else env)
     assert outcome.ended_well(), outcome.output
     return outcome.output
 
@@ -50,7 +50,7 @@ def test_ranks_in_user_namespaces_of_their_own_still_map_and_pass_descriptors():
 
 
 def test_ranks_that_pretend_to_be_on_two_nodes_reach_each_other_by_cells_only():
-    outcome = jobs.run_job([SERRIED, "info", "--pairs", "-n", "4"], 20, env=dict(os.environ, SERRIED_NODES="2"))
+    outcome = jobs.run_job([SERRIED, "info", "--pairs", "-n", "4"], 120, env=dict(os.environ, SERRIED_NODES="2"))
     assert outcome.ended_well(), outcome.output
     assert "  0<-1 1<-0 2<-3 3<-2\n    memory in windows: mapped (direct)" in outcome.output
     far = outcome.output.split("  0<-2 0<-3 1<-2 1<-3 2<-0 2<-1 3<-0 3<-1\n")[1]

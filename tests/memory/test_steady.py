@@ -46,7 +46,7 @@ def rounds_of(file):
 def test_the_steady_state_of_a_long_allreduce_makes_no_system_call(steady, tmp_path):
     trace = ["strace", "-qq", "-ff", "--seccomp-bpf", "-e", f"trace=!{WAITING}", "-o", str(tmp_path / "calls")]
     job = jobs.job_command("serried", 2, [steady, ROUNDS, EACH])
-    outcome = jobs.run_job([*trace, *job], 60)
+    outcome = jobs.run_job([*trace, *job], 300)
     assert outcome.ended_well(), outcome.output
     ranks = [rounds for rounds in map(rounds_of, tmp_path.glob("calls.*")) if rounds]
     assert [len(rounds) for rounds in ranks] == [ROUNDS, ROUNDS]
@@ -72,7 +72,7 @@ def told_by(steady, rounds, each):
     """What both ranks say of each round (sleeps, cores taken away, microseconds without a core), and how many cores others
     had meanwhile."""
     before, began = busy() - own(), time.monotonic()
-    outcome = jobs.run_job(jobs.job_command("serried", 2, [steady, rounds, each, "tell"]), 120)
+    outcome = jobs.run_job(jobs.job_command("serried", 2, [steady, rounds, each, "tell"]), 300)
     others = (busy() - own() - before) / (time.monotonic() - began)
     assert outcome.ended_well(), outcome.output
     ranks = {0: [], 1: []}

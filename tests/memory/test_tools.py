@@ -34,7 +34,7 @@ def needed(tool):
     return tool
 
 
-def run(program, before=(), env=None, timeout=120):
+def run(program, before=(), env=None, timeout=300):
     outcome = jobs.run_job(jobs.job_command("serried", 2, [*before, program]), timeout,
                            env=jobs.environment(None, **env) if env else None)
     assert outcome.ended_well(), outcome.output

@@ -13,7 +13,8 @@ CORES = 2  # what the parts are planned for; on a larger machine they have more 
 
 @dataclass(frozen=True)
 class Part:
-    """A command, how many minutes it may take, and what it needs of the machine: `cores` of the two that there are
+    """A command, after how many minutes it is taken for a hang (several times what it takes on a slow
+    machine), and what it needs of the machine: `cores` of the two that there are
     (2: it is alone), and the parts of which it needs what they build (`after`)."""
 
     name: str
