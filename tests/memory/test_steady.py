@@ -18,6 +18,8 @@ import pytest
 import jobs
 
 WAITING = "futex,membarrier"
+# What a wait does where others want the core.
+WAITING_IN_A_CROWD = {"sched_yield", "sched_getaffinity", "sched_setaffinity"}
 ROUNDS, EACH = 20, 50
 
 
@@ -30,6 +32,27 @@ def steady(tmp_path_factory):
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([jobs.STAGE / "bin/mpicc", jobs.ROOT / "tests/memory/steady.c", "-o", target, *flags], check=True)
     return target
+
+
+def busy():
+    """Seconds that all cores of the machine have worked."""
+    user, nice, system = map(int, pathlib.Path("/proc/stat").read_text().split()[1:4])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+def own():
+    """Seconds that jobs of this test have worked."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run(*command):
+    """A job that ends well, and how many cores others had meanwhile."""
+    before, began = busy() - own(), time.monotonic()
+    outcome = jobs.run_job(command, 300)
+    others = (busy() - own() - before) / (time.monotonic() - began)
+    assert outcome.ended_well(), outcome.output
+    return outcome, others
 
 
 def rounds_of(file):
@@ -46,35 +69,22 @@ def rounds_of(file):
 def test_the_steady_state_of_a_long_allreduce_makes_no_system_call(steady, tmp_path):
     trace = ["strace", "-qq", "-ff", "--seccomp-bpf", "-e", f"trace=!{WAITING}", "-o", str(tmp_path / "calls")]
     job = jobs.job_command("serried", 2, [steady, ROUNDS, EACH])
-    outcome = jobs.run_job([*trace, *job], 300)
-    assert outcome.ended_well(), outcome.output
+    outcome, others = run(*trace, *job)
     ranks = [rounds for rounds in map(rounds_of, tmp_path.glob("calls.*")) if rounds]
     assert [len(rounds) for rounds in ranks] == [ROUNDS, ROUNDS]
     for rounds in ranks:
+        for call in WAITING_IN_A_CROWD if others > 0.2 else ():
+            for round in rounds:
+                del round[call]
         # Something rare (a second of waiting, say) may fall into a round, but not into most.
         calls = sum(rounds, collections.Counter())
         assert sum(not any(round.values()) for round in rounds) >= ROUNDS - 2, calls
 
 
-def busy():
-    """Seconds that all cores of the machine have worked."""
-    user, nice, system = map(int, pathlib.Path("/proc/stat").read_text().split()[1:4])
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
-
-
-def own():
-    """Seconds that jobs of this test have worked."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def told_by(steady, rounds, each):
     """What both ranks say of each round (sleeps, cores taken away, microseconds without a core), and how many cores others
     had meanwhile."""
-    before, began = busy() - own(), time.monotonic()
-    outcome = jobs.run_job(jobs.job_command("serried", 2, [steady, rounds, each, "tell"]), 300)
-    others = (busy() - own() - before) / (time.monotonic() - began)
-    assert outcome.ended_well(), outcome.output
+    outcome, others = run(*jobs.job_command("serried", 2, [steady, rounds, each, "tell"]))
     ranks = {0: [], 1: []}
     for line in outcome.output.splitlines():
         rank, *row = map(int, line.split())

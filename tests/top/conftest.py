@@ -45,18 +45,26 @@ class Job:
             time.sleep(0.02)
         time.sleep(0.3)
 
+    def account(self):
+        """What each rank has said until now: begin and end of a step, messages and bytes."""
+        said = {rank: [] for rank in range(max(1, self.ranks))}
+        for line in self.output.read_text().splitlines(keepends=True):
+            words = line.split()
+            if line.endswith("\n") and words[0].isdigit():
+                said[int(words[0])].append((float(words[1]), float(words[2]), int(words[3]), int(words[4])))
+        return said
+
     def end(self):
-        """Tells it to end if it has not ended; the results must be right."""
+        """Tells it to end if it has not ended, when all have gone on after what was looked at; the results must be right."""
+        looked, deadline = time.time(), time.monotonic() + PATIENCE
+        while self.process.poll() is None and any(rows[-1][0] < looked for rows in self.account().values()):
+            assert time.monotonic() < deadline, "it does not go on"
+            time.sleep(0.05)
         self.process.send_signal(signal.SIGUSR1)
         assert self.process.wait(PATIENCE) == 0
-        lines = self.output.read_text().splitlines()
-        words = next(line for line in lines if line.startswith("received")).split()
+        words = next(line for line in self.output.read_text().splitlines() if line.startswith("received")).split()
         assert words[3] == "0" and int(words[1]) > 0
-        self.said = {rank: [] for rank in range(max(1, self.ranks))}
-        for line in lines:
-            words = line.split()
-            if words[0].isdigit():
-                self.said[int(words[0])].append((float(words[1]), float(words[2]), int(words[3]), int(words[4])))
+        self.said = self.account()
 
     def steps(self, rank, begin, end):
         """How many steps' messages the rank has sent in that time, by its own account: at least, at most. They are the
