@@ -8,12 +8,12 @@ import pytest
 
 from launching import PATIENCE, in_time, program
 
-# Says that it is up, then works for a long time in a child of the shell.
-BUSY = "echo $$ > ready.$PMI_RANK; sleep 60\n"
+# Says that it is up, then works for a long time (longer than anybody waits for it) in a child of the shell.
+BUSY = "echo $$ > ready.$PMI_RANK; sleep 660\n"
 
 
 def test_the_status_is_that_of_the_first_bad_rank(launcher):
-    result = launcher.run("-n", 3, "sh", "-c", "[ $PMI_RANK = 1 ] && exit 5; sleep 30")
+    result = launcher.run("-n", 3, "sh", "-c", "[ $PMI_RANK = 1 ] && exit 5; sleep 630")
     assert result.returncode == 5
     assert result.stderr.count("serried:") == 1 and "rank 1" in result.stderr and "status 5" in result.stderr
 
@@ -25,7 +25,7 @@ def test_all_ranks_ending_well_is_status_0(launcher):
 @pytest.mark.parametrize("name", ["KILL", "SEGV", "ABRT", "TERM"])
 def test_a_signal_is_named_and_ends_the_job_quickly(launcher, name):
     def attempt():
-        result = launcher.run("-n", 3, "sh", "-c", f"[ $PMI_RANK = 2 ] && kill -{name} $$; sleep 30")
+        result = launcher.run("-n", 3, "sh", "-c", f"[ $PMI_RANK = 2 ] && kill -{name} $$; sleep 630")
         assert result.returncode == 128 + signal.Signals["SIG" + name]
         assert f"SIG{name}" in result.stderr and "rank 2" in result.stderr
 
@@ -49,7 +49,7 @@ def test_a_rank_has_time_to_clean_up(launcher, tmp_path):
 
 
 def test_the_words_of_a_dying_rank_come_before_the_message(launcher):
-    result = launcher.run("-n", 2, "sh", "-c", "[ $PMI_RANK = 1 ] && { echo last words >&2; exit 1; }; sleep 30")
+    result = launcher.run("-n", 2, "sh", "-c", "[ $PMI_RANK = 1 ] && { echo last words >&2; exit 1; }; sleep 630")
     assert result.stderr.index("last words") < result.stderr.index("serried:")
 
 
@@ -57,7 +57,7 @@ def test_the_words_of_a_dying_rank_come_before_the_message(launcher):
 def test_a_timeout_ends_the_job(launcher, by_environment):
     options = [] if by_environment else ["--timeout", "0.5"]
     environment = {"MPIEXEC_TIMEOUT": "0.5"} if by_environment else {}
-    result = launcher.run(*options, "-n", 2, "sleep", 30, env=environment)
+    result = launcher.run(*options, "-n", 2, "sleep", 630, env=environment)
     assert result.returncode == 124 and "0.5 s" in result.stderr
 
 
@@ -74,24 +74,34 @@ def test_user_signals_reach_the_ranks(launcher, number):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_to_the_launcher_end_the_job(launcher, tmp_path, number):
-    program(tmp_path, "echo $$ > ready.$PMI_RANK\nexec sleep 60\n")
-    job = launcher.start("-n", 3, "./program")
-    launcher.wait_until_running(3)
-    job.send_signal(number)
-    _, err = job.communicate(timeout=PATIENCE)
-    assert job.returncode == 128 + number and err.count("serried:") == 1
+    program(tmp_path, "echo $$ > ready.$PMI_RANK\nexec sleep 660\n")
+
+    def attempt():
+        job = launcher.start("-n", 3, "./program")
+        launcher.wait_until_running(3)
+        began = time.monotonic()
+        job.send_signal(number)
+        _, err = job.communicate(timeout=PATIENCE)
+        assert job.returncode == 128 + number and err.count("serried:") == 1
+        return began
+
+    in_time(5, attempt)
 
 
 def test_a_signal_to_the_whole_process_group_is_never_lost(launcher, tmp_path):
     """As `timeout` does it: to the process that was started, then to its group."""
-    program(tmp_path, "exec sleep 60\n")
-    for _ in range(20):
+    program(tmp_path, "exec sleep 660\n")
+
+    def attempt():
         job = launcher.start("-n", 3, "./program", start_new_session=True)
         time.sleep(0.05)
         job.send_signal(signal.SIGTERM)
         os.killpg(job.pid, signal.SIGTERM)
         job.communicate(timeout=PATIENCE)
         assert job.returncode in (143, -signal.SIGTERM)
+
+    for _ in range(20):
+        in_time(5, attempt)
 
 
 def test_a_second_interrupt_kills_at_once(launcher):
@@ -117,13 +127,19 @@ def children_of(process):
 @pytest.mark.parametrize("victim", ["guard", "launcher"])
 @pytest.mark.parametrize("detached", [False, True])
 def test_kill_9_of_the_launcher_leaves_nothing(launcher, tmp_path, victim, detached):
-    program(tmp_path, "setsid sleep 61 &\n" + BUSY if detached else BUSY)
-    job = launcher.start("-n", 4, "./program")
-    launcher.wait_until_running(4)
-    time.sleep(0.1)
-    os.kill(job.pid if victim == "guard" else children_of(job.pid)[0], signal.SIGKILL)
-    assert job.wait(timeout=PATIENCE) in (137, -9)
-    launcher.assert_nothing_left()
+    program(tmp_path, "setsid sleep 661 &\n" + BUSY if detached else BUSY)
+
+    def attempt():
+        job = launcher.start("-n", 4, "./program")
+        launcher.wait_until_running(4)
+        time.sleep(0.1)
+        began = time.monotonic()
+        os.kill(job.pid if victim == "guard" else children_of(job.pid)[0], signal.SIGKILL)
+        assert job.wait(timeout=PATIENCE) in (137, -9)
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 def test_kill_9_of_a_rank_ends_the_job(launcher, tmp_path):
@@ -143,19 +159,25 @@ def test_kill_9_of_a_rank_ends_the_job(launcher, tmp_path):
 
 
 def test_a_killed_wrapper_takes_its_program_along(launcher, tmp_path):
-    program(tmp_path, "sh -c 'echo $$ > inner.$PMI_RANK; setsid sleep 62 & sleep 63' &\necho $$ > ready.$PMI_RANK; wait\n")
-    job = launcher.start("-n", 2, "./program")
-    launcher.wait_until_running(2)
-    time.sleep(0.1)
-    os.kill(launcher.rank_ids()[0], signal.SIGKILL)
-    job.communicate(timeout=PATIENCE)
-    assert job.returncode == 137
-    launcher.assert_nothing_left()
+    program(tmp_path, "sh -c 'echo $$ > inner.$PMI_RANK; setsid sleep 662 & sleep 663' &\necho $$ > ready.$PMI_RANK; wait\n")
+
+    def attempt():
+        job = launcher.start("-n", 2, "./program")
+        launcher.wait_until_running(2)
+        time.sleep(0.1)
+        began = time.monotonic()
+        os.kill(launcher.rank_ids()[0], signal.SIGKILL)
+        job.communicate(timeout=PATIENCE)
+        assert job.returncode == 137
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 def test_what_ranks_leave_behind_is_ended_with_the_job(launcher):
     def attempt():
-        result = launcher.run("-n", 2, "sh", "-c", "setsid sleep 64 & echo done")
+        result = launcher.run("-n", 2, "sh", "-c", "setsid sleep 664 & echo done")
         assert (result.returncode, result.stdout) == (0, "done\n" * 2)
 
     in_time(3, attempt)

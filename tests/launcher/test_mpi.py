@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -75,14 +76,19 @@ def test_a_crash_names_signal_and_last_call(launcher, ranks):
 
 
 def test_a_killed_rank_tells_where_it_waited(launcher, ranks):
-    job = launcher.start("-n", 3, ranks, "wait")
-    launcher.wait_until_running(3)
-    launcher.wait_until_asleep()
-    victim = launcher.rank_ids()[1]
-    os.kill(victim, signal.SIGKILL)
-    _, err = job.communicate(timeout=PATIENCE)
-    assert job.returncode == 137 and err.count("serried:") == 1
-    assert f"process {victim}" in err and "inside MPI_Recv (rank 2, tag 77" in err and "waiting for" in err
+    def attempt():
+        job = launcher.start("-n", 3, ranks, "wait")
+        launcher.wait_until_running(3)
+        launcher.wait_until_asleep()
+        victim = launcher.rank_ids()[1]
+        began = time.monotonic()
+        os.kill(victim, signal.SIGKILL)
+        _, err = job.communicate(timeout=PATIENCE)
+        assert job.returncode == 137 and err.count("serried:") == 1
+        assert f"process {victim}" in err and "inside MPI_Recv (rank 2, tag 77" in err and "waiting for" in err
+        return began
+
+    in_time(3, attempt)
 
 
 def test_leaving_without_finalize_is_a_failure(launcher, ranks):
@@ -103,13 +109,19 @@ def test_a_rank_that_never_joins(launcher, ranks):
 @pytest.mark.parametrize("victim", ["launcher", "guard"])
 def test_kill_9_of_the_launcher_ends_waiting_ranks(launcher, ranks, tmp_path, victim):
     program(tmp_path, f"{ranks} wait\n")
-    job = launcher.start("-n", 4, "./program")
-    launcher.wait_until_running(4)
-    with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
-        below = int(file.read().split()[0])
-    os.kill(job.pid if victim == "guard" else below, signal.SIGKILL)
-    job.wait(timeout=PATIENCE)
-    launcher.assert_nothing_left()
+
+    def attempt():
+        job = launcher.start("-n", 4, "./program")
+        launcher.wait_until_running(4)
+        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+            below = int(file.read().split()[0])
+        began = time.monotonic()
+        os.kill(job.pid if victim == "guard" else below, signal.SIGKILL)
+        job.wait(timeout=PATIENCE)
+        launcher.assert_nothing_left()
+        return began
+
+    in_time(5, attempt)
 
 
 def test_a_timeout_tells_where_every_rank_is(launcher, ranks):
