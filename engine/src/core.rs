@@ -217,6 +217,10 @@ impl Core {
             wire::INLINE => self.arrived(Envelope::of(arrival.header), Found::Inline(*arrival)),
             wire::IN_CELL => self.arrived(Envelope::of(arrival.header), Found::InCell(arrival.read())),
             wire::OFFER => self.arrived(Envelope::of(arrival.header), Found::Offer(arrival.read())),
+            wire::AWAITED => {
+                let (ticket, message) = arrival.split();
+                self.arrived(Envelope::of(arrival.header), Found::Awaited(ticket, message))
+            }
             wire::FINISH => {
                 self.finished(arrival);
                 Ok(())

@@ -4,7 +4,7 @@
  * receive; buffers that are too small are an error. */
 #include "check.h"
 
-static const int sizes[] = {0, 1, 41, 5000, 20000, 200000};
+static const int sizes[] = {0, 1, 8, 32, 33, 41, 1016, 1017, 3552, 3553, 5000, 20000, 200000};
 enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 200000 };
 static unsigned char buffer[LARGEST];
 
@@ -29,6 +29,64 @@ static void synchronous(int bytes)
         MPI_Recv(buffer, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK_FILLED(buffer, bytes, bytes);
     }
+}
+
+/* A synchronous send is done when its message is taken, also after a probe, in part, or with gaps. */
+static void synchronous_otherwise(int bytes)
+{
+    MPI_Datatype gaps;
+    MPI_Type_vector(bytes, 1, 2, MPI_BYTE, &gaps);
+    MPI_Type_commit(&gaps);
+    memset(buffer, 0, LARGEST);
+    if (rank == 0) {
+        MPI_Request request;
+        int flag;
+        fill(buffer, bytes, 1);
+        MPI_Issend(buffer, bytes, MPI_BYTE, 1, 8, MPI_COMM_WORLD, &request);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* probed, not taken */
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(flag, 0);
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 10, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Ssend(buffer, bytes, MPI_BYTE, 1, 11, MPI_COMM_WORLD);
+        MPI_Ssend(buffer, 1, gaps, 1, 12, MPI_COMM_WORLD);
+    } else {
+        MPI_Message message;
+        MPI_Status status;
+        int count;
+        MPI_Mprobe(0, 8, MPI_COMM_WORLD, &message, &status);
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        CHECK_EQUAL(count, bytes);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 9, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Mrecv(buffer, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        CHECK_FILLED(buffer, bytes, 1);
+        memset(buffer, 0, bytes);
+        CHECK_CLASS(MPI_Recv(buffer, bytes - 1, MPI_BYTE, 0, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+        CHECK_FILLED(buffer, bytes - 1, 1);
+        CHECK_EQUAL(buffer[bytes - 1], 0);
+        memset(buffer, 0, bytes);
+        MPI_Recv(buffer, 1, gaps, 0, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int index = 0; index < bytes; index++)
+            CHECK_EQUAL(buffer[2 * index], 2 * index < bytes ? pattern(2 * index, 1) : 0);
+    }
+    MPI_Type_free(&gaps);
+}
+
+/* More synchronous sends than a receiver has room for in packets, all before the first receive. */
+static void many_synchronous(int bytes)
+{
+    enum { MESSAGES = 3000 };
+    static MPI_Request requests[MESSAGES];
+    if (rank == 0)
+        for (int number = 0; number < MESSAGES; number++)
+            MPI_Issend(buffer, bytes, MPI_BYTE, 1, number, MPI_COMM_WORLD, &requests[number]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+    else
+        for (int number = MESSAGES - 1; number >= 0; number--)
+            MPI_Recv(buffer, bytes, MPI_BYTE, 0, number, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void buffered(int bytes)
@@ -91,9 +149,13 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int index = 0; index < SIZES; index++) {
         synchronous(sizes[index]);
+        if (sizes[index] > 0 && sizes[index] < 100000)
+            synchronous_otherwise(sizes[index]);
         buffered(sizes[index]);
         ready(sizes[index]);
     }
+    many_synchronous(8);
+    many_synchronous(1000);
     no_room();
     return check_end();
 }

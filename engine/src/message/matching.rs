@@ -6,7 +6,7 @@
 //! many are found by what is asked for (`many`).
 
 use super::many::Many;
-use super::wire::{Envelope, InCell, Offer};
+use super::wire::{Envelope, InCell, Offer, Ticket};
 use super::{ANY_SOURCE, ANY_TAG};
 use crate::memory;
 use crate::transport::{Arrival, INLINE_BYTES};
@@ -28,6 +28,8 @@ pub struct Unexpected {
 pub enum Found {
     /// In a packet that is being read: only until the packet's place is given back.
     Inline(Arrival),
+    /// The same, and its sender waits until it has been taken.
+    Awaited(Ticket, Arrival),
     /// A copy of what was in a packet.
     Short {
         /// Its length.
@@ -37,6 +39,8 @@ pub enum Found {
     },
     /// The same, longer.
     Kept(Box<[u8]>),
+    /// The same, of any length, and its sender waits until it has been taken.
+    KeptAwaited(Box<(Ticket, Box<[u8]>)>),
     /// In a cell of the sender.
     InCell(InCell),
     /// With the sender.
@@ -48,29 +52,55 @@ impl Found {
     #[inline]
     pub fn bytes(&self) -> u64 {
         match self {
-            Found::Inline(arrival) => arrival.bytes as u64,
+            Found::Inline(arrival) | Found::Awaited(_, arrival) => arrival.bytes as u64,
             Found::Short { bytes, .. } => *bytes as u64,
-            Found::Kept(payload) => payload.len() as u64,
+            Found::Kept(_) | Found::KeptAwaited(_) => self.kept_bytes(),
             Found::InCell(cell) => cell.bytes,
             Found::Offer(offer) => offer.bytes,
         }
     }
 
+    /// Memory of its own that its payload takes.
+    pub fn kept_bytes(&self) -> u64 {
+        match self {
+            Found::Kept(payload) => payload.len() as u64,
+            Found::KeptAwaited(awaited) => awaited.1.len() as u64,
+            _ => 0,
+        }
+    }
+
+    /// What its sender waits for, if it does.
+    #[inline]
+    pub fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Found::Awaited(ticket, _) => Some(*ticket),
+            Found::KeptAwaited(awaited) => Some(awaited.0),
+            _ => None,
+        }
+    }
+
     /// As it can be kept until somebody asks for it.
     pub fn keep(self) -> Found {
-        let Found::Inline(arrival) = self else { return self };
-        let bytes = arrival.bytes as usize;
-        if bytes <= INLINE_BYTES {
-            let mut payload = [0; INLINE_BYTES];
-            // SAFETY: the packet is being read and that long; it fits.
-            unsafe { arrival.copy_to(payload.as_mut_ptr(), bytes) };
-            return Found::Short { bytes: bytes as u8, payload };
+        match self {
+            Found::Inline(arrival) if arrival.bytes as usize <= INLINE_BYTES => {
+                let (bytes, mut payload) = (arrival.bytes as usize, [0; INLINE_BYTES]);
+                // SAFETY: the packet is being read and that long; it fits.
+                unsafe { arrival.copy_to(payload.as_mut_ptr(), bytes) };
+                Found::Short { bytes: bytes as u8, payload }
+            }
+            Found::Inline(arrival) => Found::Kept(payload_of(&arrival)),
+            Found::Awaited(ticket, arrival) => Found::KeptAwaited(Box::new((ticket, payload_of(&arrival)))),
+            other => other,
         }
-        let mut payload = vec![0; bytes].into_boxed_slice();
-        // SAFETY: the packet is being read and that long.
-        unsafe { arrival.copy_to(payload.as_mut_ptr(), bytes) };
-        Found::Kept(payload)
     }
+}
+
+/// A copy of what is in a packet that is being read.
+fn payload_of(arrival: &Arrival) -> Box<[u8]> {
+    let mut payload = vec![0; arrival.bytes as usize].into_boxed_slice();
+    // SAFETY: the packet is being read and that long.
+    unsafe { arrival.copy_to(payload.as_mut_ptr(), payload.len()) };
+    payload
 }
 
 /// A receive that waits for its message.

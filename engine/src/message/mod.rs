@@ -2,7 +2,7 @@
 //!
 //! | size, layout | protocol | copies |
 //! |---|---|---|
-//! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet | 2 |
+//! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet; of a synchronous send with a ticket, 8 bytes | 2 |
 //! | ≤ [`EAGER_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
 //! | ≤ [`EAGER_BYTES`] | through a cell of the sender | 2 |
 //! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |

@@ -112,8 +112,8 @@ impl Core {
             Found::Offer(offer) if offer.eager != 0 => self.take_home(offer)?,
             found => found.keep(),
         };
-        if let Found::Kept(payload) = &found {
-            self.kept += payload.len() as u64;
+        if found.kept_bytes() > 0 {
+            self.kept += found.kept_bytes();
             self.told.0.tell(&self.page.memory.kept, self.kept);
             if self.kept > KEPT_BYTES {
                 self.transport.take_long_letters(false);
@@ -176,15 +176,21 @@ impl Core {
             Found::InCell(_) => self.page.copying(unpack),
             _ => unpack(),
         }
-        if let Found::Kept(payload) = &found {
-            self.kept -= payload.len() as u64;
+        if found.kept_bytes() > 0 {
+            self.kept -= found.kept_bytes();
             self.told.0.tell(&self.page.memory.kept, self.kept);
             if self.kept < KEPT_BYTES / 2 {
                 self.transport.take_long_letters(true);
             }
         }
         self.complete(index);
-        Ok(())
+        self.tell_sender(&found)
+    }
+
+    /// Tells the sender of a message that has been taken, if it waits for that.
+    #[inline]
+    fn tell_sender(&mut self, found: &Found) -> Result<()> {
+        found.ticket().map_or(Ok(()), |ticket| self.finish(ticket.peer, ticket.request))
     }
 
     /// Receives without a request, if nothing but waiting is left to do: looks
@@ -225,6 +231,10 @@ impl Core {
             wire::INLINE => Found::Inline(*arrival),
             wire::IN_CELL => Found::InCell(arrival.read()),
             wire::OFFER => Found::Offer(arrival.read()),
+            wire::AWAITED => {
+                let (ticket, message) = arrival.split();
+                Found::Awaited(ticket, message)
+            }
             _ => return Ok(None),
         };
         let bytes = found.bytes();
@@ -244,6 +254,7 @@ impl Core {
             // SAFETY: the program lends the buffer, and the message fits.
             unsafe { unpack(self.transport.as_mut(), buffer, &found, bytes as usize) };
             self.transport.advance(arrival);
+            self.tell_sender(&found)?;
         }
         count_received(self.counters, bytes);
         Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
@@ -271,12 +282,13 @@ unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found,
     // SAFETY: by the caller, in each branch.
     unsafe {
         match found {
-            Found::Inline(arrival) => match buffer.dense() {
+            Found::Inline(arrival) | Found::Awaited(_, arrival) => match buffer.dense() {
                 Some(address) => arrival.copy_to(address, taken),
                 None => unpack_letter(arrival, buffer, taken),
             },
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
+            Found::KeptAwaited(awaited) => buffer.unpack(0, awaited.1.as_ptr(), taken),
             Found::InCell(message) => {
                 buffer.unpack(0, transport.cell_address(message.cell), taken);
                 transport.give_back(message.cell);

@@ -1,14 +1,16 @@
 //! Sending: which way a message goes.
 
-use super::wire::{Envelope, InCell, Offer, INLINE, IN_CELL, OFFER};
+use super::wire::{Envelope, InCell, Offer, Ticket, AWAITED, INLINE, IN_CELL, OFFER};
 use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Cell, Packet, Transport, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
+use crate::transport::{Cell, Letter, Packet, Transport, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
 use crate::Result;
 use std::mem::MaybeUninit;
 
+/// Bytes before a message whose sender waits until it has been taken.
+const TICKET_BYTES: usize = std::mem::size_of::<Ticket>();
 /// Longer messages are not copied aside while all cells are out.
 const ASIDE_BYTES: u64 = 16 << 10;
 
@@ -30,6 +32,11 @@ impl Core {
             return Ok(None);
         }
         self.flows.sent(peer, bytes);
+        if mode == Mode::Synchronous && bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
+            if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
+                return Ok(Some(request));
+            }
+        }
         if mode != Mode::Synchronous && bytes <= INLINE_BYTES as u64 {
             return self.send_inline(peer, envelope, &buffer, mode);
         }
@@ -59,6 +66,33 @@ impl Core {
             packed.as_mut_ptr().cast()
         });
         self.send_now(peer, envelope, address, bytes)
+    }
+
+    /// In a packet, with the number of the request that is complete when a receive has taken
+    /// it; `None` if there is no room for it now.
+    fn send_awaited(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
+        let bytes = buffer.bytes() as usize;
+        let length = TICKET_BYTES + bytes;
+        let (is_long, address) = (length > INLINE_BYTES, buffer.dense().unwrap_or(std::ptr::null_mut()));
+        if self.others_wait(peer) || is_long && !self.transport.takes_letter(peer, address, length)? {
+            return Ok(None);
+        }
+        let send = Send::new(buffer.clone(), None, envelope, peer);
+        let request = self.requests.insert(Work::Send(send))?;
+        let mut payload = [MaybeUninit::<u8>::uninit(); LONG_LETTER_BYTES];
+        // SAFETY: the program lends the buffer; `length` fits, and as many bytes are written.
+        let payload = unsafe {
+            let start = payload.as_mut_ptr().cast::<u8>();
+            start.cast::<Ticket>().write_unaligned(Ticket { peer: self.rank, request });
+            buffer.pack(0, start.add(TICKET_BYTES), bytes);
+            std::slice::from_raw_parts(start, length)
+        };
+        let letter = Letter { kind: AWAITED, header: envelope.header(), payload };
+        if self.transport.push(peer, &letter)? {
+            return Ok(Some(request));
+        }
+        self.requests.remove(request);
+        Ok(None)
     }
 
     /// In a packet of one line, which may have to wait for room.
@@ -165,17 +199,7 @@ impl Core {
         if owned.is_none() && address != 0 {
             self.transport.lend(address as *const u8, bytes);
         }
-        let send = Send {
-            buffer,
-            owned,
-            private,
-            context: envelope.context,
-            tag: envelope.tag,
-            peer,
-            streamed: 0,
-            wanted: 0,
-            receiver_request: 0,
-        };
+        let send = Send { private, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.requests.insert(Work::Send(send))?;
         let eager = u32::from(left == Left::Eagerly);
         let offer = Offer { bytes, address, peer: self.rank, request, eager, spare: 0 };

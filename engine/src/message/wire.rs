@@ -19,6 +19,9 @@ pub const TOGETHER: u8 = 7;
 /// To the sender: an offered message stays with it until it is asked for; payload
 /// the number of its request.
 pub const DECLINE: u8 = 8;
+/// A message whole in the packet, whose sender waits until a receive has taken it: its payload
+/// is a [`Ticket`] and the message behind that.
+pub const AWAITED: u8 = 9;
 
 /// The 16 bytes by which a message is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +75,16 @@ pub struct Offer {
     pub eager: u32,
     /// Not used.
     pub spare: u32,
+}
+
+/// Which request is complete when a message has been taken.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Ticket {
+    /// Job rank of the sender.
+    pub peer: u32,
+    /// The sender's request.
+    pub request: u32,
 }
 
 /// Requests that one [`FINISH`] can name.
@@ -144,6 +157,8 @@ unsafe impl Plain for InCell {}
 unsafe impl Plain for Offer {}
 // SAFETY: as above.
 unsafe impl Plain for Finish {}
+// SAFETY: as above.
+unsafe impl Plain for Ticket {}
 // SAFETY: as above.
 unsafe impl Plain for Stream {}
 // SAFETY: as above.

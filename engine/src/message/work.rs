@@ -61,6 +61,24 @@ pub struct Send {
     pub receiver_request: u32,
 }
 
+impl Send {
+    /// One that has not begun.
+    pub fn new(buffer: Buffer, owned: Option<Box<[u8]>>, envelope: Envelope, peer: u32) -> Send {
+        let Envelope { context, tag, .. } = envelope;
+        Send {
+            buffer,
+            owned,
+            private: false,
+            context,
+            tag,
+            peer,
+            streamed: 0,
+            wanted: 0,
+            receiver_request: 0,
+        }
+    }
+}
+
 /// State of a receive.
 #[derive(Debug)]
 pub struct Receive {
