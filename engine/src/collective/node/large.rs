@@ -5,8 +5,8 @@
 //! takes what it needs from the memory of the others, by plain loads where that
 //! memory is mapped here, else through the kernel ([`Reach`]). In a reduction
 //! every member reduces a share of all operands, along the tree of `tree.rs`; in
-//! an allreduce of little, or of two members what their caches keep, all of them: each
-//! for itself.
+//! an allreduce of little, or of two members that cannot write to each other, all of
+//! them: each for itself.
 //!
 //! # Ownership
 //! One epoch begins the operation: who has arrived there has lent its buffers,
