@@ -14,6 +14,7 @@
 //! copied that no cache keeps it until it is read.
 
 use crate::clock::ticks;
+use std::sync::OnceLock;
 
 /// Shorter copies are plain: a few lines.
 const SHORTEST: usize = 1024;
@@ -36,8 +37,9 @@ pub struct Chooser {
     best: u64,
     /// All that is copied is more than the caches hold.
     beyond: bool,
-    /// There is nothing to choose: all copies are plain.
+    /// There is nothing to choose: all copies are plain, or all go past the caches.
     plainly: bool,
+    always_past: bool,
 }
 
 impl Chooser {
@@ -47,6 +49,11 @@ impl Chooser {
     /// One for copies that together are more than the caches hold.
     pub fn beyond() -> Chooser {
         Chooser { beyond: true, ..Chooser::default() }
+    }
+
+    /// One for copies that together are much more than the caches hold: all go past them.
+    pub fn always_past() -> Chooser {
+        Chooser { beyond: true, past_caches: past_caches::POSSIBLE, always_past: true, ..Chooser::default() }
     }
 
     /// One for copies that are all to be plain.
@@ -95,7 +102,7 @@ impl Chooser {
             // SAFETY: by the caller.
             return unsafe { plain(source, target, bytes) };
         }
-        if bytes >= Chooser::WORTH {
+        if bytes >= Chooser::WORTH && !self.always_past {
             let turn = self.turn % EVERY;
             self.turn = self.turn.wrapping_add(1);
             if turn <= 1 {
@@ -135,6 +142,16 @@ impl Chooser {
     pub fn knowing(best: u64) -> Chooser {
         Chooser { best, ..Chooser::default() }
     }
+}
+
+/// Bytes of the cache that all cores share; `None` where the system does not know.
+pub fn last_cache() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        // SAFETY: only asks.
+        let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
+        u64::try_from(bytes).ok().filter(|&bytes| bytes > 0)
+    })
 }
 
 /// Copies through the caches.

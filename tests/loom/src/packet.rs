@@ -65,6 +65,8 @@ impl Memory {
         Arrival { kind: word as u8, bytes: (word as u32) >> 8, header }
     }
 
+    pub fn fetch(self, _place: usize, _begin: u64, _end: u64) {}
+
 }
 
 pub fn describe(letter: &Letter<'_>) -> u64 {

@@ -35,6 +35,7 @@ use super::seat::{Copied, Seat, Wait};
 use super::share::{in_turn, may_be_whole, Shares, Then};
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
+use crate::memory::copy::last_cache;
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -263,6 +264,7 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
     let block = receive.bytes();
     let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size) * block);
     let copied = match total.saturating_mul(u64::from(seat.size)) {
+        all if last_cache().is_some_and(|cache| all >= 2 * cache.max(BEYOND)) => Copied::FarBeyond,
         BEYOND.. => Copied::Beyond,
         _ => Copied::Alltoall,
     };

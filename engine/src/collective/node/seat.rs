@@ -46,6 +46,8 @@ pub(super) enum Copied {
     Alltoall,
     /// More than the caches hold.
     Beyond,
+    /// Much more.
+    FarBeyond,
     Reduction,
     Exchange,
     /// Into the memory of another.
@@ -104,6 +106,7 @@ impl Seat {
         let size = members.len() as u32;
         let mut choosers: [Mutex<Chooser>; SORTS] = Default::default();
         choosers[Copied::Beyond as usize] = Mutex::new(Chooser::beyond());
+        choosers[Copied::FarBeyond as usize] = Mutex::new(Chooser::always_past());
         choosers[Copied::Together as usize] = Mutex::new(Chooser::plain());
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {

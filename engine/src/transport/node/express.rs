@@ -38,6 +38,8 @@ pub const PART: u64 = BOX_BYTES as u64 / if cfg!(loom) { 4 } else { 8 };
 /// A packet passes in the worst case when it and what it skips before the ring's
 /// end find room beside what the reader has not yet said that it has read.
 const _: () = assert!(cfg!(loom) || 2 * length_for(LONG_LETTER_BYTES) + PART <= BOX_BYTES as u64);
+/// Bytes of a packet that are asked for as soon as it is seen.
+const FETCHED: u64 = 1024;
 /// Packets to a peer after which a sender asks for a box.
 pub const HOT: u32 = 16;
 /// Kind of the packet that opens a box: the transport's own, header `[box, 0]`.
@@ -80,8 +82,14 @@ impl Ring {
     pub fn arrived(self, position: u64) -> Option<Arrival> {
         // line: paired with `NodeTransport::push`
         let word = self.word(position).load(Ordering::Acquire);
-        // SAFETY: a published packet is the reader's.
-        (word != 0).then(|| unsafe { self.0.read(self.place(position), word) })
+        (word != 0).then(|| {
+            let place = self.place(position);
+            // SAFETY: a published packet is the reader's.
+            let arrival = unsafe { self.0.read(place, word) };
+            // What is copied somewhat later comes meanwhile.
+            self.0.fetch(place, 64, length_for(arrival.bytes as usize).min(FETCHED));
+            arrival
+        })
     }
 
     /// Bytes that a packet takes which lies at a position.

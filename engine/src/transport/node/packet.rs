@@ -56,6 +56,19 @@ impl Memory {
         // SAFETY: by the caller.
         unsafe { read(self.0.add(place), word) }
     }
+
+    /// Asks the processor for the lines from `begin` to `end` behind a place.
+    #[inline(always)]
+    pub fn fetch(self, place: usize, begin: u64, end: u64) {
+        #[cfg(target_arch = "x86_64")]
+        for at in (begin..end).step_by(64) {
+            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+            // SAFETY: a hint; the address is used for nothing else.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.0.wrapping_add(place + at as usize).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (place, begin, end);
+    }
 }
 
 /// Writes header and payload behind the word at `place`.
