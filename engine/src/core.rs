@@ -213,14 +213,10 @@ impl Core {
 
     /// Does what a packet says.
     fn read(&mut self, arrival: &Arrival) -> Result<()> {
+        if let Some(found) = Found::of(arrival) {
+            return self.arrived(Envelope::of(arrival.header), found);
+        }
         match arrival.kind {
-            wire::INLINE => self.arrived(Envelope::of(arrival.header), Found::Inline(*arrival)),
-            wire::IN_CELL => self.arrived(Envelope::of(arrival.header), Found::InCell(arrival.read())),
-            wire::OFFER => self.arrived(Envelope::of(arrival.header), Found::Offer(arrival.read())),
-            wire::AWAITED => {
-                let (ticket, message) = arrival.split();
-                self.arrived(Envelope::of(arrival.header), Found::Awaited(ticket, message))
-            }
             wire::FINISH => {
                 self.finished(arrival);
                 Ok(())

@@ -6,7 +6,7 @@
 //! many are found by what is asked for (`many`).
 
 use super::many::Many;
-use super::wire::{Envelope, InCell, Offer, Ticket};
+use super::wire::{self, Envelope, InCell, Offer, Ticket};
 use super::{ANY_SOURCE, ANY_TAG};
 use crate::memory;
 use crate::transport::{Arrival, INLINE_BYTES};
@@ -48,6 +48,21 @@ pub enum Found {
 }
 
 impl Found {
+    /// The message that a packet brings or offers; `None` if it does neither.
+    #[inline]
+    pub fn of(arrival: &Arrival) -> Option<Found> {
+        Some(match arrival.kind {
+            wire::INLINE => Found::Inline(*arrival),
+            wire::IN_CELL => Found::InCell(arrival.read()),
+            wire::OFFER => Found::Offer(arrival.read()),
+            wire::AWAITED => {
+                let (ticket, message) = arrival.split();
+                Found::Awaited(ticket, message)
+            }
+            _ => return None,
+        })
+    }
+
     /// Bytes of the message.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -227,16 +227,7 @@ impl Core {
     ) -> Result<Option<Status>> {
         let envelope = Envelope::of(arrival.header);
         let (source, tag) = (envelope.source, envelope.tag);
-        let found = match arrival.kind {
-            wire::INLINE => Found::Inline(*arrival),
-            wire::IN_CELL => Found::InCell(arrival.read()),
-            wire::OFFER => Found::Offer(arrival.read()),
-            wire::AWAITED => {
-                let (ticket, message) = arrival.split();
-                Found::Awaited(ticket, message)
-            }
-            _ => return Ok(None),
-        };
+        let Some(found) = Found::of(arrival) else { return Ok(None) };
         let bytes = found.bytes();
         if bytes > buffer.bytes()
             || envelope.context != wanted.context
