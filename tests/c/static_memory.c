@@ -1,7 +1,7 @@
 /* ranks: 2 3
  * Messages from and to the program's own zeroed variables (.bss): sent often, they are read by plain loads as blocks
  * of malloc are. Neighbours in the same pages, variables with values, and children of forks keep what they have. */
-#include "check.h"
+#include "counter.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,19 +19,7 @@ static struct {
 /* Bytes that this rank has moved by plain loads. */
 static unsigned long long moved_directly(void)
 {
-    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    static MPI_T_pvar_handle handle;
-    unsigned long long value = 0;
-    if (session == MPI_T_PVAR_SESSION_NULL) {
-        int provided, index, count;
-        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_get_index("bytes_direct", MPI_T_PVAR_CLASS_AGGREGATE, &index) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
-    }
-    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
-    return value;
+    return counter("bytes_direct", MPI_T_PVAR_CLASS_AGGREGATE);
 }
 
 /* Everybody sends to the right, other data each time. */

@@ -3,7 +3,7 @@
  * With a third argument it says of each round: rank, how often it slept, how often somebody else took its core, and for
  * how many microseconds it was ready to run without a core.
  * The buffers are ordinary memory of malloc, sent often enough before the first round to be mapped. */
-#include "../c/check.h"
+#include "../c/counter.h"
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,19 +16,7 @@ struct seen {
 
 static long long sleeps(void)
 {
-    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    static MPI_T_pvar_handle handle;
-    unsigned long long value = 0;
-    if (session == MPI_T_PVAR_SESSION_NULL) {
-        int provided, index, count;
-        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_get_index("sleeps", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
-    }
-    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
-    return (long long)value;
+    return (long long)counter("sleeps", MPI_T_PVAR_CLASS_COUNTER);
 }
 
 static struct seen look(void)

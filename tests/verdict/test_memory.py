@@ -9,10 +9,10 @@ import time
 import pytest
 
 import jobs
+from launching import PATIENCE
 
 SERRIED = jobs.STAGE / "bin/serried"
 PYTHON_PROGRAM = pathlib.Path(__file__).with_name("hangs.py")
-PATIENCE = 120
 KIB = 1024
 GROWTH = 1024 * KIB
 

@@ -11,9 +11,9 @@ import time
 
 
 import jobs
+from launching import PATIENCE
 
 SERRIED = jobs.STAGE / "bin/serried"
-PATIENCE = 120
 
 
 @contextlib.contextmanager

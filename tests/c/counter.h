@@ -1,0 +1,24 @@
+/* A counter of this rank, as the tool interface tells it; a program reads one only. */
+#ifndef COUNTER_H
+#define COUNTER_H
+
+#include "check.h"
+
+static unsigned long long counter(const char *name, int class)
+{
+    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+    static MPI_T_pvar_handle handle;
+    unsigned long long value = 0;
+    if (session == MPI_T_PVAR_SESSION_NULL) {
+        int provided, index, count;
+        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
+    }
+    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
+    return value;
+}
+
+#endif
