@@ -3,9 +3,11 @@
  * From 4 KiB on, every rank writes its data afresh before each call. There is no barrier between the calls: in
  * broadcast and reduction every rank is the root in turn, as in Intel's benchmark, so none can run ahead. */
 #include "measure.h"
+#include <sys/mman.h>
 
 #define FRESH 4096
 #define LARGEST (4 << 20)
+#define LARGEST_UNSHARED 65536
 #define LARGEST_FOR_EACH (1 << 20) /* allgather and alltoall: bytes for each rank */
 
 static void barrier(char *out, char *in, int bytes)
@@ -51,6 +53,37 @@ static void alltoall(char *out, char *in, int bytes)
     MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+/* Memory of the system, and not of malloc, as stacks are: no library can have made it shared. */
+static char *memory_of_system(int which)
+{
+    static char *memory[2];
+    if (!memory[which]) {
+        long bytes = (long)ranks * LARGEST_UNSHARED;
+        memory[which] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory[which] == MAP_FAILED)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return memory[which];
+}
+
+static void bcast_unshared(char *out, char *in, int bytes)
+{
+    (void)out, (void)in;
+    bcast(memory_of_system(0), memory_of_system(1), bytes);
+}
+
+static void allreduce_unshared(char *out, char *in, int bytes)
+{
+    (void)out, (void)in;
+    allreduce(memory_of_system(0), memory_of_system(1), bytes);
+}
+
+static void allgather_unshared(char *out, char *in, int bytes)
+{
+    (void)out, (void)in;
+    allgather(memory_of_system(0), memory_of_system(1), bytes);
+}
+
 /* Ranks 0 and 1, 2 and 3, …: all pairs at once. */
 static void pairs(char *out, char *in, int bytes)
 {
@@ -87,6 +120,9 @@ static const struct {
     {"allreduce", allreduce, AT_ONCE, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
     {"allgather", allgather, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
     {"alltoall", alltoall, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
+    {"bcast-unshared", bcast_unshared, IN_TURN, {8192, LARGEST_UNSHARED, -1}, 2, 1},
+    {"allreduce-unshared", allreduce_unshared, AT_ONCE, {8192, LARGEST_UNSHARED, -1}, 2, 1},
+    {"allgather-unshared", allgather_unshared, AT_ONCE, {8192, LARGEST_UNSHARED, -1}, 2, 1},
 };
 
 static void all_points(char *out, char *in, int largest)

@@ -1,7 +1,8 @@
 //! The memory of the other members of a collective, by the means of the transport.
 
 use super::Engine;
-use crate::collective::node::{Reach, Reaches, Seat};
+use crate::collective::node::{Plain, Reach, Reaches, Room, Seat};
+use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
 use crate::transport::{Means, Transport};
 use crate::Result;
@@ -36,20 +37,28 @@ impl Reach for Engine {
         node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
     }
 
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
         let mut core = self.lane(seat.context).lock();
         core.transport.lend(address, bytes);
         let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
         let whole = address as u64;
+        if is_shared(whole, bytes) {
+            return Plain::All;
+        }
         match whole_pages(whole, bytes as usize) {
             Some(range) if is_shared(whole + range.start as u64, range.len() as u64) => {
-                match is_shared(whole, bytes) {
-                    true => (0, 0),
-                    false => (range.start as u64, bytes - range.end as u64),
-                }
+                // A page at an end may have been shared with what lies beside it.
+                let (head, tail) = (range.start as u64, bytes - range.end as u64);
+                let head = if is_shared(whole, head) { 0 } else { head };
+                let tail = if is_shared(whole + range.end as u64, tail) { 0 } else { tail };
+                Plain::Middle(head, tail)
             }
-            _ => (0, 0),
+            _ => Plain::Nothing,
         }
+    }
+
+    fn room(&self, _: &Seat, bytes: u64) -> Option<Room> {
+        Bounce::take(bytes).map(Room::from)
     }
 
     fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool {

@@ -6,6 +6,7 @@
 //! behind; its pages are reserved before they are touched, so that a full
 //! memory cgroup or tmpfs is an error and not a SIGBUS.
 
+pub mod bounce;
 pub mod copy;
 pub mod cross_memory;
 pub mod memory_file;

@@ -12,219 +12,11 @@
 //! all others; there it is always counted.
 
 use super::large::root_of;
-use super::reach::{Reach, Whole};
-use super::seat::{Copied, Seat, Wait};
-use crate::collective::temporary::Temporary;
+use super::reach::Reach;
+use super::seat::{Seat, Wait};
+use super::table::{lend_together, offer, Offer, Table, ANY};
 use crate::collective::{schedule, Data, Neighbourhood, Root, Sent};
-use crate::{Class, Error, Result};
-
-/// A line of a table. The first one stands for the table itself: `place` is 0 or the
-/// address of a table that is too long for a slot, `bytes` the number of entries.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    /// Where the block is: an address, or, below [`LOWEST`], counted from the table.
-    place: u64,
-    /// How long it is; and for whom, in the bits from [`MEMBER`] on.
-    bytes: u64,
-}
-
-const ENTRY: usize = std::mem::size_of::<Entry>();
-/// Where memory of a program may begin: beyond what a slot holds.
-const LOWEST: u64 = 64 << 10;
-const MEMBER: u32 = 48;
-const LENGTH: u64 = (1 << MEMBER) - 1;
-/// In the first word: something is lent.
-const LENT: u64 = 1 << 63;
-/// For every member.
-const ANY: u32 = 0x7fff;
-
-impl Entry {
-    fn new(place: u64, bytes: u64, member: u32) -> Entry {
-        Entry { place, bytes: bytes & LENGTH | u64::from(member) << MEMBER }
-    }
-
-    fn length(&self) -> u64 {
-        self.bytes & LENGTH
-    }
-
-    fn is_for(&self, member: u32) -> bool {
-        let whose = (self.bytes & !LENT) >> MEMBER;
-        whose == u64::from(ANY) || whose == u64::from(member)
-    }
-}
-
-/// What I have published.
-struct Offer {
-    epoch: u64,
-    is_lent: bool,
-    /// Memory that the others read.
-    _copies: Vec<Whole>,
-    _table: Vec<Entry>,
-}
-
-/// Publishes blocks. `copied`: what comes takes the place of what is sent.
-async fn offer(
-    seat: &Seat,
-    blocks: &[(u32, &Data)],
-    copied: bool,
-    by: &(impl Wait + Reach),
-) -> Result<Offer> {
-    let head = (blocks.len() + 1) * ENTRY;
-    let fits = head as u64 <= seat.slot();
-    let mut used = if fits { head } else { ENTRY };
-    let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());
-    let mut inside = Vec::new();
-    for &(member, data) in blocks {
-        let bytes = data.bytes();
-        let place = if bytes == 0 {
-            0
-        } else if fits && used as u64 + bytes <= seat.slot() {
-            inside.push((used, data));
-            used += bytes as usize;
-            (used as u64) - bytes
-        } else {
-            let whole = if copied { Whole::copied(data)? } else { Whole::to_read(data)? };
-            by.lend(seat, whole.address, bytes);
-            copies.push(whole);
-            copies[copies.len() - 1].address as u64
-        };
-        table.push(Entry::new(place, bytes, member));
-    }
-    let is_lent = !copies.is_empty() || !fits;
-    let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
-    let first = Entry { place: elsewhere, bytes: table.len() as u64 | if is_lent { LENT } else { 0 } };
-    let epoch = seat.begin();
-    seat.room(epoch, by).await?;
-    seat.publish_table(epoch, used, |target| {
-        // SAFETY: the table and the blocks behind it have `used` bytes together, and
-        // the place is ours; the program lends the blocks.
-        unsafe {
-            target.cast::<Entry>().write_unaligned(first);
-            if fits {
-                let to = target.add(ENTRY).cast::<Entry>();
-                std::ptr::copy_nonoverlapping(table.as_ptr(), to, table.len());
-            }
-            for (at, data) in inside {
-                schedule::copy(data, &Data { address: target.add(at), ..Data::packed(data.bytes()) });
-            }
-        }
-    });
-    Ok(Offer { epoch, is_lent, _copies: copies, _table: table })
-}
-
-/// The table of a member that has arrived.
-struct Table<'a, By> {
-    seat: &'a Seat,
-    member: u32,
-    base: *const u8,
-    /// Bytes that the member has published.
-    bytes: u64,
-    first: Entry,
-    by: &'a By,
-}
-
-impl<'a, By: Reach> Table<'a, By> {
-    fn of(seat: &'a Seat, member: u32, epoch: u64, by: &'a By) -> Result<Self> {
-        let Some((base, bytes)) = seat.table(member, epoch).filter(|&(_, bytes)| bytes >= ENTRY) else {
-            return Err(another(seat, member));
-        };
-        // SAFETY: published, and so it stays until I arrive at the next epoch.
-        let first = unsafe { base.cast::<Entry>().read_unaligned() };
-        Ok(Table { seat, member, base, bytes: bytes as u64, first, by })
-    }
-
-    fn is_lent(&self) -> bool {
-        self.first.bytes & LENT != 0
-    }
-
-    fn number(&self) -> u64 {
-        self.first.bytes & !LENT
-    }
-
-    fn entry(&self, index: u64) -> Result<Entry> {
-        if index >= self.number() {
-            return Err(another(self.seat, self.member));
-        }
-        let mut entry = Entry::default();
-        let place = index * ENTRY as u64;
-        if self.first.place != 0 {
-            let to = (&raw mut entry).cast();
-            let mut copies = self.seat.chooser(Copied::Exchange);
-            let from = self.first.place + place;
-            // SAFETY: the member has lent its table; the entry is ours.
-            unsafe { self.by.read(self.seat, self.member, from, to, ENTRY, &mut copies)? };
-        } else if place + 2 * (ENTRY as u64) <= self.bytes {
-            // SAFETY: within what the member has published.
-            entry = unsafe { self.base.add(ENTRY + place as usize).cast::<Entry>().read_unaligned() };
-        }
-        Ok(entry)
-    }
-
-    /// Takes the `nth` block that is for me, looking from entry `from` on.
-    fn take(&self, from: u64, nth: u32, data: &Data) -> Result<()> {
-        let mut left = nth;
-        for index in from..self.number() {
-            let entry = self.entry(index)?;
-            if entry.is_for(self.seat.rank) {
-                if left == 0 || entry.is_for(ANY) {
-                    return self.copy(entry, data);
-                }
-                left -= 1;
-            }
-        }
-        Err(another(self.seat, self.member))
-    }
-
-    fn copy(&self, entry: Entry, data: &Data) -> Result<()> {
-        let length = entry.length();
-        if length > data.bytes() {
-            return Err(self.seat.disagree(self.member, length, data.bytes()));
-        }
-        if length == 0 {
-            return Ok(());
-        }
-        if entry.place < LOWEST {
-            if entry.place + length > self.bytes {
-                return Err(another(self.seat, self.member));
-            }
-            let address = self.base.wrapping_add(entry.place as usize).cast_mut();
-            // SAFETY: within what the member has published; the program lends the data.
-            unsafe { schedule::copy(&Data { address, ..Data::packed(length) }, data) };
-            return Ok(());
-        }
-        let place = data.as_packed();
-        let (_room, packed) = match place {
-            Some(packed) => (None, packed),
-            None => {
-                let (room, packed) = Temporary::packed(length)?;
-                (Some(room), packed)
-            }
-        };
-        let mut copies = self.seat.chooser(Copied::Exchange);
-        let (target, bytes) = (packed.address, length as usize);
-        // SAFETY: the member has lent so many bytes until the last epoch; the target
-        // is lent by the program, or ours.
-        unsafe { self.by.read(self.seat, self.member, entry.place, target, bytes, &mut copies)? };
-        if _room.is_some() {
-            // SAFETY: as above.
-            unsafe { schedule::copy(&Data { address: target, ..Data::packed(length) }, data) };
-        }
-        Ok(())
-    }
-}
-
-#[cold]
-fn another(seat: &Seat, member: u32) -> Error {
-    let sentence = format!(
-        "rank {} takes part in another operation, or with other blocks, than this rank ({}); all ranks of a \
-         communicator must call the same collective operations in the same order (SERRIED_CHECK=1 says which \
-         differ)",
-        seat.name(member),
-        seat.name(seat.rank)
-    );
-    Error::new(Class::Other, sentence)
-}
+use crate::Result;
 
 /// Ends an operation in which somebody has lent something.
 async fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
@@ -295,6 +87,9 @@ pub(super) async fn alltoallw(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let nothing = Data::nothing();
+    if let Some(send) = send {
+        lend_together(seat, send, by);
+    }
     let blocks: Vec<(u32, &Data)> = (0..seat.size)
         .zip(send.unwrap_or(receive))
         .map(|(member, data)| (member, if member == seat.rank { &nothing } else { data }))
@@ -322,6 +117,7 @@ pub(super) async fn neighbours(
     let blocks: Vec<(u32, &Data)> = match send {
         Sent::Same(data) => vec![(ANY, data)],
         Sent::Each(blocks) => {
+            lend_together(seat, blocks, by);
             let edges = hood.neighbours.destinations.iter().zip(blocks);
             edges.filter_map(|(member, data)| Some(((*member)?, data))).collect()
         }
@@ -381,6 +177,7 @@ pub(super) async fn scatterv(
     let root = root_of(seat, root);
     if root == seat.rank {
         let nothing = Data::nothing();
+        lend_together(seat, send, by);
         let blocks: Vec<(u32, &Data)> = (0..seat.size)
             .zip(send)
             .map(|(member, data)| (member, if member == root { &nothing } else { data }))

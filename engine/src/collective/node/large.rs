@@ -178,8 +178,8 @@ pub(super) fn root_of(seat: &Seat, root: Root) -> u32 {
 }
 
 /// Begins an operation: lends a buffer.
-async fn begin(seat: &Seat, send: &Whole, by: &(impl Wait + Reach)) -> Result<u64> {
-    let lent = Lent::of(seat, send, 0, by);
+async fn begin(seat: &Seat, send: &Whole, by: &impl Wait) -> Result<u64> {
+    let lent = Lent::of(seat, send);
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
     Ok(epoch)
@@ -190,6 +190,34 @@ pub(super) async fn together(seat: &Seat, by: &impl Wait) -> Result<()> {
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.all(epoch, by).await
+}
+
+/// Ends an operation of the root, in which the others read what it has lent since `epoch`.
+pub(super) async fn given(seat: &Seat, epoch: u64, lent: &mut Whole, by: &impl Wait) -> Result<()> {
+    match lent.stay_behind(seat, epoch) {
+        true => Ok(()),
+        false => together(seat, by).await,
+    }
+}
+
+/// The same of another member, which has taken what it wanted.
+pub(super) fn taken(seat: &Seat, (root, epoch): (u32, u64)) {
+    if !seat.has_lent_copy(root, epoch) {
+        seat.arrive(seat.begin());
+    }
+}
+
+/// Ends an operation in which others have read what this member has lent since `epoch`, and wrote
+/// nowhere. Where all have lent copies it is over already.
+pub(super) async fn over(seat: &Seat, epoch: u64, lent: &mut Whole, by: &impl Wait) -> Result<()> {
+    let all = seat.have_all_lent_copies(epoch);
+    if lent.stay_behind(seat, epoch) {
+        if !all {
+            seat.arrive(seat.begin());
+        }
+        return Ok(());
+    }
+    together(seat, by).await
 }
 
 async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
@@ -204,16 +232,15 @@ async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach
         };
     }
     if root == seat.rank {
-        let whole = Whole::to_read(data)?;
-        begin(seat, &whole, by).await?;
-        return together(seat, by).await;
+        let mut whole = Whole::to_read(seat, data, by)?;
+        let epoch = begin(seat, &whole, by).await?;
+        return given(seat, epoch, &mut whole, by).await;
     }
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.member(root, epoch, by).await?;
     let done = take(seat, (root, epoch), 0, data.bytes(), data, Copied::Broadcast, by);
-    let last = seat.begin();
-    seat.arrive(last);
+    taken(seat, (root, epoch));
     done
 }
 
@@ -245,7 +272,7 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
         return helped::blocks::allgather(seat, send, receive, by).await;
     }
     let own = receive.blocks(seat.rank, 1);
-    let whole = Whole::to_read(send.unwrap_or(&own))?;
+    let mut whole = Whole::to_read(seat, send.unwrap_or(&own), by)?;
     let epoch = begin(seat, &whole, by).await?;
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -256,7 +283,7 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
     let done = others(seat).try_for_each(|member| {
         take(seat, (member, epoch), 0, bytes, &receive.blocks(member, 1), Copied::Allgather, by)
     });
-    together(seat, by).await?;
+    over(seat, epoch, &mut whole, by).await?;
     done
 }
 
@@ -271,10 +298,10 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
     if helped::wants(seat) {
         return helped::blocks::alltoall(seat, send, receive, copied, by).await;
     }
-    let whole = match send {
-        Some(send) => Whole::to_read(&send.times(seat.size)?)?,
+    let mut whole = match send {
+        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, by)?,
         // What comes takes the place of what others still want to read.
-        None => Whole::copied(&receive.times(seat.size)?)?,
+        None => Whole::copied(seat, &receive.times(seat.size)?, by)?,
     };
     let epoch = begin(seat, &whole, by).await?;
     if let Some(send) = send {
@@ -285,7 +312,7 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
     let done = others(seat).try_for_each(|member| {
         take(seat, (member, epoch), offset, total, &receive.blocks(member, 1), copied, by)
     });
-    together(seat, by).await?;
+    over(seat, epoch, &mut whole, by).await?;
     done
 }
 
@@ -304,8 +331,9 @@ async fn allreduce(
 ) -> Result<()> {
     let is_helped = helped::wants(seat) && may_help(operator);
     // Nobody touches the result of another if each reduces the whole for itself.
-    let is_read = is_helped || !may_be_whole(seat.size, items::bytes(receive), operator);
-    let lent = begin_reduction(seat, send, Some((receive, is_read)), by).await?;
+    let is_whole = !is_helped && may_be_whole(seat.size, items::bytes(receive), operator);
+    let lending = if is_whole { Lending::Not } else { Lending::Whole };
+    let mut lent = begin_reduction(seat, send, Some((receive, lending)), by).await?;
     seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &receive.datatype);
     let helped = is_helped.then(|| Reduction::for_all(&shares, lent.result())).flatten();
@@ -317,7 +345,7 @@ async fn allreduce(
     if shares.are_better_whole() {
         let parts = in_turn(shares.mine().start, shares.bytes);
         let reduced = shares.reduce(parts, lent.result(), Then::Kept, by);
-        together(seat, by).await?;
+        over(seat, lent.epoch, &mut lent.operand, by).await?;
         lent.finish(reduced.is_ok(), receive);
         return reduced;
     }
@@ -343,10 +371,19 @@ async fn reduce(
     let root = root_of(seat, root);
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
-    let lent = begin_reduction(seat, mine, result.map(|result| (result, true)), by).await?;
+    let is_helped = helped::wants(seat) && may_help(operator);
+    let is_alone = !is_helped && seat.size == 2 && may_be_whole(seat.size, items::bytes(mine), operator);
+    let lending = match (is_alone, is_helped) {
+        (true, _) => Lending::Not,
+        (false, true) => Lending::Whole,
+        (false, false) => Lending::ButEnds,
+    };
+    let mut lent = begin_reduction(seat, mine, result.map(|result| (result, lending)), by).await?;
+    if is_alone {
+        return reduce_alone(seat, &mut lent, (mine, result), operator, by).await;
+    }
     seat.all(lent.epoch, by).await?;
     let shares = Shares::new(seat, &lent, operator, &mine.datatype);
-    let is_helped = helped::wants(seat) && may_help(operator);
     let helped = is_helped.then(|| Reduction::for_one(&shares, lent.result(), root)).flatten();
     let reduced = match helped {
         Some(reduction) => share_out(seat, lent.epoch, &reduction, by).await,
@@ -360,6 +397,31 @@ async fn reduce(
     if let Some(result) = result {
         lent.finish(reduced.is_ok(), result);
     }
+    reduced
+}
+
+/// A reduction of little, which the root does alone.
+async fn reduce_alone(
+    seat: &Seat,
+    lent: &mut Begun,
+    (mine, result): (&Data, Option<&Data>),
+    operator: &Arc<Operator>,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    let Some(result) = result else {
+        let last = seat.begin();
+        seat.arrive(last);
+        return match lent.operand.stay_behind(seat, lent.epoch) {
+            true => Ok(()),
+            false => seat.all(last, by).await,
+        };
+    };
+    seat.all(lent.epoch, by).await?;
+    let shares = Shares::new(seat, lent, operator, &mine.datatype);
+    let whole = 0..shares.bytes;
+    let reduced = shares.reduce([whole], lent.result(), Then::Kept, by);
+    seat.arrive(seat.begin());
+    lent.finish(reduced.is_ok(), result);
     reduced
 }
 
@@ -381,28 +443,37 @@ impl Begun {
     /// What has come, if all has, goes to where it belongs.
     pub fn finish(&self, complete: bool, receive: &Data) {
         if let (Some(out), true) = (&self.out, complete) {
-            out.finish(receive);
+            out.finish(&operand(receive));
         }
     }
 }
 
-/// Lends the operand, and tells the place of the result if there is one here; lends that
-/// too if others read or write there.
+/// Whether a member lends its result for others to read and write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lending {
+    Not,
+    /// But for ends that others would reach through the kernel only.
+    ButEnds,
+    Whole,
+}
+
+/// Lends the operand, and tells the place of the result if there is one here; lends that too
+/// as far as it is said.
 pub(super) async fn begin_reduction(
     seat: &Seat,
     send: &Data,
-    receive: Option<(&Data, bool)>,
+    receive: Option<(&Data, Lending)>,
     by: &(impl Wait + Reach),
 ) -> Result<Begun> {
-    let contributed = Whole::to_read(&operand(send))?;
-    let is_lent = receive.is_some_and(|(_, is_lent)| is_lent);
-    let out = receive.map(|(receive, _)| Whole::to_write(&operand(receive))).transpose()?;
-    let ends = out.as_ref().filter(|_| is_lent).map(|out| by.lend(seat, out.address, out.bytes));
-    let receive = out.as_ref().map_or(0, |out| out.address as u64);
-    let open = is_lent && out.as_ref().is_some_and(|out| by.is_shared(seat, out.address, out.bytes));
-    let mut lent = Lent::of(seat, &contributed, receive, by);
-    lent.open = open;
-    lent.closed = ends.map_or([0; 2], |(head, tail)| [head, tail].map(|end| end.try_into().unwrap_or(0)));
+    let contributed = Whole::to_read(seat, &operand(send), by)?;
+    let place = |(receive, lending): (&Data, Lending)| match lending {
+        Lending::Not => Whole::to_write(&operand(receive)),
+        Lending::ButEnds => Whole::to_be_written_but_ends(seat, &operand(receive), by),
+        Lending::Whole => Whole::to_be_written(seat, &operand(receive), by),
+    };
+    let out = receive.map(place).transpose()?;
+    let lent = Lent::of(seat, &contributed);
+    let lent = out.iter().fold(lent, Lent::with_result);
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
     Ok(Begun { epoch, operand: contributed, out })

@@ -13,7 +13,7 @@
 //! operation has a place to itself, for it may be started in any order.
 
 use super::block::Until;
-use super::reach::{Reach, Reaches};
+use super::reach::{Plain, Reach, Reaches, Room};
 use super::seat::{Seat, Wait};
 use super::{forms, helped, large};
 use crate::collective::Operation;
@@ -144,8 +144,12 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         self.by.widen(seat)
     }
 
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
         self.by.lend(seat, address, bytes)
+    }
+
+    fn room(&self, seat: &Seat, bytes: u64) -> Option<Room> {
+        self.by.room(seat, bytes)
     }
 
     fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool {

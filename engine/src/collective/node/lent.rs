@@ -6,7 +6,7 @@
 //! epoch in which it lends: they stay there as long as what is lent does.
 
 use super::block::INLINE_BYTES;
-use super::reach::{Reach, Whole};
+use super::reach::{Plain, Reach, Whole};
 use super::seat::{Seat, Wait};
 use crate::memory::copy::Chooser;
 use crate::Result;
@@ -21,15 +21,18 @@ pub(super) struct Lent {
     pub receive: u64,
     /// How long what it contributes is.
     pub bytes: u64,
-    /// Bytes at its beginning that lie in the slot.
-    head: u32,
+    /// Where the ends of its result go, if they have a place of their own (`target.rs`).
+    pub ends: u64,
+    /// How many bytes go there of its beginning, and of its end.
+    pub apart: [u16; 2],
+    /// Bytes at the beginning of what it contributes that lie in the slot.
+    head: u16,
     /// Bytes at its end that lie behind them.
-    tail: u32,
-    /// Others can write by plain stores where its result goes, but for its ends.
+    tail: u16,
+    /// Others can write its result by plain stores.
     pub open: bool,
-    /// How many bytes at the beginning and at the end of its result others cannot write so,
-    /// where they can write what is in between.
-    pub closed: [u16; 2],
+    /// What it contributes is a copy, and may be read after it has gone on.
+    pub is_copy: bool,
 }
 
 const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
@@ -37,25 +40,32 @@ const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
 impl Lent {
     /// Of what a member contributes and where its result goes.
     pub fn new(send: u64, receive: u64, bytes: u64) -> Lent {
-        Lent { send, receive, bytes, head: 0, tail: 0, open: false, closed: [0; 2] }
+        Lent { send, receive, bytes, ..Lent::default() }
     }
 
-    /// The same of one's own data, whose ends lie apart as far as there is room.
-    pub fn of(seat: &Seat, send: &Whole, receive: u64, by: &impl Reach) -> Lent {
-        let (head, tail) = by.lend(seat, send.address, send.bytes);
+    /// The same of one's own data, which are lent, and whose ends lie apart as far as there is room.
+    pub fn of(seat: &Seat, send: &Whole) -> Lent {
+        let (head, tail) = send.beyond_reach();
         let room = seat.narrow();
         let head = if head <= room { head } else { 0 };
         let tail = if head + tail <= room { tail } else { 0 };
-        Lent { head: head as u32, tail: tail as u32, ..Lent::new(send.address as u64, receive, send.bytes) }
+        let (head, tail, is_copy) = (head as u16, tail as u16, send.may_stay_behind());
+        Lent { head, tail, is_copy, ..Lent::new(send.address as u64, 0, send.bytes) }
+    }
+
+    /// The same and where one's result goes, which is lent too.
+    pub fn with_result(self, result: &Whole) -> Lent {
+        let (head, tail) = result.beyond_reach();
+        let ends = result.ends.as_ref().map_or(0, |ends| ends.address() as u64);
+        let open = result.plain == Plain::All || ends != 0;
+        Lent { receive: result.address as u64, ends, apart: [head as u16, tail as u16], open, ..self }
     }
 
     /// Of a buffer that others may write to. Its ends, where they cannot by plain stores, lie
     /// nowhere else.
-    pub fn to_be_written(seat: &Seat, buffer: &Whole, by: &impl Reach) -> Lent {
-        let (head, tail) = by.lend(seat, buffer.address, buffer.bytes);
-        let middle = buffer.address.wrapping_add(head as usize);
-        let open = by.is_shared(seat, middle, buffer.bytes - head - tail);
-        let (head, tail) = (head as u32, tail as u32);
+    pub fn to_be_written(buffer: &Whole) -> Lent {
+        let (head, tail) = buffer.beyond_reach();
+        let (head, tail, open) = (head as u16, tail as u16, buffer.plain != Plain::Nothing);
         Lent { head, tail, open, ..Lent::new(0, buffer.address as u64, buffer.bytes) }
     }
 

@@ -15,6 +15,7 @@
 //! What is too long for a slot goes straight between the buffers of the program
 //! ([`large`]), or by messages where the members cannot reach each other's memory.
 
+mod behind;
 mod block;
 mod combine;
 mod exchange;
@@ -33,6 +34,8 @@ mod rooted;
 mod scattered;
 mod seat;
 mod share;
+mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -42,7 +45,7 @@ pub use large::{can, run as run_large, wants};
 pub use later::{at_once, Later, Places, Stand};
 pub use later::{FIRST_WITHOUT_PLACES, MOST_MEMBERS_WITH_PLACES, MOST_PLACES};
 pub use pool::Pool;
-pub use reach::{Reach, Reaches};
+pub use reach::{Plain, Reach, Reaches, Room};
 pub use seat::{Place, Seat, Wait};
 
 /// Operations of a communicator that go by messages before it asks for a block:

@@ -6,13 +6,14 @@
 //! belongs. A share is read before it is written, and nobody else touches it, so
 //! results may go to where operands were.
 
-use super::combine::{load, published_part, store};
+use super::combine::{combined, load, published_part, store};
 use super::items::{bytes, operand, Items};
-use super::large::{begin_reduction, together, Begun};
+use super::large::{begin_reduction, given, take, taken, together, Begun, Lending};
 use super::lent::Lent;
-use super::reach::Reach;
+use super::reach::{Reach, Whole};
 use super::seat::{Copied, Seat, Wait};
 use super::share::share;
+use super::target::Target;
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Prefix;
 use crate::collective::{schedule, Data};
@@ -23,6 +24,9 @@ use std::sync::Arc;
 
 /// Bytes of every operand that are combined at a time.
 const PIECE: u64 = 16 << 10;
+
+/// So many bytes the second of two members combines alone, while the first one goes on.
+const ALONE: u64 = 256 << 10;
 
 /// A scan of one member.
 pub(super) struct Scan<'a> {
@@ -78,7 +82,11 @@ impl<'a> Scan<'a> {
 
     /// Straight between the buffers of the program.
     pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
-        let lent = begin_reduction(seat, self.contributed(), Some((self.receive, true)), by).await?;
+        if seat.size == 2 && bytes(self.receive) <= ALONE {
+            return self.run_alone(seat, by).await;
+        }
+        let lent =
+            begin_reduction(seat, self.contributed(), Some((self.receive, Lending::Whole)), by).await?;
         seat.all(lent.epoch, by).await?;
         let done = Prefixes::new(self, seat, &lent).and_then(|mut prefixes| prefixes.run(by));
         together(seat, by).await?;
@@ -87,6 +95,59 @@ impl<'a> Scan<'a> {
             _ => lent.finish(done.is_ok(), self.receive),
         }
         done
+    }
+
+    /// Of two members: the second one reads what the first one has lent.
+    async fn run_alone(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+        let epoch = seat.begin();
+        if seat.rank == 0 {
+            let mut whole = Whole::to_read(seat, &operand(self.contributed()), by)?;
+            Lent::of(seat, &whole).tell(seat, epoch, by).await?;
+            self.first();
+            return given(seat, epoch, &mut whole, by).await;
+        }
+        seat.arrive(epoch);
+        seat.member(0, epoch, by).await?;
+        let bytes = bytes(self.receive);
+        let done = match self.behind {
+            0 => self.combine_with_first(seat, epoch, bytes, by),
+            _ => take(seat, (0, epoch), 0, bytes, &operand(self.receive), Copied::Reduction, by),
+        };
+        taken(seat, (0, epoch));
+        done
+    }
+
+    /// What the second member gets, a piece at a time.
+    fn combine_with_first(&self, seat: &Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<()> {
+        let (mine, lent) = (Whole::packed(&operand(self.contributed()))?, seat.told(0, epoch, bytes)?);
+        let item = Items::of(&self.receive.datatype).bytes;
+        let piece = (PIECE / item).max(1) * item;
+        let mut copy = None;
+        for at in (0..bytes).step_by(piece as usize) {
+            let length = piece.min(bytes - at);
+            let first = match by.direct(seat, 0, lent.send + at, length) {
+                Some(first) => first,
+                None => {
+                    let (_, room) = copy.get_or_insert(Temporary::packed(piece)?);
+                    let mut copies = seat.chooser(Copied::Reduction);
+                    // SAFETY: the first member has lent so much until the end; the copy is ours.
+                    unsafe {
+                        let from = (seat, 0, epoch);
+                        lent.read(from, at, room.address, length as usize, &mut copies, by)?;
+                    }
+                    room.address.cast_const()
+                }
+            };
+            let operands = [first, mine.address.wrapping_add(at as usize).cast_const()];
+            let (all, target) = (Some(0..length), self.receive.items(at / item, length / item));
+            // SAFETY: both can be read for so many bytes; the result may be one of two operands.
+            unsafe {
+                combined(all, Prefix(1), self.operator, &target, |member, at| {
+                    operands[member as usize].wrapping_add(at)
+                })?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -185,7 +246,10 @@ impl<'a> Prefixes<'a> {
         let out = self.mine.out.as_ref().map(|out| out.address.wrapping_add(at as usize));
         match out.filter(|_| member == self.seat.rank) {
             // SAFETY: my own result, of which this share is mine.
-            Some(out) => unsafe { store(&self.items, value, bytes, out) },
+            Some(out) => unsafe {
+                store(&self.items, value, bytes, out);
+                self.mine.out.iter().for_each(|out| Target::own(out).keep(at, bytes as usize));
+            },
             None => {
                 let place = match self.items.as_they_lie {
                     Some(offset) => value.address.wrapping_offset(offset as isize),
@@ -195,10 +259,10 @@ impl<'a> Prefixes<'a> {
                         self.stage.1.address
                     }
                 };
-                let target = self.lent[member as usize].receive + at;
-                let mut copies = self.seat.chooser(Copied::Written);
+                let target = Target::of(&self.lent[member as usize], self.mine.operand.bytes);
+                let (source, mut copies) = (place.cast_const(), self.seat.chooser(Copied::Written));
                 // SAFETY: the member has lent its result; my share of it is mine.
-                unsafe { by.write(self.seat, member, target, place, bytes as usize, &mut copies)? };
+                unsafe { target.write((self.seat, member), at, (source, bytes as usize), &mut copies, by)? };
             }
         }
         Ok(())

@@ -11,7 +11,7 @@
 //! they go to. What stands there says which part of it is the root's to write ([`pushed`]); the
 //! other writes all the rest. Who has arrived at the last epoch has done so.
 
-use super::large::together;
+use super::large::{taken, together};
 use super::lent::Lent;
 use super::reach::{Reach, Reaches, Whole};
 use super::seat::{Copied, Seat, Wait};
@@ -44,10 +44,13 @@ fn pushed(buffer: &Lent) -> Range<u64> {
 
 /// The root's part.
 pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let (whole, other) = (Whole::to_read(data)?, 1 - seat.rank);
-    let lent = Lent::of(seat, &whole, 0, by);
+    let (mut whole, other) = (Whole::to_read(seat, data, by)?, 1 - seat.rank);
+    let lent = Lent::of(seat, &whole);
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
+    if whole.stay_behind(seat, epoch) {
+        return Ok(());
+    }
     seat.all(epoch, by).await?;
     let done = seat.told(other, epoch, whole.bytes).and_then(|buffer| {
         let part = pushed(&buffer);
@@ -66,8 +69,9 @@ pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> 
 
 /// The other's part.
 pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let (whole, root) = (Whole::to_write(data)?, 1 - seat.rank);
-    let buffer = Lent::to_be_written(seat, &whole, by);
+    let (mut whole, root) = (Whole::to_write(data)?, 1 - seat.rank);
+    whole.plain = by.lend(seat, whole.address, whole.bytes);
+    let buffer = Lent::to_be_written(&whole);
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     seat.tell(epoch, buffer);
@@ -76,11 +80,11 @@ pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> R
         Ok(lent) => lent,
         Err(error) => {
             // Neither writes anything, and the root may have come to another operation.
-            seat.arrive(seat.begin());
+            taken(seat, (root, epoch));
             return Err(error);
         }
     };
-    let part = pushed(&buffer);
+    let part = if lent.is_copy { 0..0 } else { pushed(&buffer) };
     let done = [0..part.start, part.end..whole.bytes].into_iter().try_for_each(|rest| {
         if rest.is_empty() {
             return Ok(());
@@ -92,7 +96,9 @@ pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> R
         // part of the target, which the program lends or which is ours.
         unsafe { lent.read(from, rest.start, target, bytes, copies, by) }
     });
-    together(seat, by).await?;
+    if !lent.is_copy {
+        together(seat, by).await?;
+    }
     whole.finish(data);
     done
 }

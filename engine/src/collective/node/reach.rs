@@ -1,8 +1,11 @@
 //! The memory of the other members, as the large forms need it.
 
-use super::seat::Seat;
+use super::behind::LONGEST;
+use super::seat::{Copied, Seat};
+use super::target::{Target, ENDS};
 use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
+use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
 use crate::Result;
 
@@ -17,6 +20,51 @@ pub enum Reaches {
     ToWrite,
 }
 
+/// Data of which others do not reach the ends are copied for them up to so many bytes, if there
+/// is no room in a slot for the ends: one that comes through the kernel takes about as long.
+const COPIED: u64 = 128 << 10;
+
+/// How much of some memory others reach by plain loads and stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// All.
+    All,
+    /// All but so many bytes at its beginning and so many at its end.
+    Middle(u64, u64),
+    /// Nothing.
+    Nothing,
+}
+
+/// Memory that an operation owns while it runs.
+pub struct Room(Memory);
+
+enum Memory {
+    Heap(Temporary),
+    Bounce(Bounce),
+}
+
+impl Room {
+    /// Where it begins.
+    pub fn address(&self) -> *mut u8 {
+        match &self.0 {
+            Memory::Heap(heap) => heap.address(),
+            Memory::Bounce(bounce) => bounce.address(),
+        }
+    }
+}
+
+impl From<Bounce> for Room {
+    fn from(bounce: Bounce) -> Room {
+        Room(Memory::Bounce(bounce))
+    }
+}
+
+impl From<Temporary> for Room {
+    fn from(heap: Temporary) -> Room {
+        Room(Memory::Heap(heap))
+    }
+}
+
 /// How a member reaches the memory of the others. The engine's own asks the
 /// transport; tests have a simpler one.
 pub trait Reach {
@@ -27,9 +75,12 @@ pub trait Reach {
     fn widen(&self, seat: &Seat) -> bool;
 
     /// The program lends this memory until the operation is complete: others are
-    /// about to be told its address. How many bytes at its beginning and at its end
-    /// others cannot read by plain loads, where they can read what is in between.
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> (u64, u64);
+    /// about to be told its address. How much of it they reach by plain loads and stores.
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain;
+
+    /// Memory for `bytes` bytes that all others reach by plain loads and stores, if there is
+    /// some and to copy data there takes less than to reach them where they lie.
+    fn room(&self, seat: &Seat, bytes: u64) -> Option<Room>;
 
     /// Whether others can read all of this memory by plain loads.
     fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool;
@@ -94,36 +145,32 @@ pub trait Reach {
     ) -> Option<Result<()>>;
 }
 
-/// Data in one piece: the program's own, or a copy without their gaps.
+/// Data in one piece: the program's own, or a copy without their gaps or within reach of all.
 pub(super) struct Whole {
     pub address: *mut u8,
     pub bytes: u64,
-    copy: Option<(Temporary, Data)>,
+    copy: Option<(Room, Data)>,
+    /// What others reach of it, if it is lent to them.
+    pub plain: Plain,
+    /// A place for the ends that they do not reach, if they are to write there.
+    pub ends: Option<Room>,
 }
 
 impl Whole {
     /// The data themselves, if they lie in one piece.
     pub fn of(data: &Data) -> Option<Whole> {
         let (address, bytes) = data.dense()?;
-        Some(Whole { address, bytes, copy: None })
+        Some(Whole { address, bytes, copy: None, plain: Plain::Nothing, ends: None })
     }
 
-    /// The data to be read by others.
+    /// The data, for this member alone.
     ///
     /// # Errors
-    /// `NoMem` for the copy.
-    pub fn to_read(data: &Data) -> Result<Whole> {
-        match Whole::of(data) {
-            Some(whole) => Ok(whole),
-            None => Whole::copied(data),
+    /// `NoMem` for a copy.
+    pub fn packed(data: &Data) -> Result<Whole> {
+        if let Some(whole) = Whole::of(data) {
+            return Ok(whole);
         }
-    }
-
-    /// A copy of the data.
-    ///
-    /// # Errors
-    /// `NoMem`.
-    pub fn copied(data: &Data) -> Result<Whole> {
         let whole = Whole::empty(data)?;
         if let Some((_, copy)) = &whole.copy {
             // SAFETY: the program lends the data; the copy is ours and as long.
@@ -132,7 +179,55 @@ impl Whole {
         Ok(whole)
     }
 
-    /// Room for what comes into the data.
+    /// The data, lent to be read by others.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    pub fn to_read(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+        let room = seat.narrow();
+        let suits = |whole: &Whole| match whole.plain {
+            Plain::Middle(head, tail) => head + tail <= room || whole.bytes > COPIED,
+            plain => plain == Plain::All,
+        };
+        match Whole::lent(seat, data, suits, by) {
+            Ok(whole) => Ok(whole),
+            Err(room) => Ok(Whole::placed(seat, data, room, by)?.filled(seat, data)),
+        }
+    }
+
+    /// A copy of the data, lent to be read by others.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn copied(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+        let room = by.room(seat, data.bytes());
+        Ok(Whole::placed(seat, data, room, by)?.filled(seat, data))
+    }
+
+    /// Room for what comes into the data, lent to be written by others.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    pub fn to_be_written(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+        let mut whole = Whole::to_be_written_but_ends(seat, data, by)?;
+        if matches!(whole.plain, Plain::Middle(..)) {
+            whole.ends = by.room(seat, ENDS);
+        }
+        Ok(whole)
+    }
+
+    /// The same where others do not write to the ends that they would reach through the kernel only.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    pub fn to_be_written_but_ends(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+        match Whole::lent(seat, data, |whole| whole.plain != Plain::Nothing, by) {
+            Ok(whole) => Ok(whole),
+            Err(room) => Whole::placed(seat, data, room, by),
+        }
+    }
+
+    /// Room for what comes into the data, for this member alone.
     ///
     /// # Errors
     /// `NoMem` for the copy.
@@ -143,34 +238,114 @@ impl Whole {
         }
     }
 
-    /// Room in a copy for what comes into the data.
+    /// Room in a copy for what comes into the data, for this member alone.
     ///
     /// # Errors
     /// `NoMem`.
     pub fn empty(data: &Data) -> Result<Whole> {
-        let copy = Temporary::packed(data.bytes())?;
-        Ok(Whole { address: copy.1.address, bytes: data.bytes(), copy: Some(copy) })
+        let (memory, copy) = Temporary::packed(data.bytes())?;
+        let address = copy.address;
+        Ok(Whole {
+            address,
+            bytes: copy.count,
+            copy: Some((memory.into(), copy)),
+            plain: Plain::Nothing,
+            ends: None,
+        })
     }
 
-    /// Room for a block of every member in `all`, where the own one of a member is put at once:
-    /// `own`, or what is there already.
-    ///
-    /// # Errors
-    /// `NoMem` for the copy.
-    pub fn to_gather(all: &Data, own: Option<&Data>, member: u32, block: u64) -> Result<Whole> {
-        let Some(own) = own else { return Whole::to_read(all) };
-        let whole = Whole::to_write(all)?;
-        let address = whole.address.wrapping_add((u64::from(member) * block) as usize);
-        // SAFETY: the program lends both, and the face has seen that they are apart; a copy is ours.
-        unsafe { schedule::copy(own, &Data { address, ..Data::packed(block) }) };
-        Ok(whole)
+    /// This is lent to be written by others, with room for a block like `receive` of every member. Puts
+    /// the one of this member there: `own`, or what is in its place already.
+    pub fn put_own(&self, seat: &Seat, receive: &Data, own: Option<&Data>) {
+        let (block, there) = (receive.bytes(), receive.blocks(seat.rank, 1));
+        let at = u64::from(seat.rank) * block;
+        if own.is_some() || self.copy.is_some() {
+            let address = self.address.wrapping_add(at as usize);
+            // SAFETY: the program lends both, and the face has seen that they are apart; a copy is ours.
+            unsafe { schedule::copy(own.unwrap_or(&there), &Data { address, ..Data::packed(block) }) };
+        }
+        // SAFETY: the others write their own blocks only.
+        unsafe { Target::own(self).keep(at, block as usize) };
+    }
+
+    /// How many bytes at its beginning and at its end others do not reach, where they reach what
+    /// is in between.
+    pub fn beyond_reach(&self) -> (u64, u64) {
+        match self.plain {
+            Plain::Middle(head, tail) => (head, tail),
+            Plain::All | Plain::Nothing => (0, 0),
+        }
+    }
+
+    /// Whether this is a copy that the others may go on to read without this member.
+    pub fn may_stay_behind(&self) -> bool {
+        self.copy.is_some() && self.plain == Plain::All && self.bytes <= LONGEST
+    }
+
+    /// Leaves it to the others since an epoch, if it is such a copy; else says no.
+    pub fn stay_behind(&mut self, seat: &Seat, epoch: u64) -> bool {
+        let may = self.may_stay_behind();
+        if let Some((copy, _)) = self.copy.take_if(|_| may) {
+            seat.leave_behind(epoch, copy);
+        }
+        may
     }
 
     /// What has come is complete: to where it belongs.
     pub fn finish(&self, data: &Data) {
+        if self.ends.is_some() {
+            // SAFETY: the program lends the data, which others wrote until now.
+            unsafe { Target::own(self).take_home() };
+        }
         if let Some((_, copy)) = &self.copy {
             // SAFETY: the program lends the data; the copy is ours and as long.
             unsafe { schedule::copy(copy, data) };
         }
+    }
+
+    /// The data themselves, lent, if they lie in one piece that suits; else room for a copy within
+    /// reach of the others, if there is some.
+    fn lent(
+        seat: &Seat,
+        data: &Data,
+        suits: impl FnOnce(&Whole) -> bool,
+        by: &impl Reach,
+    ) -> std::result::Result<Whole, Option<Room>> {
+        let room = |bytes| by.room(seat, bytes);
+        let Some(mut whole) = Whole::of(data) else { return Err(room(data.bytes())) };
+        whole.plain = by.lend(seat, whole.address, whole.bytes);
+        if whole.bytes == 0 || suits(&whole) {
+            return Ok(whole);
+        }
+        room(whole.bytes).map_or(Ok(whole), |room| Err(Some(room)))
+    }
+
+    /// A place for a copy: in a room within reach of the others, or elsewhere.
+    fn placed(seat: &Seat, data: &Data, room: Option<Room>, by: &impl Reach) -> Result<Whole> {
+        let bytes = data.bytes();
+        let Some(room) = room else {
+            let mut whole = Whole::empty(data)?;
+            whole.plain = by.lend(seat, whole.address, bytes);
+            return Ok(whole);
+        };
+        let address = room.address();
+        let copy = Data { address, ..Data::packed(bytes) };
+        Ok(Whole { address, bytes, copy: Some((room, copy)), plain: Plain::All, ends: None })
+    }
+
+    /// The same with the data.
+    fn filled(self, seat: &Seat, data: &Data) -> Whole {
+        if let Some((_, copy)) = &self.copy {
+            // SAFETY: the program lends the data; the copy is ours and as long.
+            unsafe {
+                match data.dense() {
+                    Some((from, bytes)) => {
+                        seat.chooser(Copied::Slot).copy(from, copy.address, bytes as usize);
+                    }
+                    None => schedule::copy(data, copy),
+                }
+            }
+        }
+        self
     }
 }

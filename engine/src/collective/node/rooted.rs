@@ -4,10 +4,11 @@
 //! there. In a gather nobody but the root waits for the end.
 
 use super::helped;
-use super::large::{root_of, take, together};
+use super::large::{given, root_of, take, taken, together};
 use super::lent::Lent;
 use super::reach::{Reach, Whole};
 use super::seat::{Copied, Seat, Wait};
+use super::target::Target;
 use crate::collective::{schedule, Data, Root};
 use crate::Result;
 
@@ -27,15 +28,17 @@ pub(super) async fn gather(
         return collect(seat, send, receive, by).await;
     }
     let Some(send) = send else { return Ok(()) };
-    let whole = Whole::to_read(send)?;
+    let whole = Whole::packed(send)?;
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.member(root, epoch, by).await?;
     let done = seat.told(root, epoch, whole.bytes).and_then(|lent| {
         let mut copies = seat.chooser(Copied::Written);
-        let place = lent.receive + u64::from(seat.rank) * whole.bytes;
+        let target = Target::of(&lent, u64::from(seat.size) * whole.bytes);
+        let at = u64::from(seat.rank) * whole.bytes;
+        let block = (whole.address.cast_const(), whole.bytes as usize);
         // SAFETY: the root has lent room for a block of each, and this one is mine.
-        unsafe { by.write(seat, root, place, whole.address, whole.bytes as usize, &mut copies) }
+        unsafe { target.write((seat, root), at, block, &mut copies, by) }
     });
     let last = seat.begin();
     seat.arrive(last);
@@ -45,23 +48,14 @@ pub(super) async fn gather(
 /// The root's part: the others write their blocks.
 async fn collect(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let all = receive.times(seat.size)?;
-    let own = receive.blocks(seat.rank, 1);
-    // Where nothing is to be sent, my block is there already.
-    let whole = match send {
-        Some(_) => Whole::to_write(&all)?,
-        None => Whole::to_read(&all)?,
-    };
-    by.lend(seat, whole.address, whole.bytes);
-    let lent = Lent::new(0, whole.address as u64, receive.bytes());
+    let whole = Whole::to_be_written(seat, &all, by)?;
+    let lent = Lent::new(0, 0, receive.bytes()).with_result(&whole);
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     seat.tell(epoch, lent);
+    whole.put_own(seat, receive, send);
     together(seat, by).await?;
     whole.finish(&all);
-    if let Some(send) = send {
-        // SAFETY: the program lends both, and the face has seen that they are apart.
-        unsafe { schedule::copy(send, &own) };
-    }
     Ok(())
 }
 
@@ -78,13 +72,14 @@ pub(super) async fn scatter(
     }
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
-        let whole = Whole::to_read(&send.times(seat.size)?)?;
-        Lent::of(seat, &whole, 0, by).tell(seat, seat.begin(), by).await?;
+        let mut whole = Whole::to_read(seat, &send.times(seat.size)?, by)?;
+        let epoch = seat.begin();
+        Lent::of(seat, &whole).tell(seat, epoch, by).await?;
         if let Some(receive) = receive {
             // SAFETY: the program lends both, and the face has seen that they are apart.
             unsafe { schedule::copy(&send.blocks(seat.rank, 1), receive) };
         }
-        return together(seat, by).await;
+        return given(seat, epoch, &mut whole, by).await;
     }
     let Some(receive) = receive else { return Ok(()) };
     let epoch = seat.begin();
@@ -93,7 +88,6 @@ pub(super) async fn scatter(
     let block = receive.bytes();
     let (offset, total) = (u64::from(seat.rank) * block, u64::from(seat.size).saturating_mul(block));
     let done = take(seat, (root, epoch), offset, total, receive, Copied::Broadcast, by);
-    let last = seat.begin();
-    seat.arrive(last);
+    taken(seat, (root, epoch));
     done
 }

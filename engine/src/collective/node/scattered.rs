@@ -3,7 +3,7 @@
 
 use super::combine::published_part;
 use super::items::{operand, Items};
-use super::large::{begin_reduction, together};
+use super::large::{begin_reduction, over};
 use super::reach::{Reach, Whole};
 use super::seat::{Seat, Wait};
 use super::share::{Shares, Then};
@@ -66,14 +66,14 @@ impl<'a> Scattered<'a> {
             true => Whole::empty(&mine)?,
             false => Whole::to_write(&mine)?,
         };
-        let lent = begin_reduction(seat, &self.whole, None, by).await?;
+        let mut lent = begin_reduction(seat, &self.whole, None, by).await?;
         seat.all(lent.epoch, by).await?;
         let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
         let part = std::iter::once(first..first + out.bytes);
         let reduced = shares.reduce(part, Some(base), Then::Kept, by);
-        together(seat, by).await?;
+        over(seat, lent.epoch, &mut lent.operand, by).await?;
         if reduced.is_ok() {
             out.finish(&mine);
         }

@@ -1,8 +1,9 @@
 //! The place of one member at the block of its communicator.
 
+use super::behind::Behind;
 use super::block::{Block, Until, INLINE_BYTES};
 use super::lent::Lent;
-use super::reach::Reaches;
+use super::reach::{Reaches, Room};
 use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::Chooser;
 use crate::progress::{barrier, Doorbell};
@@ -92,6 +93,8 @@ pub struct Seat {
     pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
     choosers: [Mutex<Chooser>; SORTS],
+    /// Copies that the others may still read.
+    behind: Behind,
 }
 
 impl std::fmt::Debug for Seat {
@@ -123,6 +126,7 @@ impl Seat {
             reaches: OnceLock::new(),
             is_wide: OnceLock::new(),
             choosers,
+            behind: Behind::default(),
         }
     }
 
@@ -318,13 +322,34 @@ impl Seat {
         if !self.block.has_words(member, epoch) {
             return Err(self.disagree(member, self.block.published(member, epoch) as u64, expected));
         }
-        let place = self.block.payload(member, epoch, INLINE_BYTES).cast_const().cast::<Lent>();
-        // SAFETY: published, and so it stays by rule 3.
-        let lent = unsafe { place.read() };
+        let lent = self.words(member, epoch);
         match lent.bytes == expected {
             true => Ok(lent),
             false => Err(self.disagree(member, lent.bytes, expected)),
         }
+    }
+
+    /// Whether a member that has arrived has lent a copy, which it leaves behind for the others.
+    #[inline]
+    pub(super) fn has_lent_copy(&self, member: u32, epoch: u64) -> bool {
+        self.block.has_words(member, epoch) && self.words(member, epoch).is_copy
+    }
+
+    /// Whether all members have, so that no epoch has to end the operation.
+    #[inline]
+    pub(super) fn have_all_lent_copies(&self, epoch: u64) -> bool {
+        (0..self.size).all(|member| self.has_lent_copy(member, epoch))
+    }
+
+    /// Leaves a copy behind that is lent since an epoch.
+    pub(super) fn leave_behind(&self, epoch: u64, copy: Room) {
+        self.behind.leave(epoch, copy);
+    }
+
+    fn words(&self, member: u32, epoch: u64) -> Lent {
+        let place = self.block.payload(member, epoch, INLINE_BYTES).cast_const().cast::<Lent>();
+        // SAFETY: published, and so it stays by rule 3.
+        unsafe { place.read() }
     }
 
     /// Checks that a member that has arrived has published `expected` bytes.
@@ -423,5 +448,6 @@ impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.block.leave();
+        self.behind.keep_for(self.block);
     }
 }

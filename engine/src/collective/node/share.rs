@@ -6,6 +6,7 @@ use super::large::{others, Begun};
 use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat};
+use super::target::Target;
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Folded;
 use crate::collective::Data;
@@ -121,14 +122,13 @@ impl<'a> Shares<'a> {
         (0..self.seat.size).all(|member| self.lent(member).is_ok())
     }
 
-    /// What I reduce for a root: my share, but for the ends of the result that others could
-    /// write through the kernel only, which takes longer than all the rest of a few pages. The
-    /// root takes those.
+    /// What I reduce for a root: my share, but for those ends of the result that others could write
+    /// through the kernel only. The root takes them.
     ///
     /// # Errors
     /// `Truncate` where members do not agree.
     pub fn mine_for(&self, root: u32) -> Result<[Range<u64>; 3]> {
-        let [head, tail] = self.lent(root)?.closed.map(u64::from);
+        let [head, tail] = self.lent(root)?.apart.map(u64::from);
         let first = head.next_multiple_of(self.item).min(self.bytes);
         let last = (self.bytes.saturating_sub(tail) / self.item * self.item).max(first);
         let mine = self.mine();
@@ -242,14 +242,13 @@ impl<'a> Shares<'a> {
             _ => None,
         };
         if let Some(root) = there {
-            let place = self.lent(root)?.receive + piece.at;
             // SAFETY: every operand can be read for `bytes` bytes; the root has lent the
             // result, my share of it is mine, and of two operands it may be one.
-            let made = unsafe {
+            let made = self.target(root)?.whole(piece.at, piece.bytes).and_then(|place| unsafe {
                 by.write_there(self.seat, root, place, piece.bytes, |target| {
                     tree.combine(target, bytes, buffers)
                 })
-            };
+            });
             if let Some(made) = made {
                 return made;
             }
@@ -263,12 +262,18 @@ impl<'a> Shares<'a> {
         // program's, in my share, or a place of ours, and overlaps none but
         // my own operand of two.
         unsafe { tree.combine(target, bytes, buffers)? };
-        match (result, then) {
-            (Some(result), _) if result != target => {
+        if let Some(result) = result {
+            if result != target {
                 let mut copies = self.seat.chooser(Copied::Result);
                 // SAFETY: the program's, in my share, and a place of ours.
                 unsafe { copies.copy(target, result, bytes) };
             }
+            if let Some(out) = &self.mine.out {
+                // SAFETY: in my share.
+                unsafe { Target::own(out).keep(piece.at, bytes) };
+            }
+        }
+        match (result, then) {
             (None, Then::To(root)) => self.put(root, piece, target, by)?,
             (_, Then::Put) => {
                 others(self.seat).try_for_each(|member| self.put(member, piece, target, by))?;
@@ -280,10 +285,10 @@ impl<'a> Shares<'a> {
 
     /// Puts a piece of my share into the result of another member.
     fn put(&self, member: u32, piece: &Piece, reduced: *const u8, by: &impl Reach) -> Result<()> {
-        let result = self.lent(member)?.receive + piece.at;
+        let source = (reduced, piece.bytes as usize);
         let mut copies = self.seat.chooser(Copied::Written);
         // SAFETY: the member has lent the result; my share of it is mine.
-        unsafe { by.write(self.seat, member, result, reduced, piece.bytes as usize, &mut copies) }
+        unsafe { self.target(member)?.write((self.seat, member), piece.at, source, &mut copies, by) }
     }
 
     /// Whether a piece of a result that others read next is better written at once, and
@@ -298,6 +303,11 @@ impl<'a> Shares<'a> {
     fn may_be_there(&self, bytes: usize) -> bool {
         let two = self.seat.size == 2 && !self.operator.is_user();
         two && self.seat.chooser(Copied::Written).spares(bytes)
+    }
+
+    /// Where the result of a member goes.
+    fn target(&self, member: u32) -> Result<Target> {
+        Ok(Target::of(&self.lent(member)?, self.bytes))
     }
 
     /// What a member has lent.
@@ -340,13 +350,16 @@ impl<'a> Shares<'a> {
             if part.is_empty() {
                 continue;
             }
-            let lent = self.lent(member)?;
-            let target = out.address.wrapping_add(part.start as usize);
+            let to = out.address.wrapping_add(part.start as usize);
             let bytes = (part.end - part.start) as usize;
             let mut copies = self.seat.chooser(Copied::Reduction);
-            // SAFETY: the member has written its share and only reads now; the
-            // target is the program's, and nobody else touches it.
-            unsafe { by.read(self.seat, member, lent.receive + part.start, target, bytes, &mut copies)? };
+            // SAFETY: the member has written its share and only reads now; `to` is in
+            // the program's result, and nobody else touches it.
+            unsafe {
+                let place = (self.seat, member);
+                self.target(member)?.read(place, part.start, (to, bytes), &mut copies, by)?;
+                Target::own(out).keep(part.start, bytes);
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::super::lent::Lent;
 use super::super::reach::{Reach, Whole};
 use super::super::seat::{Copied, Seat, Wait};
+use super::super::target::Target;
 use super::{copy, share_out, Copy, Pieces, Work, MOST_PIECES, PIECE};
 use crate::collective::Data;
 use crate::Result;
@@ -33,11 +34,11 @@ async fn exchange(
 ) -> Result<()> {
     let all = receive.times(seat.size)?;
     let block = receive.bytes();
-    let out = Whole::to_gather(&all, own.as_ref(), seat.rank, block)?;
-    by.lend(seat, out.address, out.bytes);
-    let lent = Lent::of(seat, send, out.address as u64, by);
+    let out = Whole::to_be_written(seat, &all, by)?;
+    let lent = Lent::of(seat, send).with_result(&out);
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
+    out.put_own(seat, receive, own.as_ref());
     seat.all(epoch, by).await?;
     (0..seat.size).try_for_each(|member| seat.told(member, epoch, send.bytes).map(drop))?;
     let are_different = send.bytes > block;
@@ -55,7 +56,7 @@ pub(in super::super) async fn allgather(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let mine = receive.blocks(seat.rank, 1);
-    let whole = Whole::to_read(send.unwrap_or(&mine))?;
+    let whole = Whole::to_read(seat, send.unwrap_or(&mine), by)?;
     exchange(seat, (&whole, send.cloned()), receive, Copied::Allgather, by).await
 }
 
@@ -68,9 +69,9 @@ pub(in super::super) async fn alltoall(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let whole = match send {
-        Some(send) => Whole::to_read(&send.times(seat.size)?)?,
+        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, by)?,
         // What comes takes the place of what others still want to read.
-        None => Whole::copied(&receive.times(seat.size)?)?,
+        None => Whole::copied(seat, &receive.times(seat.size)?, by)?,
     };
     let own = send.map(|send| send.blocks(seat.rank, 1));
     exchange(seat, (&whole, own), receive, copied, by).await
@@ -86,13 +87,14 @@ impl Blocks<'_> {
     fn copy(&self, from: u32, to: u32, range: Range<u64>, by: &impl Reach) -> Result<()> {
         let all = self.block * if self.are_different { u64::from(self.seat.size) } else { 1 };
         let lent = self.seat.told(from, self.epoch, all)?;
-        let result = self.seat.told(to, self.epoch, all)?.receive;
+        let result = self.seat.told(to, self.epoch, all)?;
         let copied = Copy {
             from,
             lent: &lent,
             offset: range.start + if self.are_different { u64::from(to) * self.block } else { 0 },
             to,
-            address: result + u64::from(from) * self.block + range.start,
+            target: Target::of(&result, self.block * u64::from(self.seat.size)),
+            at: u64::from(from) * self.block + range.start,
             bytes: (range.end - range.start) as usize,
         };
         // SAFETY: both have lent their memory until all is done, and these bytes are claimed.

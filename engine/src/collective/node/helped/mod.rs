@@ -32,6 +32,7 @@ use super::large::others;
 use super::lent::Lent;
 use super::reach::{Reach, Reaches};
 use super::seat::{Copied, Seat, Wait};
+use super::target::Target;
 use crate::collective::temporary::Temporary;
 use crate::Result;
 use std::ops::Range;
@@ -105,8 +106,9 @@ struct Copy<'a> {
     /// Where they begin in what is lent.
     offset: u64,
     to: u32,
-    /// Where they go, in the memory of that member.
-    address: u64,
+    /// The result of that member that they go to, and where they go there.
+    target: Target,
+    at: u64,
     bytes: usize,
 }
 
@@ -125,13 +127,16 @@ unsafe fn copy(
     copied: (Copied, Copied),
     by: &impl Reach,
 ) -> Result<()> {
-    let &Copy { from, lent, offset, to, address, bytes } = what;
+    let &Copy { from, lent, offset, to, target, at, bytes } = what;
     let (read, written) = copied;
     let place = (seat, from, epoch);
     if to == seat.rank {
-        let target = address as *mut u8;
         // SAFETY: by the caller.
-        return unsafe { lent.read(place, offset, target, bytes, &mut seat.chooser(read), by) };
+        return unsafe {
+            lent.read(place, offset, target.here(at), bytes, &mut seat.chooser(read), by)?;
+            target.keep(at, bytes);
+            Ok(())
+        };
     }
     let mut staged = None;
     let there = match from == seat.rank {
@@ -149,7 +154,7 @@ unsafe fn copy(
     };
     let mut copies = seat.chooser(written);
     // SAFETY: by the caller.
-    unsafe { by.write(seat, to, address, source, bytes, &mut copies) }
+    unsafe { target.write((seat, to), at, (source, bytes), &mut copies, by) }
 }
 
 /// Some bytes in pieces.

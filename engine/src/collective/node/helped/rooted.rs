@@ -8,6 +8,7 @@ use super::super::large::root_of;
 use super::super::lent::Lent;
 use super::super::reach::{Reach, Whole};
 use super::super::seat::{Copied, Seat, Wait};
+use super::super::target::Target;
 use super::{copy, share_out, take, Copy, Pieces, Work, MOST_PIECES, PIECE};
 use crate::collective::{schedule, Data, Root};
 use crate::Result;
@@ -50,11 +51,10 @@ impl<'a> Rooted<'a> {
     ) -> Result<Self> {
         let epoch = seat.begin();
         if (root == seat.rank) == (way == Way::Up) {
-            by.lend(seat, mine.address, mine.bytes);
             seat.room(epoch, by).await?;
-            seat.tell(epoch, Lent::new(0, mine.address as u64, block));
+            seat.tell(epoch, Lent::new(0, 0, block).with_result(mine));
         } else {
-            Lent::of(seat, mine, 0, by).tell(seat, epoch, by).await?;
+            Lent::of(seat, mine).tell(seat, epoch, by).await?;
         }
         Ok(Rooted { seat, epoch, root, block, way })
     }
@@ -98,13 +98,14 @@ impl Work for Rooted<'_> {
         let (root, first) = (self.root, u64::from(member) * self.block);
         let (from, to) = if self.way == Way::Up { (member, root) } else { (root, member) };
         let (lent, target) = (self.lent(from)?, self.lent(to)?);
-        let range = self.pieces_of_block().range(pieces);
+        let (range, all) = (self.pieces_of_block().range(pieces), u64::from(self.seat.size) * self.block);
         let copied = Copy {
             from,
             lent: &lent,
             offset: range.start + if self.way == Way::Each { first } else { 0 },
             to,
-            address: target.receive + range.start + if self.way == Way::Up { first } else { 0 },
+            target: Target::of(&target, if self.way == Way::Up { all } else { self.block }),
+            at: range.start + if self.way == Way::Up { first } else { 0 },
             bytes: (range.end - range.start) as usize,
         };
         // Two that take turns copy alike, as in a message.
@@ -126,11 +127,11 @@ pub(in super::super) async fn broadcast(
 ) -> Result<()> {
     let what = (root, data.bytes(), Way::Same);
     if root == seat.rank {
-        let whole = Whole::to_read(data)?;
+        let whole = Whole::to_read(seat, data, by)?;
         let rooted = Rooted::begin(seat, what, &whole, by).await?;
         return share_out(seat, rooted.epoch, &rooted, by).await;
     }
-    let whole = Whole::to_write(data)?;
+    let whole = Whole::to_be_written(seat, data, by)?;
     Rooted::begin(seat, what, &whole, by).await?.finish(by).await?;
     whole.finish(data);
     Ok(())
@@ -146,7 +147,7 @@ pub(in super::super) async fn scatter(
 ) -> Result<()> {
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
-        let whole = Whole::to_read(&send.times(seat.size)?)?;
+        let whole = Whole::to_read(seat, &send.times(seat.size)?, by)?;
         let rooted = Rooted::begin(seat, (root, send.bytes(), Way::Each), &whole, by).await?;
         if let Some(receive) = receive {
             // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -155,7 +156,7 @@ pub(in super::super) async fn scatter(
         return share_out(seat, rooted.epoch, &rooted, by).await;
     }
     let Some(receive) = receive else { return Ok(()) };
-    let whole = Whole::to_write(receive)?;
+    let whole = Whole::to_be_written(seat, receive, by)?;
     Rooted::begin(seat, (root, receive.bytes(), Way::Each), &whole, by).await?.finish(by).await?;
     whole.finish(receive);
     Ok(())
@@ -172,13 +173,14 @@ pub(in super::super) async fn gather(
     let root = root_of(seat, root);
     if let (Some(receive), true) = (receive, root == seat.rank) {
         let all = receive.times(seat.size)?;
-        let out = Whole::to_gather(&all, send, seat.rank, receive.bytes())?;
+        let out = Whole::to_be_written(seat, &all, by)?;
         let rooted = Rooted::begin(seat, (root, receive.bytes(), Way::Up), &out, by).await?;
+        out.put_own(seat, receive, send);
         share_out(seat, rooted.epoch, &rooted, by).await?;
         out.finish(&all);
         return Ok(());
     }
     let Some(send) = send else { return Ok(()) };
-    let whole = Whole::to_read(send)?;
+    let whole = Whole::to_read(seat, send, by)?;
     Rooted::begin(seat, (root, send.bytes(), Way::Up), &whole, by).await?.finish(by).await
 }

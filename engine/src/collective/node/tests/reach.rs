@@ -1,6 +1,7 @@
 //! How the members of tests reach the memory of others.
 
 use super::*;
+use crate::collective::temporary::Temporary;
 use crate::memory::copy::Chooser;
 
 /// All memory is one process's own here; some of it is kept from plain loads.
@@ -13,9 +14,18 @@ impl Reach for Sleeper<'_> {
         true
     }
 
-    fn lend(&self, _: &Seat, address: *const u8, bytes: u64) -> (u64, u64) {
+    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
         let head = (address as u64 >> 3) % 8;
-        (head.min(bytes / 2), (7 - head).min(bytes / 2))
+        match (self.is_shared(seat, address, bytes), head / 4) {
+            (true, _) => Plain::All,
+            (false, 0) => Plain::Middle(head.min(bytes / 2), (7 - head).min(bytes / 2)),
+            (false, _) => Plain::Nothing,
+        }
+    }
+
+    fn room(&self, _: &Seat, bytes: u64) -> Option<Room> {
+        let is_there = bytes <= 32 << 10 && !bytes.is_multiple_of(3);
+        is_there.then(|| Temporary::packed(bytes).unwrap().0.into())
     }
 
     fn is_shared(&self, _: &Seat, address: *const u8, bytes: u64) -> bool {

@@ -186,12 +186,12 @@ fn scans_have_the_bits_of_the_message_form() {
     }
 }
 
-/// Where `numbers` can begin in `room` so that they are shared, or are not.
-fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], is_shared: bool) -> Data {
+/// Where `numbers` can begin in `room` so that the others reach them as `plain` says.
+fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain: Plain) -> Data {
     let bytes = 8 * numbers.len() as u64;
-    room.resize(numbers.len() + 2, 0.0);
+    room.resize(numbers.len() + 8, 0.0);
     let first =
-        [0, 2].into_iter().find(|&at| by.is_shared(seat, room[at..].as_ptr().cast(), bytes) == is_shared);
+        [0, 2, 4, 6].into_iter().find(|&at| by.lend(seat, room[at..].as_ptr().cast(), bytes) == plain);
     let place = &mut room[first.unwrap()..][..numbers.len()];
     place.copy_from_slice(numbers);
     doubles(place)
@@ -214,7 +214,8 @@ fn where_ranks_share_cores_a_sum_has_an_epoch_less_if_all_can_write_the_result()
             }
             for (closed, in_place) in [(size, false), (size, true), (1, false), (1, true)] {
                 let (mut send, mut room) = (mine.clone(), Vec::new());
-                let receive = placed(seat, by, &mut room, &mine, seat.rank != closed);
+                let plain = if seat.rank == closed { Plain::Nothing } else { Plain::All };
+                let receive = placed(seat, by, &mut room, &mine, plain);
                 let result = receive.address.cast_const().cast::<f64>();
                 let send = (!in_place).then(|| doubles(&mut send));
                 let operation = Operation::Allreduce { send, receive, operator: (&operator).into() };

@@ -1,0 +1,308 @@
+//! Tables of blocks, which members publish where each knows only its own (`exchange.rs`).
+//!
+//! What follows a table in its slot are short blocks, as many as there is room for, and the
+//! ends of long ones that others would have to read through the kernel (as in `lent.rs`).
+
+use super::reach::{Reach, Whole};
+use super::seat::{Copied, Seat, Wait};
+use crate::collective::temporary::Temporary;
+use crate::collective::{schedule, Data};
+use crate::{Class, Error, Result};
+
+/// A line of a table. The first one stands for the table itself: `place` is 0 or the
+/// address of a table that is too long for a slot, `bytes` the number of entries.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Where the block is: an address, or, below [`LOWEST`], counted from the table.
+    place: u64,
+    /// How long it is; and for whom, in the bits from [`MEMBER`] on.
+    bytes: u64,
+    /// The ends of a block in memory that others do not reach by plain loads lie behind the table,
+    /// from here on,
+    ends: u32,
+    /// so many bytes of its beginning and of its end.
+    apart: [u16; 2],
+}
+
+const ENTRY: usize = std::mem::size_of::<Entry>();
+/// Where memory of a program may begin: beyond what a slot holds.
+const LOWEST: u64 = 64 << 10;
+const MEMBER: u32 = 48;
+const LENGTH: u64 = (1 << MEMBER) - 1;
+/// In the first word: something is lent.
+const LENT: u64 = 1 << 63;
+/// The member of a block that is for all.
+pub(super) const ANY: u32 = 0x7fff;
+
+impl Entry {
+    fn new(place: u64, bytes: u64, member: u32) -> Entry {
+        Entry { place, bytes: bytes & LENGTH | u64::from(member) << MEMBER, ..Entry::default() }
+    }
+
+    fn length(&self) -> u64 {
+        self.bytes & LENGTH
+    }
+
+    fn is_for(&self, member: u32) -> bool {
+        let whose = (self.bytes & !LENT) >> MEMBER;
+        whose == u64::from(ANY) || whose == u64::from(member)
+    }
+}
+
+/// What I have published.
+pub(super) struct Offer {
+    pub epoch: u64,
+    pub is_lent: bool,
+    /// Memory that the others read.
+    _copies: Vec<Whole>,
+    _table: Vec<Entry>,
+}
+
+/// What goes into a slot behind a table.
+struct Inside<'a> {
+    /// Bytes that are in use.
+    used: u64,
+    room: u64,
+    /// Whole blocks, and where they go.
+    blocks: Vec<(u64, &'a Data)>,
+    /// Ends of others: where they lie, and where they go.
+    ends: Vec<(u64, *const u8, usize)>,
+}
+
+impl<'a> Inside<'a> {
+    /// Room for so many bytes, if there is some.
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let place = self.used;
+        (place + bytes <= self.room).then(|| {
+            self.used += bytes;
+            place
+        })
+    }
+
+    /// Puts the ends of a block that is lent there, if there is room.
+    fn put_ends(&mut self, whole: &Whole, entry: Entry) -> Entry {
+        let (head, tail) = whole.beyond_reach();
+        let Some(place) = self.take(head + tail).filter(|_| head + tail > 0) else { return entry };
+        let last = whole.address.wrapping_add((whole.bytes - tail) as usize);
+        self.ends.push((place, whole.address, head as usize));
+        self.ends.push((place + head, last, tail as usize));
+        Entry { ends: place as u32, apart: [head as u16, tail as u16], ..entry }
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Safety
+    /// The slot must be ours.
+    unsafe fn write(&self, slot: *mut u8) {
+        for &(place, data) in &self.blocks {
+            let address = slot.wrapping_add(place as usize);
+            // SAFETY: by the caller; the program lends the blocks.
+            unsafe { schedule::copy(data, &Data { address, ..Data::packed(data.bytes()) }) };
+        }
+        for &(place, from, bytes) in &self.ends {
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(from, slot.add(place as usize), bytes) };
+        }
+    }
+}
+
+/// Lends blocks that lie one behind the other as one: a page that two of them share is in the middle
+/// then.
+pub(super) fn lend_together(seat: &Seat, blocks: &[Data], by: &impl Reach) {
+    let mut all: Option<(*mut u8, u64)> = None;
+    for (address, bytes) in blocks.iter().filter_map(Data::dense).filter(|block| block.1 > 0) {
+        all = match all {
+            None => Some((address, bytes)),
+            Some((first, before)) if first.wrapping_add(before as usize) == address => {
+                Some((first, before + bytes))
+            }
+            Some(_) => return,
+        };
+    }
+    if let Some((address, bytes)) = all {
+        by.lend(seat, address, bytes);
+    }
+}
+
+/// Publishes blocks. `copied`: what comes takes the place of what is sent.
+pub(super) async fn offer(
+    seat: &Seat,
+    blocks: &[(u32, &Data)],
+    copied: bool,
+    by: &(impl Wait + Reach),
+) -> Result<Offer> {
+    let head = (blocks.len() + 1) * ENTRY;
+    let fits = head as u64 <= seat.slot();
+    let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());
+    let (used, room) = if fits { (head as u64, seat.slot()) } else { (ENTRY as u64, 0) };
+    let mut inside = Inside { used, room, blocks: Vec::new(), ends: Vec::new() };
+    for &(member, data) in blocks {
+        let bytes = data.bytes();
+        let entry = |place| Entry::new(place, bytes, member);
+        table.push(if bytes == 0 {
+            entry(0)
+        } else if let Some(place) = inside.take(bytes) {
+            inside.blocks.push((place, data));
+            entry(place)
+        } else {
+            let whole = if copied { Whole::copied(seat, data, by)? } else { Whole::to_read(seat, data, by)? };
+            let entry = inside.put_ends(&whole, entry(whole.address as u64));
+            copies.push(whole);
+            entry
+        });
+    }
+    let is_lent = !copies.is_empty() || !fits;
+    let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
+    let number = table.len() as u64 | if is_lent { LENT } else { 0 };
+    let first = Entry { place: elsewhere, bytes: number, ..Entry::default() };
+    let epoch = seat.begin();
+    seat.room(epoch, by).await?;
+    seat.publish_table(epoch, inside.used as usize, |target| {
+        // SAFETY: the table and what is behind it have `used` bytes together, and
+        // the place is ours; the program lends the blocks.
+        unsafe {
+            target.cast::<Entry>().write_unaligned(first);
+            if fits {
+                let to = target.add(ENTRY).cast::<Entry>();
+                std::ptr::copy_nonoverlapping(table.as_ptr(), to, table.len());
+            }
+            inside.write(target);
+        }
+    });
+    Ok(Offer { epoch, is_lent, _copies: copies, _table: table })
+}
+
+/// The table of a member that has arrived.
+pub(super) struct Table<'a, By> {
+    seat: &'a Seat,
+    member: u32,
+    base: *const u8,
+    /// Bytes that the member has published.
+    bytes: u64,
+    first: Entry,
+    by: &'a By,
+}
+
+impl<'a, By: Reach> Table<'a, By> {
+    pub fn of(seat: &'a Seat, member: u32, epoch: u64, by: &'a By) -> Result<Self> {
+        let Some((base, bytes)) = seat.table(member, epoch).filter(|&(_, bytes)| bytes >= ENTRY) else {
+            return Err(another(seat, member));
+        };
+        // SAFETY: published, and so it stays until I arrive at the next epoch.
+        let first = unsafe { base.cast::<Entry>().read_unaligned() };
+        Ok(Table { seat, member, base, bytes: bytes as u64, first, by })
+    }
+
+    pub fn is_lent(&self) -> bool {
+        self.first.bytes & LENT != 0
+    }
+
+    fn number(&self) -> u64 {
+        self.first.bytes & !LENT
+    }
+
+    fn entry(&self, index: u64) -> Result<Entry> {
+        if index >= self.number() {
+            return Err(another(self.seat, self.member));
+        }
+        let mut entry = Entry::default();
+        let place = index * ENTRY as u64;
+        if self.first.place != 0 {
+            let to = (&raw mut entry).cast();
+            let mut copies = self.seat.chooser(Copied::Exchange);
+            let from = self.first.place + place;
+            // SAFETY: the member has lent its table; the entry is ours.
+            unsafe { self.by.read(self.seat, self.member, from, to, ENTRY, &mut copies)? };
+        } else if place + 2 * (ENTRY as u64) <= self.bytes {
+            // SAFETY: within what the member has published.
+            entry = unsafe { self.base.add(ENTRY + place as usize).cast::<Entry>().read_unaligned() };
+        }
+        Ok(entry)
+    }
+
+    /// Takes the `nth` block that is for me, looking from entry `from` on.
+    pub fn take(&self, from: u64, nth: u32, data: &Data) -> Result<()> {
+        let mut left = nth;
+        for index in from..self.number() {
+            let entry = self.entry(index)?;
+            if entry.is_for(self.seat.rank) {
+                if left == 0 || entry.is_for(ANY) {
+                    return self.copy(entry, data);
+                }
+                left -= 1;
+            }
+        }
+        Err(another(self.seat, self.member))
+    }
+
+    fn copy(&self, entry: Entry, data: &Data) -> Result<()> {
+        let length = entry.length();
+        if length > data.bytes() {
+            return Err(self.seat.disagree(self.member, length, data.bytes()));
+        }
+        if length == 0 {
+            return Ok(());
+        }
+        if entry.place < LOWEST {
+            if entry.place + length > self.bytes {
+                return Err(another(self.seat, self.member));
+            }
+            let address = self.base.wrapping_add(entry.place as usize).cast_mut();
+            // SAFETY: within what the member has published; the program lends the data.
+            unsafe { schedule::copy(&Data { address, ..Data::packed(length) }, data) };
+            return Ok(());
+        }
+        let place = data.as_packed();
+        let (_room, packed) = match place {
+            Some(packed) => (None, packed),
+            None => {
+                let (room, packed) = Temporary::packed(length)?;
+                (Some(room), packed)
+            }
+        };
+        let target = packed.address;
+        // SAFETY: the target is lent by the program, or ours.
+        unsafe { self.read(entry, target)? };
+        if _room.is_some() {
+            // SAFETY: as above.
+            unsafe { schedule::copy(&Data { address: target, ..Data::packed(length) }, data) };
+        }
+        Ok(())
+    }
+
+    /// Reads a block that is lent.
+    ///
+    /// # Safety
+    /// The target must have room for it, for nobody else meanwhile.
+    unsafe fn read(&self, entry: Entry, target: *mut u8) -> Result<()> {
+        let [head, tail] = entry.apart.map(usize::from);
+        let (length, ends) = (entry.length() as usize, entry.ends as usize);
+        if head + tail > length || ends + head + tail > self.bytes as usize {
+            return Err(another(self.seat, self.member));
+        }
+        let (middle, last) = (length - head - tail, length - tail);
+        let mut copies = self.seat.chooser(Copied::Exchange);
+        // SAFETY: the ends are within what the member has published, and it has lent the
+        // rest until the last epoch; the target by the caller.
+        unsafe {
+            let slot = self.base.add(ends);
+            std::ptr::copy_nonoverlapping(slot, target, head);
+            std::ptr::copy_nonoverlapping(slot.add(head), target.add(last), tail);
+            let (from, to) = (entry.place + head as u64, target.add(head));
+            self.by.read(self.seat, self.member, from, to, middle, &mut copies)
+        }
+    }
+}
+
+#[cold]
+fn another(seat: &Seat, member: u32) -> Error {
+    let sentence = format!(
+        "rank {} takes part in another operation, or with other blocks, than this rank ({}); all ranks of a \
+         communicator must call the same collective operations in the same order (SERRIED_CHECK=1 says which \
+         differ)",
+        seat.name(member),
+        seat.name(seat.rank)
+    );
+    Error::new(Class::Other, sentence)
+}
