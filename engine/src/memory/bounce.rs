@@ -20,6 +20,10 @@ const LENGTHS: usize = 9;
 /// The longest buffer.
 pub const LONGEST: u64 = 2 << 20;
 const _: () = assert!(LONGEST == (SHORTEST << (LENGTHS - 1)) as u64);
+/// The first touch of all its pages takes as long as some ten copies through the kernel, so a
+/// longer buffer is made only for who has asked for one of its length so often.
+const OFTEN: u8 = 8;
+const MADE_AT_ONCE: usize = 16 << 10;
 /// Bytes of buffers that are kept for the next ones, all together.
 const KEPT: usize = 4 << 20;
 
@@ -29,9 +33,12 @@ struct Unused {
     addresses: [Vec<usize>; LENGTHS],
     /// How long all of them are together.
     bytes: usize,
+    /// How often one of each length was asked for and not to be had.
+    missed: [u8; LENGTHS],
 }
 
-static UNUSED: Mutex<Unused> = Mutex::new(Unused { addresses: [const { Vec::new() }; LENGTHS], bytes: 0 });
+static UNUSED: Mutex<Unused> =
+    Mutex::new(Unused { addresses: [const { Vec::new() }; LENGTHS], bytes: 0, missed: [0; LENGTHS] });
 
 impl Unused {
     fn lock() -> MutexGuard<'static, Unused> {
@@ -42,6 +49,13 @@ impl Unused {
         let address = self.addresses[length].pop()?;
         self.bytes -= bytes_of(length);
         Some(address)
+    }
+
+    /// Whether another one is made.
+    fn is_worth_it(&mut self, length: usize) -> bool {
+        let missed = &mut self.missed[length];
+        *missed = missed.saturating_add(1);
+        bytes_of(length) <= MADE_AT_ONCE || *missed >= OFTEN
     }
 
     /// Whether it is kept.
@@ -72,7 +86,7 @@ unsafe impl Send for Bounce {}
 
 impl Bounce {
     /// A buffer of `bytes` bytes at least, aligned as a page; `None` where there is no shared
-    /// memory, or for more than [`LONGEST`].
+    /// memory, for more than [`LONGEST`], or where long ones were not wanted often yet.
     pub fn take(bytes: u64) -> Option<Bounce> {
         if bytes > LONGEST {
             return None;
@@ -84,6 +98,9 @@ impl Bounce {
                 return Some(Bounce { address: address as *mut u8, length });
             }
             free(address); // a child of this process may see its pages
+        }
+        if window.off().is_some() || !Unused::lock().is_worth_it(length) {
+            return None;
         }
         let block = window.allocate(bytes_of(length), SHORTEST, Birth::Shared)?;
         Some(Bounce { address: block.address, length })
