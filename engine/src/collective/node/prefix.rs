@@ -26,7 +26,7 @@ use std::sync::Arc;
 const PIECE: u64 = 16 << 10;
 
 /// So many bytes the second of two members combines alone, while the first one goes on.
-const ALONE: u64 = 256 << 10;
+const ALONE: u64 = 16 << 10;
 
 /// A scan of one member.
 pub(super) struct Scan<'a> {

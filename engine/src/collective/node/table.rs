@@ -14,34 +14,45 @@ use crate::{Class, Error, Result};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Where the block is: an address, or, below [`LOWEST`], counted from the table.
+    /// Where the block is: an address, or, below [`LOWEST`], counted from the table; or so where its
+    /// [`Apart`] is.
     place: u64,
     /// How long it is; and for whom, in the bits from [`MEMBER`] on.
     bytes: u64,
-    /// The ends of a block in memory that others do not reach by plain loads lie behind the table,
-    /// from here on,
-    ends: u32,
-    /// so many bytes of its beginning and of its end.
-    apart: [u16; 2],
 }
 
+/// A block that is lent, but for ends that others do not reach by plain loads: behind this lie the
+/// one at its beginning and the one at its end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    address: u64,
+    head: u32,
+    tail: u32,
+}
+
+const APART: u64 = std::mem::size_of::<Apart>() as u64;
 const ENTRY: usize = std::mem::size_of::<Entry>();
 /// Where memory of a program may begin: beyond what a slot holds.
 const LOWEST: u64 = 64 << 10;
 const MEMBER: u32 = 48;
 const LENGTH: u64 = (1 << MEMBER) - 1;
-/// In the first word: something is lent.
+/// In the first line: something is lent. In others: the ends of the block lie apart.
 const LENT: u64 = 1 << 63;
 /// The member of a block that is for all.
 pub(super) const ANY: u32 = 0x7fff;
 
 impl Entry {
     fn new(place: u64, bytes: u64, member: u32) -> Entry {
-        Entry { place, bytes: bytes & LENGTH | u64::from(member) << MEMBER, ..Entry::default() }
+        Entry { place, bytes: bytes & LENGTH | u64::from(member) << MEMBER }
     }
 
     fn length(&self) -> u64 {
         self.bytes & LENGTH
+    }
+
+    fn is_apart(&self) -> bool {
+        self.bytes & LENT != 0
     }
 
     fn is_for(&self, member: u32) -> bool {
@@ -66,8 +77,8 @@ struct Inside<'a> {
     room: u64,
     /// Whole blocks, and where they go.
     blocks: Vec<(u64, &'a Data)>,
-    /// Ends of others: where they lie, and where they go.
-    ends: Vec<(u64, *const u8, usize)>,
+    /// The ends of others, and where they go.
+    ends: Vec<(u64, Apart, u64)>,
 }
 
 impl<'a> Inside<'a> {
@@ -83,11 +94,13 @@ impl<'a> Inside<'a> {
     /// Puts the ends of a block that is lent there, if there is room.
     fn put_ends(&mut self, whole: &Whole, entry: Entry) -> Entry {
         let (head, tail) = whole.beyond_reach();
-        let Some(place) = self.take(head + tail).filter(|_| head + tail > 0) else { return entry };
-        let last = whole.address.wrapping_add((whole.bytes - tail) as usize);
-        self.ends.push((place, whole.address, head as usize));
-        self.ends.push((place + head, last, tail as usize));
-        Entry { ends: place as u32, apart: [head as u16, tail as u16], ..entry }
+        if head + tail == 0 {
+            return entry;
+        }
+        let Some(place) = self.take(APART + head + tail) else { return entry };
+        let apart = Apart { address: whole.address as u64, head: head as u32, tail: tail as u32 };
+        self.ends.push((place, apart, whole.bytes));
+        Entry { place, bytes: entry.bytes | LENT }
     }
 
     /// Writes all of it.
@@ -100,9 +113,16 @@ impl<'a> Inside<'a> {
             // SAFETY: by the caller; the program lends the blocks.
             unsafe { schedule::copy(data, &Data { address, ..Data::packed(data.bytes()) }) };
         }
-        for &(place, from, bytes) in &self.ends {
+        for &(place, apart, bytes) in &self.ends {
+            let (from, head, tail) = (apart.address as *const u8, apart.head as usize, apart.tail as usize);
             // SAFETY: as above.
-            unsafe { std::ptr::copy_nonoverlapping(from, slot.add(place as usize), bytes) };
+            unsafe {
+                let to = slot.add(place as usize);
+                to.cast::<Apart>().write_unaligned(apart);
+                let to = to.add(APART as usize);
+                std::ptr::copy_nonoverlapping(from, to, head);
+                std::ptr::copy_nonoverlapping(from.add(bytes as usize - tail), to.add(head), tail);
+            }
         }
     }
 }
@@ -155,7 +175,7 @@ pub(super) async fn offer(
     let is_lent = !copies.is_empty() || !fits;
     let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
     let number = table.len() as u64 | if is_lent { LENT } else { 0 };
-    let first = Entry { place: elsewhere, bytes: number, ..Entry::default() };
+    let first = Entry { place: elsewhere, bytes: number };
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     seat.publish_table(epoch, inside.used as usize, |target| {
@@ -244,7 +264,7 @@ impl<'a, By: Reach> Table<'a, By> {
         if length == 0 {
             return Ok(());
         }
-        if entry.place < LOWEST {
+        if entry.place < LOWEST && !entry.is_apart() {
             if entry.place + length > self.bytes {
                 return Err(another(self.seat, self.member));
             }
@@ -276,22 +296,35 @@ impl<'a, By: Reach> Table<'a, By> {
     /// # Safety
     /// The target must have room for it, for nobody else meanwhile.
     unsafe fn read(&self, entry: Entry, target: *mut u8) -> Result<()> {
-        let [head, tail] = entry.apart.map(usize::from);
-        let (length, ends) = (entry.length() as usize, entry.ends as usize);
-        if head + tail > length || ends + head + tail > self.bytes as usize {
-            return Err(another(self.seat, self.member));
+        let (length, mut copies) = (entry.length() as usize, self.seat.chooser(Copied::Exchange));
+        if !entry.is_apart() {
+            // SAFETY: the member has lent so many bytes until the last epoch; the target by the caller.
+            return unsafe { self.by.read(self.seat, self.member, entry.place, target, length, &mut copies) };
         }
-        let (middle, last) = (length - head - tail, length - tail);
-        let mut copies = self.seat.chooser(Copied::Exchange);
-        // SAFETY: the ends are within what the member has published, and it has lent the
-        // rest until the last epoch; the target by the caller.
+        let (apart, ends) = self.apart(entry)?;
+        let (head, tail) = (apart.head as usize, apart.tail as usize);
+        let (from, middle) = (apart.address + head as u64, length - head - tail);
+        // SAFETY: the ends are within what the member has published, the rest as above.
         unsafe {
-            let slot = self.base.add(ends);
-            std::ptr::copy_nonoverlapping(slot, target, head);
-            std::ptr::copy_nonoverlapping(slot.add(head), target.add(last), tail);
-            let (from, to) = (entry.place + head as u64, target.add(head));
-            self.by.read(self.seat, self.member, from, to, middle, &mut copies)
+            std::ptr::copy_nonoverlapping(ends, target, head);
+            std::ptr::copy_nonoverlapping(ends.add(head), target.add(length - tail), tail);
+            self.by.read(self.seat, self.member, from, target.add(head), middle, &mut copies)
         }
+    }
+
+    /// Where a block lies whose ends lie apart, and where they do.
+    fn apart(&self, entry: Entry) -> Result<(Apart, *const u8)> {
+        let another = || another(self.seat, self.member);
+        let behind = (entry.place + APART).min(self.bytes);
+        // SAFETY: within what the member has published, if it is long enough for it.
+        let apart = (entry.place + APART == behind)
+            .then(|| unsafe { self.base.add(entry.place as usize).cast::<Apart>().read_unaligned() });
+        let fits = |apart: &Apart| {
+            let ends = u64::from(apart.head) + u64::from(apart.tail);
+            ends <= entry.length() && behind + ends <= self.bytes
+        };
+        let apart = apart.filter(fits).ok_or_else(another)?;
+        Ok((apart, self.base.wrapping_add(behind as usize)))
     }
 }
 
