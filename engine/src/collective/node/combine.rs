@@ -1,9 +1,10 @@
 //! Combining operands that can be read here, in the order of a plan (`tree.rs`).
 
 use super::items::Items;
-use super::reach::Whole;
+
 use super::seat::Seat;
 use super::share::{in_turn, share};
+use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::{Folded, Parts, Plan};
 use crate::collective::Data;

@@ -15,6 +15,8 @@
 //! and who has lent some returns when all have. In an allreduce by shares there is
 //! one in the middle: who has arrived there has written its share of the result,
 //! which the others then read; unless each has put its share into the results of all.
+//! Where all that others read is copies that stay behind (`behind.rs`), nothing ends the operation,
+//! as if they lay in slots; and who has lent such a copy does not wait for the end.
 //! What members write are the shares; no two overlap, and nobody reads an operand in the
 //! share of another.
 //!
@@ -28,11 +30,12 @@ use super::items::{self, operand};
 use super::lent::Lent;
 use super::prefix::Scan;
 use super::pushed;
-use super::reach::{Reach, Reaches, Whole};
+use super::reach::{Reach, Reaches};
 use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
 use super::share::{in_turn, may_be_whole, Shares, Then};
+use super::whole::Whole;
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
 use crate::memory::copy::last_cache;

@@ -6,8 +6,9 @@
 //! epoch in which it lends: they stay there as long as what is lent does.
 
 use super::block::INLINE_BYTES;
-use super::reach::{Plain, Reach, Whole};
+use super::reach::{Plain, Reach};
 use super::seat::{Seat, Wait};
+use super::whole::Whole;
 use crate::memory::copy::Chooser;
 use crate::Result;
 

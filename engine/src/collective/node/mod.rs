@@ -38,6 +38,7 @@ mod table;
 mod target;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use block::{Block, Shape, Until, MOST_MEMBERS};
 pub use forms::{fits, run};

@@ -8,8 +8,9 @@
 //! says in its mark what it has done; so both see whether there is such an epoch.
 
 use super::lent::Lent;
-use super::reach::{Reach, Reaches, Whole};
+use super::reach::{Reach, Reaches};
 use super::seat::{Copied, Seat};
+use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};

@@ -10,10 +10,11 @@ use super::combine::{combined, load, published_part, store};
 use super::items::{bytes, operand, Items};
 use super::large::{begin_reduction, given, take, taken, together, Begun, Lending};
 use super::lent::Lent;
-use super::reach::{Reach, Whole};
+use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use super::share::share;
 use super::target::Target;
+use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Prefix;
 use crate::collective::{schedule, Data};
@@ -119,7 +120,7 @@ impl<'a> Scan<'a> {
 
     /// What the second member gets, a piece at a time.
     fn combine_with_first(&self, seat: &Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<()> {
-        let (mine, lent) = (Whole::packed(&operand(self.contributed()))?, seat.told(0, epoch, bytes)?);
+        let (mine, lent) = (Whole::packed(seat, &operand(self.contributed()))?, seat.told(0, epoch, bytes)?);
         let item = Items::of(&self.receive.datatype).bytes;
         let piece = (PIECE / item).max(1) * item;
         let mut copy = None;

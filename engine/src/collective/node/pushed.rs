@@ -13,8 +13,9 @@
 
 use super::large::{taken, together};
 use super::lent::Lent;
-use super::reach::{Reach, Reaches, Whole};
+use super::reach::{Reach, Reaches};
 use super::seat::{Copied, Seat, Wait};
+use super::whole::Whole;
 use crate::collective::Data;
 use crate::Result;
 use std::ops::Range;

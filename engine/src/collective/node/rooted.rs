@@ -6,9 +6,10 @@
 use super::helped;
 use super::large::{given, root_of, take, taken, together};
 use super::lent::Lent;
-use super::reach::{Reach, Whole};
+use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use super::target::Target;
+use super::whole::Whole;
 use crate::collective::{schedule, Data, Root};
 use crate::Result;
 
@@ -28,7 +29,7 @@ pub(super) async fn gather(
         return collect(seat, send, receive, by).await;
     }
     let Some(send) = send else { return Ok(()) };
-    let whole = Whole::packed(send)?;
+    let whole = Whole::packed(seat, send)?;
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.member(root, epoch, by).await?;

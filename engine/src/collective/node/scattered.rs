@@ -4,9 +4,10 @@
 use super::combine::published_part;
 use super::items::{operand, Items};
 use super::large::{begin_reduction, over};
-use super::reach::{Reach, Whole};
+use super::reach::Reach;
 use super::seat::{Seat, Wait};
 use super::share::{Shares, Then};
+use super::whole::Whole;
 use crate::collective::reduce_scatter::Counts;
 use crate::collective::tree::Folded;
 use crate::collective::Data;

@@ -3,8 +3,9 @@
 //! What follows a table in its slot are short blocks, as many as there is room for, and the
 //! ends of long ones that others would have to read through the kernel (as in `lent.rs`).
 
-use super::reach::{Reach, Whole};
+use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
+use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
 use crate::{Class, Error, Result};

@@ -6,8 +6,9 @@
 //! when all is done. So the owner, too, puts a copy there of what it writes into its ends.
 
 use super::lent::Lent;
-use super::reach::{Plain, Reach, Whole};
+use super::reach::{Plain, Reach};
 use super::seat::Seat;
+use super::whole::Whole;
 use crate::memory::copy::Chooser;
 use crate::Result;
 

@@ -1,9 +1,10 @@
 //! Long allgather and alltoall: the part of a member is its result, a block of each other member.
 
 use super::super::lent::Lent;
-use super::super::reach::{Reach, Whole};
+use super::super::reach::Reach;
 use super::super::seat::{Copied, Seat, Wait};
 use super::super::target::Target;
+use super::super::whole::Whole;
 use super::{copy, share_out, Copy, Pieces, Work, MOST_PIECES, PIECE};
 use crate::collective::Data;
 use crate::Result;

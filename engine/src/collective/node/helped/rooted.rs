@@ -6,9 +6,10 @@
 use super::super::block::Until;
 use super::super::large::root_of;
 use super::super::lent::Lent;
-use super::super::reach::{Reach, Whole};
+use super::super::reach::Reach;
 use super::super::seat::{Copied, Seat, Wait};
 use super::super::target::Target;
+use super::super::whole::Whole;
 use super::{copy, share_out, take, Copy, Pieces, Work, MOST_PIECES, PIECE};
 use crate::collective::{schedule, Data, Root};
 use crate::Result;
