@@ -37,9 +37,8 @@ pub struct Chooser {
     best: u64,
     /// All that is copied is more than the caches hold.
     beyond: bool,
-    /// There is nothing to choose: all copies are plain, or all go past the caches.
-    plainly: bool,
-    always_past: bool,
+    /// There is nothing to choose.
+    fixed: bool,
 }
 
 impl Chooser {
@@ -53,12 +52,12 @@ impl Chooser {
 
     /// One for copies that together are much more than the caches hold: all go past them.
     pub fn always_past() -> Chooser {
-        Chooser { beyond: true, past_caches: past_caches::POSSIBLE, always_past: true, ..Chooser::default() }
+        Chooser { beyond: true, past_caches: past_caches::POSSIBLE, fixed: true, ..Chooser::default() }
     }
 
     /// One for copies that are all to be plain.
     pub fn plain() -> Chooser {
-        Chooser { plainly: true, ..Chooser::default() }
+        Chooser { fixed: true, ..Chooser::default() }
     }
 
     /// Ticks that a KiB takes; 0 while that is not known.
@@ -98,11 +97,11 @@ impl Chooser {
     #[inline]
     pub unsafe fn copy(&mut self, source: *const u8, target: *mut u8, bytes: usize) {
         let is_long = bytes > LONGEST && !self.beyond;
-        if bytes < SHORTEST || is_long || self.plainly || !past_caches::POSSIBLE {
+        if bytes < SHORTEST || is_long || !past_caches::POSSIBLE {
             // SAFETY: by the caller.
             return unsafe { plain(source, target, bytes) };
         }
-        if bytes >= Chooser::WORTH && !self.always_past {
+        if bytes >= Chooser::WORTH && !self.fixed {
             let turn = self.turn % EVERY;
             self.turn = self.turn.wrapping_add(1);
             if turn <= 1 {

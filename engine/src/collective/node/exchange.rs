@@ -11,7 +11,7 @@
 //! waited for the tables know it alike. Only in gatherv no member sees the tables of
 //! all others; there it is always counted.
 
-use super::large::root_of;
+use super::large::{others, root_of};
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
 use super::table::{lend_together, offer, Offer, Table, ANY};
@@ -45,12 +45,6 @@ async fn with_all(
         end(seat, offer, by).await?;
     }
     done
-}
-
-/// The other members, beginning with the next one: so not all read from the same.
-fn others(seat: &Seat) -> impl Iterator<Item = u32> {
-    let (rank, size) = (seat.rank, seat.size);
-    (1..size).map(move |step| (rank + step) % size)
 }
 
 /// Copies what a member sends to itself.

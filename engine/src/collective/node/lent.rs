@@ -7,7 +7,7 @@
 
 use super::block::INLINE_BYTES;
 use super::reach::{Plain, Reach};
-use super::seat::{Seat, Wait};
+use super::seat::{Copied, Seat, Wait};
 use super::whole::Whole;
 use crate::memory::copy::Chooser;
 use crate::Result;
@@ -24,7 +24,8 @@ pub(super) struct Lent {
     pub bytes: u64,
     /// Where the ends of its result go, if they have a place of their own (`target.rs`).
     pub ends: u64,
-    /// How many bytes go there of its beginning, and of its end.
+    /// How long the ends are that others cannot write by plain stores, where they can write what is
+    /// in between: of its beginning, and of its end.
     pub apart: [u16; 2],
     /// Bytes at the beginning of what it contributes that lie in the slot.
     head: u16,
@@ -62,19 +63,6 @@ impl Lent {
         Lent { receive: result.address as u64, ends, apart: [head as u16, tail as u16], open, ..self }
     }
 
-    /// Of a buffer that others may write to. Its ends, where they cannot by plain stores, lie
-    /// nowhere else.
-    pub fn to_be_written(buffer: &Whole) -> Lent {
-        let (head, tail) = buffer.beyond_reach();
-        let (head, tail, open) = (head as u16, tail as u16, buffer.plain != Plain::Nothing);
-        Lent { head, tail, open, ..Lent::new(0, buffer.address as u64, buffer.bytes) }
-    }
-
-    /// How many bytes its ends are.
-    pub fn ends(&self) -> (u64, u64) {
-        (self.head.into(), self.tail.into())
-    }
-
     /// Lends one's own data in an epoch that has just begun.
     pub async fn tell(self, seat: &Seat, epoch: u64, by: &impl Wait) -> Result<()> {
         seat.room(epoch, by).await?;
@@ -88,6 +76,32 @@ impl Lent {
             }
         });
         Ok(())
+    }
+
+    /// Where `bytes` bytes from `offset` on of what another member has lent can be read in this
+    /// process: where they lie, or in a copy at the place that `place` finds.
+    ///
+    /// # Errors
+    /// As [`Reach::read`], and what `place` reports.
+    ///
+    /// # Safety
+    /// As [`Lent::read`]; the place must have room for them.
+    pub unsafe fn find(
+        &self,
+        (seat, member, epoch): (&Seat, u32, u64),
+        offset: u64,
+        bytes: u64,
+        place: impl FnOnce() -> Result<*mut u8>,
+        copied: Copied,
+        by: &impl Reach,
+    ) -> Result<*const u8> {
+        if let Some(found) = by.direct(seat, member, self.send + offset, bytes) {
+            return Ok(found);
+        }
+        let (place, mut copies) = (place()?, seat.chooser(copied));
+        // SAFETY: by the caller.
+        unsafe { self.read((seat, member, epoch), offset, place, bytes as usize, &mut copies, by)? };
+        Ok(place.cast_const())
     }
 
     /// Reads `bytes` bytes from `offset` on of what a member has lent in an epoch.

@@ -99,16 +99,9 @@ impl Offers {
         if member == seat.rank {
             return Ok(lent.send as *const u8);
         }
-        if let Some(place) = by.direct(seat, member, lent.send, bytes) {
-            return Ok(place);
-        }
-        let (_, copy) = self.copy.insert(Temporary::packed(bytes)?);
+        let place = || Ok(self.copy.insert(Temporary::packed(bytes)?).1.address);
         // SAFETY: the member has lent so much until the last epoch; the copy is ours.
-        unsafe {
-            let copies = &mut seat.chooser(Copied::Exchange);
-            lent.read((seat, member, epoch), 0, copy.address, bytes as usize, copies, by)?;
-        }
-        Ok(copy.address.cast_const())
+        unsafe { lent.find((seat, member, epoch), 0, bytes, place, Copied::Exchange, by) }
     }
 }
 

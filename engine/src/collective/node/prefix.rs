@@ -126,19 +126,14 @@ impl<'a> Scan<'a> {
         let mut copy = None;
         for at in (0..bytes).step_by(piece as usize) {
             let length = piece.min(bytes - at);
-            let first = match by.direct(seat, 0, lent.send + at, length) {
-                Some(first) => first,
-                None => {
-                    let (_, room) = copy.get_or_insert(Temporary::packed(piece)?);
-                    let mut copies = seat.chooser(Copied::Reduction);
-                    // SAFETY: the first member has lent so much until the end; the copy is ours.
-                    unsafe {
-                        let from = (seat, 0, epoch);
-                        lent.read(from, at, room.address, length as usize, &mut copies, by)?;
-                    }
-                    room.address.cast_const()
+            let place = || {
+                if copy.is_none() {
+                    copy = Some(Temporary::packed(piece)?);
                 }
+                Ok(copy.as_ref().map_or(std::ptr::null_mut(), |(memory, _)| memory.address()))
             };
+            // SAFETY: the first member has lent so much until the end; the copy is ours.
+            let first = unsafe { lent.find((seat, 0, epoch), at, length, place, Copied::Reduction, by)? };
             let operands = [first, mine.address.wrapping_add(at as usize).cast_const()];
             let (all, target) = (Some(0..length), self.receive.items(at / item, length / item));
             // SAFETY: both can be read for so many bytes; the result may be one of two operands.
@@ -193,22 +188,11 @@ impl<'a> Prefixes<'a> {
     /// The operand of a member, from byte `at` on.
     fn load(&self, index: usize, at: u64, bytes: u64, by: &impl Reach) -> Result<()> {
         let member = index as u32;
-        let address = self.lent[index].send + at;
-        let found = match member == self.seat.rank {
-            true => Some(self.mine.operand.address.wrapping_add(at as usize).cast_const()),
-            false => by.direct(self.seat, member, address, bytes),
-        };
-        let from = match found {
-            Some(found) => found,
-            None => {
-                let (place, mut copies) = (self.stage.1.address, self.seat.chooser(Copied::Reduction));
-                // SAFETY: the member has lent it until the last epoch; the place is ours.
-                unsafe {
-                    let from = (self.seat, member, self.mine.epoch);
-                    self.lent[index].read(from, at, place, bytes as usize, &mut copies, by)?;
-                }
-                place.cast_const()
-            }
+        let (from, stage) = ((self.seat, member, self.mine.epoch), self.stage.1.address);
+        let from = match member == self.seat.rank {
+            true => self.mine.operand.address.wrapping_add(at as usize).cast_const(),
+            // SAFETY: the member has lent it until the last epoch; the place is ours.
+            false => unsafe { self.lent[index].find(from, at, bytes, || Ok(stage), Copied::Reduction, by)? },
         };
         // SAFETY: so many bytes can be read there; the value has room for them.
         unsafe { load(&self.items, from, bytes, &self.values[index].1) };

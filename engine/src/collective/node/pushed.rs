@@ -34,10 +34,10 @@ pub(super) fn wants(seat: &Seat) -> bool {
 
 /// The part that the root writes of a buffer that the other has lent.
 fn pushed(buffer: &Lent) -> Range<u64> {
-    if !buffer.open {
+    let [head, tail] = buffer.apart.map(u64::from);
+    if !buffer.open && head + tail == 0 {
         return 0..0;
     }
-    let (head, tail) = buffer.ends();
     let first = if buffer.bytes <= ALONE { 0 } else { (buffer.bytes / 2).next_multiple_of(GRAIN) };
     let last = buffer.bytes - tail;
     first.clamp(head, last)..last
@@ -72,7 +72,7 @@ pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> 
 pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let (mut whole, root) = (Whole::to_write(data)?, 1 - seat.rank);
     whole.plain = by.lend(seat, whole.address, whole.bytes);
-    let buffer = Lent::to_be_written(&whole);
+    let buffer = Lent::new(0, 0, whole.bytes).with_result(&whole);
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     seat.tell(epoch, buffer);

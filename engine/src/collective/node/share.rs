@@ -211,13 +211,18 @@ impl<'a> Shares<'a> {
         let in_its_place = piece.out == Some(own) && self.seat.size > 2;
         for (member, operand) in (0..).zip(operands) {
             let lent = self.lent(member)?;
-            let found = match member == self.seat.rank {
-                true => (!in_its_place).then(|| own.wrapping_add(piece.at as usize).cast_const()),
-                false => by.direct(self.seat, member, lent.send + piece.at, piece.bytes),
-            };
-            *operand = match found {
-                Some(found) => found,
-                None => self.stage(room, member, (&lent, piece.at), piece.bytes, by)?,
+            let mine = own.wrapping_add(piece.at as usize).cast_const();
+            let (from, mut place) = ((self.seat, member, self.mine.epoch), || room.place(member));
+            *operand = match member == self.seat.rank {
+                true if !in_its_place => mine,
+                true => {
+                    let copy = place()?;
+                    // SAFETY: my own operand, which the program lends; the place is ours.
+                    unsafe { std::ptr::copy_nonoverlapping(mine, copy, piece.bytes as usize) };
+                    copy
+                }
+                // SAFETY: the member has lent it until the last epoch; the place is ours.
+                false => unsafe { lent.find(from, piece.at, piece.bytes, place, Copied::Reduction, by)? },
             };
         }
         Ok(())
@@ -313,30 +318,6 @@ impl<'a> Shares<'a> {
     /// What a member has lent.
     fn lent(&self, member: u32) -> Result<Lent> {
         self.seat.told(member, self.mine.epoch, self.bytes)
-    }
-
-    /// A copy of a piece of a member's operand.
-    fn stage(
-        &self,
-        room: &mut Staging,
-        member: u32,
-        (lent, at): (&Lent, u64),
-        bytes: u64,
-        by: &impl Reach,
-    ) -> Result<*const u8> {
-        let place = room.place(member)?;
-        if member == self.seat.rank {
-            // SAFETY: my own operand, which the program lends.
-            unsafe { std::ptr::copy_nonoverlapping((lent.send + at) as *const u8, place, bytes as usize) };
-        } else {
-            let mut copies = self.seat.chooser(Copied::Reduction);
-            // SAFETY: the member has lent it until the last epoch; the place is ours.
-            unsafe {
-                let from = (self.seat, member, self.mine.epoch);
-                lent.read(from, at, place, bytes as usize, &mut copies, by)?;
-            }
-        }
-        Ok(place.cast_const())
     }
 
     /// Takes the shares of the others from their results into mine.

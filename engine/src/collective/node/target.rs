@@ -71,6 +71,10 @@ impl Target {
         ]
     }
 
+    fn each_piece(&self, at: u64, bytes: usize, work: impl FnMut(Piece) -> Result<()>) -> Result<()> {
+        self.pieces(at, bytes).into_iter().filter(|piece| piece.bytes > 0).try_for_each(work)
+    }
+
     /// Where the bytes lie that begin at `at`, if they lie in one piece.
     pub fn whole(&self, at: u64, bytes: u64) -> Option<u64> {
         let [head, middle, tail] = self.pieces(at, bytes as usize);
@@ -92,11 +96,9 @@ impl Target {
         copies: &mut Chooser,
         by: &impl Reach,
     ) -> Result<()> {
-        self.pieces(at, bytes).into_iter().filter(|piece| piece.bytes > 0).try_for_each(|piece| {
+        self.each_piece(at, bytes, |Piece { address, from, bytes }| {
             // SAFETY: by the caller; the ends are lent with the result.
-            unsafe {
-                by.write(seat, member, piece.address, source.wrapping_add(piece.from), piece.bytes, copies)
-            }
+            unsafe { by.write(seat, member, address, source.wrapping_add(from), bytes, copies) }
         })
     }
 
@@ -115,11 +117,9 @@ impl Target {
         copies: &mut Chooser,
         by: &impl Reach,
     ) -> Result<()> {
-        self.pieces(at, bytes).into_iter().filter(|piece| piece.bytes > 0).try_for_each(|piece| {
+        self.each_piece(at, bytes, |Piece { address, from, bytes }| {
             // SAFETY: by the caller; the ends are lent with the result.
-            unsafe {
-                by.read(seat, member, piece.address, target.wrapping_add(piece.from), piece.bytes, copies)
-            }
+            unsafe { by.read(seat, member, address, target.wrapping_add(from), bytes, copies) }
         })
     }
 

@@ -139,18 +139,11 @@ unsafe fn copy(
         };
     }
     let mut staged = None;
-    let there = match from == seat.rank {
-        true => Some((lent.send + offset) as *const u8),
-        false => by.direct(seat, from, lent.send + offset, bytes as u64),
-    };
-    let source = match there {
-        Some(there) => there,
-        None => {
-            let (_, room) = staged.insert(Temporary::packed(bytes as u64)?);
-            // SAFETY: by the caller; the room is ours.
-            unsafe { lent.read(place, offset, room.address, bytes, &mut seat.chooser(read), by)? };
-            room.address.cast_const()
-        }
+    let room = || Ok(staged.insert(Temporary::packed(bytes as u64)?).1.address);
+    let source = match from == seat.rank {
+        true => (lent.send + offset) as *const u8,
+        // SAFETY: by the caller; the room is ours.
+        false => unsafe { lent.find(place, offset, bytes as u64, room, read, by)? },
     };
     let mut copies = seat.chooser(written);
     // SAFETY: by the caller.
