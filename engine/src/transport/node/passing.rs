@@ -18,6 +18,7 @@ use super::reach;
 use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
 use crate::memory::memory_file;
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::Ordering;
@@ -31,6 +32,8 @@ pub struct Passer {
     deaf: bool,
     /// Descriptors that had come when we last looked.
     taken: u32,
+    /// Connections on which no descriptor had come yet.
+    silent: Vec<UnixStream>,
     /// Descriptors of peers that we have not wanted to read so far.
     unclaimed: Vec<OwnedFd>,
     /// Peers that have got ours.
@@ -80,16 +83,19 @@ impl Passer {
         if came != self.taken {
             self.taken = came;
             let streams = std::iter::from_fn(|| listener.accept().ok().map(|(stream, _)| stream));
-            self.unclaimed.extend(streams.filter_map(|stream| receive(&stream)));
+            self.silent
+                .extend(streams.filter(|stream| stream.set_nonblocking(true).is_ok() && is_ours(stream)));
+            self.silent.retain(|stream| match receive_descriptor(stream) {
+                Ok(file) => {
+                    self.unclaimed.push(file);
+                    false
+                }
+                Err(error) => error.kind() == ErrorKind::WouldBlock,
+            });
         }
         let found = self.unclaimed.iter().position(|file| reach::knows_secret(peer, file.as_fd()))?;
         Some(self.unclaimed.swap_remove(found))
     }
-}
-
-fn receive(stream: &UnixStream) -> Option<OwnedFd> {
-    stream.set_nonblocking(true).ok()?;
-    is_ours(stream).then(|| receive_descriptor(stream).ok())?
 }
 
 fn give(name: &str, file: &OwnedFd) -> bool {
@@ -117,4 +123,29 @@ fn name_of(passing: &Passing) -> Option<u128> {
 
 fn text(name: u128) -> String {
     format!("serried-memory-{name:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::NodeSegment;
+
+    #[test]
+    fn a_descriptor_that_comes_after_its_connection_was_seen_is_not_lost() {
+        let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
+        let [own, peer] = [0, 1].map(|rank| Area::of(node, rank, 0));
+        reach::publish_proof(&peer);
+        let mut passer = Passer::default();
+        assert!(passer.want(&own, &peer));
+        let passing = &own.control().passing.0;
+
+        // It has connected, and the reader looks because something else has come.
+        let stream = connect(&text(name_of(passing).unwrap())).unwrap();
+        passing.came.fetch_add(1, Ordering::Release);
+        assert!(passer.take(&own, &peer).is_none());
+
+        send_descriptor(&stream, memory_file::open().unwrap().as_fd()).unwrap();
+        passing.came.fetch_add(1, Ordering::Release);
+        assert!(passer.take(&own, &peer).is_some());
+    }
 }
