@@ -1,7 +1,7 @@
 //! Combining operands that can be read here, in the order of a plan (`tree.rs`).
 
 use super::items::Items;
-
+use super::large::others;
 use super::seat::Seat;
 use super::share::{in_turn, share};
 use super::whole::Whole;
@@ -9,6 +9,7 @@ use crate::collective::temporary::Temporary;
 use crate::collective::tree::{Folded, Parts, Plan};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
+use crate::memory::copy::fetch;
 use crate::reduce::Operator;
 use crate::Result;
 use std::mem::MaybeUninit;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 const PART: usize = 1024;
 /// Longer payloads are read by each member from another place on.
 const LONG: u64 = 4096;
+/// Payloads of so many bytes, and of no more in all, are asked for before they are combined.
+const FETCHED: (u64, u64) = (512, 16 << 10);
 /// Levels of the tree of the largest communicator, and one for pairs.
 const LEVELS: usize = super::block::MOST_MEMBERS.ilog2() as usize + 1;
 
@@ -60,6 +63,9 @@ pub(super) fn published_part(
     let items = Items::of(&target.datatype);
     let length = super::items::bytes(target);
     if length <= LONG {
+        if length >= FETCHED.0 && length * u64::from(seat.size) <= FETCHED.1 {
+            others(seat).for_each(|member| fetch(payload(member, 0), length as usize));
+        }
         if let Some(offset) = items.as_they_lie {
             let tree = Tree::new(operator, &target.datatype, plan, payload);
             let out = target.address.wrapping_offset(offset as isize);

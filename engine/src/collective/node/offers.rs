@@ -14,6 +14,7 @@ use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
+use crate::memory::copy::fetch;
 use crate::Result;
 
 /// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
@@ -101,7 +102,9 @@ impl Offers {
         }
         let place = || Ok(self.copy.insert(Temporary::packed(bytes)?).1.address);
         // SAFETY: the member has lent so much until the last epoch; the copy is ours.
-        unsafe { lent.find((seat, member, epoch), 0, bytes, place, Copied::Exchange, by) }
+        let found = unsafe { lent.find((seat, member, epoch), 0, bytes, place, Copied::Exchange, by)? };
+        fetch(found, bytes as usize);
+        Ok(found)
     }
 }
 

@@ -3,6 +3,7 @@
 //! publishes the rest. What else the word says, and whose the memory is, is the
 //! affair of `mailbox` and `express`.
 
+use crate::memory::copy::fetch;
 use crate::sync::AtomicU64;
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
 
@@ -60,14 +61,7 @@ impl Memory {
     /// Asks the processor for the lines from `begin` to `end` behind a place.
     #[inline(always)]
     pub fn fetch(self, place: usize, begin: u64, end: u64) {
-        #[cfg(target_arch = "x86_64")]
-        for at in (begin..end).step_by(64) {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            // SAFETY: a hint; the address is used for nothing else.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.0.wrapping_add(place + at as usize).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (place, begin, end);
+        fetch(self.0.wrapping_add(place + begin as usize), (end.max(begin) - begin) as usize);
     }
 }
 
