@@ -12,9 +12,11 @@ enum { LENGTH = 512 << 10, WARM = 10, ROUNDS = 14 };
 static long *sent, *got;
 static int *through; /* how often ranks other than 0 have ended an operation */
 
-enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL, BCAST, SCATTER, GATHER, KINDS };
+enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL, BCAST, SCATTER, GATHER,
+            REDUCE_SCATTER, REDUCE_SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, KINDS };
 static const char *const names[] = {"allreduce", "allreduce in place", "reduce", "reduce to another",
-                                    "allgather", "alltoall", "bcast", "scatter", "gather"};
+                                    "allgather", "alltoall", "bcast", "scatter", "gather",
+                                    "reduce_scatter", "reduce_scatter_block in place", "scan", "scan in place", "exscan"};
 
 static long item(int from, int index, int round)
 {
@@ -26,6 +28,13 @@ static void prepare(int round)
     for (int index = 0; index < LENGTH; index++) {
         sent[index] = got[index] = item(rank, index, round);
     }
+}
+
+/* How much of a sum a rank gets, where not all get the same: the last one has the rest. */
+static int part_of(int each)
+{
+    int less = LENGTH / size / 2;
+    return each < size - 1 ? less : LENGTH - (size - 1) * less;
 }
 
 static void start(enum kind kind, MPI_Request *request)
@@ -54,6 +63,25 @@ static void start(enum kind kind, MPI_Request *request)
     case GATHER:
         MPI_Igather(sent, block, MPI_LONG, got, block, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
         break;
+    case REDUCE_SCATTER: {
+        static int counts[64];
+        for (int each = 0; each < size; each++)
+            counts[each] = part_of(each);
+        MPI_Ireduce_scatter(sent, got, counts, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    }
+    case REDUCE_SCATTER_IN_PLACE:
+        MPI_Ireduce_scatter_block(MPI_IN_PLACE, got, block, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    case SCAN:
+        MPI_Iscan(sent, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    case SCAN_IN_PLACE:
+        MPI_Iscan(MPI_IN_PLACE, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
+    case EXSCAN:
+        MPI_Iexscan(sent, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
+        break;
     default:
         MPI_Ialltoall(sent, block, MPI_LONG, got, block, MPI_LONG, MPI_COMM_WORLD, request);
     }
@@ -64,6 +92,7 @@ static long expected(enum kind kind, int index, int round)
 {
     int block = LENGTH / size, from = index / block, at = index % block;
     long sum = 0;
+    int summed = kind < SCAN ? size : kind == EXSCAN ? rank : rank + 1;
     switch (kind) {
     case ALLGATHER:
     case GATHER:
@@ -75,7 +104,11 @@ static long expected(enum kind kind, int index, int round)
     case SCATTER:
         return item(size - 1, rank * block + index, round);
     default:
-        for (int each = 0; each < size; each++)
+        if (kind == REDUCE_SCATTER)
+            index += rank * part_of(0);
+        else if (kind == REDUCE_SCATTER_IN_PLACE)
+            index += rank * block;
+        for (int each = 0; each < summed; each++)
             sum += item(each, index, round);
         return sum;
     }
@@ -84,9 +117,10 @@ static long expected(enum kind kind, int index, int round)
 static void check(enum kind kind, int round)
 {
     int wrong = 0, root = kind == REDUCE ? 0 : kind == REDUCE_TO_ANOTHER || kind == GATHER ? size - 1 : rank;
-    if (rank != root || (kind == BCAST && rank == size - 1))
+    if (rank != root || (kind == BCAST && rank == size - 1) || (kind == EXSCAN && rank == 0))
         return;
-    int length = kind == SCATTER ? LENGTH / size : LENGTH;
+    int is_block = kind == SCATTER || kind == REDUCE_SCATTER_IN_PLACE;
+    int length = is_block ? LENGTH / size : kind == REDUCE_SCATTER ? part_of(rank) : LENGTH;
     for (int index = 0; index < length; index++)
         wrong += got[index] != expected(kind, index, round);
     if (wrong > 0)

@@ -439,7 +439,7 @@ pub(super) struct Begun {
 
 impl Begun {
     /// Where my result begins.
-    fn result(&self) -> Option<*mut u8> {
+    pub fn result(&self) -> Option<*mut u8> {
         self.out.as_ref().map(|out| out.address)
     }
 
@@ -458,6 +458,8 @@ pub(super) enum Lending {
     /// But for ends that others would reach through the kernel only.
     ButEnds,
     Whole,
+    /// As a copy: others still read what lies where it goes.
+    Copy,
 }
 
 /// Lends the operand, and tells the place of the result if there is one here; lends that too
@@ -473,6 +475,7 @@ pub(super) async fn begin_reduction(
         Lending::Not => Whole::to_write(&operand(receive)),
         Lending::ButEnds => Whole::to_be_written_but_ends(seat, &operand(receive), by),
         Lending::Whole => Whole::to_be_written(seat, &operand(receive), by),
+        Lending::Copy => Whole::room_to_be_written(seat, &operand(receive), by),
     };
     let out = receive.map(place).transpose()?;
     let lent = Lent::of(seat, &contributed);

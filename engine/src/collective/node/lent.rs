@@ -35,6 +35,8 @@ pub(super) struct Lent {
     pub open: bool,
     /// What it contributes is a copy, and may be read after it has gone on.
     pub is_copy: bool,
+    /// How long its result is, the lower part first.
+    result_bytes: [u16; 3],
 }
 
 const _: () = assert!(std::mem::size_of::<Lent>() <= INLINE_BYTES);
@@ -60,7 +62,14 @@ impl Lent {
         let (head, tail) = result.beyond_reach();
         let ends = result.ends.as_ref().map_or(0, |ends| ends.address() as u64);
         let open = result.plain == Plain::All || ends != 0;
-        Lent { receive: result.address as u64, ends, apart: [head as u16, tail as u16], open, ..self }
+        let result_bytes = [0, 16, 32].map(|bits| (result.bytes >> bits) as u16);
+        let apart = [head as u16, tail as u16];
+        Lent { receive: result.address as u64, ends, apart, open, result_bytes, ..self }
+    }
+
+    /// How long the result is that is lent.
+    pub fn result_bytes(&self) -> u64 {
+        self.result_bytes.iter().rev().fold(0, |bytes, &part| bytes << 16 | u64::from(part))
     }
 
     /// Lends one's own data in an epoch that has just begun.

@@ -7,6 +7,9 @@
 //! results may go to where operands were.
 
 use super::combine::{combined, load, published_part, store};
+use super::helped::part::MOST_PIECES;
+use super::helped::reduction::may_help;
+use super::helped::{self, share_out, Pieces, Work};
 use super::items::{bytes, operand, Items};
 use super::large::{begin_reduction, given, take, taken, together, Begun, Lending};
 use super::lent::Lent;
@@ -23,7 +26,7 @@ use crate::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of every operand that are combined at a time.
+/// Bytes of every operand that are combined at a time at most, unless an item is longer.
 const PIECE: u64 = 16 << 10;
 
 /// So many bytes the second of two members combines alone, while the first one goes on.
@@ -86,11 +89,19 @@ impl<'a> Scan<'a> {
         if seat.size == 2 && bytes(self.receive) <= ALONE {
             return self.run_alone(seat, by).await;
         }
+        let is_helped = helped::wants(seat) && may_help(self.operator);
         let lent =
             begin_reduction(seat, self.contributed(), Some((self.receive, Lending::Whole)), by).await?;
         seat.all(lent.epoch, by).await?;
-        let done = Prefixes::new(self, seat, &lent).and_then(|mut prefixes| prefixes.run(by));
-        together(seat, by).await?;
+        let made = MadeOf { scan: self, seat, lent: &lent };
+        let done = match is_helped && made.are_agreed() {
+            true => share_out(seat, lent.epoch, &made, by).await,
+            false => {
+                let done = made.prefixes_of(made.share(seat.rank), by);
+                together(seat, by).await?;
+                done
+            }
+        };
         match seat.rank {
             0 => self.first(),
             _ => lent.finish(done.is_ok(), self.receive),
@@ -102,7 +113,12 @@ impl<'a> Scan<'a> {
     async fn run_alone(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
         let epoch = seat.begin();
         if seat.rank == 0 {
-            let mut whole = Whole::to_read(seat, &operand(self.contributed()), by)?;
+            let contributed = operand(self.contributed());
+            // A copy that stays behind, where the other may be away for long.
+            let mut whole = match helped::wants(seat) {
+                true => Whole::copied(seat, &contributed, by)?,
+                false => Whole::to_read(seat, &contributed, by)?,
+            };
             Lent::of(seat, &whole).tell(seat, epoch, by).await?;
             self.first();
             return given(seat, epoch, &mut whole, by).await;
@@ -147,6 +163,51 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// What the prefixes are made of: operands that all members have lent.
+struct MadeOf<'a> {
+    scan: &'a Scan<'a>,
+    seat: &'a Seat,
+    lent: &'a Begun,
+}
+
+impl MadeOf<'_> {
+    /// The share of a member.
+    fn share(&self, member: u32) -> Range<u64> {
+        share(member, self.seat.size, self.lent.operand.bytes, Items::of(&self.scan.receive.datatype).bytes)
+    }
+
+    /// Whether members agree about how much it is. If not, each of them finds that.
+    fn are_agreed(&self) -> bool {
+        let told = |member| self.seat.told(member, self.lent.epoch, self.lent.operand.bytes);
+        (0..self.seat.size).all(|member| told(member).is_ok())
+    }
+
+    fn prefixes_of(&self, part: Range<u64>, by: &impl Reach) -> Result<()> {
+        Prefixes::new(self.scan, self.seat, self.lent)?.run(part, by)
+    }
+
+    fn pieces(&self, member: u32) -> Pieces {
+        let Range { start, end } = self.share(member);
+        Pieces::of(end - start, piece(&Items::of(&self.scan.receive.datatype)), MOST_PIECES)
+    }
+}
+
+impl Work for MadeOf<'_> {
+    fn pieces(&self, member: u32) -> u32 {
+        self.pieces(member).number
+    }
+
+    fn work(&self, member: u32, pieces: Range<u32>, by: &impl Reach) -> Result<()> {
+        let (first, part) = (self.share(member).start, self.pieces(member).range(pieces));
+        self.prefixes_of(first + part.start..first + part.end, by)
+    }
+}
+
+/// Bytes of every operand that are combined at a time: whole items.
+fn piece(items: &Items) -> u64 {
+    (PIECE / items.bytes).max(1) * items.bytes
+}
+
 /// All prefixes of a share.
 struct Prefixes<'a> {
     scan: &'a Scan<'a>,
@@ -166,18 +227,16 @@ impl<'a> Prefixes<'a> {
         let items = Items::of(&scan.receive.datatype);
         let told = |member| seat.told(member, mine.epoch, mine.operand.bytes);
         let lent = (0..seat.size).map(told).collect::<Result<_>>()?;
-        let count = (PIECE / items.bytes).max(1);
-        let value = |_| Temporary::new(count, &scan.receive.datatype);
+        let piece = piece(&items);
+        let value = |_| Temporary::new(piece / items.bytes, &scan.receive.datatype);
         let values = (scan.behind..seat.size).map(value).collect::<Result<_>>()?;
-        let piece = count * items.bytes;
         Ok(Prefixes { scan, seat, mine, lent, items, piece, values, stage: Temporary::packed(piece)? })
     }
 
-    fn run(&mut self, by: &impl Reach) -> Result<()> {
+    fn run(&mut self, part: Range<u64>, by: &impl Reach) -> Result<()> {
         let seat = self.seat;
-        let Range { start, end } = share(seat.rank, seat.size, self.mine.operand.bytes, self.items.bytes);
-        for at in (start..end).step_by(self.piece as usize) {
-            let bytes = self.piece.min(end - at);
+        for at in part.clone().step_by(self.piece as usize) {
+            let bytes = self.piece.min(part.end - at);
             (0..self.values.len()).try_for_each(|index| self.load(index, at, bytes, by))?;
             self.combine(bytes / self.items.bytes);
             (1..seat.size).try_for_each(|member| self.store(member, at, bytes, by))?;

@@ -2,8 +2,10 @@
 //! is its own.
 
 use super::combine::published_part;
+use super::helped::reduction::{may_help, Reduction};
+use super::helped::{self, share_out};
 use super::items::{operand, Items};
-use super::large::{begin_reduction, over};
+use super::large::{begin_reduction, over, Begun, Lending};
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
 use super::share::{Shares, Then};
@@ -62,22 +64,38 @@ impl<'a> Scattered<'a> {
     /// Straight between the buffers of the program.
     pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
         let mine = operand(&self.mine);
-        let out = match self.in_place {
+        let is_helped = helped::wants(seat) && may_help(self.operator);
+        let out = match (is_helped, self.in_place) {
+            (true, _) => None,
             // The others still read what lies where it goes.
-            true => Whole::empty(&mine)?,
-            false => Whole::to_write(&mine)?,
+            (false, true) => Some(Whole::empty(&mine)?),
+            (false, false) => Some(Whole::to_write(&mine)?),
         };
-        let mut lent = begin_reduction(seat, &self.whole, None, by).await?;
+        let lending = if self.in_place { Lending::Copy } else { Lending::Whole };
+        let result = is_helped.then_some((&self.mine, lending));
+        let mut lent = begin_reduction(seat, &self.whole, result, by).await?;
         seat.all(lent.epoch, by).await?;
-        let shares = Shares::new(seat, &lent, self.operator, &self.whole.datatype);
+        if let (Some(result), Some(shares)) = (lent.result(), self.shares(seat, &lent).scattered()) {
+            let done = share_out(seat, lent.epoch, &Reduction::scattered(&shares, result), by).await;
+            lent.finish(done.is_ok(), &self.mine);
+            return done;
+        }
+        // Where members do not agree, each for itself.
+        let Some(out) = out.or(lent.out.take()) else { unreachable!("one of the two is there") };
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
         let part = std::iter::once(first..first + out.bytes);
-        let reduced = shares.reduce(part, Some(base), Then::Kept, by);
+        let shares = self.shares(seat, &lent);
+        // Also who gets nothing hears of it.
+        let reduced = shares.agree().and_then(|()| shares.reduce(part, Some(base), Then::Kept, by));
         over(seat, lent.epoch, &mut lent.operand, by).await?;
         if reduced.is_ok() {
             out.finish(&mine);
         }
         reduced
+    }
+
+    fn shares<'s>(&'s self, seat: &'s Seat, lent: &'s Begun) -> Shares<'s> {
+        Shares::new(seat, lent, self.operator, &self.whole.datatype)
     }
 }

@@ -87,6 +87,9 @@ pub(super) struct Shares<'a> {
     pub piece: u64,
     /// Of each operand.
     pub bytes: u64,
+    /// Where the result of each member begins in that of all, and the end of the last one; nothing:
+    /// every result is that of all.
+    starts: Vec<u64>,
 }
 
 impl<'a> Shares<'a> {
@@ -99,7 +102,29 @@ impl<'a> Shares<'a> {
     ) -> Self {
         let (item, bytes) = (Items::of(datatype).bytes, mine.operand.bytes);
         let piece = (PIECE / item).max(1) * item;
-        Shares { seat, mine, operator, datatype, item, piece, bytes }
+        Shares { seat, mine, operator, datatype, item, piece, bytes, starts: Vec::new() }
+    }
+
+    /// The same where each member gets a part of the result and has lent the place for it: `None` where
+    /// members do not agree, which all of them find. How long the parts are stands in the marks, so all
+    /// know it alike.
+    pub fn scattered(mut self) -> Option<Self> {
+        self.starts.push(0);
+        for member in 0..self.seat.size {
+            let start = self.origin(member);
+            self.starts.push(start.checked_add(self.lent(member).ok()?.result_bytes())?);
+        }
+        (self.origin(self.seat.size) == self.bytes).then_some(self)
+    }
+
+    /// Where the result of a member begins in that of all.
+    fn origin(&self, member: u32) -> u64 {
+        self.starts.get(member as usize).copied().unwrap_or(0)
+    }
+
+    /// The part of a member, if each has one.
+    pub fn part(&self, member: u32) -> Range<u64> {
+        self.origin(member)..self.origin(member + 1)
     }
 
     /// The share of a member.
@@ -119,7 +144,15 @@ impl<'a> Shares<'a> {
 
     /// Whether members agree about how much it is. If not, each of them finds that.
     pub fn are_agreed(&self) -> bool {
-        (0..self.seat.size).all(|member| self.lent(member).is_ok())
+        self.agree().is_ok()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// `Truncate` if not.
+    pub fn agree(&self) -> Result<()> {
+        (0..self.seat.size).try_for_each(|member| self.lent(member).map(drop))
     }
 
     /// What I reduce for a root: my share, but for those ends of the result that others could write
@@ -247,9 +280,10 @@ impl<'a> Shares<'a> {
             _ => None,
         };
         if let Some(root) = there {
+            let at = piece.at - self.origin(root);
             // SAFETY: every operand can be read for `bytes` bytes; the root has lent the
             // result, my share of it is mine, and of two operands it may be one.
-            let made = self.target(root)?.whole(piece.at, piece.bytes).and_then(|place| unsafe {
+            let made = self.target(root)?.whole(at, piece.bytes).and_then(|place| unsafe {
                 by.write_there(self.seat, root, place, piece.bytes, |target| {
                     tree.combine(target, bytes, buffers)
                 })
@@ -275,7 +309,7 @@ impl<'a> Shares<'a> {
             }
             if let Some(out) = &self.mine.out {
                 // SAFETY: in my share.
-                unsafe { Target::own(out).keep(piece.at, bytes) };
+                unsafe { Target::own(out).keep(piece.at - self.origin(self.seat.rank), bytes) };
             }
         }
         match (result, then) {
@@ -290,10 +324,10 @@ impl<'a> Shares<'a> {
 
     /// Puts a piece of my share into the result of another member.
     fn put(&self, member: u32, piece: &Piece, reduced: *const u8, by: &impl Reach) -> Result<()> {
-        let source = (reduced, piece.bytes as usize);
+        let (at, source) = (piece.at - self.origin(member), (reduced, piece.bytes as usize));
         let mut copies = self.seat.chooser(Copied::Written);
         // SAFETY: the member has lent the result; my share of it is mine.
-        unsafe { self.target(member)?.write((self.seat, member), piece.at, source, &mut copies, by) }
+        unsafe { self.target(member)?.write((self.seat, member), at, source, &mut copies, by) }
     }
 
     /// Whether a piece of a result that others read next is better written at once, and
@@ -312,7 +346,8 @@ impl<'a> Shares<'a> {
 
     /// Where the result of a member goes.
     fn target(&self, member: u32) -> Result<Target> {
-        Ok(Target::of(&self.lent(member)?, self.bytes))
+        let lent = self.lent(member)?;
+        Ok(Target::of(&lent, lent.result_bytes()))
     }
 
     /// What a member has lent.

@@ -67,8 +67,7 @@ impl Whole {
     /// # Errors
     /// `NoMem`.
     pub fn copied(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
-        let room = by.room(seat, data.bytes());
-        Ok(Whole::placed(seat, data, room, by)?.filled(seat, data))
+        Ok(Whole::room_to_be_written(seat, data, by)?.filled(seat, data))
     }
 
     /// Room for what comes into the data, lent to be written by others.
@@ -81,6 +80,15 @@ impl Whole {
             whole.ends = by.room(seat, ENDS);
         }
         Ok(whole)
+    }
+
+    /// The same in a copy, whether or not others could reach the data.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn room_to_be_written(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+        let room = by.room(seat, data.bytes());
+        Whole::placed(seat, data, room, by)
     }
 
     /// The same where others do not write to the ends that they would reach through the kernel only.

@@ -152,22 +152,22 @@ unsafe fn copy(
 
 /// Some bytes in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pieces {
+pub(super) struct Pieces {
     bytes: u64,
     /// Of each but the last.
     each: u64,
-    number: u32,
+    pub number: u32,
 }
 
 impl Pieces {
     /// Pieces of `unit` bytes, or of several such units so that they are not more than `most`.
-    fn of(bytes: u64, unit: u64, most: u32) -> Pieces {
+    pub fn of(bytes: u64, unit: u64, most: u32) -> Pieces {
         let each = bytes.div_ceil(most.into()).next_multiple_of(unit).max(unit);
         Pieces { bytes, each, number: bytes.div_ceil(each) as u32 }
     }
 
     /// Where some of them lie.
-    fn range(&self, pieces: Range<u32>) -> Range<u64> {
+    pub fn range(&self, pieces: Range<u32>) -> Range<u64> {
         let at = |piece: u32| (u64::from(piece) * self.each).min(self.bytes);
         at(pieces.start)..at(pieces.end)
     }

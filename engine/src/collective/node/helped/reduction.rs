@@ -17,6 +17,8 @@ enum Way {
     Put,
     /// A share of the result of this member.
     To(u32),
+    /// Its result, which is a part of that of all.
+    Scattered,
 }
 
 /// A reduction whose operands all members have lent.
@@ -46,9 +48,15 @@ impl<'a> Reduction<'a> {
         shares.are_agreed().then_some(Reduction { shares, out, way: Way::To(root) })
     }
 
+    /// A reduction whose result is [`Shares::scattered`].
+    pub fn scattered(shares: &'a Shares<'a>, out: *mut u8) -> Self {
+        Reduction { shares, out: Some(out), way: Way::Scattered }
+    }
+
     fn part(&self, member: u32) -> (u64, Pieces) {
         let part = match self.way {
             Way::Whole => 0..self.shares.bytes,
+            Way::Scattered => self.shares.part(member),
             Way::Put | Way::To(_) => self.shares.share(member),
         };
         (part.start, Pieces::of(part.end - part.start, self.shares.piece, MOST_PIECES))
@@ -73,13 +81,15 @@ impl Work for Reduction<'_> {
             let range = all.range(pieces.clone());
             Some(start + range.start..start + range.end)
         };
+        let (out, then) = match self.shares.is_mine(member) {
+            true => (self.out, Then::Kept),
+            false => (None, Then::To(member)),
+        };
         match self.way {
-            Way::Whole => {
-                let (out, then) = match self.shares.is_mine(member) {
-                    true => (self.out, Then::Kept),
-                    false => (None, Then::To(member)),
-                };
-                self.shares.reduce(self.in_turn(member, &all, pieces), out, then, by)
+            Way::Whole => self.shares.reduce(self.in_turn(member, &all, pieces), out, then, by),
+            Way::Scattered => {
+                let base = out.map(|out| out.wrapping_sub(start as usize));
+                self.shares.reduce(place(), base, then, by)
             }
             Way::Put => self.shares.reduce(place(), self.out, Then::Put, by),
             Way::To(root) => self.shares.reduce(place(), self.out, Then::To(root), by),

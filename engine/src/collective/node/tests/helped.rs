@@ -2,7 +2,9 @@
 
 use super::later::as_members;
 use super::*;
+use crate::collective::reduce_scatter::Counts;
 use crate::reduce::Builtin;
+use std::ops::Range;
 use std::sync::Barrier;
 use std::task::Poll;
 
@@ -39,18 +41,21 @@ impl Sides {
     }
 }
 
-const KINDS: u32 = 11;
+const KINDS: u32 = 16;
 /// In those from here on only the root looks at all.
-const FIRST_ROOTED: u32 = 7;
+const FIRST_ROOTED: u32 = 12;
 
 /// An operation of some kind, and the buffers that it names. `away` is a member that matters.
 fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Sides) {
+    if (7..FIRST_ROOTED).contains(&kind) {
+        return of_parts(kind, rank, size);
+    }
     let operator = Kept::from(Arc::new(Operator::builtin(Builtin::Sum)));
     let all = size as usize * LENGTH;
     let sums: Vec<i64> = (0..LENGTH).map(|index| (0..size).map(|rank| number(rank, index)).sum()).collect();
     let joined = || (0..size).flat_map(|rank| numbers(rank, LENGTH)).collect::<Vec<i64>>();
     let blocks = |from| numbers(from, all)[rank as usize * LENGTH..][..LENGTH].to_vec();
-    let root = if [3, 10].contains(&kind) { away } else { (away + 1) % size };
+    let root = if [3, 15].contains(&kind) { away } else { (away + 1) % size };
     let (mut sides, in_place) = match kind {
         0 => (Sides::new(numbers(rank, LENGTH), vec![0; LENGTH], sums), false),
         1 => (Sides::new(vec![], numbers(rank, LENGTH), sums), true),
@@ -62,14 +67,14 @@ fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Side
             receive[rank as usize * LENGTH..][..LENGTH].copy_from_slice(&numbers(rank, LENGTH));
             (Sides::new(vec![], receive, joined()), true)
         }
-        7 if rank == root => (Sides::new(vec![], numbers(root, LENGTH), numbers(root, LENGTH)), true),
-        7 => (Sides::new(vec![], vec![0; LENGTH], numbers(root, LENGTH)), true),
-        8 => {
+        12 if rank == root => (Sides::new(vec![], numbers(root, LENGTH), numbers(root, LENGTH)), true),
+        12 => (Sides::new(vec![], vec![0; LENGTH], numbers(root, LENGTH)), true),
+        13 => {
             let send = if rank == root { numbers(rank, all) } else { vec![] };
             (Sides::new(send, vec![0; LENGTH], blocks(root)), rank != root)
         }
-        9 | 10 if rank == root => (Sides::new(numbers(rank, LENGTH), vec![0; all], joined()), false),
-        9 | 10 => (Sides::new(numbers(rank, LENGTH), vec![], vec![]), false),
+        14 | 15 if rank == root => (Sides::new(numbers(rank, LENGTH), vec![0; all], joined()), false),
+        14 | 15 => (Sides::new(numbers(rank, LENGTH), vec![], vec![]), false),
         _ => {
             let expected = (0..size).flat_map(blocks).collect();
             (Sides::new(numbers(rank, all), vec![0; all], expected), false)
@@ -86,8 +91,8 @@ fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Side
         }
         4 | 5 => Operation::Allgather { send, receive: block(receive) },
         6 => Operation::Alltoall { send: send.map(block), receive: block(receive) },
-        7 => Operation::Broadcast { root: Root::Rank(root), data: receive },
-        8 => {
+        12 => Operation::Broadcast { root: Root::Rank(root), data: receive },
+        13 => {
             let (root, receive) = (Root::Rank(root), Some(receive));
             Operation::Scatter { root, send: send.map(block), receive }
         }
@@ -95,6 +100,39 @@ fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Side
             let receive = (rank == root).then(|| block(receive));
             Operation::Gather { root: Root::Rank(root), send, receive }
         }
+    };
+    (operation, sides)
+}
+
+/// The same for results that are parts of a sum, or sums of some.
+fn of_parts(kind: u32, rank: u32, size: u32) -> (Operation, Sides) {
+    let operator = Kept::from(Arc::new(Operator::builtin(Builtin::Sum)));
+    let sum = |ranks: Range<u32>, index| ranks.map(|rank| number(rank, index)).sum::<i64>();
+    let sums = |ranks: Range<u32>| (0..LENGTH).map(|index| sum(ranks.clone(), index)).collect::<Vec<i64>>();
+    // Rank 0 gets nothing.
+    let (part, before) = (rank as usize * 9001, (0..rank as usize).sum::<usize>() * 9001);
+    let all = (0..size as usize).sum::<usize>() * 9001;
+    let (is_scan, is_behind) = (kind >= 9, u32::from(kind == 11));
+    let (length, expected) = match is_scan {
+        true => (LENGTH, sums(0..rank + 1 - is_behind)),
+        false => (all, (before..before + part).map(|index| sum(0..size, index)).collect()),
+    };
+    let mut sides = match kind {
+        7 => Sides::new(numbers(rank, length), vec![0; part], expected),
+        9 | 11 => Sides::new(numbers(rank, length), vec![0; length], expected),
+        _ => {
+            let mut after = numbers(rank, length);
+            after[..expected.len()].copy_from_slice(&expected);
+            Sides::new(vec![], numbers(rank, length), after)
+        }
+    };
+    let send = [7, 9, 11].contains(&kind).then(|| data(&mut sides.send));
+    let receive = data(&mut sides.receive);
+    let counts = Counts::Each((0..u64::from(size)).map(|rank| rank * 9001).collect());
+    let operation = match kind {
+        7 | 8 => Operation::ReduceScatter { send, receive, counts, operator },
+        11 => Operation::Exscan { send, receive, operator },
+        _ => Operation::Scan { send, receive, operator },
     };
     (operation, sides)
 }
@@ -214,7 +252,7 @@ fn a_member_that_disagrees_with_a_root_hears_of_it_and_all_go_on() {
         for round in 0..8 * (KINDS - FIRST_ROOTED) {
             let (kind, is_wrong) = (FIRST_ROOTED + round / 2 % (KINDS - FIRST_ROOTED), round % 2 == 0);
             // The root is the last one.
-            let (mut operation, sides) = operation(kind, (rank, 3, if kind == 10 { 2 } else { 1 }));
+            let (mut operation, sides) = operation(kind, (rank, 3, if kind == 15 { 2 } else { 1 }));
             if is_wrong && rank == 1 {
                 shorten(&mut operation);
             }
@@ -233,6 +271,8 @@ fn shorten(operation: &mut Operation) {
     let shorten = |data: &mut Data| data.count -= 1;
     match operation {
         Operation::Allreduce { send, receive, .. }
+        | Operation::Scan { send, receive, .. }
+        | Operation::Exscan { send, receive, .. }
         | Operation::Allgather { send, receive }
         | Operation::Alltoall { send, receive } => {
             send.iter_mut().for_each(shorten);
@@ -241,6 +281,7 @@ fn shorten(operation: &mut Operation) {
         Operation::Reduce { send, receive, .. }
         | Operation::Gather { send, receive, .. }
         | Operation::Scatter { send, receive, .. } => send.iter_mut().chain(receive).for_each(shorten),
+        Operation::ReduceScatter { counts: Counts::Each(counts), .. } => counts[1] -= 1,
         Operation::Broadcast { data, .. } => shorten(data),
         _ => unreachable!("not one of these"),
     }
