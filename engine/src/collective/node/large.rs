@@ -223,7 +223,7 @@ pub(super) async fn over(seat: &Seat, epoch: u64, lent: &mut Whole, by: &impl Wa
     together(seat, by).await
 }
 
-async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+pub(super) async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let root = root_of(seat, root);
     if helped::wants(seat) {
         return helped::rooted::broadcast(seat, root, data, by).await;
@@ -363,7 +363,7 @@ async fn allreduce(
     done
 }
 
-async fn reduce(
+pub(super) async fn reduce(
     seat: &Seat,
     root: Root,
     send: Option<&Data>,

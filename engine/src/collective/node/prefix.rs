@@ -5,13 +5,17 @@
 //! a share of all operands, makes all their prefixes, and writes each to whom it
 //! belongs. A share is read before it is written, and nobody else touches it, so
 //! results may go to where operands were.
+//!
+//! Of two members only the second one gets anything: what the first one has, or a reduction.
+//! Up to some length the first one leaves a copy of its operand behind and goes on.
 
+use super::behind::LONGEST;
 use super::combine::{combined, load, published_part, store};
 use super::helped::part::MOST_PIECES;
 use super::helped::reduction::may_help;
 use super::helped::{self, share_out, Pieces, Work};
 use super::items::{bytes, operand, Items};
-use super::large::{begin_reduction, given, take, taken, together, Begun, Lending};
+use super::large::{begin_reduction, broadcast, given, reduce, taken, together, Begun, Lending};
 use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
@@ -20,7 +24,7 @@ use super::target::Target;
 use super::whole::Whole;
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Prefix;
-use crate::collective::{schedule, Data};
+use crate::collective::{schedule, Data, Root};
 use crate::reduce::Operator;
 use crate::Result;
 use std::ops::Range;
@@ -29,8 +33,9 @@ use std::sync::Arc;
 /// Bytes of every operand that are combined at a time at most, unless an item is longer.
 const PIECE: u64 = 16 << 10;
 
-/// So many bytes the second of two members combines alone, while the first one goes on.
-const ALONE: u64 = 16 << 10;
+/// So many bytes the second of two members combines alone, while the first one goes on: it leaves a
+/// copy behind.
+const ALONE: u64 = LONGEST;
 
 /// A scan of one member.
 pub(super) struct Scan<'a> {
@@ -86,8 +91,8 @@ impl<'a> Scan<'a> {
 
     /// Straight between the buffers of the program.
     pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
-        if seat.size == 2 && bytes(self.receive) <= ALONE {
-            return self.run_alone(seat, by).await;
+        if seat.size == 2 {
+            return self.run_of_two(seat, by).await;
         }
         let is_helped = helped::wants(seat) && may_help(self.operator);
         let lent =
@@ -109,27 +114,35 @@ impl<'a> Scan<'a> {
         done
     }
 
+    /// Of two members: the second one gets the data of the first one, or a reduction.
+    async fn run_of_two(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
+        if self.behind > 0 {
+            let data = if seat.rank == 0 { self.contributed() } else { self.receive };
+            return broadcast(seat, Root::Rank(0), data, by).await;
+        }
+        if bytes(self.receive) <= ALONE {
+            return self.run_alone(seat, by).await;
+        }
+        if seat.rank == 0 {
+            self.first();
+        }
+        let result = (seat.rank == 1).then_some(self.receive);
+        reduce(seat, Root::Rank(1), Some(self.contributed()), result, self.operator, by).await
+    }
+
     /// Of two members: the second one reads what the first one has lent.
     async fn run_alone(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
         let epoch = seat.begin();
         if seat.rank == 0 {
             let contributed = operand(self.contributed());
-            // A copy that stays behind, where the other may be away for long.
-            let mut whole = match helped::wants(seat) {
-                true => Whole::copied(seat, &contributed, by)?,
-                false => Whole::to_read(seat, &contributed, by)?,
-            };
+            let mut whole = Whole::to_stay_behind(seat, &contributed, by)?;
             Lent::of(seat, &whole).tell(seat, epoch, by).await?;
             self.first();
             return given(seat, epoch, &mut whole, by).await;
         }
         seat.arrive(epoch);
         seat.member(0, epoch, by).await?;
-        let bytes = bytes(self.receive);
-        let done = match self.behind {
-            0 => self.combine_with_first(seat, epoch, bytes, by),
-            _ => take(seat, (0, epoch), 0, bytes, &operand(self.receive), Copied::Reduction, by),
-        };
+        let done = self.combine_with_first(seat, epoch, bytes(self.receive), by);
         taken(seat, (0, epoch));
         done
     }
@@ -137,8 +150,8 @@ impl<'a> Scan<'a> {
     /// What the second member gets, a piece at a time.
     fn combine_with_first(&self, seat: &Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<()> {
         let (mine, lent) = (Whole::packed(seat, &operand(self.contributed()))?, seat.told(0, epoch, bytes)?);
-        let item = Items::of(&self.receive.datatype).bytes;
-        let piece = (PIECE / item).max(1) * item;
+        let items = Items::of(&self.receive.datatype);
+        let (item, piece) = (items.bytes, piece(&items));
         let mut copy = None;
         for at in (0..bytes).step_by(piece as usize) {
             let length = piece.min(bytes - at);
