@@ -13,10 +13,10 @@ static long *sent, *got;
 static int *through; /* how often ranks other than 0 have ended an operation */
 
 enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL, BCAST, SCATTER, GATHER,
-            REDUCE_SCATTER, REDUCE_SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, KINDS };
+            ALLGATHERV, ALLTOALLV, NEIGHBOURS, REDUCE_SCATTER, REDUCE_SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, KINDS };
 static const char *const names[] = {"allreduce", "allreduce in place", "reduce", "reduce to another",
                                     "allgather", "alltoall", "bcast", "scatter", "gather",
-                                    "reduce_scatter", "reduce_scatter_block in place", "scan", "scan in place", "exscan"};
+                                    "allgatherv", "alltoallv", "neighbor_alltoallv", "reduce_scatter", "reduce_scatter_block in place", "scan", "scan in place", "exscan"};
 
 static long item(int from, int index, int round)
 {
@@ -37,9 +37,30 @@ static int part_of(int each)
     return each < size - 1 ? less : LENGTH - (size - 1) * less;
 }
 
+/* All are neighbours of all. */
+static MPI_Comm everybody(void)
+{
+    static MPI_Comm comm = MPI_COMM_NULL;
+    if (comm == MPI_COMM_NULL) {
+        int all[64];
+        for (int each = 0; each < size; each++)
+            all[each] = each;
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, all, MPI_UNWEIGHTED, size, all, MPI_UNWEIGHTED,
+                                       MPI_INFO_NULL, 0, &comm);
+    }
+    return comm;
+}
+
 static void start(enum kind kind, MPI_Request *request)
 {
     int block = LENGTH / size;
+    static int counts[64], places[64], blocks[64], block_places[64];
+    for (int each = 0; each < size; each++) {
+        counts[each] = part_of(each);
+        places[each] = each * part_of(0);
+        blocks[each] = block;
+        block_places[each] = each * block;
+    }
     switch (kind) {
     case ALLREDUCE:
         MPI_Iallreduce(sent, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
@@ -63,13 +84,20 @@ static void start(enum kind kind, MPI_Request *request)
     case GATHER:
         MPI_Igather(sent, block, MPI_LONG, got, block, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
         break;
-    case REDUCE_SCATTER: {
-        static int counts[64];
-        for (int each = 0; each < size; each++)
-            counts[each] = part_of(each);
+    case ALLGATHERV:
+        MPI_Iallgatherv(sent, part_of(rank), MPI_LONG, got, counts, places, MPI_LONG, MPI_COMM_WORLD, request);
+        break;
+    case ALLTOALLV:
+        MPI_Ialltoallv(sent, blocks, block_places, MPI_LONG, got, blocks, block_places, MPI_LONG, MPI_COMM_WORLD,
+                       request);
+        break;
+    case NEIGHBOURS:
+        MPI_Ineighbor_alltoallv(sent, blocks, block_places, MPI_LONG, got, blocks, block_places, MPI_LONG, everybody(),
+                                request);
+        break;
+    case REDUCE_SCATTER:
         MPI_Ireduce_scatter(sent, got, counts, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
         break;
-    }
     case REDUCE_SCATTER_IN_PLACE:
         MPI_Ireduce_scatter_block(MPI_IN_PLACE, got, block, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
         break;
@@ -97,7 +125,12 @@ static long expected(enum kind kind, int index, int round)
     case ALLGATHER:
     case GATHER:
         return item(from, at, round);
+    case ALLGATHERV:
+        from = index / part_of(0) < size ? index / part_of(0) : size - 1;
+        return item(from, index - from * part_of(0), round);
     case ALLTOALL:
+    case ALLTOALLV:
+    case NEIGHBOURS:
         return item(from, rank * block + at, round);
     case BCAST:
         return item(size - 1, index, round);
@@ -166,6 +199,7 @@ static int once(enum kind kind, int round, double patience)
 static void others_do_it(enum kind kind, double patience)
 {
     int meanwhile = 0;
+    everybody(); /* all make it together */
     for (int round = 0; round < ROUNDS; round++)
         meanwhile += once(kind, round, round < WARM || meanwhile > 0 ? 0 : patience);
     if (patience > 0 && meanwhile == 0)

@@ -8,9 +8,12 @@
 //! # Ownership
 //! As in `large.rs`: one epoch begins the operation. Another one ends it if anybody
 //! has lent something; that stands in the first word of a table, so all who have
-//! waited for the tables know it alike. Only in gatherv no member sees the tables of
+//! waited for the tables know it alike. None does where members do the work of each other
+//! (`helped/awaited.rs`). Only in gatherv no member sees the tables of
 //! all others; there it is always counted.
 
+use super::helped;
+use super::helped::awaited::{Arrivals, Awaiting, Incoming};
 use super::large::{others, root_of};
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
@@ -28,21 +31,35 @@ async fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
     Ok(())
 }
 
-/// Waits for all tables, takes what `take` says, and ends the operation.
+/// Publishes blocks, waits for all tables, and takes what comes. `own` is done as soon as the blocks are
+/// published; `is_ordered`: each member publishes a block for each, in their order.
 async fn with_all(
     seat: &Seat,
-    offer: &Offer,
+    (blocks, copied): (&[(u32, &Data)], bool),
+    (incoming, is_ordered): (&[Incoming<'_>], bool),
     by: &(impl Wait + Reach),
-    take: impl FnOnce() -> Result<()>,
+    own: impl FnOnce(),
 ) -> Result<()> {
+    let awaiting = Awaiting::new(seat, incoming, by)?;
+    let offer = offer(seat, blocks, awaiting.as_ref(), copied, by).await?;
+    own();
     seat.all(offer.epoch, by).await?;
-    let mut lent = false;
+    let (mut lent, mut all_await) = (false, true);
     for member in 0..seat.size {
-        lent |= Table::of(seat, member, offer.epoch, by)?.is_lent();
+        let table = Table::of(seat, member, offer.epoch, by)?;
+        lent |= table.is_lent();
+        all_await &= table.awaited().is_some();
     }
-    let done = take();
+    if let (true, true, Some(awaiting)) = (lent, all_await, &awaiting) {
+        let arrivals = Arrivals { seat, epoch: offer.epoch, is_ordered };
+        return arrivals.run(awaiting, incoming, by).await;
+    }
+    let from = if is_ordered { seat.rank.into() } else { 0 };
+    let done = incoming
+        .iter()
+        .try_for_each(|&(source, nth, data)| Table::of(seat, source, offer.epoch, by)?.take(from, nth, data));
     if lent {
-        end(seat, offer, by).await?;
+        end(seat, &offer, by).await?;
     }
     done
 }
@@ -63,14 +80,17 @@ pub(super) async fn allgatherv(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let mine = &receive[seat.rank as usize];
-    let offer = offer(seat, &[(ANY, send.unwrap_or(mine))], false, by).await?;
-    own(send, Some(mine));
-    with_all(seat, &offer, by, || {
-        others(seat).try_for_each(|member| {
-            Table::of(seat, member, offer.epoch, by)?.take(0, 0, &receive[member as usize])
-        })
-    })
-    .await
+    let blocks = [(ANY, send.unwrap_or(mine))];
+    let incoming = from_others(seat, receive, by);
+    with_all(seat, (&blocks, false), (&incoming, false), by, || own(send, Some(mine))).await
+}
+
+/// One block of each other member.
+fn from_others<'a>(seat: &Seat, receive: &'a [Data], by: &impl Reach) -> Vec<Incoming<'a>> {
+    if helped::wants(seat) {
+        lend_together(seat, receive, by);
+    }
+    others(seat).map(|member| (member, 0, &receive[member as usize])).collect()
 }
 
 /// A block of everybody for everybody.
@@ -88,16 +108,9 @@ pub(super) async fn alltoallw(
         .zip(send.unwrap_or(receive))
         .map(|(member, data)| (member, if member == seat.rank { &nothing } else { data }))
         .collect();
-    let offer = offer(seat, &blocks, send.is_none(), by).await?;
-    let me = seat.rank as usize;
-    own(send.map(|send| &send[me]), Some(&receive[me]));
-    with_all(seat, &offer, by, || {
-        others(seat).try_for_each(|member| {
-            let table = Table::of(seat, member, offer.epoch, by)?;
-            table.take(u64::from(seat.rank), 0, &receive[member as usize])
-        })
-    })
-    .await
+    let (incoming, me) = (from_others(seat, receive, by), seat.rank as usize);
+    let own = || own(send.map(|send| &send[me]), Some(&receive[me]));
+    with_all(seat, (&blocks, send.is_none()), (&incoming, true), by, own).await
 }
 
 /// A block along each edge of a topology.
@@ -116,18 +129,13 @@ pub(super) async fn neighbours(
             edges.filter_map(|(member, data)| Some(((*member)?, data))).collect()
         }
     };
-    let offer = offer(seat, &blocks, false, by).await?;
-    with_all(seat, &offer, by, || {
-        // Of several edges from one rank, the blocks come in the order of its buffer.
-        let mut seen: Vec<u32> = Vec::with_capacity(receive.len());
-        for (source, index) in hood.incoming() {
-            let nth = seen.iter().filter(|&&other| other == source).count() as u32;
-            seen.push(source);
-            Table::of(seat, source, offer.epoch, by)?.take(0, nth, &receive[index])?;
-        }
-        Ok(())
-    })
-    .await
+    // Of several edges from one rank, the blocks come in the order of its buffer.
+    let mut incoming: Vec<Incoming> = Vec::with_capacity(receive.len());
+    for (source, index) in hood.incoming() {
+        let nth = incoming.iter().filter(|block| block.0 == source).count() as u32;
+        incoming.push((source, nth, &receive[index]));
+    }
+    with_all(seat, (&blocks, false), (&incoming, false), by, || ()).await
 }
 
 /// Blocks of all at a root.
@@ -141,7 +149,7 @@ pub(super) async fn gatherv(
     let root = root_of(seat, root);
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
-        let offer = offer(seat, &[(ANY, send)], false, by).await?;
+        let offer = offer(seat, &[(ANY, send)], None, false, by).await?;
         let last = seat.begin();
         seat.arrive(last);
         return match offer.is_lent {
@@ -176,7 +184,7 @@ pub(super) async fn scatterv(
             .zip(send)
             .map(|(member, data)| (member, if member == root { &nothing } else { data }))
             .collect();
-        let offer = offer(seat, &blocks, false, by).await?;
+        let offer = offer(seat, &blocks, None, false, by).await?;
         own(send.get(root as usize), receive);
         return match offer.is_lent {
             true => end(seat, &offer, by).await,

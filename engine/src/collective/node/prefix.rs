@@ -206,7 +206,7 @@ impl MadeOf<'_> {
 }
 
 impl Work for MadeOf<'_> {
-    fn pieces(&self, member: u32) -> u32 {
+    fn pieces(&self, member: u32, _: &impl Reach) -> u32 {
         self.pieces(member).number
     }
 

@@ -1,8 +1,10 @@
 //! Tables of blocks, which members publish where each knows only its own (`exchange.rs`).
 //!
 //! What follows a table in its slot are short blocks, as many as there is room for, and the
-//! ends of long ones that others would have to read through the kernel (as in `lent.rs`).
+//! ends of long ones that others would have to read through the kernel (as in `lent.rs`). Where
+//! members do the work of each other (`helped/awaited.rs`) it stands before these what a member awaits.
 
+use super::helped::awaited::{Awaited, Awaiting};
 use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use super::whole::Whole;
@@ -40,6 +42,10 @@ const MEMBER: u32 = 48;
 const LENGTH: u64 = (1 << MEMBER) - 1;
 /// In the first line: something is lent. In others: the ends of the block lie apart.
 const LENT: u64 = 1 << 63;
+/// In the first line: what the member awaits follows the table. How much, in the bits from
+/// [`MEMBER`] on.
+const AWAITS: u64 = 1 << 62;
+const AWAITED: usize = std::mem::size_of::<Awaited>();
 /// The member of a block that is for all.
 pub(super) const ANY: u32 = 0x7fff;
 
@@ -59,6 +65,16 @@ impl Entry {
     fn is_for(&self, member: u32) -> bool {
         let whose = (self.bytes & !LENT) >> MEMBER;
         whose == u64::from(ANY) || whose == u64::from(member)
+    }
+}
+
+/// A block that a member has published.
+pub(super) struct Block(Entry);
+
+impl Block {
+    /// How long it is.
+    pub fn bytes(&self) -> u64 {
+        self.0.length()
     }
 }
 
@@ -146,14 +162,19 @@ pub(super) fn lend_together(seat: &Seat, blocks: &[Data], by: &impl Reach) {
     }
 }
 
-/// Publishes blocks. `copied`: what comes takes the place of what is sent.
+/// Publishes blocks, and what this member awaits, as far as there is room. `copied`: what comes takes the
+/// place of what is sent.
 pub(super) async fn offer(
     seat: &Seat,
     blocks: &[(u32, &Data)],
+    awaiting: Option<&Awaiting>,
     copied: bool,
     by: &(impl Wait + Reach),
 ) -> Result<Offer> {
-    let head = (blocks.len() + 1) * ENTRY;
+    let lines = (blocks.len() + 1) * ENTRY;
+    let awaited = awaiting.map(|awaiting| &awaiting.list[..]);
+    let awaited = awaited.filter(|list| (lines + list.len() * AWAITED) as u64 <= seat.slot());
+    let head = lines + awaited.map_or(0, |list| list.len() * AWAITED);
     let fits = head as u64 <= seat.slot();
     let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());
     let (used, room) = if fits { (head as u64, seat.slot()) } else { (ENTRY as u64, 0) };
@@ -176,7 +197,8 @@ pub(super) async fn offer(
     let is_lent = !copies.is_empty() || !fits;
     let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
     let number = table.len() as u64 | if is_lent { LENT } else { 0 };
-    let first = Entry { place: elsewhere, bytes: number };
+    let awaits = awaited.map_or(0, |list| AWAITS | (list.len() as u64) << MEMBER);
+    let first = Entry { place: elsewhere, bytes: number | awaits };
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     seat.publish_table(epoch, inside.used as usize, |target| {
@@ -187,6 +209,8 @@ pub(super) async fn offer(
             if fits {
                 let to = target.add(ENTRY).cast::<Entry>();
                 std::ptr::copy_nonoverlapping(table.as_ptr(), to, table.len());
+                let (list, to) = (awaited.unwrap_or_default(), target.add(lines).cast::<Awaited>());
+                std::ptr::copy_nonoverlapping(list.as_ptr(), to, list.len());
             }
             inside.write(target);
         }
@@ -220,7 +244,21 @@ impl<'a, By: Reach> Table<'a, By> {
     }
 
     fn number(&self) -> u64 {
-        self.first.bytes & !LENT
+        self.first.bytes & LENGTH
+    }
+
+    /// What the member awaits, if it has said so.
+    pub fn awaited(&self) -> Option<impl Iterator<Item = Awaited> + '_> {
+        let number = (self.first.bytes & !(LENT | AWAITS)) >> MEMBER;
+        let begin = (self.number() + 1).checked_mul(ENTRY as u64)?;
+        let fits = begin.checked_add(number * AWAITED as u64)? <= self.bytes;
+        (self.first.bytes & AWAITS != 0 && fits).then(|| {
+            // SAFETY: within what the member has published.
+            (0..number).map(move |index| unsafe {
+                let list = self.base.add(begin as usize).cast::<Awaited>();
+                list.add(index as usize).read_unaligned()
+            })
+        })
     }
 
     fn entry(&self, index: u64) -> Result<Entry> {
@@ -242,14 +280,17 @@ impl<'a, By: Reach> Table<'a, By> {
         Ok(entry)
     }
 
-    /// Takes the `nth` block that is for me, looking from entry `from` on.
-    pub fn take(&self, from: u64, nth: u32, data: &Data) -> Result<()> {
+    /// The `nth` block that is for a member, looking from entry `from` on.
+    ///
+    /// # Errors
+    /// `Other` if there is none: that is another operation.
+    pub fn find(&self, member: u32, from: u64, nth: u32) -> Result<Block> {
         let mut left = nth;
         for index in from..self.number() {
             let entry = self.entry(index)?;
-            if entry.is_for(self.seat.rank) {
+            if entry.is_for(member) {
                 if left == 0 || entry.is_for(ANY) {
-                    return self.copy(entry, data);
+                    return Ok(Block(entry));
                 }
                 left -= 1;
             }
@@ -257,21 +298,43 @@ impl<'a, By: Reach> Table<'a, By> {
         Err(another(self.seat, self.member))
     }
 
+    /// Takes the `nth` block that is for me, looking from entry `from` on.
+    pub fn take(&self, from: u64, nth: u32, data: &Data) -> Result<()> {
+        let block = self.find(self.seat.rank, from, nth)?;
+        self.agree(&block, data.bytes())?;
+        self.copy(block.0, data)
+    }
+
+    /// Checks that a block is not longer than what is awaited.
+    ///
+    /// # Errors
+    /// `Truncate`.
+    pub fn agree(&self, block: &Block, expected: u64) -> Result<()> {
+        match block.bytes() > expected {
+            true => Err(self.seat.disagree(self.member, block.bytes(), expected)),
+            false => Ok(()),
+        }
+    }
+
+    /// Where a block lies in the slot of the member, if it is there.
+    fn inside(&self, entry: Entry) -> Result<Option<*const u8>> {
+        if entry.place >= LOWEST || entry.is_apart() {
+            return Ok(None);
+        }
+        match entry.place + entry.length() <= self.bytes {
+            true => Ok(Some(self.base.wrapping_add(entry.place as usize))),
+            false => Err(another(self.seat, self.member)),
+        }
+    }
+
     fn copy(&self, entry: Entry, data: &Data) -> Result<()> {
         let length = entry.length();
-        if length > data.bytes() {
-            return Err(self.seat.disagree(self.member, length, data.bytes()));
-        }
         if length == 0 {
             return Ok(());
         }
-        if entry.place < LOWEST && !entry.is_apart() {
-            if entry.place + length > self.bytes {
-                return Err(another(self.seat, self.member));
-            }
-            let address = self.base.wrapping_add(entry.place as usize).cast_mut();
+        if let Some(found) = self.inside(entry)? {
             // SAFETY: within what the member has published; the program lends the data.
-            unsafe { schedule::copy(&Data { address, ..Data::packed(length) }, data) };
+            unsafe { schedule::copy(&Data { address: found.cast_mut(), ..Data::packed(length) }, data) };
             return Ok(());
         }
         let place = data.as_packed();
@@ -284,7 +347,7 @@ impl<'a, By: Reach> Table<'a, By> {
         };
         let target = packed.address;
         // SAFETY: the target is lent by the program, or ours.
-        unsafe { self.read(entry, target)? };
+        unsafe { self.read(&Block(entry), 0, (target, length as usize))? };
         if _room.is_some() {
             // SAFETY: as above.
             unsafe { schedule::copy(&Data { address: target, ..Data::packed(length) }, data) };
@@ -292,25 +355,59 @@ impl<'a, By: Reach> Table<'a, By> {
         Ok(())
     }
 
-    /// Reads a block that is lent.
+    /// Where some bytes of a block can be read in this process, if they lie in one piece there.
+    ///
+    /// # Errors
+    /// `Other` where the table is not right.
+    pub fn direct(&self, block: &Block, at: u64, bytes: u64) -> Result<Option<*const u8>> {
+        if let Some(found) = self.inside(block.0)? {
+            return Ok(Some(found.wrapping_add(at as usize)));
+        }
+        let place = match block.0.is_apart() {
+            false => block.0.place,
+            true => {
+                let (apart, _) = self.apart(block.0)?;
+                let middle = u64::from(apart.head)..block.bytes() - u64::from(apart.tail);
+                if at < middle.start || at + bytes > middle.end {
+                    return Ok(None);
+                }
+                apart.address
+            }
+        };
+        Ok(self.by.direct(self.seat, self.member, place + at, bytes))
+    }
+
+    /// Reads bytes from `at` on of a block that is lent.
+    ///
+    /// # Errors
+    /// As [`Reach::read`].
     ///
     /// # Safety
-    /// The target must have room for it, for nobody else meanwhile.
-    unsafe fn read(&self, entry: Entry, target: *mut u8) -> Result<()> {
-        let (length, mut copies) = (entry.length() as usize, self.seat.chooser(Copied::Exchange));
+    /// The target must have room for them, for nobody else meanwhile; they must be within the block.
+    pub unsafe fn read(&self, block: &Block, at: u64, (target, bytes): (*mut u8, usize)) -> Result<()> {
+        let (entry, mut copies) = (block.0, self.seat.chooser(Copied::Exchange));
         if !entry.is_apart() {
+            let from = entry.place + at;
             // SAFETY: the member has lent so many bytes until the last epoch; the target by the caller.
-            return unsafe { self.by.read(self.seat, self.member, entry.place, target, length, &mut copies) };
+            return unsafe { self.by.read(self.seat, self.member, from, target, bytes, &mut copies) };
         }
         let (apart, ends) = self.apart(entry)?;
-        let (head, tail) = (apart.head as usize, apart.tail as usize);
-        let (from, middle) = (apart.address + head as u64, length - head - tail);
+        let (head, last) = (u64::from(apart.head), entry.length() - u64::from(apart.tail));
+        let end = at + bytes as u64;
+        let first = head.clamp(at, end);
+        let second = last.clamp(first, end);
+        let to = |from: u64| target.wrapping_add((from - at) as usize);
         // SAFETY: the ends are within what the member has published, the rest as above.
         unsafe {
-            std::ptr::copy_nonoverlapping(ends, target, head);
-            std::ptr::copy_nonoverlapping(ends.add(head), target.add(length - tail), tail);
-            self.by.read(self.seat, self.member, from, target.add(head), middle, &mut copies)
+            std::ptr::copy_nonoverlapping(ends.wrapping_add(at as usize), target, (first - at) as usize);
+            if first < second {
+                let (from, middle) = (apart.address + first, (second - first) as usize);
+                self.by.read(self.seat, self.member, from, to(first), middle, &mut copies)?;
+            }
+            let tail = ends.wrapping_add((head + second).wrapping_sub(last) as usize);
+            std::ptr::copy_nonoverlapping(tail, to(second), (end - second) as usize);
         }
+        Ok(())
     }
 
     /// Where a block lies whose ends lie apart, and where they do.

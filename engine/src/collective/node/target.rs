@@ -41,8 +41,17 @@ struct Piece {
 impl Target {
     /// A result of so many bytes that a member has lent.
     pub fn of(lent: &Lent, bytes: u64) -> Target {
-        let apart = if lent.ends == 0 { [0; 2] } else { lent.apart.map(u64::from) };
-        Target { address: lent.receive, bytes, ends: lent.ends, apart }
+        Target::new(lent.receive, bytes, lent.ends, lent.apart.map(u64::from))
+    }
+
+    /// A result whose ends lie apart, if they have a place (`ends`).
+    pub fn new(address: u64, bytes: u64, ends: u64, apart: [u64; 2]) -> Target {
+        Target { address, bytes, ends, apart: if ends == 0 { [0; 2] } else { apart } }
+    }
+
+    /// Where its ends lie, if they have a place, and how long they are.
+    pub fn ends(&self) -> (u64, [u64; 2]) {
+        (self.ends, self.apart)
     }
 
     /// One's own.

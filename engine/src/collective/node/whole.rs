@@ -179,13 +179,18 @@ impl Whole {
 
     /// What has come is complete: to where it belongs.
     pub fn finish(&self, data: &Data) {
+        self.finish_part(data, self.bytes);
+    }
+
+    /// The same of so many bytes, which need not be all.
+    pub fn finish_part(&self, data: &Data, bytes: u64) {
         if self.ends.is_some() {
             // SAFETY: the program lends the data, which others wrote until now.
             unsafe { Target::own(self).take_home() };
         }
         if let Some((_, copy)) = &self.copy {
             // SAFETY: the program lends the data; the copy is ours and as long.
-            unsafe { schedule::copy(copy, data) };
+            unsafe { schedule::copy(&Data { count: bytes, ..copy.clone() }, data) };
         }
     }
 

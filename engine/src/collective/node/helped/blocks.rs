@@ -104,7 +104,7 @@ impl Blocks<'_> {
 }
 
 impl Work for Blocks<'_> {
-    fn pieces(&self, _: u32) -> u32 {
+    fn pieces(&self, _: u32, _: &impl Reach) -> u32 {
         self.pieces_of_block().number * (self.seat.size - 1)
     }
 

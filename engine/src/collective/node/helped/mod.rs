@@ -22,6 +22,7 @@
 //! A member that fails in a piece counts it as finished all the same, so that no other waits for it
 //! in vain; it reports the failure itself.
 
+pub mod awaited;
 pub mod blocks;
 pub mod part;
 pub mod reduction;
@@ -50,7 +51,7 @@ pub(super) fn wants(seat: &Seat) -> bool {
 /// The work of an operation whose members have all told where their data lie.
 pub(super) trait Work {
     /// How many pieces the part of a member has: [`MOST_PIECES`] at most.
-    fn pieces(&self, member: u32) -> u32;
+    fn pieces(&self, member: u32, by: &impl Reach) -> u32;
 
     /// Does some of the pieces of a member.
     ///
@@ -90,7 +91,7 @@ fn take(
         return None;
     }
     let part = seat.block().part(member);
-    let pieces = part.claim(epoch, work.pieces(member), claiming)?;
+    let pieces = part.claim(epoch, work.pieces(member, by), claiming)?;
     let claimed = pieces.len() as u32;
     let done = work.work(member, pieces, by);
     if part.finish(claimed) {

@@ -71,7 +71,7 @@ impl<'a> Reduction<'a> {
 }
 
 impl Work for Reduction<'_> {
-    fn pieces(&self, member: u32) -> u32 {
+    fn pieces(&self, member: u32, _: &impl Reach) -> u32 {
         self.part(member).1.number
     }
 

@@ -88,7 +88,7 @@ impl<'a> Rooted<'a> {
 }
 
 impl Work for Rooted<'_> {
-    fn pieces(&self, member: u32) -> u32 {
+    fn pieces(&self, member: u32, _: &impl Reach) -> u32 {
         if member == self.root {
             return 0;
         }

@@ -3,7 +3,9 @@
 use super::later::as_members;
 use super::*;
 use crate::collective::reduce_scatter::Counts;
+use crate::collective::{Neighbourhood, Sent};
 use crate::reduce::Builtin;
+use crate::world::topology::Neighbours;
 use std::ops::Range;
 use std::sync::Barrier;
 use std::task::Poll;
@@ -41,21 +43,25 @@ impl Sides {
     }
 }
 
-const KINDS: u32 = 16;
+const KINDS: u32 = 20;
 /// In those from here on only the root looks at all.
-const FIRST_ROOTED: u32 = 12;
+const FIRST_ROOTED: u32 = 16;
+/// From here on to those a member knows only its own blocks.
+const FIRST_OF_TABLES: u32 = 12;
 
 /// An operation of some kind, and the buffers that it names. `away` is a member that matters.
 fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Sides) {
-    if (7..FIRST_ROOTED).contains(&kind) {
-        return of_parts(kind, rank, size);
+    match kind {
+        7..FIRST_OF_TABLES => return of_parts(kind, rank, size),
+        FIRST_OF_TABLES..FIRST_ROOTED => return of_tables(kind, rank, size),
+        _ => {}
     }
     let operator = Kept::from(Arc::new(Operator::builtin(Builtin::Sum)));
     let all = size as usize * LENGTH;
     let sums: Vec<i64> = (0..LENGTH).map(|index| (0..size).map(|rank| number(rank, index)).sum()).collect();
     let joined = || (0..size).flat_map(|rank| numbers(rank, LENGTH)).collect::<Vec<i64>>();
     let blocks = |from| numbers(from, all)[rank as usize * LENGTH..][..LENGTH].to_vec();
-    let root = if [3, 15].contains(&kind) { away } else { (away + 1) % size };
+    let root = if [3, 19].contains(&kind) { away } else { (away + 1) % size };
     let (mut sides, in_place) = match kind {
         0 => (Sides::new(numbers(rank, LENGTH), vec![0; LENGTH], sums), false),
         1 => (Sides::new(vec![], numbers(rank, LENGTH), sums), true),
@@ -67,14 +73,14 @@ fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Side
             receive[rank as usize * LENGTH..][..LENGTH].copy_from_slice(&numbers(rank, LENGTH));
             (Sides::new(vec![], receive, joined()), true)
         }
-        12 if rank == root => (Sides::new(vec![], numbers(root, LENGTH), numbers(root, LENGTH)), true),
-        12 => (Sides::new(vec![], vec![0; LENGTH], numbers(root, LENGTH)), true),
-        13 => {
+        16 if rank == root => (Sides::new(vec![], numbers(root, LENGTH), numbers(root, LENGTH)), true),
+        16 => (Sides::new(vec![], vec![0; LENGTH], numbers(root, LENGTH)), true),
+        17 => {
             let send = if rank == root { numbers(rank, all) } else { vec![] };
             (Sides::new(send, vec![0; LENGTH], blocks(root)), rank != root)
         }
-        14 | 15 if rank == root => (Sides::new(numbers(rank, LENGTH), vec![0; all], joined()), false),
-        14 | 15 => (Sides::new(numbers(rank, LENGTH), vec![], vec![]), false),
+        18 | 19 if rank == root => (Sides::new(numbers(rank, LENGTH), vec![0; all], joined()), false),
+        18 | 19 => (Sides::new(numbers(rank, LENGTH), vec![], vec![]), false),
         _ => {
             let expected = (0..size).flat_map(blocks).collect();
             (Sides::new(numbers(rank, all), vec![0; all], expected), false)
@@ -91,8 +97,8 @@ fn operation(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Side
         }
         4 | 5 => Operation::Allgather { send, receive: block(receive) },
         6 => Operation::Alltoall { send: send.map(block), receive: block(receive) },
-        12 => Operation::Broadcast { root: Root::Rank(root), data: receive },
-        13 => {
+        16 => Operation::Broadcast { root: Root::Rank(root), data: receive },
+        17 => {
             let (root, receive) = (Root::Rank(root), Some(receive));
             Operation::Scatter { root, send: send.map(block), receive }
         }
@@ -133,6 +139,47 @@ fn of_parts(kind: u32, rank: u32, size: u32) -> (Operation, Sides) {
         7 | 8 => Operation::ReduceScatter { send, receive, counts, operator },
         11 => Operation::Exscan { send, receive, operator },
         _ => Operation::Scan { send, receive, operator },
+    };
+    (operation, sides)
+}
+
+/// The same for blocks that only two members know; some are empty, and each member has one for itself.
+fn of_tables(kind: u32, rank: u32, size: u32) -> (Operation, Sides) {
+    let in_place = kind == 14;
+    let length = |from: u32, to: u32| match kind {
+        12 => from as usize * 9001,
+        14 => ((from + to) % 3) as usize * 8011,
+        _ => ((from * 3 + to * 5) % 4) as usize * 8011,
+    };
+    let block = |from: u32, to: u32| -> Vec<i64> {
+        let key = if kind == 12 { from } else { from * size + to };
+        (0..length(from, to)).map(|index| number(key, index)).collect()
+    };
+    let all = |which: &dyn Fn(u32) -> Vec<i64>| (0..size).flat_map(which).collect::<Vec<i64>>();
+    let expected = all(&|from| block(from, rank));
+    let given = if kind == 12 { block(rank, 0) } else { all(&|to| block(rank, to)) };
+    let mut sides = match in_place {
+        true => Sides::new(vec![], given, expected),
+        false => Sides::new(given, vec![0; expected.len()], expected),
+    };
+    let cut = |numbers: &mut [i64], length: &dyn Fn(u32) -> usize| {
+        let mut left = numbers;
+        (0..size).map(|member| data(left.split_off_mut(..length(member)).unwrap())).collect::<Vec<Data>>()
+    };
+    let receive = cut(&mut sides.receive, &|from| length(from, rank));
+    let operation = match kind {
+        12 => Operation::Allgatherv { send: Some(data(&mut sides.send)), receive },
+        13 | 14 => {
+            let send = (!in_place).then(|| cut(&mut sides.send, &|to| length(rank, to)));
+            Operation::Alltoallw { send, receive }
+        }
+        _ => {
+            let everybody: Vec<_> = (0..size).map(Some).collect();
+            let neighbours = Neighbours { sources: everybody.clone(), destinations: everybody };
+            let hood = Neighbourhood { neighbours, cartesian: false };
+            let send = Sent::Each(cut(&mut sides.send, &|to| length(rank, to)));
+            Operation::Neighbours { hood, send, receive }
+        }
     };
     (operation, sides)
 }
@@ -229,8 +276,8 @@ fn members_that_disagree_about_shared_work_all_hear_of_it_and_go_on() {
     as_members(3, |rank, member| {
         let seat = &member.seats[0];
         settle(seat, member.by);
-        for round in 0..4 * FIRST_ROOTED {
-            let (kind, is_wrong) = (round / 2 % FIRST_ROOTED, round % 2 == 0);
+        for round in 0..4 * FIRST_OF_TABLES {
+            let (kind, is_wrong) = (round / 2 % FIRST_OF_TABLES, round % 2 == 0);
             let (mut operation, sides) = operation(kind, (rank, 3, round % 3));
             if is_wrong && rank == 1 {
                 shorten(&mut operation);
@@ -245,6 +292,35 @@ fn members_that_disagree_about_shared_work_all_hear_of_it_and_go_on() {
 }
 
 #[test]
+fn a_block_that_is_longer_than_awaited_is_reported_by_who_awaits_it_and_one_that_is_shorter_is_taken() {
+    as_members(3, |rank, member| {
+        let seat = &member.seats[0];
+        settle(seat, member.by);
+        for round in 0..20 {
+            let (longer, shorter) = (round % 2 == 0, round % 2 == 1);
+            let (mut operation, mut sides) = operation(13, (rank, 3, 0));
+            let Operation::Alltoallw { send: Some(send), receive } = &mut operation else { unreachable!() };
+            // Rank 1 has 3 * 8011 items for rank 2.
+            if rank == 2 && longer {
+                receive[1].count -= 1;
+            }
+            if rank == 1 && shorter {
+                send[2].count -= 1000;
+            }
+            if rank == 2 && shorter {
+                let end = sides.expected.len() - receive[2].count as usize;
+                sides.expected[end - 1000..end].fill(0);
+            }
+            match ended(seat, operation, member.by) {
+                Poll::Ready(Err(error)) if longer && rank == 2 => assert_eq!(error.class(), Class::Truncate),
+                Poll::Ready(Ok(true)) if shorter || rank != 2 => assert!(sides.are_right(), "round {round}"),
+                other => panic!("round {round}, rank {rank}: {other:?}"),
+            }
+        }
+    });
+}
+
+#[test]
 fn a_member_that_disagrees_with_a_root_hears_of_it_and_all_go_on() {
     as_members(3, |rank, member| {
         let seat = &member.seats[0];
@@ -252,7 +328,7 @@ fn a_member_that_disagrees_with_a_root_hears_of_it_and_all_go_on() {
         for round in 0..8 * (KINDS - FIRST_ROOTED) {
             let (kind, is_wrong) = (FIRST_ROOTED + round / 2 % (KINDS - FIRST_ROOTED), round % 2 == 0);
             // The root is the last one.
-            let (mut operation, sides) = operation(kind, (rank, 3, if kind == 15 { 2 } else { 1 }));
+            let (mut operation, sides) = operation(kind, (rank, 3, if kind == 19 { 2 } else { 1 }));
             if is_wrong && rank == 1 {
                 shorten(&mut operation);
             }
