@@ -36,11 +36,11 @@ async fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
 async fn with_all(
     seat: &Seat,
     (blocks, copied): (&[(u32, &Data)], bool),
-    (incoming, is_ordered): (&[Incoming<'_>], bool),
+    (mut incoming, is_ordered): (impl Iterator<Item = Incoming<'_>> + Clone, bool),
     by: &(impl Wait + Reach),
     own: impl FnOnce(),
 ) -> Result<()> {
-    let awaiting = Awaiting::new(seat, incoming, by)?;
+    let awaiting = Awaiting::new(seat, incoming.clone(), by)?;
     let offer = offer(seat, blocks, awaiting.as_ref(), copied, by).await?;
     own();
     seat.all(offer.epoch, by).await?;
@@ -56,8 +56,7 @@ async fn with_all(
     }
     let from = if is_ordered { seat.rank.into() } else { 0 };
     let done = incoming
-        .iter()
-        .try_for_each(|&(source, nth, data)| Table::of(seat, source, offer.epoch, by)?.take(from, nth, data));
+        .try_for_each(|(source, nth, data)| Table::of(seat, source, offer.epoch, by)?.take(from, nth, data));
     if lent {
         end(seat, &offer, by).await?;
     }
@@ -82,15 +81,19 @@ pub(super) async fn allgatherv(
     let mine = &receive[seat.rank as usize];
     let blocks = [(ANY, send.unwrap_or(mine))];
     let incoming = from_others(seat, receive, by);
-    with_all(seat, (&blocks, false), (&incoming, false), by, || own(send, Some(mine))).await
+    with_all(seat, (&blocks, false), (incoming, false), by, || own(send, Some(mine))).await
 }
 
 /// One block of each other member.
-fn from_others<'a>(seat: &Seat, receive: &'a [Data], by: &impl Reach) -> Vec<Incoming<'a>> {
+fn from_others<'a, By: Reach>(
+    seat: &Seat,
+    receive: &'a [Data],
+    by: &By,
+) -> impl Iterator<Item = Incoming<'a>> + Clone + use<'a, By> {
     if helped::wants(seat) {
         lend_together(seat, receive, by);
     }
-    others(seat).map(|member| (member, 0, &receive[member as usize])).collect()
+    others(seat).map(|member| (member, 0, &receive[member as usize]))
 }
 
 /// A block of everybody for everybody.
@@ -110,7 +113,7 @@ pub(super) async fn alltoallw(
         .collect();
     let (incoming, me) = (from_others(seat, receive, by), seat.rank as usize);
     let own = || own(send.map(|send| &send[me]), Some(&receive[me]));
-    with_all(seat, (&blocks, send.is_none()), (&incoming, true), by, own).await
+    with_all(seat, (&blocks, send.is_none()), (incoming, true), by, own).await
 }
 
 /// A block along each edge of a topology.
@@ -135,7 +138,7 @@ pub(super) async fn neighbours(
         let nth = incoming.iter().filter(|block| block.0 == source).count() as u32;
         incoming.push((source, nth, &receive[index]));
     }
-    with_all(seat, (&blocks, false), (&incoming, false), by, || ()).await
+    with_all(seat, (&blocks, false), (incoming.iter().copied(), false), by, || ()).await
 }
 
 /// Blocks of all at a root.

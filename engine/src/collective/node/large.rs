@@ -320,7 +320,7 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
 }
 
 /// The other members, beginning with the next one: so not all read from the same.
-pub(super) fn others(seat: &Seat) -> impl Iterator<Item = u32> {
+pub(super) fn others(seat: &Seat) -> impl Iterator<Item = u32> + Clone + use<> {
     let (rank, size) = (seat.rank, seat.size);
     (1..size).map(move |step| (rank + step) % size)
 }

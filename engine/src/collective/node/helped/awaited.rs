@@ -64,12 +64,20 @@ impl Awaiting {
     ///
     /// # Errors
     /// `NoMem` for copies of data with gaps.
-    pub fn new(seat: &Seat, incoming: &[Incoming], by: &impl Reach) -> Result<Option<Self>> {
-        if !wants(seat) || incoming.len() as u64 > MOST_BLOCKS {
+    pub fn new<'a>(
+        seat: &Seat,
+        incoming: impl Iterator<Item = Incoming<'a>> + Clone,
+        by: &impl Reach,
+    ) -> Result<Option<Self>> {
+        if !wants(seat) {
             return Ok(None);
         }
-        let mut awaiting = Awaiting { list: Vec::new(), wholes: Vec::new() };
-        for &(source, nth, data) in incoming {
+        let blocks = incoming.clone().count();
+        if blocks as u64 > MOST_BLOCKS {
+            return Ok(None);
+        }
+        let mut awaiting = Awaiting { list: Vec::with_capacity(blocks), wholes: Vec::with_capacity(blocks) };
+        for (source, nth, data) in incoming {
             let whole = match data.bytes() <= seat.narrow() {
                 true => Whole::to_write(data)?,
                 false => Whole::to_be_written(seat, data, by)?,
@@ -103,19 +111,19 @@ impl Arrivals<'_> {
     pub async fn run(
         &self,
         awaiting: &Awaiting,
-        incoming: &[Incoming<'_>],
+        incoming: impl Iterator<Item = Incoming<'_>> + Clone,
         by: &(impl Wait + Reach),
     ) -> Result<()> {
-        let agreed: Result<Vec<u64>> = incoming.iter().map(|block| self.agree(block, by)).collect();
+        let agreed: Result<Vec<u64>> = incoming.clone().map(|block| self.agree(block, by)).collect();
         let done = share_out(self.seat, self.epoch, self, by).await;
-        for ((whole, &(_, _, data)), bytes) in awaiting.wholes.iter().zip(incoming).zip(agreed?) {
+        for ((whole, (_, _, data)), bytes) in awaiting.wholes.iter().zip(incoming).zip(agreed?) {
             whole.finish_part(data, bytes);
         }
         done
     }
 
     /// How long a block is that this member gets.
-    fn agree(&self, &(source, nth, data): &Incoming, by: &impl Reach) -> Result<u64> {
+    fn agree(&self, (source, nth, data): Incoming, by: &impl Reach) -> Result<u64> {
         let table = Table::of(self.seat, source, self.epoch, by)?;
         let block = self.find(&table, self.seat.rank, nth)?;
         table.agree(&block, data.bytes())?;
