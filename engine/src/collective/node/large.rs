@@ -23,10 +23,11 @@
 //! A member that fails once it has begun arrives at the remaining epochs all the
 //! same, so that no other waits for it in vain.
 
+use super::begun::{begin_reduction, Begun, Lending};
 use super::exchange;
 use super::helped::reduction::{may_help, Reduction};
 use super::helped::{self, share_out};
-use super::items::{self, operand};
+use super::items;
 use super::lent::Lent;
 use super::prefix::Scan;
 use super::pushed;
@@ -426,61 +427,4 @@ async fn reduce_alone(
     seat.arrive(seat.begin());
     lent.finish(reduced.is_ok(), result);
     reduced
-}
-
-/// A reduction that has begun: what I have lent to the others.
-pub(super) struct Begun {
-    pub epoch: u64,
-    /// What I contribute.
-    pub operand: Whole,
-    /// Where my result goes, if I get one.
-    pub out: Option<Whole>,
-}
-
-impl Begun {
-    /// Where my result begins.
-    pub fn result(&self) -> Option<*mut u8> {
-        self.out.as_ref().map(|out| out.address)
-    }
-
-    /// What has come, if all has, goes to where it belongs.
-    pub fn finish(&self, complete: bool, receive: &Data) {
-        if let (Some(out), true) = (&self.out, complete) {
-            out.finish(&operand(receive));
-        }
-    }
-}
-
-/// Whether a member lends its result for others to read and write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lending {
-    Not,
-    /// But for ends that others would reach through the kernel only.
-    ButEnds,
-    Whole,
-    /// As a copy: others still read what lies where it goes.
-    Copy,
-}
-
-/// Lends the operand, and tells the place of the result if there is one here; lends that too
-/// as far as it is said.
-pub(super) async fn begin_reduction(
-    seat: &Seat,
-    send: &Data,
-    receive: Option<(&Data, Lending)>,
-    by: &(impl Wait + Reach),
-) -> Result<Begun> {
-    let contributed = Whole::to_read(seat, &operand(send), by)?;
-    let place = |(receive, lending): (&Data, Lending)| match lending {
-        Lending::Not => Whole::to_write(&operand(receive)),
-        Lending::ButEnds => Whole::to_be_written_but_ends(seat, &operand(receive), by),
-        Lending::Whole => Whole::to_be_written(seat, &operand(receive), by),
-        Lending::Copy => Whole::room_to_be_written(seat, &operand(receive), by),
-    };
-    let out = receive.map(place).transpose()?;
-    let lent = Lent::of(seat, &contributed);
-    let lent = out.iter().fold(lent, Lent::with_result);
-    let epoch = seat.begin();
-    lent.tell(seat, epoch, by).await?;
-    Ok(Begun { epoch, operand: contributed, out })
 }

@@ -15,6 +15,7 @@
 //! What is too long for a slot goes straight between the buffers of the program
 //! ([`large`]), or by messages where the members cannot reach each other's memory.
 
+mod begun;
 mod behind;
 mod block;
 mod combine;

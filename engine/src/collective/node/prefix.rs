@@ -9,13 +9,14 @@
 //! Of two members only the second one gets anything: what the first one has, or a reduction.
 //! Up to some length the first one leaves a copy of its operand behind and goes on.
 
+use super::begun::{begin_reduction, Begun, Lending};
 use super::behind::LONGEST;
 use super::combine::{combined, load, published_part, store};
 use super::helped::part::MOST_PIECES;
 use super::helped::reduction::may_help;
 use super::helped::{self, share_out, Pieces, Work};
 use super::items::{bytes, operand, Items};
-use super::large::{begin_reduction, broadcast, given, reduce, taken, together, Begun, Lending};
+use super::large::{broadcast, given, reduce, taken, together};
 use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
@@ -99,7 +100,7 @@ impl<'a> Scan<'a> {
             begin_reduction(seat, self.contributed(), Some((self.receive, Lending::Whole)), by).await?;
         seat.all(lent.epoch, by).await?;
         let made = MadeOf { scan: self, seat, lent: &lent };
-        let done = match is_helped && made.are_agreed() {
+        let done = match is_helped && lent.agree(seat).is_ok() {
             true => share_out(seat, lent.epoch, &made, by).await,
             false => {
                 let done = made.prefixes_of(made.share(seat.rank), by);
@@ -189,12 +190,6 @@ impl MadeOf<'_> {
         share(member, self.seat.size, self.lent.operand.bytes, Items::of(&self.scan.receive.datatype).bytes)
     }
 
-    /// Whether members agree about how much it is. If not, each of them finds that.
-    fn are_agreed(&self) -> bool {
-        let told = |member| self.seat.told(member, self.lent.epoch, self.lent.operand.bytes);
-        (0..self.seat.size).all(|member| told(member).is_ok())
-    }
-
     fn prefixes_of(&self, part: Range<u64>, by: &impl Reach) -> Result<()> {
         Prefixes::new(self.scan, self.seat, self.lent)?.run(part, by)
     }
@@ -238,8 +233,7 @@ struct Prefixes<'a> {
 impl<'a> Prefixes<'a> {
     fn new(scan: &'a Scan<'a>, seat: &'a Seat, mine: &'a Begun) -> Result<Self> {
         let items = Items::of(&scan.receive.datatype);
-        let told = |member| seat.told(member, mine.epoch, mine.operand.bytes);
-        let lent = (0..seat.size).map(told).collect::<Result<_>>()?;
+        let lent = (0..seat.size).map(|member| mine.of_member(seat, member)).collect::<Result<_>>()?;
         let piece = piece(&items);
         let value = |_| Temporary::new(piece / items.bytes, &scan.receive.datatype);
         let values = (scan.behind..seat.size).map(value).collect::<Result<_>>()?;

@@ -1,11 +1,12 @@
 //! Reduce_scatter over a block: each member combines the part of the operands that
 //! is its own.
 
+use super::begun::{begin_reduction, Begun, Lending};
 use super::combine::published_part;
 use super::helped::reduction::{may_help, Reduction};
 use super::helped::{self, share_out};
 use super::items::{operand, Items};
-use super::large::{begin_reduction, over, Begun, Lending};
+use super::large::over;
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
 use super::share::{Shares, Then};
@@ -85,9 +86,9 @@ impl<'a> Scattered<'a> {
         let first = self.first * Items::of(&self.whole.datatype).bytes;
         let base = out.address.wrapping_sub(first as usize);
         let part = std::iter::once(first..first + out.bytes);
-        let shares = self.shares(seat, &lent);
         // Also who gets nothing hears of it.
-        let reduced = shares.agree().and_then(|()| shares.reduce(part, Some(base), Then::Kept, by));
+        let agreed = lent.agree(seat);
+        let reduced = agreed.and_then(|()| self.shares(seat, &lent).reduce(part, Some(base), Then::Kept, by));
         over(seat, lent.epoch, &mut lent.operand, by).await?;
         if reduced.is_ok() {
             out.finish(&mine);

@@ -1,8 +1,9 @@
 //! A large reduction: every member works on a share of it.
 
+use super::begun::Begun;
 use super::combine::{Buffers, Tree};
 use super::items::Items;
-use super::large::{others, Begun};
+use super::large::others;
 use super::lent::Lent;
 use super::reach::Reach;
 use super::seat::{Copied, Seat};
@@ -144,15 +145,7 @@ impl<'a> Shares<'a> {
 
     /// Whether members agree about how much it is. If not, each of them finds that.
     pub fn are_agreed(&self) -> bool {
-        self.agree().is_ok()
-    }
-
-    /// The same.
-    ///
-    /// # Errors
-    /// `Truncate` if not.
-    pub fn agree(&self) -> Result<()> {
-        (0..self.seat.size).try_for_each(|member| self.lent(member).map(drop))
+        self.mine.agree(self.seat).is_ok()
     }
 
     /// What I reduce for a root: my share, but for those ends of the result that others could write
@@ -352,7 +345,7 @@ impl<'a> Shares<'a> {
 
     /// What a member has lent.
     fn lent(&self, member: u32) -> Result<Lent> {
-        self.seat.told(member, self.mine.epoch, self.bytes)
+        self.mine.of_member(self.seat, member)
     }
 
     /// Takes the shares of the others from their results into mine.

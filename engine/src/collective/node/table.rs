@@ -377,7 +377,7 @@ impl<'a, By: Reach> Table<'a, By> {
         Ok(self.by.direct(self.seat, self.member, place + at, bytes))
     }
 
-    /// Reads bytes from `at` on of a block that is lent.
+    /// Reads bytes from `at` on of a block.
     ///
     /// # Errors
     /// As [`Reach::read`].
@@ -386,6 +386,11 @@ impl<'a, By: Reach> Table<'a, By> {
     /// The target must have room for them, for nobody else meanwhile; they must be within the block.
     pub unsafe fn read(&self, block: &Block, at: u64, (target, bytes): (*mut u8, usize)) -> Result<()> {
         let (entry, mut copies) = (block.0, self.seat.chooser(Copied::Exchange));
+        if let Some(found) = self.inside(entry)? {
+            // SAFETY: within what the member has published; the target by the caller.
+            unsafe { copies.copy(found.wrapping_add(at as usize), target, bytes) };
+            return Ok(());
+        }
         if !entry.is_apart() {
             let from = entry.place + at;
             // SAFETY: the member has lent so many bytes until the last epoch; the target by the caller.

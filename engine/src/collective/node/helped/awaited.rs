@@ -154,21 +154,16 @@ impl Arrivals<'_> {
             return Ok(());
         }
         let (at, bytes, target) = (range.start, (end - range.start) as usize, awaited.target());
-        let found = table.direct(&block, at, bytes as u64)?;
         if to == seat.rank {
-            let here = target.here(at);
             // SAFETY: these bytes are claimed, and the place is this member's own.
             unsafe {
-                match found {
-                    Some(found) => seat.chooser(Copied::Exchange).copy(found, here, bytes),
-                    None => table.read(&block, at, (here, bytes))?,
-                }
+                table.read(&block, at, (target.here(at), bytes))?;
                 target.keep(at, bytes);
             }
             return Ok(());
         }
         let mut staged = None;
-        let source = match found {
+        let source = match table.direct(&block, at, bytes as u64)? {
             Some(found) => found,
             None => {
                 let place = staged.insert(Temporary::packed(bytes as u64)?).1.address;

@@ -14,8 +14,8 @@
 //! for a member when the parts of all are. Then nobody touches the memory of anybody any more, and
 //! a member that computes is not waited for; it finds all done when it comes back.
 //!
-//! All that a member needs for a piece of another stands in the marks of the epoch: where each has
-//! its data, and where they go. Those stay until all have begun the next operation (rule 3 of the
+//! All that a member needs for a piece of another stands in the marks and slots of the epoch: where each
+//! has its data, and where they go. Those stay until all have begun the next operation (rule 3 of the
 //! block). So all members must be able to read and write the memory of each other; and functions
 //! of the program are not called for others.
 //!

@@ -300,7 +300,7 @@ fn a_block_that_is_longer_than_awaited_is_reported_by_who_awaits_it_and_one_that
             let (longer, shorter) = (round % 2 == 0, round % 2 == 1);
             let (mut operation, mut sides) = operation(13, (rank, 3, 0));
             let Operation::Alltoallw { send: Some(send), receive } = &mut operation else { unreachable!() };
-            // Rank 1 has 3 * 8011 items for rank 2.
+            // Rank 1 has 8011 items for rank 2, which come last there.
             if rank == 2 && longer {
                 receive[1].count -= 1;
             }
