@@ -12,11 +12,14 @@ enum { LENGTH = 512 << 10, WARM = 10, ROUNDS = 14 };
 static long *sent, *got;
 static int *through; /* how often ranks other than 0 have ended an operation */
 
-enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL, BCAST, SCATTER, GATHER,
-            ALLGATHERV, ALLTOALLV, NEIGHBOURS, REDUCE_SCATTER, REDUCE_SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, KINDS };
-static const char *const names[] = {"allreduce", "allreduce in place", "reduce", "reduce to another",
-                                    "allgather", "alltoall", "bcast", "scatter", "gather",
-                                    "allgatherv", "alltoallv", "neighbor_alltoallv", "reduce_scatter", "reduce_scatter_block in place", "scan", "scan in place", "exscan"};
+enum kind { ALLREDUCE, ALLREDUCE_IN_PLACE, ALLREDUCE_BY_FUNCTION, REDUCE, REDUCE_TO_ANOTHER, ALLGATHER, ALLTOALL,
+            BCAST, SCATTER, GATHER, SCATTERV, GATHERV, ALLGATHERV, ALLTOALLV, NEIGHBOURS, REDUCE_SCATTER,
+            REDUCE_SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, KINDS };
+static const char *const names[] = {"allreduce", "allreduce in place", "allreduce by a function", "reduce",
+                                    "reduce to another", "allgather", "alltoall", "bcast", "scatter", "gather",
+                                    "scatterv", "gatherv", "allgatherv", "alltoallv", "neighbor_alltoallv",
+                                    "reduce_scatter", "reduce_scatter_block in place", "scan", "scan in place",
+                                    "exscan"};
 
 static long item(int from, int index, int round)
 {
@@ -51,6 +54,22 @@ static MPI_Comm everybody(void)
     return comm;
 }
 
+static void add(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    (void)datatype;
+    for (int index = 0; index < *length; index++)
+        ((long *)inout)[index] += ((long *)in)[index];
+}
+
+/* Sums by a function of this program. */
+static MPI_Op function(void)
+{
+    static MPI_Op op = MPI_OP_NULL;
+    if (op == MPI_OP_NULL)
+        MPI_Op_create(add, 0, &op);
+    return op;
+}
+
 static void start(enum kind kind, MPI_Request *request)
 {
     int block = LENGTH / size;
@@ -68,6 +87,9 @@ static void start(enum kind kind, MPI_Request *request)
     case ALLREDUCE_IN_PLACE:
         MPI_Iallreduce(MPI_IN_PLACE, got, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, request);
         break;
+    case ALLREDUCE_BY_FUNCTION:
+        MPI_Iallreduce(sent, got, LENGTH, MPI_LONG, function(), MPI_COMM_WORLD, request);
+        break;
     case REDUCE:
     case REDUCE_TO_ANOTHER:
         MPI_Ireduce(sent, got, LENGTH, MPI_LONG, MPI_SUM, kind == REDUCE ? 0 : size - 1, MPI_COMM_WORLD, request);
@@ -83,6 +105,12 @@ static void start(enum kind kind, MPI_Request *request)
         break;
     case GATHER:
         MPI_Igather(sent, block, MPI_LONG, got, block, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
+        break;
+    case SCATTERV:
+        MPI_Iscatterv(sent, counts, places, MPI_LONG, got, part_of(rank), MPI_LONG, size - 1, MPI_COMM_WORLD, request);
+        break;
+    case GATHERV:
+        MPI_Igatherv(sent, part_of(rank), MPI_LONG, got, counts, places, MPI_LONG, size - 1, MPI_COMM_WORLD, request);
         break;
     case ALLGATHERV:
         MPI_Iallgatherv(sent, part_of(rank), MPI_LONG, got, counts, places, MPI_LONG, MPI_COMM_WORLD, request);
@@ -125,7 +153,10 @@ static long expected(enum kind kind, int index, int round)
     case ALLGATHER:
     case GATHER:
         return item(from, at, round);
+    case SCATTERV:
+        return item(size - 1, rank * part_of(0) + index, round);
     case ALLGATHERV:
+    case GATHERV:
         from = index / part_of(0) < size ? index / part_of(0) : size - 1;
         return item(from, index - from * part_of(0), round);
     case ALLTOALL:
@@ -149,11 +180,13 @@ static long expected(enum kind kind, int index, int round)
 
 static void check(enum kind kind, int round)
 {
-    int wrong = 0, root = kind == REDUCE ? 0 : kind == REDUCE_TO_ANOTHER || kind == GATHER ? size - 1 : rank;
+    int wrong = 0, is_to_last = kind == REDUCE_TO_ANOTHER || kind == GATHER || kind == GATHERV;
+    int root = kind == REDUCE ? 0 : is_to_last ? size - 1 : rank;
     if (rank != root || (kind == BCAST && rank == size - 1) || (kind == EXSCAN && rank == 0))
         return;
     int is_block = kind == SCATTER || kind == REDUCE_SCATTER_IN_PLACE;
-    int length = is_block ? LENGTH / size : kind == REDUCE_SCATTER ? part_of(rank) : LENGTH;
+    int is_part = kind == REDUCE_SCATTER || kind == SCATTERV;
+    int length = is_block ? LENGTH / size : is_part ? part_of(rank) : LENGTH;
     for (int index = 0; index < length; index++)
         wrong += got[index] != expected(kind, index, round);
     if (wrong > 0)

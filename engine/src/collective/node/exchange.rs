@@ -9,7 +9,7 @@
 //! As in `large.rs`: one epoch begins the operation. Another one ends it if anybody
 //! has lent something; that stands in the first word of a table, so all who have
 //! waited for the tables know it alike. None does where members do the work of each other
-//! (`helped/awaited.rs`). Only in gatherv no member sees the tables of
+//! (`helped/awaited.rs`, `helped/uneven.rs`). Only in gatherv no member sees the tables of
 //! all others; there it is always counted.
 
 use super::helped;
@@ -40,7 +40,8 @@ async fn with_all(
     by: &(impl Wait + Reach),
     own: impl FnOnce(),
 ) -> Result<()> {
-    let awaiting = Awaiting::new(seat, incoming.clone(), by)?;
+    let is_helped = Awaiting::may_be(seat, incoming.clone().count());
+    let awaiting = is_helped.then(|| Awaiting::new(seat, incoming.clone(), by)).transpose()?;
     let offer = offer(seat, blocks, awaiting.as_ref(), copied, by).await?;
     own();
     seat.all(offer.epoch, by).await?;
@@ -64,7 +65,7 @@ async fn with_all(
 }
 
 /// Copies what a member sends to itself.
-fn own(send: Option<&Data>, receive: Option<&Data>) {
+pub(super) fn own(send: Option<&Data>, receive: Option<&Data>) {
     if let (Some(send), Some(receive)) = (send, receive) {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(send, receive) };
@@ -96,6 +97,15 @@ fn from_others<'a, By: Reach>(
     others(seat).map(|member| (member, 0, &receive[member as usize]))
 }
 
+/// Blocks that lie by member, with `nothing` for this one, which has its own already.
+pub(super) fn for_others<'a>(seat: &Seat, blocks: &'a [Data], nothing: &'a Data) -> Vec<(u32, &'a Data)> {
+    let mine = |member| member == seat.rank;
+    (0..seat.size)
+        .zip(blocks)
+        .map(|(member, data)| (member, if mine(member) { nothing } else { data }))
+        .collect()
+}
+
 /// A block of everybody for everybody.
 pub(super) async fn alltoallw(
     seat: &Seat,
@@ -107,10 +117,7 @@ pub(super) async fn alltoallw(
     if let Some(send) = send {
         lend_together(seat, send, by);
     }
-    let blocks: Vec<(u32, &Data)> = (0..seat.size)
-        .zip(send.unwrap_or(receive))
-        .map(|(member, data)| (member, if member == seat.rank { &nothing } else { data }))
-        .collect();
+    let blocks = for_others(seat, send.unwrap_or(receive), &nothing);
     let (incoming, me) = (from_others(seat, receive, by), seat.rank as usize);
     let own = || own(send.map(|send| &send[me]), Some(&receive[me]));
     with_all(seat, (&blocks, send.is_none()), (incoming, true), by, own).await
@@ -150,6 +157,9 @@ pub(super) async fn gatherv(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let root = root_of(seat, root);
+    if helped::uneven::wants(seat) {
+        return helped::uneven::gatherv(seat, root, send, receive, by).await;
+    }
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
         let offer = offer(seat, &[(ANY, send)], None, false, by).await?;
@@ -180,13 +190,13 @@ pub(super) async fn scatterv(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let root = root_of(seat, root);
+    if helped::uneven::wants(seat) {
+        return helped::uneven::scatterv(seat, root, send, receive, by).await;
+    }
     if root == seat.rank {
         let nothing = Data::nothing();
         lend_together(seat, send, by);
-        let blocks: Vec<(u32, &Data)> = (0..seat.size)
-            .zip(send)
-            .map(|(member, data)| (member, if member == root { &nothing } else { data }))
-            .collect();
+        let blocks = for_others(seat, send, &nothing);
         let offer = offer(seat, &blocks, None, false, by).await?;
         own(send.get(root as usize), receive);
         return match offer.is_lent {

@@ -25,7 +25,7 @@
 
 use super::begun::{begin_reduction, Begun, Lending};
 use super::exchange;
-use super::helped::reduction::{may_help, Reduction};
+use super::helped::reduction::Reduction;
 use super::helped::{self, share_out};
 use super::items;
 use super::lent::Lent;
@@ -333,7 +333,7 @@ async fn allreduce(
     operator: &Arc<Operator>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let is_helped = helped::wants(seat) && may_help(operator);
+    let is_helped = helped::wants(seat);
     // Nobody touches the result of another if each reduces the whole for itself.
     let is_whole = !is_helped && may_be_whole(seat.size, items::bytes(receive), operator);
     let lending = if is_whole { Lending::Not } else { Lending::Whole };
@@ -375,7 +375,7 @@ pub(super) async fn reduce(
     let root = root_of(seat, root);
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
-    let is_helped = helped::wants(seat) && may_help(operator);
+    let is_helped = helped::wants(seat);
     let is_alone = !is_helped && seat.size == 2 && may_be_whole(seat.size, items::bytes(mine), operator);
     let lending = match (is_alone, is_helped) {
         (true, _) => Lending::Not,

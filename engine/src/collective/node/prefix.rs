@@ -13,7 +13,6 @@ use super::begun::{begin_reduction, Begun, Lending};
 use super::behind::LONGEST;
 use super::combine::{combined, load, published_part, store};
 use super::helped::part::MOST_PIECES;
-use super::helped::reduction::may_help;
 use super::helped::{self, share_out, Pieces, Work};
 use super::items::{bytes, operand, Items};
 use super::large::{broadcast, given, reduce, taken, together};
@@ -95,7 +94,7 @@ impl<'a> Scan<'a> {
         if seat.size == 2 {
             return self.run_of_two(seat, by).await;
         }
-        let is_helped = helped::wants(seat) && may_help(self.operator);
+        let is_helped = helped::wants(seat);
         let lent =
             begin_reduction(seat, self.contributed(), Some((self.receive, Lending::Whole)), by).await?;
         seat.all(lent.epoch, by).await?;

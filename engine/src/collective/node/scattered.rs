@@ -3,7 +3,7 @@
 
 use super::begun::{begin_reduction, Begun, Lending};
 use super::combine::published_part;
-use super::helped::reduction::{may_help, Reduction};
+use super::helped::reduction::Reduction;
 use super::helped::{self, share_out};
 use super::items::{operand, Items};
 use super::large::over;
@@ -65,7 +65,7 @@ impl<'a> Scattered<'a> {
     /// Straight between the buffers of the program.
     pub async fn run_large(&self, seat: &Seat, by: &(impl Wait + Reach)) -> Result<()> {
         let mine = operand(&self.mine);
-        let is_helped = helped::wants(seat) && may_help(self.operator);
+        let is_helped = helped::wants(seat);
         let out = match (is_helped, self.in_place) {
             (true, _) => None,
             // The others still read what lies where it goes.

@@ -162,6 +162,11 @@ pub(super) fn lend_together(seat: &Seat, blocks: &[Data], by: &impl Reach) {
     }
 }
 
+/// Whether a table of so many blocks and a list of what a member awaits fit into a slot.
+pub(super) fn has_room(seat: &Seat, blocks: usize, awaited: usize) -> bool {
+    ((blocks + 1) * ENTRY + awaited * AWAITED) as u64 <= seat.slot()
+}
+
 /// Publishes blocks, and what this member awaits, as far as there is room. `copied`: what comes takes the
 /// place of what is sent.
 pub(super) async fn offer(
@@ -173,7 +178,7 @@ pub(super) async fn offer(
 ) -> Result<Offer> {
     let lines = (blocks.len() + 1) * ENTRY;
     let awaited = awaiting.map(|awaiting| &awaiting.list[..]);
-    let awaited = awaited.filter(|list| (lines + list.len() * AWAITED) as u64 <= seat.slot());
+    let awaited = awaited.filter(|list| has_room(seat, blocks.len(), list.len()));
     let head = lines + awaited.map_or(0, |list| list.len() * AWAITED);
     let fits = head as u64 <= seat.slot();
     let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());

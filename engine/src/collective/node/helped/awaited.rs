@@ -36,11 +36,11 @@ pub(in super::super) struct Awaited {
 }
 
 impl Awaited {
-    fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.what & ((1 << LENGTH_BITS) - 1)
     }
 
-    fn source(&self) -> u32 {
+    pub fn source(&self) -> u32 {
         (self.what >> LENGTH_BITS) as u32
     }
 
@@ -55,12 +55,16 @@ pub(in super::super) type Incoming<'a> = (u32, u32, &'a Data);
 /// What this member awaits.
 pub(in super::super) struct Awaiting {
     pub list: Vec<Awaited>,
-    wholes: Vec<Whole>,
+    pub wholes: Vec<Whole>,
 }
 
 impl Awaiting {
-    /// Lends the places of what comes; `None` where members do not do the work of each other, or there
-    /// are too many blocks.
+    /// Whether a member may await so many blocks, as far as their number goes.
+    pub fn may_be(seat: &Seat, blocks: usize) -> bool {
+        wants(seat) && blocks as u64 <= MOST_BLOCKS
+    }
+
+    /// Lends the places of what comes.
     ///
     /// # Errors
     /// `NoMem` for copies of data with gaps.
@@ -68,14 +72,8 @@ impl Awaiting {
         seat: &Seat,
         incoming: impl Iterator<Item = Incoming<'a>> + Clone,
         by: &impl Reach,
-    ) -> Result<Option<Self>> {
-        if !wants(seat) {
-            return Ok(None);
-        }
+    ) -> Result<Self> {
         let blocks = incoming.clone().count();
-        if blocks as u64 > MOST_BLOCKS {
-            return Ok(None);
-        }
         let mut awaiting = Awaiting { list: Vec::with_capacity(blocks), wholes: Vec::with_capacity(blocks) };
         for (source, nth, data) in incoming {
             let whole = match data.bytes() <= seat.narrow() {
@@ -91,7 +89,7 @@ impl Awaiting {
             awaiting.list.push(Awaited { address, ends, what, apart, nth });
             awaiting.wholes.push(whole);
         }
-        Ok(Some(awaiting))
+        Ok(awaiting)
     }
 }
 
@@ -123,7 +121,7 @@ impl Arrivals<'_> {
     }
 
     /// How long a block is that this member gets.
-    fn agree(&self, (source, nth, data): Incoming, by: &impl Reach) -> Result<u64> {
+    pub(super) fn agree(&self, (source, nth, data): Incoming, by: &impl Reach) -> Result<u64> {
         let table = Table::of(self.seat, source, self.epoch, by)?;
         let block = self.find(&table, self.seat.rank, nth)?;
         table.agree(&block, data.bytes())?;
@@ -144,7 +142,10 @@ impl Arrivals<'_> {
     }
 
     /// Copies a range of a block to the member that awaits it.
-    fn copy(&self, to: u32, awaited: &Awaited, range: Range<u64>, by: &impl Reach) -> Result<()> {
+    ///
+    /// # Errors
+    /// What reaching reports, `NoMem`.
+    pub(super) fn copy(&self, to: u32, awaited: &Awaited, range: Range<u64>, by: &impl Reach) -> Result<()> {
         let (seat, from) = (self.seat, awaited.source());
         let table = Table::of(seat, from, self.epoch, by)?;
         // What is wrong, the member reports that awaits it.

@@ -16,8 +16,8 @@
 //!
 //! All that a member needs for a piece of another stands in the marks and slots of the epoch: where each
 //! has its data, and where they go. Those stay until all have begun the next operation (rule 3 of the
-//! block). So all members must be able to read and write the memory of each other; and functions
-//! of the program are not called for others.
+//! block). So all members must be able to read and write the memory of each other. A function of the
+//! program reduces pieces of others as it reduces shares: each member calls its own, which is the same.
 //!
 //! A member that fails in a piece counts it as finished all the same, so that no other waits for it
 //! in vain; it reports the failure itself.
@@ -27,8 +27,10 @@ pub mod blocks;
 pub mod part;
 pub mod reduction;
 pub mod rooted;
+pub mod uneven;
 
 use self::part::MOST_PIECES;
+use super::block::Until;
 use super::large::others;
 use super::lent::Lent;
 use super::reach::{Reach, Reaches};
@@ -75,6 +77,25 @@ pub(super) async fn share_out(
         let did = others(seat).find_map(|member| take(seat, epoch, work, member, |_| 1, by));
         done = done.and(did.unwrap_or(Ok(())));
     }
+    done
+}
+
+/// Has the part of this member done, in turn with a root who may wait: nobody else is waited for.
+///
+/// # Errors
+/// What waiting and working report.
+async fn finish_own(
+    seat: &Seat,
+    (root, epoch): (u32, u64),
+    work: &impl Work,
+    by: &(impl Wait + Reach),
+) -> Result<()> {
+    seat.member(root, epoch, by).await?;
+    let mut done = Ok(());
+    while let Some(did) = take(seat, epoch, work, seat.rank, |_| 1, by) {
+        done = done.and(did);
+    }
+    by.wait(seat, Until::Part(seat.rank, epoch)).await?;
     done
 }
 

@@ -4,7 +4,6 @@
 use super::super::reach::Reach;
 use super::super::share::{Shares, Then};
 use super::{Pieces, Work, MOST_PIECES};
-use crate::reduce::Operator;
 use crate::Result;
 use std::ops::Range;
 
@@ -27,11 +26,6 @@ pub(in super::super) struct Reduction<'a> {
     /// Where my result begins, if I get one.
     out: Option<*mut u8>,
     way: Way,
-}
-
-/// Whether others may call an operator for its rank: not a function of the program.
-pub(in super::super) fn may_help(operator: &Operator) -> bool {
-    !operator.is_user()
 }
 
 impl<'a> Reduction<'a> {

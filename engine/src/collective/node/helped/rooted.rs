@@ -3,14 +3,13 @@
 //! Such a member waits for the root to begin, and for nobody else: it leaves when its own part is over. The root, if it
 //! waits, does what it can for those who have begun.
 
-use super::super::block::Until;
 use super::super::large::root_of;
 use super::super::lent::Lent;
 use super::super::reach::Reach;
 use super::super::seat::{Copied, Seat, Wait};
 use super::super::target::Target;
 use super::super::whole::Whole;
-use super::{copy, share_out, take, Copy, Pieces, Work, MOST_PIECES, PIECE};
+use super::{copy, finish_own, share_out, Copy, Pieces, Work, MOST_PIECES, PIECE};
 use crate::collective::{schedule, Data, Root};
 use crate::Result;
 use std::ops::Range;
@@ -20,6 +19,12 @@ use std::ops::Range;
 const SHARES: u64 = 4;
 /// but none longer than this, because a fork waits for each.
 const LONGEST: u64 = 256 << 10;
+
+/// A block between a member and the root, who may take turns with it.
+pub(super) fn in_turn(bytes: u64) -> Pieces {
+    let unit = (bytes / SHARES).next_multiple_of(PIECE).clamp(PIECE, LONGEST);
+    Pieces::of(bytes, unit, MOST_PIECES)
+}
 
 /// What goes where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +76,8 @@ impl<'a> Rooted<'a> {
 
     /// The part of a member that is not the root: what others leave of it.
     async fn finish(&self, by: &(impl Wait + Reach)) -> Result<()> {
-        let seat = self.seat;
-        seat.member(self.root, self.epoch, by).await?;
-        let mut done = self.lent(self.root).map(drop);
-        while let Some(did) = take(seat, self.epoch, self, seat.rank, |_| 1, by) {
-            done = done.and(did);
-        }
-        by.wait(seat, Until::Part(seat.rank, self.epoch)).await?;
-        done
-    }
-
-    fn pieces_of_block(&self) -> Pieces {
-        let unit = (self.block / SHARES).next_multiple_of(PIECE).clamp(PIECE, LONGEST);
-        Pieces::of(self.block, unit, MOST_PIECES)
+        finish_own(self.seat, (self.root, self.epoch), self, by).await?;
+        self.lent(self.root).map(drop)
     }
 }
 
@@ -92,14 +86,14 @@ impl Work for Rooted<'_> {
         if member == self.root {
             return 0;
         }
-        self.pieces_of_block().number
+        in_turn(self.block).number
     }
 
     fn work(&self, member: u32, pieces: Range<u32>, by: &impl Reach) -> Result<()> {
         let (root, first) = (self.root, u64::from(member) * self.block);
         let (from, to) = if self.way == Way::Up { (member, root) } else { (root, member) };
         let (lent, target) = (self.lent(from)?, self.lent(to)?);
-        let (range, all) = (self.pieces_of_block().range(pieces), u64::from(self.seat.size) * self.block);
+        let (range, all) = (in_turn(self.block).range(pieces), u64::from(self.seat.size) * self.block);
         let copied = Copy {
             from,
             lent: &lent,
