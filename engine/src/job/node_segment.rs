@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -40,7 +40,7 @@ pub const TRANSPORT_BYTES: usize = LANES * LANE_BYTES;
 pub const LANES: usize = 4;
 /// Bytes of each rank for the blocks of communicators that it leads (address
 /// space as well).
-pub const BLOCKS_BYTES: usize = 1 << 20;
+pub const BLOCKS_BYTES: usize = 4 << 20;
 /// Bytes of each rank for its description of itself (address space as well).
 pub const REPORT_BYTES: usize = 64 << 10;
 /// A multiple of the 64 KiB that Linux maps together when one of their pages is

@@ -192,6 +192,30 @@ pub unsafe fn plain(source: *const u8, target: *mut u8, bytes: usize) {
 /// As for [`Chooser::copy`].
 #[cold]
 unsafe fn backwards(source: *const u8, target: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: by the caller, and the processor has these instructions.
+        return unsafe { backwards_by_avx2(source, target, bytes) };
+    }
+    // SAFETY: by the caller.
+    unsafe { lines_backwards(source, target, bytes) }
+}
+
+/// The same with half of a line at a time: as quick as libc's, where that is not slow.
+///
+/// # Safety
+/// As for [`Chooser::copy`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn backwards_by_avx2(source: *const u8, target: *mut u8, bytes: usize) {
+    // SAFETY: by the caller.
+    unsafe { lines_backwards(source, target, bytes) }
+}
+
+/// # Safety
+/// As for [`Chooser::copy`].
+#[inline(always)]
+unsafe fn lines_backwards(source: *const u8, target: *mut u8, bytes: usize) {
     let whole = bytes / LINE * LINE;
     // SAFETY: all inside `bytes`; the accesses are unaligned.
     unsafe {

@@ -130,9 +130,9 @@ pub struct Shape {
 }
 
 /// All slots of a place together, or a little more.
-const PLACE_BYTES: usize = 32 << 10;
+const PLACE_BYTES: usize = 64 << 10;
 /// All wide slots of a block together.
-const WIDE_BYTES: usize = 512 << 10;
+const WIDE_BYTES: usize = 1 << 20;
 
 impl Shape {
     /// The shape for `members` members: the same wherever it is asked for.
@@ -148,7 +148,7 @@ impl Shape {
     /// The same with wide slots, where so many members can have some. They need
     /// memory once they are used.
     pub fn with_wide_slots(members: u32) -> Shape {
-        let wide = (WIDE_BYTES / 2 / members as usize).min(32 << 10) / 4096 * 4096;
+        let wide = (WIDE_BYTES / 2 / members as usize).min(64 << 10) / 4096 * 4096;
         let shape = Shape::new(members);
         match wide > 2 * shape.slot && wide * members as usize * 2 <= WIDE_BYTES {
             true => Shape { wide, ..shape },

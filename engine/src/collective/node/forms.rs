@@ -44,11 +44,18 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
     total > 0 && (total <= seat.narrow() || total <= seat.slot() && suits_wide(seat, operation, total))
 }
 
+/// What all members read is read sooner where it lies if it is longer than this: of one member,
+const READ_OF_ONE: u64 = 16 << 10;
+/// of each.
+const READ_OF_ALL: u64 = 32 << 10;
+
 /// Whether payload goes over wide slots. They are of no use where one member would do all
 /// the work, or everybody the work of all.
 fn suits_wide(seat: &Seat, operation: &Operation, total: u64) -> bool {
     match operation {
         Operation::Gather { .. } => false,
+        Operation::Broadcast { .. } => total <= READ_OF_ONE,
+        Operation::Allgather { .. } => total <= READ_OF_ALL,
         Operation::Allreduce { .. } => total.saturating_mul(u64::from(seat.size - 1)) <= WHOLE,
         _ => true,
     }

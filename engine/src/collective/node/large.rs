@@ -35,7 +35,7 @@ use super::reach::{Reach, Reaches};
 use super::rooted;
 use super::scattered::{total, Scattered};
 use super::seat::{Copied, Seat, Wait};
-use super::share::{in_turn, may_be_whole, Shares, Then};
+use super::share::{in_turn, may_be_alone, may_be_whole, Shares, Then};
 use super::whole::Whole;
 use crate::collective::members::Role;
 use crate::collective::{schedule, Data, Members, Operation, Root};
@@ -376,7 +376,7 @@ pub(super) async fn reduce(
     let Some(mine) = send.or(receive) else { return Ok(()) };
     let result = receive.filter(|_| root == seat.rank);
     let is_helped = helped::wants(seat);
-    let is_alone = !is_helped && seat.size == 2 && may_be_whole(seat.size, items::bytes(mine), operator);
+    let is_alone = !is_helped && may_be_alone(seat.size, items::bytes(mine), operator);
     let lending = match (is_alone, is_helped) {
         (true, _) => Lending::Not,
         (false, true) => Lending::Whole,

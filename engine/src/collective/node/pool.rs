@@ -62,10 +62,11 @@ impl Pool {
         Some(offset)
     }
 
-    /// Lends a block for a place, as long as most of the area stays for others.
+    /// Lends a block for a place, as long as places take no more than half of the area.
     pub fn lend_place(&mut self, shape: Shape) -> Option<usize> {
         self.collect();
-        let lent: usize = self.lent.iter().map(|(_, shape)| shape.bytes()).sum();
+        let places = self.lent.iter().map(|(_, shape)| shape).filter(|shape| shape.has_parts());
+        let lent: usize = places.map(Shape::bytes).sum();
         (lent + shape.bytes() <= self.area.bytes() / 2).then(|| self.lend(shape)).flatten()
     }
 

@@ -30,8 +30,10 @@ use crate::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of every operand that are combined at a time at most, unless an item is longer.
+/// Bytes of every operand that are combined at a time at most, unless an item is longer,
 const PIECE: u64 = 16 << 10;
+/// and of all operands: of more than twice as much the system would take back the memory each time.
+const PIECES: u64 = 64 << 10;
 
 /// So many bytes the second of two members combines alone, while the first one goes on: it leaves a
 /// copy behind.
@@ -151,7 +153,7 @@ impl<'a> Scan<'a> {
     fn combine_with_first(&self, seat: &Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<()> {
         let (mine, lent) = (Whole::packed(seat, &operand(self.contributed()))?, seat.told(0, epoch, bytes)?);
         let items = Items::of(&self.receive.datatype);
-        let (item, piece) = (items.bytes, piece(&items));
+        let (item, piece) = (items.bytes, piece(&items, seat.size));
         let mut copy = None;
         for at in (0..bytes).step_by(piece as usize) {
             let length = piece.min(bytes - at);
@@ -190,12 +192,12 @@ impl MadeOf<'_> {
     }
 
     fn prefixes_of(&self, part: Range<u64>, by: &impl Reach) -> Result<()> {
-        Prefixes::new(self.scan, self.seat, self.lent)?.run(part, by)
+        Prefixes::new(self.scan, self.seat, self.lent, part.end - part.start)?.run(part, by)
     }
 
     fn pieces(&self, member: u32) -> Pieces {
         let Range { start, end } = self.share(member);
-        Pieces::of(end - start, piece(&Items::of(&self.scan.receive.datatype)), MOST_PIECES)
+        Pieces::of(end - start, piece(&Items::of(&self.scan.receive.datatype), self.seat.size), MOST_PIECES)
     }
 }
 
@@ -211,8 +213,9 @@ impl Work for MadeOf<'_> {
 }
 
 /// Bytes of every operand that are combined at a time: whole items.
-fn piece(items: &Items) -> u64 {
-    (PIECE / items.bytes).max(1) * items.bytes
+fn piece(items: &Items, size: u32) -> u64 {
+    let most = PIECE.min(PIECES / u64::from(size));
+    (most / items.bytes).max(1) * items.bytes
 }
 
 /// All prefixes of a share.
@@ -230,10 +233,11 @@ struct Prefixes<'a> {
 }
 
 impl<'a> Prefixes<'a> {
-    fn new(scan: &'a Scan<'a>, seat: &'a Seat, mine: &'a Begun) -> Result<Self> {
+    /// For so many bytes.
+    fn new(scan: &'a Scan<'a>, seat: &'a Seat, mine: &'a Begun, bytes: u64) -> Result<Self> {
         let items = Items::of(&scan.receive.datatype);
         let lent = (0..seat.size).map(|member| mine.of_member(seat, member)).collect::<Result<_>>()?;
-        let piece = piece(&items);
+        let piece = piece(&items, seat.size).min(bytes);
         let value = |_| Temporary::new(piece / items.bytes, &scan.receive.datatype);
         let values = (scan.behind..seat.size).map(value).collect::<Result<_>>()?;
         Ok(Prefixes { scan, seat, mine, lent, items, piece, values, stage: Temporary::packed(piece)? })
@@ -241,7 +245,7 @@ impl<'a> Prefixes<'a> {
 
     fn run(&mut self, part: Range<u64>, by: &impl Reach) -> Result<()> {
         let seat = self.seat;
-        for at in part.clone().step_by(self.piece as usize) {
+        for at in part.clone().step_by(self.piece.max(1) as usize) {
             let bytes = self.piece.min(part.end - at);
             (0..self.values.len()).try_for_each(|index| self.load(index, at, bytes, by))?;
             self.combine(bytes / self.items.bytes);

@@ -31,7 +31,9 @@ pub(super) const WHOLE: u64 = 64 << 10;
 /// The same for two members. They have to read as much by shares, if somebody reads the results
 /// afterwards, but combine half of it each, which is worth more from here on.
 const WHOLE_OF_TWO: u64 = 8 << 10;
-/// The same where one cannot put its share into the result of the other.
+/// The same in a reduce, where only one of them needs the result.
+const ALONE_OF_TWO: u64 = 16 << 10;
+/// The same as [`WHOLE_OF_TWO`] where one cannot put its share into the result of the other.
 const WHOLE_UNLESS_PUT: u64 = 512 << 10;
 
 /// Where the share of member `rank` of `size` lies in `bytes` bytes of items of
@@ -57,6 +59,13 @@ pub(super) fn may_be_whole(size: u32, bytes: u64, operator: &Operator) -> bool {
         true => bytes <= WHOLE_OF_TWO,
         false => u64::from(size - 1) * bytes <= WHOLE,
     }
+}
+
+/// Whether a reduce of two members is the root's alone, which the other need not wait for. It reads
+/// both operands then, but writes the result where it belongs.
+pub(super) fn may_be_alone(size: u32, bytes: u64, operator: &Operator) -> bool {
+    let most = if operator.is_user() { WHOLE } else { ALONE_OF_TWO };
+    size == 2 && bytes <= most
 }
 
 /// Two members, and an operator of MPI: what a function of the program costs, nobody knows.
