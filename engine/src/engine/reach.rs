@@ -37,9 +37,9 @@ impl Reach for Engine {
         node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
     }
 
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
+    fn lend(&self, seat: &Seat, (address, bytes): (*const u8, u64), readers: u32) -> Plain {
         let mut core = self.lane(seat.context).lock();
-        core.transport.lend(address, bytes);
+        core.transport.lend(address, bytes, readers);
         let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
         let whole = address as u64;
         if is_shared(whole, bytes) {

@@ -135,7 +135,7 @@ impl Core {
         unsafe {
             match buffer.dense() {
                 Some(address) => {
-                    self.transport.lend(address, bytes);
+                    self.transport.lend(address, bytes, 1);
                     self.page.copying(|| self.transport.fill_cell(peer, cell, address, bytes as usize))?;
                 }
                 None => buffer.pack(0, self.transport.cell_address(cell), bytes as usize),
@@ -197,7 +197,7 @@ impl Core {
         // the receiver knows what it can reach.
         let address = if private { 0 } else { buffer.dense().map_or(0, |address| address as u64) };
         if owned.is_none() && address != 0 {
-            self.transport.lend(address as *const u8, bytes);
+            self.transport.lend(address as *const u8, bytes, 1);
         }
         let send = Send { private, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.requests.insert(Work::Send(send))?;

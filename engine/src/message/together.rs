@@ -69,7 +69,7 @@ impl Core {
             return self.pull_alone(index, offer, taken);
         };
         receive.block = Some(block);
-        self.transport.lend(address, taken);
+        self.transport.lend(address, taken, 1);
         self.shared_copies = self.shared_copies.wrapping_add(1);
         let generation = self.shared_copies;
         let shared = self.transport.shared_copy(self.rank, block);

@@ -261,8 +261,9 @@ pub trait Transport: Send {
     fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64);
 
     /// The program lends `bytes` bytes of its own at `address` until the
-    /// operation at hand is complete: they may become directly readable.
-    fn lend(&mut self, address: *const u8, bytes: u64);
+    /// operation at hand is complete, and so many peers will want all of them: they may become
+    /// directly readable.
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32);
 
     /// Whether all of this memory of one's own can be read by plain loads.
     fn is_shared(&self, address: *const u8, bytes: u64) -> bool;

@@ -66,7 +66,7 @@ pub(super) async fn begin_reduction(
     receive: Option<(&Data, Lending)>,
     by: &(impl Wait + Reach),
 ) -> Result<Begun> {
-    let contributed = Whole::to_read(seat, &operand(send), by)?;
+    let contributed = Whole::to_read(seat, &operand(send), 1, by)?;
     let place = |(receive, lending): (&Data, Lending)| match lending {
         Lending::Not => Whole::to_write(&operand(receive)),
         Lending::ButEnds => Whole::to_be_written_but_ends(seat, &operand(receive), by),

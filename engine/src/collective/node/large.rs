@@ -236,7 +236,7 @@ pub(super) async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl W
         };
     }
     if root == seat.rank {
-        let mut whole = Whole::to_read(seat, data, by)?;
+        let mut whole = Whole::to_read(seat, data, seat.size - 1, by)?;
         let epoch = begin(seat, &whole, by).await?;
         return given(seat, epoch, &mut whole, by).await;
     }
@@ -276,7 +276,7 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
         return helped::blocks::allgather(seat, send, receive, by).await;
     }
     let own = receive.blocks(seat.rank, 1);
-    let mut whole = Whole::to_read(seat, send.unwrap_or(&own), by)?;
+    let mut whole = Whole::to_read(seat, send.unwrap_or(&own), seat.size - 1, by)?;
     let epoch = begin(seat, &whole, by).await?;
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -303,7 +303,7 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
         return helped::blocks::alltoall(seat, send, receive, copied, by).await;
     }
     let mut whole = match send {
-        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, by)?,
+        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, 1, by)?,
         // What comes takes the place of what others still want to read.
         None => Whole::copied(seat, &receive.times(seat.size)?, by)?,
     };

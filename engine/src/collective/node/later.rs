@@ -144,8 +144,8 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         self.by.widen(seat)
     }
 
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
-        self.by.lend(seat, address, bytes)
+    fn lend(&self, seat: &Seat, memory: (*const u8, u64), readers: u32) -> Plain {
+        self.by.lend(seat, memory, readers)
     }
 
     fn room(&self, seat: &Seat, bytes: u64) -> Option<Room> {

@@ -45,7 +45,7 @@ fn pushed(buffer: &Lent) -> Range<u64> {
 
 /// The root's part.
 pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let (mut whole, other) = (Whole::to_read(seat, data, by)?, 1 - seat.rank);
+    let (mut whole, other) = (Whole::to_read(seat, data, 1, by)?, 1 - seat.rank);
     let lent = Lent::of(seat, &whole);
     let epoch = seat.begin();
     lent.tell(seat, epoch, by).await?;
@@ -71,7 +71,7 @@ pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> 
 /// The other's part.
 pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
     let (mut whole, root) = (Whole::to_write(data)?, 1 - seat.rank);
-    whole.plain = by.lend(seat, whole.address, whole.bytes);
+    whole.plain = by.lend(seat, (whole.address, whole.bytes), 1);
     let buffer = Lent::new(0, 0, whole.bytes).with_result(&whole);
     let epoch = seat.begin();
     seat.room(epoch, by).await?;

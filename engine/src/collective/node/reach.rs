@@ -68,8 +68,9 @@ pub trait Reach {
     fn widen(&self, seat: &Seat) -> bool;
 
     /// The program lends this memory until the operation is complete: others are
-    /// about to be told its address. How much of it they reach by plain loads and stores.
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain;
+    /// about to be told its address, and so many of them will want all of it. How much of it they reach by
+    /// plain loads and stores.
+    fn lend(&self, seat: &Seat, memory: (*const u8, u64), readers: u32) -> Plain;
 
     /// Memory for `bytes` bytes that all others reach by plain loads and stores, if there is
     /// some and to copy data there takes less than to reach them where they lie.

@@ -73,7 +73,7 @@ pub(super) async fn scatter(
     }
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
-        let mut whole = Whole::to_read(seat, &send.times(seat.size)?, by)?;
+        let mut whole = Whole::to_read(seat, &send.times(seat.size)?, 1, by)?;
         let epoch = seat.begin();
         Lent::of(seat, &whole).tell(seat, epoch, by).await?;
         if let Some(receive) = receive {

@@ -158,7 +158,7 @@ pub(super) fn lend_together(seat: &Seat, blocks: &[Data], by: &impl Reach) {
         };
     }
     if let Some((address, bytes)) = all {
-        by.lend(seat, address, bytes);
+        by.lend(seat, (address, bytes), 1);
     }
 }
 
@@ -193,7 +193,11 @@ pub(super) async fn offer(
             inside.blocks.push((place, data));
             entry(place)
         } else {
-            let whole = if copied { Whole::copied(seat, data, by)? } else { Whole::to_read(seat, data, by)? };
+            let readers = if member == ANY { seat.size - 1 } else { 1 };
+            let whole = match copied {
+                true => Whole::copied(seat, data, by)?,
+                false => Whole::to_read(seat, data, readers, by)?,
+            };
             let entry = inside.put_ends(&whole, entry(whole.address as u64));
             copies.push(whole);
             entry

@@ -46,17 +46,17 @@ impl Whole {
         }
     }
 
-    /// The data, lent to be read by others.
+    /// The data, lent to be read by others: all of it by so many of them.
     ///
     /// # Errors
     /// `NoMem` for a copy.
-    pub fn to_read(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
+    pub fn to_read(seat: &Seat, data: &Data, readers: u32, by: &impl Reach) -> Result<Whole> {
         let room = seat.narrow();
         let suits = |whole: &Whole| match whole.plain {
             Plain::Middle(head, tail) => head + tail <= room || whole.bytes > COPIED,
             plain => plain == Plain::All,
         };
-        match Whole::lent(seat, data, suits, by) {
+        match Whole::lent(seat, (data, readers), suits, by) {
             Ok(whole) => Ok(whole),
             Err(room) => Ok(Whole::placed(seat, data, room, by)?.filled(seat, data)),
         }
@@ -77,7 +77,7 @@ impl Whole {
     pub fn to_stay_behind(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
         match by.room(seat, data.bytes()) {
             Some(room) => Ok(Whole::placed(seat, data, Some(room), by)?.filled(seat, data)),
-            None => Whole::to_read(seat, data, by),
+            None => Whole::to_read(seat, data, 1, by),
         }
     }
 
@@ -107,7 +107,7 @@ impl Whole {
     /// # Errors
     /// `NoMem` for a copy.
     pub fn to_be_written_but_ends(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
-        match Whole::lent(seat, data, |whole| whole.plain != Plain::Nothing, by) {
+        match Whole::lent(seat, (data, 1), |whole| whole.plain != Plain::Nothing, by) {
             Ok(whole) => Ok(whole),
             Err(room) => Whole::placed(seat, data, room, by),
         }
@@ -198,13 +198,13 @@ impl Whole {
     /// reach of the others, if there is some.
     fn lent(
         seat: &Seat,
-        data: &Data,
+        (data, readers): (&Data, u32),
         suits: impl FnOnce(&Whole) -> bool,
         by: &impl Reach,
     ) -> std::result::Result<Whole, Option<Room>> {
         let room = |bytes| by.room(seat, bytes);
         let Some(mut whole) = Whole::of(data) else { return Err(room(data.bytes())) };
-        whole.plain = by.lend(seat, whole.address, whole.bytes);
+        whole.plain = by.lend(seat, (whole.address, whole.bytes), readers);
         if whole.bytes == 0 || suits(&whole) {
             return Ok(whole);
         }
@@ -216,7 +216,7 @@ impl Whole {
         let bytes = data.bytes();
         let Some(room) = room else {
             let mut whole = Whole::empty(data)?;
-            whole.plain = by.lend(seat, whole.address, bytes);
+            whole.plain = by.lend(seat, (whole.address.cast_const(), bytes), 1);
             return Ok(whole);
         };
         let address = room.address();

@@ -99,12 +99,12 @@ impl Heat {
     }
 
     /// Warms a page; how warm it is now.
-    pub fn warm(&mut self, page: u32) -> u16 {
+    pub fn warm(&mut self, page: u32, by: u16) -> u16 {
         let entry = self.entry(page);
         if entry.0 != page {
             *entry = (page, 0);
         }
-        entry.1 = entry.1.saturating_add(1);
+        entry.1 = entry.1.saturating_add(by);
         entry.1
     }
 

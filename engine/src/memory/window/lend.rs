@@ -2,33 +2,34 @@
 //!
 //! Sharing copies the pages once more and maps them anew, in this rank and in
 //! its peers: about as much time as eight to twelve copies through the kernel
-//! lose against direct ones. So a buffer is shared when it has been lent so
-//! often; one that is lent once or twice never is.
+//! lose against direct ones. So a buffer is shared when others have wanted it so
+//! often; one that one peer wants once or twice never is.
 
 use super::layout::{BLOCK_PAGES, NOWHERE, PAGE};
 use super::Window;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// Lent so often, a buffer is shared.
+/// Wanted so often, a buffer is shared.
 const OFTEN: u16 = 8;
 /// Smaller buffers are not worth a mapping.
 const SMALLEST: usize = 8 << 10;
 
 impl Window {
     /// The program lends this memory for one operation that other ranks take
-    /// part in; it does not write there before the operation is complete.
+    /// part in, of which so many want all of it; it does not write there before the operation is
+    /// complete.
     #[inline]
-    pub fn lend(&self, address: usize, bytes: usize) {
+    pub fn lend(&self, address: usize, bytes: usize, readers: u32) {
         if bytes >= SMALLEST {
             if let Some(offset) = self.offset_of(address, bytes) {
-                self.lend_ours(offset, bytes);
+                self.lend_ours(offset, bytes, readers);
             }
         }
     }
 
     /// The piece begins at `offset` of the window.
-    fn lend_ours(&self, offset: usize, bytes: usize) {
+    fn lend_ours(&self, offset: usize, bytes: usize, readers: u32) {
         let mut inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
         if inside.start == BLOCK_PAGES {
             inside.start += 1; // not of zeroed variables alone
@@ -37,7 +38,7 @@ impl Window {
             return;
         }
         let pages = self.with(|inner| {
-            let often = inner.warm(inside.start) >= OFTEN;
+            let often = inner.warm(inside.start, readers) >= OFTEN;
             often.then(|| inside.start..inner.end_of(inside.end, (offset + bytes) % PAGE))
         });
         if let Some(pages) = pages {
@@ -72,11 +73,11 @@ impl Window {
 }
 
 impl super::Inner {
-    /// Notes that a message beginning at this page was lent; how often by now.
+    /// Notes that so many peers want a message that begins at this page; how often it was wanted by now.
     /// Whoever has been told that it is often enough starts anew.
-    fn warm(&mut self, page: u32) -> u16 {
-        let block = page < BLOCK_PAGES;
-        let heat = if block { self.ranges.warm(page) } else { self.annex_heat.warm(page) };
+    fn warm(&mut self, page: u32, readers: u32) -> u16 {
+        let (block, by) = (page < BLOCK_PAGES, readers.min(OFTEN.into()) as u16);
+        let heat = if block { self.ranges.warm(page, by) } else { self.annex_heat.warm(page, by) };
         match (heat >= OFTEN, block) {
             (false, _) => {}
             (true, true) => self.ranges.cool(page),

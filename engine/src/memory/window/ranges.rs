@@ -19,7 +19,7 @@ struct Entry {
     next: u32,
     /// First page of a free range: the one before in its bin, 0: none.
     previous: u32,
-    /// Any page: how often a message that begins here was sent.
+    /// Any page: how often a message that begins here was wanted.
     heat: u16,
     /// First page of a range in use: bytes in use on its last page, less one.
     tail: u16,
@@ -254,9 +254,9 @@ impl Ranges {
     }
 
     /// Warms page `page` of a range in use; how warm it is now.
-    pub fn warm(&mut self, page: u32) -> u16 {
+    pub fn warm(&mut self, page: u32, by: u16) -> u16 {
         let entry = self.change(page);
-        entry.heat = entry.heat.saturating_add(1);
+        entry.heat = entry.heat.saturating_add(by);
         entry.heat
     }
 

@@ -35,9 +35,9 @@ impl Direct {
 
     /// See [`crate::transport::Transport::lend`].
     #[inline]
-    pub fn lend(&self, address: *const u8, bytes: u64) {
+    pub fn lend(&self, address: *const u8, bytes: u64, readers: u32) {
         if let Some(own) = self.own {
-            own.lend(address as usize, bytes as usize);
+            own.lend(address as usize, bytes as usize, readers);
         }
     }
 

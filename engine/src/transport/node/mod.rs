@@ -322,9 +322,9 @@ impl Transport for NodeTransport {
     }
 
     #[inline]
-    fn lend(&mut self, address: *const u8, bytes: u64) {
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) {
         if let Some(direct) = &self.direct {
-            direct.lend(address, bytes);
+            direct.lend(address, bytes, readers);
         }
         if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
             let (node, me) = (self.node, self.me);

@@ -176,8 +176,8 @@ fn a_memory_file_comes_from_a_peer_that_sends_and_is_read() {
     assert_eq!(reader.means(1), Means::Cells, "nothing has come yet");
     assert!(reader.why_not_better(1).contains("SERRIED_COPY"));
     let data: Vec<u8> = (0..10_000).map(|index| (index % 241) as u8).collect();
-    owner.lend(data.as_ptr(), data.len() as u64);
-    owner.lend(data.as_ptr(), data.len() as u64);
+    owner.lend(data.as_ptr(), data.len() as u64, 1);
+    owner.lend(data.as_ptr(), data.len() as u64, 1);
     assert_eq!(owner.own.control().passing.0.wanted.load(Ordering::Relaxed), 0);
     assert_eq!(reader.means(1), Means::MemoryFile);
     let mut back = vec![0u8; data.len()];

@@ -57,7 +57,7 @@ pub(in super::super) async fn allgather(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let mine = receive.blocks(seat.rank, 1);
-    let whole = Whole::to_read(seat, send.unwrap_or(&mine), by)?;
+    let whole = Whole::to_read(seat, send.unwrap_or(&mine), seat.size - 1, by)?;
     exchange(seat, (&whole, send.cloned()), receive, Copied::Allgather, by).await
 }
 
@@ -70,7 +70,7 @@ pub(in super::super) async fn alltoall(
     by: &(impl Wait + Reach),
 ) -> Result<()> {
     let whole = match send {
-        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, by)?,
+        Some(send) => Whole::to_read(seat, &send.times(seat.size)?, 1, by)?,
         // What comes takes the place of what others still want to read.
         None => Whole::copied(seat, &receive.times(seat.size)?, by)?,
     };

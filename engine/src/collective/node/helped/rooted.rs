@@ -122,7 +122,7 @@ pub(in super::super) async fn broadcast(
 ) -> Result<()> {
     let what = (root, data.bytes(), Way::Same);
     if root == seat.rank {
-        let whole = Whole::to_read(seat, data, by)?;
+        let whole = Whole::to_read(seat, data, seat.size - 1, by)?;
         let rooted = Rooted::begin(seat, what, &whole, by).await?;
         return share_out(seat, rooted.epoch, &rooted, by).await;
     }
@@ -142,7 +142,7 @@ pub(in super::super) async fn scatter(
 ) -> Result<()> {
     let root = root_of(seat, root);
     if let (Some(send), true) = (send, root == seat.rank) {
-        let whole = Whole::to_read(seat, &send.times(seat.size)?, by)?;
+        let whole = Whole::to_read(seat, &send.times(seat.size)?, 1, by)?;
         let rooted = Rooted::begin(seat, (root, send.bytes(), Way::Each), &whole, by).await?;
         if let Some(receive) = receive {
             // SAFETY: the program lends both, and the face has seen that they are apart.
@@ -176,6 +176,6 @@ pub(in super::super) async fn gather(
         return Ok(());
     }
     let Some(send) = send else { return Ok(()) };
-    let whole = Whole::to_read(seat, send, by)?;
+    let whole = Whole::to_read(seat, send, 1, by)?;
     Rooted::begin(seat, (root, send.bytes(), Way::Up), &whole, by).await?.finish(by).await
 }

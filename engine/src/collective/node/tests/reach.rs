@@ -14,7 +14,7 @@ impl Reach for Sleeper<'_> {
         true
     }
 
-    fn lend(&self, seat: &Seat, address: *const u8, bytes: u64) -> Plain {
+    fn lend(&self, seat: &Seat, (address, bytes): (*const u8, u64), _: u32) -> Plain {
         let head = (address as u64 >> 3) % 8;
         match (self.is_shared(seat, address, bytes), head / 4) {
             (true, _) => Plain::All,

@@ -191,7 +191,7 @@ fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain
     let bytes = 8 * numbers.len() as u64;
     room.resize(numbers.len() + 8, 0.0);
     let first =
-        [0, 2, 4, 6].into_iter().find(|&at| by.lend(seat, room[at..].as_ptr().cast(), bytes) == plain);
+        [0, 2, 4, 6].into_iter().find(|&at| by.lend(seat, (room[at..].as_ptr().cast(), bytes), 1) == plain);
     let place = &mut room[first.unwrap()..][..numbers.len()];
     place.copy_from_slice(numbers);
     doubles(place)
