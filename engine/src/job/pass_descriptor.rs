@@ -84,9 +84,20 @@ pub(crate) fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io
         libc::CMSG_DATA(header).cast::<i32>().write_unaligned(descriptor.as_raw_fd());
     }
     // SAFETY: `message` and all it points to are valid during the call.
-    match unsafe { libc::sendmsg(stream.as_raw_fd(), &message, libc::MSG_NOSIGNAL) } {
-        1 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    uninterrupted(|| unsafe { libc::sendmsg(stream.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
+}
+
+/// Makes a call anew as often as a signal interrupts it: the kernel does not, where there is a limit
+/// on the time.
+fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<()> {
+    loop {
+        if call() >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
 
@@ -97,10 +108,7 @@ pub(crate) fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut message = empty_message(&mut part, &mut control);
     // SAFETY: `message` and all it points to are valid during the call.
-    let got = unsafe { libc::recvmsg(stream.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) };
-    if got < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    uninterrupted(|| unsafe { libc::recvmsg(stream.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) })?;
     // SAFETY: the kernel filled `control`; the header is checked before use,
     // and a descriptor received belongs to us alone.
     unsafe {
@@ -120,4 +128,32 @@ fn empty_message(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr 
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::memory_file;
+    use std::os::fd::AsFd;
+    use std::os::unix::thread::JoinHandleExt;
+    use std::time::Duration;
+
+    extern "C" fn nothing(_: i32) {}
+
+    #[test]
+    fn a_signal_does_not_end_the_wait_for_a_descriptor() {
+        // SAFETY: a handler that does nothing, for a signal that nobody else uses here.
+        unsafe { libc::signal(libc::SIGUSR2, nothing as *const () as libc::sighandler_t) };
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let waiting = std::thread::spawn(move || receive_descriptor(&theirs));
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(5));
+            // SAFETY: the thread has not been joined yet.
+            unsafe { libc::pthread_kill(waiting.as_pthread_t(), libc::SIGUSR2) };
+        }
+        let file = memory_file::open().unwrap();
+        send_descriptor(&ours, file.as_fd()).unwrap();
+        waiting.join().unwrap().unwrap();
+    }
 }
