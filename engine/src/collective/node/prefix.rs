@@ -32,8 +32,10 @@ use std::sync::Arc;
 
 /// Bytes of every operand that are combined at a time at most, unless an item is longer,
 const PIECE: u64 = 16 << 10;
-/// and of all operands: of more than twice as much the system would take back the memory each time.
+/// and of all operands, for of more than twice as much the system would take back the memory each time;
 const PIECES: u64 = 64 << 10;
+/// but of each so many bytes: the kernel may have to copy them.
+const SHORTEST: u64 = 2 << 10;
 
 /// So many bytes the second of two members combines alone, while the first one goes on: it leaves a
 /// copy behind.
@@ -214,7 +216,7 @@ impl Work for MadeOf<'_> {
 
 /// Bytes of every operand that are combined at a time: whole items.
 fn piece(items: &Items, size: u32) -> u64 {
-    let most = PIECE.min(PIECES / u64::from(size));
+    let most = (PIECES / u64::from(size)).clamp(SHORTEST, PIECE);
     (most / items.bytes).max(1) * items.bytes
 }
 
