@@ -17,7 +17,7 @@ use super::helped::awaited::{Arrivals, Awaiting, Incoming};
 use super::large::{others, root_of};
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
-use super::table::{lend_together, offer, Offer, Table, ANY};
+use super::table::{lend_together, offer, Long, Offer, Table, ANY};
 use crate::collective::{schedule, Data, Neighbourhood, Root, Sent};
 use crate::Result;
 
@@ -35,14 +35,14 @@ async fn end(seat: &Seat, offer: &Offer, by: &impl Wait) -> Result<()> {
 /// published; `is_ordered`: each member publishes a block for each, in their order.
 async fn with_all(
     seat: &Seat,
-    (blocks, copied): (&[(u32, &Data)], bool),
+    (blocks, long): (&[(u32, &Data)], Long),
     (mut incoming, is_ordered): (impl Iterator<Item = Incoming<'_>> + Clone, bool),
     by: &(impl Wait + Reach),
     own: impl FnOnce(),
 ) -> Result<()> {
     let is_helped = Awaiting::may_be(seat, incoming.clone().count());
     let awaiting = is_helped.then(|| Awaiting::new(seat, incoming.clone(), by)).transpose()?;
-    let offer = offer(seat, blocks, awaiting.as_ref(), copied, by).await?;
+    let offer = offer(seat, blocks, awaiting.as_ref(), long, by).await?;
     own();
     seat.all(offer.epoch, by).await?;
     let (mut lent, mut all_await) = (false, true);
@@ -82,7 +82,8 @@ pub(super) async fn allgatherv(
     let mine = &receive[seat.rank as usize];
     let blocks = [(ANY, send.unwrap_or(mine))];
     let incoming = from_others(seat, receive, by);
-    with_all(seat, (&blocks, false), (incoming, false), by, || own(send, Some(mine))).await
+    with_all(seat, (&blocks, Long::Lent(seat.size - 1)), (incoming, false), by, || own(send, Some(mine)))
+        .await
 }
 
 /// One block of each other member.
@@ -119,8 +120,9 @@ pub(super) async fn alltoallw(
     }
     let blocks = for_others(seat, send.unwrap_or(receive), &nothing);
     let (incoming, me) = (from_others(seat, receive, by), seat.rank as usize);
+    let long = if send.is_some() { Long::Lent(1) } else { Long::Copied };
     let own = || own(send.map(|send| &send[me]), Some(&receive[me]));
-    with_all(seat, (&blocks, send.is_none()), (incoming, true), by, own).await
+    with_all(seat, (&blocks, long), (incoming, true), by, own).await
 }
 
 /// A block along each edge of a topology.
@@ -131,12 +133,13 @@ pub(super) async fn neighbours(
     receive: &[Data],
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let blocks: Vec<(u32, &Data)> = match send {
-        Sent::Same(data) => vec![(ANY, data)],
+    let destinations = &hood.neighbours.destinations;
+    let (blocks, readers): (Vec<(u32, &Data)>, _) = match send {
+        Sent::Same(data) => (vec![(ANY, data)], destinations.len() as u32),
         Sent::Each(blocks) => {
             lend_together(seat, blocks, by);
-            let edges = hood.neighbours.destinations.iter().zip(blocks);
-            edges.filter_map(|(member, data)| Some(((*member)?, data))).collect()
+            let edges = destinations.iter().zip(blocks);
+            (edges.filter_map(|(member, data)| Some(((*member)?, data))).collect(), 1)
         }
     };
     // Of several edges from one rank, the blocks come in the order of its buffer.
@@ -145,7 +148,7 @@ pub(super) async fn neighbours(
         let nth = incoming.iter().filter(|block| block.0 == source).count() as u32;
         incoming.push((source, nth, &receive[index]));
     }
-    with_all(seat, (&blocks, false), (incoming.iter().copied(), false), by, || ()).await
+    with_all(seat, (&blocks, Long::Lent(readers)), (incoming.iter().copied(), false), by, || ()).await
 }
 
 /// Blocks of all at a root.
@@ -162,7 +165,7 @@ pub(super) async fn gatherv(
     }
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
-        let offer = offer(seat, &[(ANY, send)], None, false, by).await?;
+        let offer = offer(seat, &[(ANY, send)], None, Long::Lent(1), by).await?;
         let last = seat.begin();
         seat.arrive(last);
         return match offer.is_lent {
@@ -197,7 +200,7 @@ pub(super) async fn scatterv(
         let nothing = Data::nothing();
         lend_together(seat, send, by);
         let blocks = for_others(seat, send, &nothing);
-        let offer = offer(seat, &blocks, None, false, by).await?;
+        let offer = offer(seat, &blocks, None, Long::Lent(1), by).await?;
         own(send.get(root as usize), receive);
         return match offer.is_lent {
             true => end(seat, &offer, by).await,

@@ -162,18 +162,26 @@ pub(super) fn lend_together(seat: &Seat, blocks: &[Data], by: &impl Reach) {
     }
 }
 
+/// How the blocks are offered that are too long for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Long {
+    /// Where they lie: so many others read each.
+    Lent(u32),
+    /// As copies: what comes takes their place.
+    Copied,
+}
+
 /// Whether a table of so many blocks and a list of what a member awaits fit into a slot.
 pub(super) fn has_room(seat: &Seat, blocks: usize, awaited: usize) -> bool {
     ((blocks + 1) * ENTRY + awaited * AWAITED) as u64 <= seat.slot()
 }
 
-/// Publishes blocks, and what this member awaits, as far as there is room. `copied`: what comes takes the
-/// place of what is sent.
+/// Publishes blocks, and what this member awaits, as far as there is room.
 pub(super) async fn offer(
     seat: &Seat,
     blocks: &[(u32, &Data)],
     awaiting: Option<&Awaiting>,
-    copied: bool,
+    long: Long,
     by: &(impl Wait + Reach),
 ) -> Result<Offer> {
     let lines = (blocks.len() + 1) * ENTRY;
@@ -193,10 +201,9 @@ pub(super) async fn offer(
             inside.blocks.push((place, data));
             entry(place)
         } else {
-            let readers = if member == ANY { seat.size - 1 } else { 1 };
-            let whole = match copied {
-                true => Whole::copied(seat, data, by)?,
-                false => Whole::to_read(seat, data, readers, by)?,
+            let whole = match long {
+                Long::Copied => Whole::copied(seat, data, by)?,
+                Long::Lent(readers) => Whole::to_read(seat, data, readers, by)?,
             };
             let entry = inside.put_ends(&whole, entry(whole.address as u64));
             copies.push(whole);

@@ -9,7 +9,7 @@ use super::super::exchange::{for_others, own};
 use super::super::large::others;
 use super::super::reach::Reach;
 use super::super::seat::{Seat, Wait};
-use super::super::table::{has_room, lend_together, offer, Table, ANY};
+use super::super::table::{has_room, lend_together, offer, Long, Table, ANY};
 use super::awaited::{Arrivals, Awaited, Awaiting, Incoming};
 use super::rooted::in_turn;
 use super::{finish_own, share_out, take, Pieces, Work};
@@ -77,7 +77,7 @@ pub(in super::super) async fn gatherv(
 ) -> Result<()> {
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
-        let offer = offer(seat, &[(ANY, send)], None, false, by).await?;
+        let offer = offer(seat, &[(ANY, send)], None, Long::Lent(1), by).await?;
         let place = (root, offer.epoch);
         let uneven = Uneven::new(seat, place, true);
         if offer.is_lent {
@@ -89,7 +89,7 @@ pub(in super::super) async fn gatherv(
     lend_together(seat, receive, by);
     let incoming = others(seat).map(|member| (member, 0, &receive[member as usize]));
     let awaiting = Awaiting::new(seat, incoming.clone(), by)?;
-    let offer = offer(seat, &[], Some(&awaiting), false, by).await?;
+    let offer = offer(seat, &[], Some(&awaiting), Long::Lent(1), by).await?;
     own(send, receive.get(root as usize));
     let uneven = Uneven::new(seat, (root, offer.epoch), true);
     let done = share_out(seat, offer.epoch, &uneven, by).await;
@@ -116,7 +116,7 @@ pub(in super::super) async fn scatterv(
     if root == seat.rank {
         let nothing = Data::nothing();
         lend_together(seat, send, by);
-        let offer = offer(seat, &for_others(seat, send, &nothing), None, false, by).await?;
+        let offer = offer(seat, &for_others(seat, send, &nothing), None, Long::Lent(1), by).await?;
         own(send.get(root as usize), receive);
         return match offer.is_lent {
             true => share_out(seat, offer.epoch, &Uneven::new(seat, (root, offer.epoch), false), by).await,
@@ -126,7 +126,7 @@ pub(in super::super) async fn scatterv(
     let Some(receive) = receive else { return Ok(()) };
     let block: Incoming = (root, 0, receive);
     let awaiting = Awaiting::new(seat, iter::once(block), by)?;
-    let offer = offer(seat, &[], Some(&awaiting), false, by).await?;
+    let offer = offer(seat, &[], Some(&awaiting), Long::Lent(1), by).await?;
     let place = (root, offer.epoch);
     seat.member(root, offer.epoch, by).await?;
     let table = Table::of(seat, root, offer.epoch, by)?;
