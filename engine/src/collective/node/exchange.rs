@@ -12,8 +12,8 @@
 //! (`helped/awaited.rs`, `helped/uneven.rs`). Only in gatherv no member sees the tables of
 //! all others; there it is always counted.
 
-use super::helped;
 use super::helped::awaited::{Arrivals, Awaiting, Incoming};
+use super::helped::{self, uneven};
 use super::large::{others, root_of};
 use super::reach::Reach;
 use super::seat::{Seat, Wait};
@@ -65,7 +65,7 @@ async fn with_all(
 }
 
 /// Copies what a member sends to itself.
-pub(super) fn own(send: Option<&Data>, receive: Option<&Data>) {
+fn own(send: Option<&Data>, receive: Option<&Data>) {
     if let (Some(send), Some(receive)) = (send, receive) {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(send, receive) };
@@ -99,7 +99,7 @@ fn from_others<'a, By: Reach>(
 }
 
 /// Blocks that lie by member, with `nothing` for this one, which has its own already.
-pub(super) fn for_others<'a>(seat: &Seat, blocks: &'a [Data], nothing: &'a Data) -> Vec<(u32, &'a Data)> {
+fn for_others<'a>(seat: &Seat, blocks: &'a [Data], nothing: &'a Data) -> Vec<(u32, &'a Data)> {
     let mine = |member| member == seat.rank;
     (0..seat.size)
         .zip(blocks)
@@ -159,19 +159,22 @@ pub(super) async fn gatherv(
     receive: &[Data],
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let root = root_of(seat, root);
-    if helped::uneven::wants(seat) {
-        return helped::uneven::gatherv(seat, root, send, receive, by).await;
-    }
+    let (root, is_helped) = (root_of(seat, root), uneven::wants(seat));
     if root != seat.rank {
         let Some(send) = send else { return Ok(()) };
         let offer = offer(seat, &[(ANY, send)], None, Long::Lent(1), by).await?;
+        if is_helped {
+            return uneven::give(seat, root, &offer, by).await;
+        }
         let last = seat.begin();
         seat.arrive(last);
         return match offer.is_lent {
             true => seat.member(root, last, by).await,
             false => Ok(()),
         };
+    }
+    if is_helped {
+        return uneven::collect(seat, receive, by, || own(send, receive.get(root as usize))).await;
     }
     let epoch = seat.begin();
     seat.arrive(epoch);
@@ -192,22 +195,23 @@ pub(super) async fn scatterv(
     receive: Option<&Data>,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    let root = root_of(seat, root);
-    if helped::uneven::wants(seat) {
-        return helped::uneven::scatterv(seat, root, send, receive, by).await;
-    }
+    let (root, is_helped) = (root_of(seat, root), uneven::wants(seat));
     if root == seat.rank {
         let nothing = Data::nothing();
         lend_together(seat, send, by);
         let blocks = for_others(seat, send, &nothing);
         let offer = offer(seat, &blocks, None, Long::Lent(1), by).await?;
         own(send.get(root as usize), receive);
-        return match offer.is_lent {
-            true => end(seat, &offer, by).await,
-            false => Ok(()),
+        return match (offer.is_lent, is_helped) {
+            (true, true) => uneven::deal_out(seat, offer.epoch, by).await,
+            (true, false) => end(seat, &offer, by).await,
+            (false, _) => Ok(()),
         };
     }
     let Some(receive) = receive else { return Ok(()) };
+    if is_helped {
+        return uneven::get(seat, root, receive, by).await;
+    }
     let epoch = seat.begin();
     seat.arrive(epoch);
     seat.member(root, epoch, by).await?;

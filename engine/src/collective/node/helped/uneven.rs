@@ -5,11 +5,10 @@
 //! member waits for the root to begin, and for nobody else: it leaves when its own part is over. A block that fits
 //! a slot is no work in a gatherv: its owner leaves at once, and the root takes it when all have come.
 
-use super::super::exchange::{for_others, own};
 use super::super::large::others;
 use super::super::reach::Reach;
 use super::super::seat::{Seat, Wait};
-use super::super::table::{has_room, lend_together, offer, Long, Table, ANY};
+use super::super::table::{has_room, lend_together, offer, Long, Offer, Table};
 use super::awaited::{Arrivals, Awaited, Awaiting, Incoming};
 use super::rooted::in_turn;
 use super::{finish_own, share_out, take, Pieces, Work};
@@ -67,31 +66,35 @@ impl Work for Uneven<'_> {
     }
 }
 
-/// Blocks of all at a root.
-pub(in super::super) async fn gatherv(
+/// What a member does in a gatherv that has offered its block.
+pub(in super::super) async fn give(
     seat: &Seat,
     root: u32,
-    send: Option<&Data>,
-    receive: &[Data],
+    offer: &Offer,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    if root != seat.rank {
-        let Some(send) = send else { return Ok(()) };
-        let offer = offer(seat, &[(ANY, send)], None, Long::Lent(1), by).await?;
-        let place = (root, offer.epoch);
-        let uneven = Uneven::new(seat, place, true);
-        if offer.is_lent {
-            return finish_own(seat, place, &uneven, by).await;
-        }
-        // A root that only tests claims nothing, not even an empty part.
-        return take(seat, offer.epoch, &uneven, seat.rank, |left| left, by).unwrap_or(Ok(()));
+    let place = (root, offer.epoch);
+    let uneven = Uneven::new(seat, place, true);
+    if offer.is_lent {
+        return finish_own(seat, place, &uneven, by).await;
     }
+    // A root that only tests claims nothing, not even an empty part.
+    take(seat, offer.epoch, &uneven, seat.rank, |left| left, by).unwrap_or(Ok(()))
+}
+
+/// What the root does in a gatherv; `own` when it has published what it awaits.
+pub(in super::super) async fn collect(
+    seat: &Seat,
+    receive: &[Data],
+    by: &(impl Wait + Reach),
+    own: impl FnOnce(),
+) -> Result<()> {
     lend_together(seat, receive, by);
     let incoming = others(seat).map(|member| (member, 0, &receive[member as usize]));
     let awaiting = Awaiting::new(seat, incoming.clone(), by)?;
     let offer = offer(seat, &[], Some(&awaiting), Long::Lent(1), by).await?;
-    own(send, receive.get(root as usize));
-    let uneven = Uneven::new(seat, (root, offer.epoch), true);
+    own();
+    let uneven = Uneven::new(seat, (seat.rank, offer.epoch), true);
     let done = share_out(seat, offer.epoch, &uneven, by).await;
     let taken = awaiting.wholes.iter().zip(incoming).map(|(whole, block)| {
         let (source, nth, data): Incoming = block;
@@ -105,25 +108,18 @@ pub(in super::super) async fn gatherv(
     taken.fold(done, Result::and)
 }
 
-/// Blocks of a root for all.
-pub(in super::super) async fn scatterv(
+/// What the root does in a scatterv when it has lent its blocks.
+pub(in super::super) async fn deal_out(seat: &Seat, epoch: u64, by: &(impl Wait + Reach)) -> Result<()> {
+    share_out(seat, epoch, &Uneven::new(seat, (seat.rank, epoch), false), by).await
+}
+
+/// What a member does in a scatterv.
+pub(in super::super) async fn get(
     seat: &Seat,
     root: u32,
-    send: &[Data],
-    receive: Option<&Data>,
+    receive: &Data,
     by: &(impl Wait + Reach),
 ) -> Result<()> {
-    if root == seat.rank {
-        let nothing = Data::nothing();
-        lend_together(seat, send, by);
-        let offer = offer(seat, &for_others(seat, send, &nothing), None, Long::Lent(1), by).await?;
-        own(send.get(root as usize), receive);
-        return match offer.is_lent {
-            true => share_out(seat, offer.epoch, &Uneven::new(seat, (root, offer.epoch), false), by).await,
-            false => Ok(()),
-        };
-    }
-    let Some(receive) = receive else { return Ok(()) };
     let block: Incoming = (root, 0, receive);
     let awaiting = Awaiting::new(seat, iter::once(block), by)?;
     let offer = offer(seat, &[], Some(&awaiting), Long::Lent(1), by).await?;

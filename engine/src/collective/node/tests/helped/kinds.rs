@@ -22,6 +22,12 @@ fn data(numbers: &mut [i64]) -> Data {
     Data::new(numbers.as_mut_ptr().cast(), 0, numbers.len() as i64, &int).unwrap()
 }
 
+/// A block for each member, of the length that it has.
+fn cut(numbers: &mut [i64], size: u32, length: &dyn Fn(u32) -> usize) -> Vec<Data> {
+    let mut left = numbers;
+    (0..size).map(|member| data(left.split_off_mut(..length(member)).unwrap())).collect()
+}
+
 /// What a member sends, where its result goes, and what that shall be.
 pub struct Sides {
     send: Vec<i64>,
@@ -166,10 +172,7 @@ fn of_tables(kind: u32, rank: u32, size: u32) -> (Operation, Sides) {
         true => Sides::new(vec![], given, expected),
         false => Sides::new(given, vec![0; expected.len()], expected),
     };
-    let cut = |numbers: &mut [i64], length: &dyn Fn(u32) -> usize| {
-        let mut left = numbers;
-        (0..size).map(|member| data(left.split_off_mut(..length(member)).unwrap())).collect::<Vec<Data>>()
-    };
+    let cut = |numbers: &mut [i64], length: &dyn Fn(u32) -> usize| cut(numbers, size, length);
     let receive = cut(&mut sides.receive, &|from| length(from, rank));
     let operation = match kind {
         12 => Operation::Allgatherv { send: Some(data(&mut sides.send)), receive },
@@ -199,22 +202,11 @@ fn uneven(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Sides) 
     };
     let block = |member: u32| numbers(member, length(member));
     let all = || (0..size).flat_map(block).collect::<Vec<i64>>();
-    let nothing = |length| (vec![0; length], rank == root);
-    let (receive, is_root) = nothing(match (is_scatter, rank == root) {
-        (true, _) => length(rank),
-        (false, true) => all().len(),
-        (false, false) => 0,
-    });
-    let mut sides = match (is_scatter, is_root) {
-        (true, true) => Sides::new(all(), receive, block(rank)),
-        (true, false) => Sides::new(vec![], receive, block(rank)),
-        (false, true) => Sides::new(block(rank), receive, all()),
-        (false, false) => Sides::new(block(rank), receive, vec![]),
-    };
-    let cut = |numbers: &mut [i64]| {
-        let mut left = numbers;
-        (0..size).map(|member| data(left.split_off_mut(..length(member)).unwrap())).collect::<Vec<Data>>()
-    };
+    let is_root = rank == root;
+    let of_root = if is_root { all() } else { vec![] };
+    let (send, expected) = if is_scatter { (of_root, block(rank)) } else { (block(rank), of_root) };
+    let mut sides = Sides::new(send, vec![0; expected.len()], expected);
+    let cut = |numbers: &mut [i64]| cut(numbers, size, &length);
     let root = Root::Rank(root);
     let operation = match is_scatter {
         true => {

@@ -1,6 +1,6 @@
 //! Members that begin an operation and stay away: the others do it without them.
 
-use self::kinds::{operation, FIRST_OF_TABLES, FIRST_ROOTED, FIRST_UNEVEN, KINDS};
+use self::kinds::{operation, Sides, FIRST_OF_TABLES, FIRST_ROOTED, FIRST_UNEVEN, KINDS};
 use super::later::as_members;
 use super::*;
 use std::sync::Barrier;
@@ -115,6 +115,15 @@ fn members_that_disagree_about_shared_work_all_hear_of_it_and_go_on() {
     });
 }
 
+/// A member hears that a block is too long for it, or else has what it shall have.
+fn hears_or_has(over: Poll<Result<bool>>, hears: bool, sides: &Sides, (round, rank): (u32, u32)) {
+    match over {
+        Poll::Ready(Err(error)) if hears => assert_eq!(error.class(), Class::Truncate),
+        Poll::Ready(Ok(true)) if !hears => assert!(sides.are_right(), "round {round}"),
+        other => panic!("round {round}, rank {rank}: {other:?}"),
+    }
+}
+
 #[test]
 fn a_block_that_is_longer_than_awaited_is_reported_by_who_awaits_it_and_one_that_is_shorter_is_taken() {
     as_members(3, |rank, member| {
@@ -135,11 +144,8 @@ fn a_block_that_is_longer_than_awaited_is_reported_by_who_awaits_it_and_one_that
                 let end = sides.expected.len() - receive[2].count as usize;
                 sides.expected[end - 1000..end].fill(0);
             }
-            match ended(seat, operation, member.by) {
-                Poll::Ready(Err(error)) if longer && rank == 2 => assert_eq!(error.class(), Class::Truncate),
-                Poll::Ready(Ok(true)) if shorter || rank != 2 => assert!(sides.are_right(), "round {round}"),
-                other => panic!("round {round}, rank {rank}: {other:?}"),
-            }
+            let over = ended(seat, operation, member.by);
+            hears_or_has(over, longer && rank == 2, &sides, (round, rank));
         }
     });
 }
@@ -172,15 +178,8 @@ fn of_blocks_that_only_a_root_knows_a_longer_one_is_reported_and_a_shorter_one_i
                 _ => {}
             }
             sides.expected[missing].fill(0);
-            match ended(seat, operation, member.by) {
-                Poll::Ready(Err(error)) if longer && rank == taker => {
-                    assert_eq!(error.class(), Class::Truncate)
-                }
-                Poll::Ready(Ok(true)) if !longer || rank != taker => {
-                    assert!(sides.are_right(), "round {round}")
-                }
-                other => panic!("round {round}, rank {rank}: {other:?}"),
-            }
+            let over = ended(seat, operation, member.by);
+            hears_or_has(over, longer && rank == taker, &sides, (round, rank));
         }
     });
 }
