@@ -23,6 +23,8 @@ pub mod kept;
 pub mod memory;
 pub mod message;
 pub mod observe;
+#[cfg(target_arch = "x86_64")]
+mod processor;
 pub mod progress;
 pub mod reduce;
 pub mod request;
