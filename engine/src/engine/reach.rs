@@ -39,12 +39,11 @@ impl Reach for Engine {
 
     fn lend(&self, seat: &Seat, (address, bytes): (*const u8, u64), readers: u32) -> Plain {
         let mut core = self.lane(seat.context).lock();
-        core.transport.lend(address, bytes, readers);
-        let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
-        let whole = address as u64;
-        if is_shared(whole, bytes) {
+        if core.transport.lend(address, bytes, readers) {
             return Plain::All;
         }
+        let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
+        let whole = address as u64;
         match whole_pages(whole, bytes as usize) {
             Some(range) if is_shared(whole + range.start as u64, range.len() as u64) => {
                 // A page at an end may have been shared with what lies beside it.
@@ -80,7 +79,7 @@ impl Reach for Engine {
         address: u64,
         target: *mut u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         let middle = match self.direct(seat, member, address, bytes as u64) {
             Some(source) => Some((source, 0..bytes)),
@@ -98,9 +97,12 @@ impl Reach for Engine {
         // SAFETY: the range can be read here; the rest by the caller.
         unsafe {
             self.page.copying(|| copies.copy(source, target.add(before), range.len()));
-            self.read_by_kernel(seat, member, address, target, before)?;
-            self.read_by_kernel(seat, member, from, to, after)
+            if before + after > 0 {
+                self.read_by_kernel(seat, member, address, target, before)?;
+                self.read_by_kernel(seat, member, from, to, after)?;
+            }
         }
+        Ok(())
     }
 
     unsafe fn write(
@@ -110,7 +112,7 @@ impl Reach for Engine {
         address: u64,
         source: *const u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
@@ -166,6 +168,7 @@ fn whole_pages(address: u64, bytes: usize) -> Option<Range<usize>> {
 impl Engine {
     /// # Safety
     /// As for [`Reach::read`].
+    #[inline(never)]
     unsafe fn read_by_kernel(
         &self,
         seat: &Seat,

@@ -262,8 +262,8 @@ pub trait Transport: Send {
 
     /// The program lends `bytes` bytes of its own at `address` until the
     /// operation at hand is complete, and so many peers will want all of them: they may become
-    /// directly readable.
-    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32);
+    /// directly readable. Whether they are by now, by plain loads.
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool;
 
     /// Whether all of this memory of one's own can be read by plain loads.
     fn is_shared(&self, address: *const u8, bytes: u64) -> bool;

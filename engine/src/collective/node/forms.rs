@@ -1,15 +1,15 @@
 //! The operations, in their forms over a block.
 
 use super::combine;
-use super::items::{self, operand, Items};
+use super::items::{self, operand};
 use super::large::together;
 use super::later::at_once;
-use super::offers;
+use super::offers::{self, Offers};
 use super::prefix::Scan;
 use super::reach::Reach;
 use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
-use super::share::{in_turn, share, WHOLE};
+use super::share::WHOLE;
 use crate::collective::members::Role;
 use crate::collective::tree::Folded;
 use crate::collective::{Data, Members, Operation, Root};
@@ -170,24 +170,37 @@ async fn allreduce(
 ) -> Result<()> {
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    match send.address == receive.address {
-        // The other would read what the result is written to.
-        true => seat.publish(epoch, &operand(send)),
-        false => offers::offer(seat, epoch, &operand(send), by),
-    }
+    offers::offer(seat, epoch, &operand(send), by);
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
         return combine::published(seat, epoch, operator, receive);
     }
-    let bytes = items::bytes(receive);
-    let done = offers::used(seat, epoch, bytes, by, |offers| {
-        let first = share(seat.rank, seat.size, bytes, Items::of(&receive.datatype).bytes).start;
-        let (parts, plan) = (in_turn(first, bytes), Folded::new(seat.size, 0));
-        // SAFETY: both operands can be read, and are apart from the result, which the
-        // program lends.
-        unsafe { combine::combined(parts, plan, operator, receive, |member, at| offers.at(member, at)) }
-    });
-    together(seat, by).await?;
+    let is_free = seat.has_lent(seat.rank, epoch);
+    let mut offers = Offers::find(seat, epoch, items::bytes(receive), by);
+    if let (Ok(offers), true) = (&mut offers, is_free) {
+        offers.take();
+    }
+    let combined = || {
+        let (offers, whole) = (offers?, Some(0..items::bytes(receive)));
+        let operand = |member, at| offers.at(member, at);
+        // SAFETY: both operands can be read; the program lends the result, which may lie in the place of one of two.
+        unsafe { combine::combined(whole, Folded::new(2, 0), operator, receive, operand) }
+    };
+    if !is_free {
+        let done = combined();
+        together(seat, by).await?;
+        return done;
+    }
+    let last = seat.begin();
+    seat.arrive(last);
+    if send.address == receive.address {
+        // The other may still read what lies where the result goes.
+        seat.all(last, by).await?;
+        return combined();
+    }
+    // While the other hears of it.
+    let done = combined();
+    seat.all(last, by).await?;
     done
 }
 
@@ -287,11 +300,10 @@ async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl 
     if !offers::are_lent(seat, epoch) {
         return collect(seat, epoch, receive);
     }
-    let done = offers::used(seat, epoch, receive.bytes(), by, |offers| {
+    let done = Offers::find(seat, epoch, receive.bytes(), by).map(|offers| {
         let other = 1 - seat.rank;
         // SAFETY: the payload is as long as the block.
-        unsafe { offers.take((other, 0), &receive.blocks(other, 1)) };
-        Ok(())
+        unsafe { Seat::unpack(offers.at(other, 0), &receive.blocks(other, 1)) };
     });
     together(seat, by).await?;
     done
@@ -315,12 +327,11 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
         }
         return Ok(());
     }
-    let done = offers::used(seat, epoch, whole, by, |offers| {
+    let done = Offers::find(seat, epoch, whole, by).map(|offers| {
         for member in 0..seat.size {
             // SAFETY: the payload has a block for each member.
-            unsafe { offers.take((member, mine), &receive.blocks(member, 1)) };
+            unsafe { Seat::unpack(offers.at(member, mine as usize), &receive.blocks(member, 1)) };
         }
-        Ok(())
     });
     together(seat, by).await?;
     done

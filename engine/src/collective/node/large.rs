@@ -265,7 +265,7 @@ pub(super) fn take(
     // is lent by the program.
     unsafe {
         let from = (seat, member, epoch);
-        lent.read(from, offset, whole.address, bytes, &mut seat.chooser(copied), by)?;
+        lent.read(from, offset, whole.address, bytes, seat.chooser(copied), by)?;
     }
     whole.finish(data);
     Ok(())

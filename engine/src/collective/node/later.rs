@@ -167,7 +167,7 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         address: u64,
         target: *mut u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         // SAFETY: passed on.
         unsafe { self.by.read(seat, member, address, target, bytes, copies) }
@@ -180,7 +180,7 @@ impl<By: Deref<Target: Reach>> Reach for Beside<By> {
         address: u64,
         source: *const u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         // SAFETY: passed on.
         unsafe { self.by.write(seat, member, address, source, bytes, copies) }

@@ -77,6 +77,9 @@ impl Lent {
         seat.room(epoch, by).await?;
         seat.tell_with(epoch, self, |slot| {
             let (head, tail) = (self.head as usize, self.tail as usize);
+            if head + tail == 0 {
+                return;
+            }
             let end = (self.send + self.bytes) as usize - tail;
             // SAFETY: the program lends the data, and the slot has room for both ends.
             unsafe {
@@ -107,9 +110,9 @@ impl Lent {
         if let Some(found) = by.direct(seat, member, self.send + offset, bytes) {
             return Ok(found);
         }
-        let (place, mut copies) = (place()?, seat.chooser(copied));
+        let (place, copies) = (place()?, seat.chooser(copied));
         // SAFETY: by the caller.
-        unsafe { self.read((seat, member, epoch), offset, place, bytes as usize, &mut copies, by)? };
+        unsafe { self.read((seat, member, epoch), offset, place, bytes as usize, copies, by)? };
         Ok(place.cast_const())
     }
 
@@ -126,9 +129,13 @@ impl Lent {
         offset: u64,
         target: *mut u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
         by: &impl Reach,
     ) -> Result<()> {
+        if self.head + self.tail == 0 {
+            // SAFETY: by the caller.
+            return unsafe { by.read(seat, member, self.send + offset, target, bytes, copies) };
+        }
         let (head, tail) = (u64::from(self.head), self.bytes - u64::from(self.tail));
         let end = offset + bytes as u64;
         let first = head.clamp(offset, end);

@@ -316,9 +316,9 @@ impl<'a> Prefixes<'a> {
                     }
                 };
                 let target = Target::of(&self.lent[member as usize], self.mine.operand.bytes);
-                let (source, mut copies) = (place.cast_const(), self.seat.chooser(Copied::Written));
+                let (source, copies) = (place.cast_const(), self.seat.chooser(Copied::Written));
                 // SAFETY: the member has lent its result; my share of it is mine.
-                unsafe { target.write((self.seat, member), at, (source, bytes as usize), &mut copies, by)? };
+                unsafe { target.write((self.seat, member), at, (source, bytes as usize), copies, by)? };
             }
         }
         Ok(())

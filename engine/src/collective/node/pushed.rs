@@ -59,10 +59,10 @@ pub(super) async fn give(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> 
         if bytes == 0 {
             return Ok(());
         }
-        let mut copies = seat.chooser(Copied::Pushed);
+        let copies = seat.chooser(Copied::Pushed);
         let (to, from) = (buffer.receive + part.start, whole.address.wrapping_add(at));
         // SAFETY: the other has lent this part until the last epoch and leaves it to me.
-        unsafe { by.write(seat, other, to, from, bytes, &mut copies) }
+        unsafe { by.write(seat, other, to, from, bytes, copies) }
     });
     together(seat, by).await?;
     done
@@ -92,7 +92,7 @@ pub(super) async fn get(seat: &Seat, data: &Data, by: &(impl Wait + Reach)) -> R
         }
         let target = whole.address.wrapping_add(rest.start as usize);
         let (from, bytes) = ((seat, root, epoch), (rest.end - rest.start) as usize);
-        let copies = &mut seat.chooser(Copied::Broadcast);
+        let copies = seat.chooser(Copied::Broadcast);
         // SAFETY: the root has lent its data until the last epoch; nobody else writes this
         // part of the target, which the program lends or which is ours.
         unsafe { lent.read(from, rest.start, target, bytes, copies, by) }

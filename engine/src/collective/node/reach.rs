@@ -99,7 +99,7 @@ pub trait Reach {
         address: u64,
         target: *mut u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()>;
 
     /// Writes into a member's memory by the best means there is; plain stores in the
@@ -118,7 +118,7 @@ pub trait Reach {
         address: u64,
         source: *const u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()>;
 
     /// Has `make` write a range of a member's memory by plain stores, at the address that it

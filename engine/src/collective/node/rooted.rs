@@ -34,12 +34,12 @@ pub(super) async fn gather(
     seat.arrive(epoch);
     seat.member(root, epoch, by).await?;
     let done = seat.told(root, epoch, whole.bytes).and_then(|lent| {
-        let mut copies = seat.chooser(Copied::Written);
+        let copies = seat.chooser(Copied::Written);
         let target = Target::of(&lent, u64::from(seat.size) * whole.bytes);
         let at = u64::from(seat.rank) * whole.bytes;
         let block = (whole.address.cast_const(), whole.bytes as usize);
         // SAFETY: the root has lent room for a block of each, and this one is mine.
-        unsafe { target.write((seat, root), at, block, &mut copies, by) }
+        unsafe { target.write((seat, root), at, block, copies, by) }
     });
     let last = seat.begin();
     seat.arrive(last);

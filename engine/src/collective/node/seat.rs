@@ -5,13 +5,13 @@ use super::block::{Block, Until, INLINE_BYTES};
 use super::lent::Lent;
 use super::reach::{Reaches, Room};
 use crate::datatype::{self, Basic, Datatype};
-use crate::memory::copy::Chooser;
+use crate::memory::copy::{plain, Chooser};
 use crate::progress::{barrier, Doorbell};
 use crate::{collective::Data, Class, Error, Result};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
 /// How a member waits. A blocking operation waits in the future's making, while the engine
@@ -55,8 +55,10 @@ pub(super) enum Copied {
     Written,
     /// The result of a reduction, to where others read it.
     Result,
-    /// Into a slot, not from one.
+    /// Into a wide slot, not from one.
     Slot,
+    /// Into another slot.
+    Narrow,
     /// Data of a root into the buffer of the other member.
     Pushed,
     /// By a root and the other member in turn, through the caches.
@@ -92,7 +94,7 @@ pub struct Seat {
     /// Whether wide slots can be used, once they have settled it.
     pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
-    choosers: [Mutex<Chooser>; SORTS],
+    choosers: [Chooser; SORTS],
     /// Copies that the others may still read.
     behind: Behind,
 }
@@ -107,10 +109,11 @@ impl Seat {
     /// Takes the place of member `rank` of `members`, in the communicator of `context`.
     pub fn new(block: Block, rank: u32, context: u64, members: Box<[Place]>) -> Seat {
         let size = members.len() as u32;
-        let mut choosers: [Mutex<Chooser>; SORTS] = Default::default();
-        choosers[Copied::Beyond as usize] = Mutex::new(Chooser::beyond());
-        choosers[Copied::FarBeyond as usize] = Mutex::new(Chooser::always_past());
-        choosers[Copied::Together as usize] = Mutex::new(Chooser::plain());
+        let mut choosers: [Chooser; SORTS] = Default::default();
+        choosers[Copied::Beyond as usize] = Chooser::beyond();
+        choosers[Copied::FarBeyond as usize] = Chooser::always_past();
+        choosers[Copied::Narrow as usize] = Chooser::to_be_read();
+        choosers[Copied::Together as usize] = Chooser::plain();
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {
             block,
@@ -169,8 +172,8 @@ impl Seat {
     }
 
     /// How to copy what is copied.
-    pub(super) fn chooser(&self, copied: Copied) -> MutexGuard<'_, Chooser> {
-        self.choosers[copied as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn chooser(&self, copied: Copied) -> &Chooser {
+        &self.choosers[copied as usize]
     }
 
     /// The epoch of the operation that begins now.
@@ -255,7 +258,9 @@ impl Seat {
         unsafe {
             match data.dense() {
                 Some((from, _)) if bytes >= Chooser::WORTH => {
-                    self.chooser(Copied::Slot).copy(from, packed, bytes);
+                    let is_narrow = bytes as u64 <= self.narrow();
+                    let copied = if is_narrow { Copied::Narrow } else { Copied::Slot };
+                    self.chooser(copied).copy(from, packed, bytes);
                 }
                 Some((from, _)) => std::ptr::copy_nonoverlapping(from, packed, bytes),
                 None => {
@@ -346,6 +351,15 @@ impl Seat {
         self.behind.leave(epoch, copy);
     }
 
+    /// Where the payload of this member lies, which has lent or published so many bytes.
+    #[inline]
+    pub(super) fn offered(&self, epoch: u64, bytes: u64) -> *const u8 {
+        match self.has_lent(self.rank, epoch) {
+            true => self.words(self.rank, epoch).send as *const u8,
+            false => self.packed(self.rank, epoch, bytes as usize).cast_const(),
+        }
+    }
+
     fn words(&self, member: u32, epoch: u64) -> Lent {
         let place = self.block.payload(member, epoch, INLINE_BYTES).cast_const().cast::<Lent>();
         // SAFETY: published, and so it stays by rule 3.
@@ -384,10 +398,20 @@ impl Seat {
         debug_assert!(offset + part <= bytes);
         // SAFETY: the payload has `bytes` bytes, which stay by rule 3; the program
         // lends the data.
+        unsafe { Seat::unpack(payload.cast_const().add(offset as usize), data) };
+    }
+
+    /// Copies payload to `data`.
+    ///
+    /// # Safety
+    /// It must be long enough; the program lends the data, which lie elsewhere.
+    #[inline(always)]
+    pub(super) unsafe fn unpack(from: *const u8, data: &Data) {
+        let part = data.bytes();
+        // SAFETY: by the caller.
         unsafe {
-            let from = payload.cast_const().add(offset as usize);
             if let Some((to, _)) = data.dense() {
-                return std::ptr::copy_nonoverlapping(from, to, part as usize);
+                return plain(from, to, part as usize);
             }
             datatype::copy((Seat::bytes(), from, part), (&**data.datatype, data.address, data.count));
         }

@@ -305,7 +305,7 @@ impl<'a> Shares<'a> {
         unsafe { tree.combine(target, bytes, buffers)? };
         if let Some(result) = result {
             if result != target {
-                let mut copies = self.seat.chooser(Copied::Result);
+                let copies = self.seat.chooser(Copied::Result);
                 // SAFETY: the program's, in my share, and a place of ours.
                 unsafe { copies.copy(target, result, bytes) };
             }
@@ -327,9 +327,9 @@ impl<'a> Shares<'a> {
     /// Puts a piece of my share into the result of another member.
     fn put(&self, member: u32, piece: &Piece, reduced: *const u8, by: &impl Reach) -> Result<()> {
         let (at, source) = (piece.at - self.origin(member), (reduced, piece.bytes as usize));
-        let mut copies = self.seat.chooser(Copied::Written);
+        let copies = self.seat.chooser(Copied::Written);
         // SAFETY: the member has lent the result; my share of it is mine.
-        unsafe { self.target(member)?.write((self.seat, member), at, source, &mut copies, by) }
+        unsafe { self.target(member)?.write((self.seat, member), at, source, copies, by) }
     }
 
     /// Whether a piece of a result that others read next is better written at once, and
@@ -370,12 +370,12 @@ impl<'a> Shares<'a> {
             }
             let to = out.address.wrapping_add(part.start as usize);
             let bytes = (part.end - part.start) as usize;
-            let mut copies = self.seat.chooser(Copied::Reduction);
+            let copies = self.seat.chooser(Copied::Reduction);
             // SAFETY: the member has written its share and only reads now; `to` is in
             // the program's result, and nobody else touches it.
             unsafe {
                 let place = (self.seat, member);
-                self.target(member)?.read(place, part.start, (to, bytes), &mut copies, by)?;
+                self.target(member)?.read(place, part.start, (to, bytes), copies, by)?;
                 Target::own(out).keep(part.start, bytes);
             }
         }

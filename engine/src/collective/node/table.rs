@@ -285,10 +285,10 @@ impl<'a, By: Reach> Table<'a, By> {
         let place = index * ENTRY as u64;
         if self.first.place != 0 {
             let to = (&raw mut entry).cast();
-            let mut copies = self.seat.chooser(Copied::Exchange);
+            let copies = self.seat.chooser(Copied::Exchange);
             let from = self.first.place + place;
             // SAFETY: the member has lent its table; the entry is ours.
-            unsafe { self.by.read(self.seat, self.member, from, to, ENTRY, &mut copies)? };
+            unsafe { self.by.read(self.seat, self.member, from, to, ENTRY, copies)? };
         } else if place + 2 * (ENTRY as u64) <= self.bytes {
             // SAFETY: within what the member has published.
             entry = unsafe { self.base.add(ENTRY + place as usize).cast::<Entry>().read_unaligned() };
@@ -401,7 +401,7 @@ impl<'a, By: Reach> Table<'a, By> {
     /// # Safety
     /// The target must have room for them, for nobody else meanwhile; they must be within the block.
     pub unsafe fn read(&self, block: &Block, at: u64, (target, bytes): (*mut u8, usize)) -> Result<()> {
-        let (entry, mut copies) = (block.0, self.seat.chooser(Copied::Exchange));
+        let (entry, copies) = (block.0, self.seat.chooser(Copied::Exchange));
         if let Some(found) = self.inside(entry)? {
             // SAFETY: within what the member has published; the target by the caller.
             unsafe { copies.copy(found.wrapping_add(at as usize), target, bytes) };
@@ -410,7 +410,7 @@ impl<'a, By: Reach> Table<'a, By> {
         if !entry.is_apart() {
             let from = entry.place + at;
             // SAFETY: the member has lent so many bytes until the last epoch; the target by the caller.
-            return unsafe { self.by.read(self.seat, self.member, from, target, bytes, &mut copies) };
+            return unsafe { self.by.read(self.seat, self.member, from, target, bytes, copies) };
         }
         let (apart, ends) = self.apart(entry)?;
         let (head, last) = (u64::from(apart.head), entry.length() - u64::from(apart.tail));
@@ -423,7 +423,7 @@ impl<'a, By: Reach> Table<'a, By> {
             std::ptr::copy_nonoverlapping(ends.wrapping_add(at as usize), target, (first - at) as usize);
             if first < second {
                 let (from, middle) = (apart.address + first, (second - first) as usize);
-                self.by.read(self.seat, self.member, from, to(first), middle, &mut copies)?;
+                self.by.read(self.seat, self.member, from, to(first), middle, copies)?;
             }
             let tail = ends.wrapping_add((head + second).wrapping_sub(last) as usize);
             std::ptr::copy_nonoverlapping(tail, to(second), (end - second) as usize);

@@ -102,7 +102,7 @@ impl Target {
         (seat, member): (&Seat, u32),
         at: u64,
         (source, bytes): (*const u8, usize),
-        copies: &mut Chooser,
+        copies: &Chooser,
         by: &impl Reach,
     ) -> Result<()> {
         self.each_piece(at, bytes, |Piece { address, from, bytes }| {
@@ -123,7 +123,7 @@ impl Target {
         (seat, member): (&Seat, u32),
         at: u64,
         (target, bytes): (*mut u8, usize),
-        copies: &mut Chooser,
+        copies: &Chooser,
         by: &impl Reach,
     ) -> Result<()> {
         self.each_piece(at, bytes, |Piece { address, from, bytes }| {

@@ -1,5 +1,7 @@
 //! Where windows lie, in memory and in the file.
 
+use std::ops::Range;
+
 /// Grain of everything here. Machines with other pages have no window.
 pub const PAGE: usize = 4096;
 /// Address space of one window.
@@ -32,6 +34,12 @@ pub fn standard_base(slot: u32) -> usize {
 /// Pages that hold `bytes` bytes.
 pub fn pages_of(bytes: usize) -> usize {
     bytes.div_ceil(PAGE)
+}
+
+/// The pages of what lies from `start` up to `end`, at least a byte.
+#[inline]
+pub fn pages(start: usize, end: usize) -> Range<u32> {
+    (start / PAGE) as u32..((end - 1) / PAGE + 1) as u32
 }
 
 /// What the first page of a window's file says; bits of its pages follow.

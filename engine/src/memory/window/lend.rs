@@ -5,7 +5,7 @@
 //! lose against direct ones. So a buffer is shared when others have wanted it so
 //! often; one that one peer wants once or twice never is.
 
-use super::layout::{BLOCK_PAGES, NOWHERE, PAGE};
+use super::layout::{pages, BLOCK_PAGES, NOWHERE, PAGE};
 use super::Window;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -18,14 +18,20 @@ const SMALLEST: usize = 8 << 10;
 impl Window {
     /// The program lends this memory for one operation that other ranks take
     /// part in, of which so many want all of it; it does not write there before the operation is
-    /// complete.
+    /// complete. Whether they can read all of it by plain loads now.
     #[inline]
-    pub fn lend(&self, address: usize, bytes: usize, readers: u32) {
-        if bytes >= SMALLEST {
-            if let Some(offset) = self.offset_of(address, bytes) {
-                self.lend_ours(offset, bytes, readers);
-            }
+    pub fn lend(&self, address: usize, bytes: usize, readers: u32) -> bool {
+        let Some(offset) = (bytes > 0).then(|| self.offset_of(address, bytes)).flatten() else {
+            return false;
+        };
+        let is_shared = || self.all_shared(pages(offset, offset + bytes));
+        if is_shared() {
+            return true;
         }
+        if bytes >= SMALLEST {
+            self.lend_ours(offset, bytes, readers);
+        }
+        bytes >= SMALLEST && is_shared()
     }
 
     /// The piece begins at `offset` of the window.
@@ -55,9 +61,7 @@ impl Window {
         if bytes == 0 {
             return false;
         }
-        self.offset_of(address, bytes).is_some_and(|offset| {
-            self.all_shared((offset / PAGE) as u32..(offset + bytes).div_ceil(PAGE) as u32)
-        })
+        self.offset_of(address, bytes).is_some_and(|offset| self.all_shared(pages(offset, offset + bytes)))
     }
 
     /// Whether all `pages` are shared.

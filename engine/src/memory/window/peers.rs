@@ -1,7 +1,7 @@
 //! The windows of the peers, as this process has them mapped.
 
 use super::bits::Bits;
-use super::layout::{Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES};
+use super::layout::{pages, Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES};
 use super::{annex, system, Window};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,19 +57,20 @@ impl Peers {
     /// `announced` is the address that the peer has published for its window.
     #[inline]
     pub fn direct(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
-        let reach = self.reach(slot, announced, address, bytes)?;
-        (reach.before == 0 && reach.after == 0).then_some(reach.address)
+        let (mapped, start) = self.locate(slot, announced, address, bytes)?;
+        let end = start + bytes as usize;
+        if !mapped.shared().all(pages(start, end)) {
+            return None;
+        }
+        mapped.see(start, end);
+        Some((mapped.here + start) as *mut u8)
     }
 
     /// As [`Peers::direct`], except that pages at the edges of which only a
     /// part belongs to the piece need not be shared.
     #[inline]
     pub fn reach(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<Reach> {
-        if announced == 0 || bytes == 0 {
-            return None;
-        }
-        let mapped = self.mapped(slot, announced)?;
-        let start = mapped.offset_of(address as usize, bytes as usize)?;
+        let (mapped, start) = self.locate(slot, announced, address, bytes)?;
         let end = start + bytes as usize;
         let reach = mapped.reach(start, end)?;
         mapped.see(start + reach.before, end - reach.after);
@@ -81,14 +82,15 @@ impl Peers {
     pub fn begin_write(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         // writers: paired with `Window::wait_for_writers`. Counted first and
         // looked after, while a fork clears the bits first and looks after.
-        self.direct(slot, announced, address, bytes)?;
-        let board = self.mapped(slot, announced)?.board();
-        board.writers.fetch_add(1, Ordering::SeqCst);
-        let still = self.direct(slot, announced, address, bytes);
-        if still.is_none() {
-            board.writers.fetch_sub(1, Ordering::SeqCst);
+        let found = self.direct(slot, announced, address, bytes)?;
+        let (mapped, start) = self.locate(slot, announced, address, bytes)?;
+        let writers = &mapped.board().writers;
+        writers.fetch_add(1, Ordering::SeqCst);
+        if !mapped.shared().all(pages(start, start + bytes as usize)) {
+            writers.fetch_sub(1, Ordering::SeqCst);
+            return None;
         }
-        still
+        Some(found)
     }
 
     /// The write is over.
@@ -99,9 +101,19 @@ impl Peers {
     }
 
     #[inline]
-    fn mapped(&self, slot: u32, announced: u64) -> Option<Mapped> {
+    fn mapped(&self, slot: u32, announced: u64) -> Option<&Mapped> {
         let window = self.windows.get(slot as usize)?;
-        window.get_or_init(|| self.map(slot, announced)).filter(|mapped| mapped.there == announced)
+        window.get_or_init(|| self.map(slot, announced)).as_ref().filter(|mapped| mapped.there == announced)
+    }
+
+    /// The window with a piece of a peer's memory, and where the piece begins there.
+    #[inline]
+    fn locate(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<(&Mapped, usize)> {
+        if announced == 0 || bytes == 0 {
+            return None;
+        }
+        let mapped = self.mapped(slot, announced)?;
+        Some((mapped, mapped.offset_of(address as usize, bytes as usize)?))
     }
 
     #[cold]
@@ -137,14 +149,21 @@ fn reserve(there: usize) -> Option<usize> {
 }
 
 impl Mapped {
-    fn board(self) -> &'static Board {
+    fn board(&self) -> &'static Board {
         // SAFETY: windows stay mapped; atomics only.
         unsafe { &*(self.here as *const Board) }
     }
 
+    /// Which pages are shared.
+    #[inline]
+    fn shared(&self) -> Bits {
+        // SAFETY: windows stay mapped; the board has room for all bits.
+        unsafe { Bits::at((self.here + BITS_AT) as *const AtomicU64) }
+    }
+
     /// Offset in the window of a piece of its owner's blocks or annex.
     #[inline]
-    fn offset_of(self, address: usize, bytes: usize) -> Option<usize> {
+    fn offset_of(&self, address: usize, bytes: usize) -> Option<usize> {
         let start = address.wrapping_sub(self.there as usize);
         let blocks = BOARD_PAGES as usize * PAGE..BLOCK_PAGES as usize * PAGE;
         if blocks.contains(&start) {
@@ -154,9 +173,8 @@ impl Mapped {
     }
 
     #[inline]
-    fn reach(self, start: usize, end: usize) -> Option<Reach> {
-        // SAFETY: windows stay mapped; the board has room for all bits.
-        let shared = unsafe { Bits::at((self.here + BITS_AT) as *const AtomicU64) };
+    fn reach(&self, start: usize, end: usize) -> Option<Reach> {
+        let shared = self.shared();
         let (mut first, mut last) = (start / PAGE, end.div_ceil(PAGE));
         if !shared.all(first as u32..last as u32) {
             if start & (PAGE - 1) != 0 && !shared.all(first as u32..first as u32 + 1) {
@@ -178,7 +196,7 @@ impl Mapped {
 
     /// Has pages mapped in one go when they are used for the first time.
     #[inline]
-    fn see(self, start: usize, end: usize) {
+    fn see(&self, start: usize, end: usize) {
         // SAFETY: windows stay mapped, and their bits.
         let seen = unsafe { std::slice::from_raw_parts(self.seen as *const AtomicU64, SEEN_BYTES / 8) };
         let mut missing = false;

@@ -38,7 +38,9 @@ impl Pair {
     }
 
     fn lend_often(&self, memory: &[u8]) {
-        (0..20).for_each(|_| self.owner.lend(memory.as_ptr() as usize, memory.len(), 1));
+        for _ in 0..20 {
+            self.owner.lend(memory.as_ptr() as usize, memory.len(), 1);
+        }
     }
 }
 
@@ -71,9 +73,10 @@ fn private_memory_becomes_shared_when_it_has_been_lent_often() {
     let mut pair = Pair::new(1);
     let mine = pair.private(300_001);
     fill(mine, 9);
-    pair.owner.lend(mine.as_ptr() as usize, mine.len(), 1);
+    assert!(!pair.owner.lend(mine.as_ptr() as usize, mine.len(), 1));
     assert_eq!(pair.direct(mine.as_ptr(), mine.len()), None);
     pair.lend_often(mine);
+    assert!(pair.owner.lend(mine.as_ptr() as usize, mine.len(), 1), "it says so");
     let theirs = pair.direct(mine.as_ptr(), mine.len()).expect("shared by now");
     assert!(read(theirs, mine.len()) == mine);
     fill(mine, 10);
@@ -255,7 +258,9 @@ fn parent_and_child_of_a_fork_have_their_own_memory_and_sharing_comes_back() {
             };
             assert!(!seen(peers), "private again");
             fill(mine, 2);
-            (0..30).for_each(|_| owner.lend(mine.as_ptr() as usize, mine.len(), 1));
+            for _ in 0..30 {
+                owner.lend(mine.as_ptr() as usize, mine.len(), 1);
+            }
             assert!(!seen(peers), "the child still lives");
         },
     );
@@ -301,7 +306,9 @@ fn variables_become_shared_as_blocks_do_and_private_at_a_fork() {
         || {
             assert!(inside(&mut pair.peers).is_none(), "private again");
             fill(mine, 5);
-            (0..30).for_each(|_| owner.lend(memory as usize, 1 << 20, 1));
+            for _ in 0..30 {
+                owner.lend(memory as usize, 1 << 20, 1);
+            }
             assert!(inside(&mut pair.peers).is_none(), "the child still lives");
         },
     );
@@ -322,6 +329,8 @@ fn pages_that_a_variable_has_not_to_itself_are_not_shared() {
     assert_eq!(pair.owner.offset_of(annex.start - 1, 10), None);
     assert_eq!(pair.owner.offset_of(annex.end - 1, 2), None);
     assert!(pair.owner.offset_of(annex.end - 1, 1).is_some());
-    (0..30).for_each(|_| pair.owner.lend(annex.start, 2 * PAGE - 1, 1));
+    for _ in 0..30 {
+        pair.owner.lend(annex.start, 2 * PAGE - 1, 1);
+    }
     assert!(!pair.owner.is_shared(annex.start, PAGE), "the first has variables with values");
 }

@@ -35,10 +35,8 @@ impl Direct {
 
     /// See [`crate::transport::Transport::lend`].
     #[inline]
-    pub fn lend(&self, address: *const u8, bytes: u64, readers: u32) {
-        if let Some(own) = self.own {
-            own.lend(address as usize, bytes as usize, readers);
-        }
+    pub fn lend(&self, address: *const u8, bytes: u64, readers: u32) -> bool {
+        self.own.is_some_and(|own| own.lend(address as usize, bytes as usize, readers))
     }
 
     /// Whether peers can read all of this memory of one's own by plain loads.

@@ -19,7 +19,7 @@ const AVOID: u32 = 64;
 const AVOID_LONG: u32 = 4096;
 
 /// What is known about the way to a peer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Distance {
     copies: Chooser,
     /// Messages that shall not be read where they are, and how many it will be

@@ -322,14 +322,13 @@ impl Transport for NodeTransport {
     }
 
     #[inline]
-    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) {
-        if let Some(direct) = &self.direct {
-            direct.lend(address, bytes, readers);
-        }
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
+        let is_shared = self.direct.as_ref().is_some_and(|direct| direct.lend(address, bytes, readers));
         if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
             let (node, me) = (self.node, self.me);
             self.passer.serve(&self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
         }
+        is_shared
     }
 
     #[inline]

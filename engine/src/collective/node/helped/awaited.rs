@@ -173,9 +173,9 @@ impl Arrivals<'_> {
                 place.cast_const()
             }
         };
-        let mut copies = seat.chooser(Copied::Written);
+        let copies = seat.chooser(Copied::Written);
         // SAFETY: the member has lent the place until all is done, and these bytes are claimed.
-        unsafe { target.write((seat, to), at, (source, bytes), &mut copies, by) }
+        unsafe { target.write((seat, to), at, (source, bytes), copies, by) }
     }
 }
 

@@ -155,7 +155,7 @@ unsafe fn copy(
     if to == seat.rank {
         // SAFETY: by the caller.
         return unsafe {
-            lent.read(place, offset, target.here(at), bytes, &mut seat.chooser(read), by)?;
+            lent.read(place, offset, target.here(at), bytes, seat.chooser(read), by)?;
             target.keep(at, bytes);
             Ok(())
         };
@@ -167,9 +167,9 @@ unsafe fn copy(
         // SAFETY: by the caller; the room is ours.
         false => unsafe { lent.find(place, offset, bytes as u64, room, read, by)? },
     };
-    let mut copies = seat.chooser(written);
+    let copies = seat.chooser(written);
     // SAFETY: by the caller.
-    unsafe { target.write((seat, to), at, (source, bytes), &mut copies, by) }
+    unsafe { target.write((seat, to), at, (source, bytes), copies, by) }
 }
 
 /// Some bytes in pieces.

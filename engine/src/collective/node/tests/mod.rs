@@ -18,6 +18,7 @@ use std::sync::Arc;
 mod exchange;
 mod helped;
 mod later;
+mod offers;
 mod pushed;
 mod reach;
 mod reduction;

@@ -44,7 +44,7 @@ impl Reach for Sleeper<'_> {
         address: u64,
         target: *mut u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         // SAFETY: by the caller.
         unsafe { copies.copy(address as *const u8, target, bytes) };
@@ -58,7 +58,7 @@ impl Reach for Sleeper<'_> {
         address: u64,
         source: *const u8,
         bytes: usize,
-        copies: &mut Chooser,
+        copies: &Chooser,
     ) -> Result<()> {
         // SAFETY: by the caller.
         unsafe { copies.copy(source, address as *mut u8, bytes) };

@@ -7,13 +7,13 @@ use crate::reduce::Builtin;
 use std::sync::Mutex;
 
 /// What member `rank` contributes to a sum: numbers of very different size.
-fn numbers(rank: u32, count: usize) -> Vec<f64> {
+pub fn numbers(rank: u32, count: usize) -> Vec<f64> {
     let mut random = Random::new(u64::from(rank) + 5);
     let power = |random: &mut Random| 10f64.powi(random.below(30) as i32 - 15);
     (0..count).map(|_| (random.below(1 << 40) as f64) * power(&mut random)).collect()
 }
 
-fn doubles(numbers: &mut [f64]) -> Data {
+pub fn doubles(numbers: &mut [f64]) -> Data {
     let double = Datatype::basic(Basic::Float64);
     Data::new(numbers.as_mut_ptr().cast(), 0, numbers.len() as i64, &double).unwrap()
 }
@@ -187,7 +187,7 @@ fn scans_have_the_bits_of_the_message_form() {
 }
 
 /// Where `numbers` can begin in `room` so that the others reach them as `plain` says.
-fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain: Plain) -> Data {
+pub fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain: Plain) -> Data {
     let bytes = 8 * numbers.len() as u64;
     room.resize(numbers.len() + 8, 0.0);
     let first =
