@@ -55,15 +55,18 @@ pub(super) enum Copied {
     Written,
     /// The result of a reduction, to where others read it.
     Result,
-    /// Into a wide slot, not from one.
+    /// Into a slot, not from one.
     Slot,
-    /// Into another slot.
-    Narrow,
+    /// So are a few KiB.
+    Short,
     /// Data of a root into the buffer of the other member.
     Pushed,
     /// By a root and the other member in turn, through the caches.
     Together,
 }
+
+/// Payload of so many bytes at most is [`Copied::Short`].
+const SHORT: usize = 16 << 10;
 
 /// How many sorts there are.
 const SORTS: usize = Copied::Together as usize + 1;
@@ -112,7 +115,7 @@ impl Seat {
         let mut choosers: [Chooser; SORTS] = Default::default();
         choosers[Copied::Beyond as usize] = Chooser::beyond();
         choosers[Copied::FarBeyond as usize] = Chooser::always_past();
-        choosers[Copied::Narrow as usize] = Chooser::to_be_read();
+        choosers[Copied::Short as usize] = Chooser::to_be_read();
         choosers[Copied::Together as usize] = Chooser::plain();
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {
@@ -258,8 +261,7 @@ impl Seat {
         unsafe {
             match data.dense() {
                 Some((from, _)) if bytes >= Chooser::WORTH => {
-                    let is_narrow = bytes as u64 <= self.narrow();
-                    let copied = if is_narrow { Copied::Narrow } else { Copied::Slot };
+                    let copied = if bytes <= SHORT { Copied::Short } else { Copied::Slot };
                     self.chooser(copied).copy(from, packed, bytes);
                 }
                 Some((from, _)) => std::ptr::copy_nonoverlapping(from, packed, bytes),
