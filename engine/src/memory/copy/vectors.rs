@@ -30,100 +30,60 @@ pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
     // SAFETY: by the caller.
     unsafe {
         match is_behind(source, target) {
-            true => backwards(source, target, bytes),
-            false => forwards(source, target, bytes),
+            true => in_direction::<true>(source, target, bytes),
+            false => in_direction::<false>(source, target, bytes),
         }
     }
 }
 
-/// Copies from the beginning to the end.
+/// Copies from the beginning to the end, or backwards.
 ///
 /// # Safety
-/// As for [`super::Chooser::copy`].
+/// As for [`copy`].
 #[inline]
-unsafe fn forwards(source: *const u8, target: *mut u8, bytes: usize) {
+unsafe fn in_direction<const BACKWARDS: bool>(source: *const u8, target: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     if processor::has_wide_vectors() {
         // SAFETY: by the caller, and the processor has these instructions.
-        return unsafe { forwards_by_avx512(source, target, bytes) };
+        return unsafe { by_avx512::<BACKWARDS>(source, target, bytes) };
     } else if is_x86_feature_detected!("avx2") {
         // SAFETY: as above.
-        return unsafe { forwards_by_avx2(source, target, bytes) };
+        return unsafe { by_avx2::<BACKWARDS>(source, target, bytes) };
     }
     // SAFETY: by the caller.
-    unsafe { turns_forwards(source, target, bytes) }
-}
-
-/// Copies from the end to the beginning.
-///
-/// # Safety
-/// As for [`super::Chooser::copy`].
-#[cold]
-pub unsafe fn backwards(source: *const u8, target: *mut u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: by the caller, and the processor has these instructions.
-        return unsafe { backwards_by_avx2(source, target, bytes) };
-    }
-    // SAFETY: by the caller.
-    unsafe { lines_backwards(source, target, bytes) }
+    unsafe { turns::<BACKWARDS>(source, target, bytes) }
 }
 
 /// # Safety
-/// As for [`forwards`], on a processor with AVX-512.
+/// As for [`copy`], on a processor with AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn forwards_by_avx512(source: *const u8, target: *mut u8, bytes: usize) {
+unsafe fn by_avx512<const BACKWARDS: bool>(source: *const u8, target: *mut u8, bytes: usize) {
     // SAFETY: by the caller.
-    unsafe { turns_forwards(source, target, bytes) }
+    unsafe { turns::<BACKWARDS>(source, target, bytes) }
 }
 
 /// # Safety
-/// As for [`forwards`], on a processor with AVX2.
+/// As for [`copy`], on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn forwards_by_avx2(source: *const u8, target: *mut u8, bytes: usize) {
+unsafe fn by_avx2<const BACKWARDS: bool>(source: *const u8, target: *mut u8, bytes: usize) {
     // SAFETY: by the caller.
-    unsafe { turns_forwards(source, target, bytes) }
+    unsafe { turns::<BACKWARDS>(source, target, bytes) }
 }
 
 /// # Safety
-/// As for [`forwards`].
+/// As for [`copy`].
 #[inline(always)]
-unsafe fn turns_forwards(source: *const u8, target: *mut u8, bytes: usize) {
-    let whole = bytes / TURN * TURN;
+unsafe fn turns<const BACKWARDS: bool>(source: *const u8, target: *mut u8, bytes: usize) {
+    let (turns, whole) = (bytes / TURN, bytes / TURN * TURN);
     // SAFETY: all inside `bytes`; the accesses are unaligned.
     unsafe {
-        for at in (0..whole).step_by(TURN) {
+        for turn in 0..turns {
+            let at = TURN * if BACKWARDS { turns - 1 - turn } else { turn };
             let part = source.add(at).cast::<[u64; TURN / 8]>().read_unaligned();
             target.add(at).cast::<[u64; TURN / 8]>().write_unaligned(part);
         }
         std::ptr::copy_nonoverlapping(source.add(whole), target.add(whole), bytes - whole);
-    }
-}
-
-/// As quick as libc's copy, where that is not slow.
-///
-/// # Safety
-/// As for [`backwards`], on a processor with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn backwards_by_avx2(source: *const u8, target: *mut u8, bytes: usize) {
-    // SAFETY: by the caller.
-    unsafe { lines_backwards(source, target, bytes) }
-}
-
-/// # Safety
-/// As for [`backwards`].
-#[inline(always)]
-unsafe fn lines_backwards(source: *const u8, target: *mut u8, bytes: usize) {
-    let whole = bytes / LINE * LINE;
-    // SAFETY: all inside `bytes`; the accesses are unaligned.
-    unsafe {
-        std::ptr::copy_nonoverlapping(source.add(whole), target.add(whole), bytes - whole);
-        for at in (0..whole).step_by(LINE).rev() {
-            let line = source.add(at).cast::<[u64; LINE / 8]>().read_unaligned();
-            target.add(at).cast::<[u64; LINE / 8]>().write_unaligned(line);
-        }
     }
 }

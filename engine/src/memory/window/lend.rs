@@ -21,17 +21,14 @@ impl Window {
     /// complete. Whether they can read all of it by plain loads now.
     #[inline]
     pub fn lend(&self, address: usize, bytes: usize, readers: u32) -> bool {
-        let Some(offset) = (bytes > 0).then(|| self.offset_of(address, bytes)).flatten() else {
-            return false;
-        };
-        let is_shared = || self.all_shared(pages(offset, offset + bytes));
-        if is_shared() {
+        if self.is_shared(address, bytes) {
             return true;
         }
-        if bytes >= SMALLEST {
-            self.lend_ours(offset, bytes, readers);
-        }
-        bytes >= SMALLEST && is_shared()
+        let Some(offset) = (bytes >= SMALLEST).then(|| self.offset_of(address, bytes)).flatten() else {
+            return false;
+        };
+        self.lend_ours(offset, bytes, readers);
+        self.is_shared(address, bytes)
     }
 
     /// The piece begins at `offset` of the window.

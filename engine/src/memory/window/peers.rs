@@ -58,12 +58,7 @@ impl Peers {
     #[inline]
     pub fn direct(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         let (mapped, start) = self.locate(slot, announced, address, bytes)?;
-        let end = start + bytes as usize;
-        if !mapped.shared().all(pages(start, end)) {
-            return None;
-        }
-        mapped.see(start, end);
-        Some((mapped.here + start) as *mut u8)
+        mapped.direct(start, start + bytes as usize)
     }
 
     /// As [`Peers::direct`], except that pages at the edges of which only a
@@ -82,15 +77,16 @@ impl Peers {
     pub fn begin_write(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         // writers: paired with `Window::wait_for_writers`. Counted first and
         // looked after, while a fork clears the bits first and looks after.
-        let found = self.direct(slot, announced, address, bytes)?;
         let (mapped, start) = self.locate(slot, announced, address, bytes)?;
+        let end = start + bytes as usize;
+        mapped.direct(start, end)?;
         let writers = &mapped.board().writers;
         writers.fetch_add(1, Ordering::SeqCst);
-        if !mapped.shared().all(pages(start, start + bytes as usize)) {
+        let still = mapped.direct(start, end);
+        if still.is_none() {
             writers.fetch_sub(1, Ordering::SeqCst);
-            return None;
         }
-        Some(found)
+        still
     }
 
     /// The write is over.
@@ -170,6 +166,15 @@ impl Mapped {
             return (bytes <= blocks.end - start).then_some(start);
         }
         annex::offset(&(self.annex.0..self.annex.0 + self.annex.1), address, bytes)
+    }
+
+    #[inline]
+    fn direct(&self, start: usize, end: usize) -> Option<*mut u8> {
+        if !self.shared().all(pages(start, end)) {
+            return None;
+        }
+        self.see(start, end);
+        Some((self.here + start) as *mut u8)
     }
 
     #[inline]
