@@ -25,12 +25,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
 /// How many call names the segment holds.
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
+/// A name, in words that several ranks may write at once.
+type Name = [AtomicU64; NAME_BYTES / 8];
 const PAGE_BYTES: usize = size_of::<Page>();
 /// Bytes that the node transport has for each lane of a rank (address space, not memory).
 pub const LANE_BYTES: usize = (3 << 20) + (64 << 10);
@@ -54,7 +56,7 @@ struct Header {
     magic: AtomicU64,
     version: AtomicU32,
     local_ranks: AtomicU32,
-    /// 0: no names; 1: being written; 2: there.
+    /// 0: no names; 1: they are there.
     names_ready: AtomicU32,
     /// Set by the launcher when the job is to end; ranks leave their waits.
     ending: AtomicU32,
@@ -257,24 +259,29 @@ impl NodeSegment {
         self.segment.reserve(self.part(local_rank) + REPORT_AT, REPORT_BYTES)
     }
 
-    /// Writes the table of call names (index 0 is "no call"), once per job:
-    /// whoever comes first does it.
+    /// Writes the table of call names (index 0 is "no call"), as far as it is not there: it is
+    /// when this returns. Ranks that come at the same time all write it, the same words, so
+    /// that none waits for another, which may be stopped or killed.
     ///
     /// # Errors
     /// `NoMem` when the table's pages cannot be reserved.
     pub fn publish_names(&self, names: &[&str]) -> Result<()> {
         let ready = &self.header().names_ready;
-        if ready.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        if ready.load(Ordering::Relaxed) == 1 {
             return Ok(());
         }
         self.segment.reserve(HEADER_BYTES, NAMES_BYTES)?;
-        for (index, name) in names.iter().take(NAMES).enumerate() {
+        // SAFETY: the mapping has all the segment, and lives as long as `self`.
+        let table = unsafe { names_at(self.segment.base()) };
+        for (entry, name) in table.iter().zip(names) {
+            let mut bytes = [0; NAME_BYTES];
             let length = name.len().min(NAME_BYTES - 1);
-            // SAFETY: the entry lies inside the names area; `names_ready == 1`
-            // makes us its only writer, and readers wait for 2.
-            unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.name_address(index), length) };
+            bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+            for (word, bytes) in entry.iter().zip(bytes.chunks_exact(8)) {
+                word.store(u64::from_ne_bytes(bytes.try_into().expect("8 bytes")), Ordering::Relaxed);
+            }
         }
-        ready.store(2, Ordering::Release); // names-ready: paired with `name`
+        ready.store(1, Ordering::Release); // names-ready: paired with `name_in`
         Ok(())
     }
 
@@ -302,11 +309,6 @@ impl NodeSegment {
     fn part(&self, local_rank: u32) -> usize {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
         part_at(local_rank)
-    }
-
-    fn name_address(&self, index: usize) -> *mut u8 {
-        // SAFETY: `index < NAMES` by the callers, so inside the names area.
-        unsafe { self.segment.base().add(HEADER_BYTES + index * NAME_BYTES) }
     }
 
     fn header(&self) -> &Header {
@@ -364,6 +366,17 @@ pub(super) unsafe fn flows_in<'a>(
     }
 }
 
+/// The table of call names in the segment mapped at `base`.
+///
+/// # Safety
+/// All of the segment must be mapped there, readable, as long as `'a`, and reserved for who
+/// writes.
+unsafe fn names_at<'a>(base: *const u8) -> &'a [Name; NAMES] {
+    // SAFETY: by the caller; the table lies behind the header, in whole words, and every bit
+    // pattern is a valid atomic.
+    unsafe { &*base.add(HEADER_BYTES).cast() }
+}
+
 /// The name of a call in the segment mapped at `base`; `None` before names are
 /// published.
 ///
@@ -373,13 +386,12 @@ pub(super) unsafe fn name_in(base: *const u8, index: u32) -> Option<String> {
     // SAFETY: by the caller; every bit pattern is a valid `Header` of atomics.
     let header = unsafe { &*base.cast::<Header>() };
     // names-ready: paired with `publish_names`
-    if index as usize >= NAMES || header.names_ready.load(Ordering::Acquire) != 2 {
+    if header.names_ready.load(Ordering::Acquire) != 1 {
         return None;
     }
-    // SAFETY: inside the names area, written before `names_ready` became 2 and never after.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(base.add(HEADER_BYTES + index as usize * NAME_BYTES), NAME_BYTES)
-    };
+    // SAFETY: by the caller.
+    let entry = unsafe { names_at(base) }.get(index as usize)?;
+    let bytes: Vec<u8> = entry.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
     let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
     (length > 0).then(|| String::from_utf8_lossy(&bytes[..length]).into_owned())
 }

@@ -154,3 +154,23 @@ fn ranks_under_pmi1_come_to_share_one_segment() {
     assert_eq!(started[0].node.page(2).state(), crate::observe::State::Running);
     assert_eq!(started.iter().map(|one| one.local_rank).collect::<Vec<_>>(), [0, 1, 2]);
 }
+
+/// A rank may fail at once, while the one that came before it has not written them all.
+#[test]
+fn names_are_there_for_whoever_has_published_them() {
+    for _ in 0..50 {
+        let node = NodeSegment::create(1).unwrap();
+        let names = vec!["MPI_Send"; super::node_segment::NAMES];
+        let last = names.len() as u32 - 1;
+        let together = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    together.wait();
+                    node.publish_names(&names).unwrap();
+                    assert_eq!(node.name(last).as_deref(), Some("MPI_Send"));
+                });
+            }
+        });
+    }
+}
