@@ -64,6 +64,7 @@ impl Reach for Engine {
         self.lane(seat.context).lock().transport.is_shared(address, bytes)
     }
 
+    #[inline]
     fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let peer = seat.peer(member);
         let found = self.lane(seat.context).lock().transport.direct(peer, address, bytes)?;
@@ -72,6 +73,7 @@ impl Reach for Engine {
         Some(found)
     }
 
+    #[inline]
     unsafe fn read(
         &self,
         seat: &Seat,
@@ -81,28 +83,13 @@ impl Reach for Engine {
         bytes: usize,
         copies: &Chooser,
     ) -> Result<()> {
-        let middle = match self.direct(seat, member, address, bytes as u64) {
-            Some(source) => Some((source, 0..bytes)),
-            None => whole_pages(address, bytes).and_then(|range| {
-                let (from, length) = (address + range.start as u64, range.len() as u64);
-                Some((self.direct(seat, member, from, length)?, range))
-            }),
-        };
-        let Some((source, range)) = middle else {
-            // SAFETY: by the caller.
-            return unsafe { self.read_by_kernel(seat, member, address, target, bytes) };
-        };
-        let (before, after) = (range.start, bytes - range.end);
-        let (from, to) = (address + range.end as u64, target.wrapping_add(range.end));
-        // SAFETY: the range can be read here; the rest by the caller.
-        unsafe {
-            self.page.copying(|| copies.copy(source, target.add(before), range.len()));
-            if before + after > 0 {
-                self.read_by_kernel(seat, member, address, target, before)?;
-                self.read_by_kernel(seat, member, from, to, after)?;
-            }
+        if let Some(source) = self.direct(seat, member, address, bytes as u64) {
+            // SAFETY: all of it can be read here; the rest by the caller.
+            unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
+            return Ok(());
         }
-        Ok(())
+        // SAFETY: by the caller.
+        unsafe { self.read_in_parts(seat, member, address, target, bytes, copies) }
     }
 
     unsafe fn write(
@@ -166,6 +153,37 @@ fn whole_pages(address: u64, bytes: usize) -> Option<Range<usize>> {
 }
 
 impl Engine {
+    /// The pages of a piece by plain loads, and the rest through the kernel.
+    ///
+    /// # Safety
+    /// As for [`Reach::read`].
+    unsafe fn read_in_parts(
+        &self,
+        seat: &Seat,
+        member: u32,
+        address: u64,
+        target: *mut u8,
+        bytes: usize,
+        copies: &Chooser,
+    ) -> Result<()> {
+        let middle = whole_pages(address, bytes).and_then(|range| {
+            let (from, length) = (address + range.start as u64, range.len() as u64);
+            Some((self.direct(seat, member, from, length)?, range))
+        });
+        let Some((source, range)) = middle else {
+            // SAFETY: by the caller.
+            return unsafe { self.read_by_kernel(seat, member, address, target, bytes) };
+        };
+        let (before, after) = (range.start, bytes - range.end);
+        let (from, to) = (address + range.end as u64, target.wrapping_add(range.end));
+        // SAFETY: the range can be read here; the rest by the caller.
+        unsafe {
+            self.page.copying(|| copies.copy(source, target.add(before), range.len()));
+            self.read_by_kernel(seat, member, address, target, before)?;
+            self.read_by_kernel(seat, member, from, to, after)
+        }
+    }
+
     /// # Safety
     /// As for [`Reach::read`].
     #[inline(never)]

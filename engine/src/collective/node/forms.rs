@@ -4,7 +4,8 @@ use super::combine;
 use super::items::{self, operand};
 use super::large::together;
 use super::later::at_once;
-use super::offers::{self, Offers};
+use super::offers::{self, Offer, Offers};
+use super::pair;
 use super::prefix::Scan;
 use super::reach::Reach;
 use super::scattered::{total, Scattered};
@@ -41,7 +42,10 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
         | Operation::Alltoallw { .. }
         | Operation::Neighbours { .. } => 0,
     };
-    total > 0 && (total <= seat.narrow() || total <= seat.slot() && suits_wide(seat, operation, total))
+    total > 0
+        && (total <= seat.narrow()
+            || total <= seat.slot() && suits_wide(seat, operation, total)
+            || offers::suits(seat, operation, total))
 }
 
 /// What all members read is read sooner where it lies if it is longer than this: of one member,
@@ -76,7 +80,11 @@ macro_rules! form_of {
                 $run!(reduce($seat, *root, send.as_ref(), receive.as_ref(), operator, $wait))
             }
             Operation::Allreduce { send, receive, operator } => {
-                $run!(allreduce($seat, send.as_ref().unwrap_or(receive), receive, operator, $wait))
+                let send = send.as_ref().unwrap_or(receive);
+                match items::bytes(receive) <= $seat.slot() {
+                    true => $run!(allreduce($seat, send, receive, operator, $wait)),
+                    false => $run!(pair::allreduce($seat, send, receive, operator, $wait)),
+                }
             }
             Operation::ReduceScatter { send, receive, counts, operator } => {
                 let part = Scattered::new($seat, send.as_ref(), receive, counts, operator);
@@ -170,18 +178,20 @@ async fn allreduce(
 ) -> Result<()> {
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    offers::offer(seat, epoch, &operand(send), by);
+    let mine = operand(send);
+    Offer::of_short(seat, &mine, by).publish(seat, epoch, &mine);
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
         return combine::published(seat, epoch, operator, receive);
     }
     let is_free = seat.has_lent(seat.rank, epoch);
-    let mut offers = Offers::find(seat, epoch, items::bytes(receive), by);
+    let bytes = items::bytes(receive);
+    let mut offers = Offers::find(seat, epoch, bytes, 0..bytes, by);
     if let (Ok(offers), true) = (&mut offers, is_free) {
         offers.take();
     }
     let combined = || {
-        let (offers, whole) = (offers?, Some(0..items::bytes(receive)));
+        let (offers, whole) = (offers?, Some(0..bytes));
         let operand = |member, at| offers.at(member, at);
         // SAFETY: both operands can be read; the program lends the result, which may lie in the place of one of two.
         unsafe { combine::combined(whole, Folded::new(2, 0), operator, receive, operand) }
@@ -286,26 +296,24 @@ async fn scatter(
 }
 
 async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+    let own = receive.blocks(seat.rank, 1);
+    let mine = send.unwrap_or(&own);
+    let mut offer = Offer::of(seat, mine, by)?;
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    {
-        let own = receive.blocks(seat.rank, 1);
-        offers::offer(seat, epoch, send.unwrap_or(&own), by);
-        if let Some(send) = send {
-            // SAFETY: the program lends both, and the face has seen that they are apart.
-            unsafe { crate::collective::schedule::copy(send, &own) };
-        }
+    offer.publish(seat, epoch, mine);
+    if let Some(send) = send {
+        // SAFETY: the program lends both, and the face has seen that they are apart.
+        unsafe { crate::collective::schedule::copy(send, &own) };
     }
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
         return collect(seat, epoch, receive);
     }
-    let done = Offers::find(seat, epoch, receive.bytes(), by).map(|offers| {
-        let other = 1 - seat.rank;
-        // SAFETY: the payload is as long as the block.
-        unsafe { Seat::unpack(offers.at(other, 0), &receive.blocks(other, 1)) };
-    });
-    together(seat, by).await?;
+    let done = offers::take(seat, epoch, &receive.blocks(1 - seat.rank, 1), by);
+    if let Some(last) = offer.done(seat, epoch) {
+        seat.all(last, by).await?;
+    }
     done
 }
 
@@ -314,7 +322,10 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     match send {
-        Some(send) => offers::offer(seat, epoch, &send.times(seat.size)?, by),
+        Some(send) => {
+            let mine = send.times(seat.size)?;
+            Offer::of_short(seat, &mine, by).publish(seat, epoch, &mine);
+        }
         // What comes takes the place of what the others still want to read.
         None => seat.publish(epoch, &receive.times(seat.size)?),
     }
@@ -327,7 +338,7 @@ async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl W
         }
         return Ok(());
     }
-    let done = Offers::find(seat, epoch, whole, by).map(|offers| {
+    let done = Offers::find(seat, epoch, whole, mine..mine + block, by).map(|offers| {
         for member in 0..seat.size {
             // SAFETY: the payload has a block for each member.
             unsafe { Seat::unpack(offers.at(member, mine as usize), &receive.blocks(member, 1)) };

@@ -38,6 +38,13 @@ pub(super) fn bytes(data: &Data) -> u64 {
     data.count.saturating_mul(Items::of(&data.datatype).bytes)
 }
 
+/// Where the bytes of all items lie, if they are those of the program's buffer.
+#[inline]
+pub(super) fn place(data: &Data) -> Option<*mut u8> {
+    let offset = Items::of(&data.datatype).as_they_lie?;
+    Some(data.address.wrapping_offset(offset as isize))
+}
+
 /// Data that, packed, are the bytes of the items.
 #[inline]
 pub(super) fn operand(data: &Data) -> Cow<'_, Data> {

@@ -214,14 +214,23 @@ pub(super) fn taken(seat: &Seat, (root, epoch): (u32, u64)) {
 /// Ends an operation in which others have read what this member has lent since `epoch`, and wrote
 /// nowhere. Where all have lent copies it is over already.
 pub(super) async fn over(seat: &Seat, epoch: u64, lent: &mut Whole, by: &impl Wait) -> Result<()> {
-    let all = seat.have_all_lent_copies(epoch);
-    if lent.stay_behind(seat, epoch) {
-        if !all {
-            seat.arrive(seat.begin());
-        }
-        return Ok(());
+    match done(seat, epoch, lent) {
+        Some(last) => seat.all(last, by).await,
+        None => Ok(()),
     }
-    together(seat, by).await
+}
+
+/// The first half: this member has done with what the others have lent. The epoch to wait for, until they
+/// have done with what it has lent, unless that may stay behind.
+pub(super) fn done(seat: &Seat, epoch: u64, lent: &mut Whole) -> Option<u64> {
+    let all = seat.have_all_lent_copies(epoch);
+    let last = (!all).then(|| {
+        let last = seat.begin();
+        seat.arrive(last);
+        last
+    });
+    let stays = lent.stay_behind(seat, epoch);
+    last.filter(|_| !stays)
 }
 
 pub(super) async fn broadcast(seat: &Seat, root: Root, data: &Data, by: &(impl Wait + Reach)) -> Result<()> {
@@ -259,14 +268,15 @@ pub(super) fn take(
     by: &impl Reach,
 ) -> Result<()> {
     let lent = seat.told(member, epoch, total)?;
-    let whole = Whole::to_write(data)?;
-    let bytes = data.bytes() as usize;
-    // SAFETY: the member has lent `total` bytes until the last epoch; the target
-    // is lent by the program.
-    unsafe {
-        let from = (seat, member, epoch);
-        lent.read(from, offset, whole.address, bytes, seat.chooser(copied), by)?;
+    let (from, copies) = ((seat, member, epoch), seat.chooser(copied));
+    if let Some((address, bytes)) = data.dense() {
+        // SAFETY: the member has lent `total` bytes until the last epoch; the target is lent by the
+        // program.
+        return unsafe { lent.read(from, offset, address, bytes as usize, copies, by) };
     }
+    let whole = Whole::to_write(data)?;
+    // SAFETY: as above, into a copy.
+    unsafe { lent.read(from, offset, whole.address, data.bytes() as usize, copies, by)? };
     whole.finish(data);
     Ok(())
 }

@@ -75,6 +75,12 @@ impl Lent {
     /// Lends one's own data in an epoch that has just begun.
     pub async fn tell(self, seat: &Seat, epoch: u64, by: &impl Wait) -> Result<()> {
         seat.room(epoch, by).await?;
+        self.put(seat, epoch);
+        Ok(())
+    }
+
+    /// The same for who has waited as rule 2 of the block wants.
+    pub fn put(self, seat: &Seat, epoch: u64) {
         seat.tell_with(epoch, self, |slot| {
             let (head, tail) = (self.head as usize, self.tail as usize);
             if head + tail == 0 {
@@ -87,7 +93,6 @@ impl Lent {
                 std::ptr::copy_nonoverlapping(end as *const u8, slot.add(head), tail);
             }
         });
-        Ok(())
     }
 
     /// Where `bytes` bytes from `offset` on of what another member has lent can be read in this
@@ -123,6 +128,7 @@ impl Lent {
     ///
     /// # Safety
     /// As [`Reach::read`]; the range must be within what is lent.
+    #[inline]
     pub unsafe fn read(
         &self,
         (seat, member, epoch): (&Seat, u32, u64),
@@ -136,6 +142,26 @@ impl Lent {
             // SAFETY: by the caller.
             return unsafe { by.read(seat, member, self.send + offset, target, bytes, copies) };
         }
+        // SAFETY: the same.
+        unsafe { self.read_in_parts((seat, member, epoch), offset, target, bytes, copies, by) }
+    }
+
+    /// The same of what has ends in the slot.
+    ///
+    /// # Errors
+    /// As [`Lent::read`].
+    ///
+    /// # Safety
+    /// As [`Lent::read`].
+    unsafe fn read_in_parts(
+        &self,
+        (seat, member, epoch): (&Seat, u32, u64),
+        offset: u64,
+        target: *mut u8,
+        bytes: usize,
+        copies: &Chooser,
+        by: &impl Reach,
+    ) -> Result<()> {
         let (head, tail) = (u64::from(self.head), self.bytes - u64::from(self.tail));
         let end = offset + bytes as u64;
         let first = head.clamp(offset, end);

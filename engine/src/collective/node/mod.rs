@@ -27,6 +27,7 @@ mod large;
 mod later;
 mod lent;
 mod offers;
+mod pair;
 pub mod pool;
 mod prefix;
 mod pushed;

@@ -1,5 +1,5 @@
 //! Short payload of two members that each of them lends, if that is quicker than to copy
-//! it into its slot.
+//! it into its slot, or has to, for the slot has no room.
 //!
 //! What lies in a slot is copied twice, and its lines are fetched twice from the other's
 //! core: by the owner to write them, by the other to read them. What is lent is read where
@@ -8,26 +8,106 @@
 //! says in its mark what it has done; so both see whether there is such an epoch.
 
 use super::lent::Lent;
-use super::reach::{Reach, Reaches};
+use super::reach::{Reach, Reaches, Room};
 use super::seat::{Copied, Seat};
+use super::whole::Whole;
+use super::{helped, large, pair};
 use crate::collective::temporary::Temporary;
-use crate::collective::Data;
+use crate::collective::{Data, Operation};
 use crate::memory::copy::{fetch, plain};
 use crate::Result;
+use std::ops::Range;
 
 /// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
 const COPIED: u64 = 2048;
+/// So much of what the other has lent is asked for at once.
+const FETCHED: u64 = 8 << 10;
 
-/// Publishes payload of an epoch that has just begun, or lends it. The caller writes
-/// nothing there until the other has done with it, and has waited as rule 2 of the block wants.
-#[inline]
-pub(super) fn offer(seat: &Seat, epoch: u64, data: &Data, by: &impl Reach) {
-    if seat.size == 2 && data.bytes() > COPIED {
-        if let Some((address, bytes)) = lendable(seat, data, by) {
-            return seat.tell(epoch, Lent::new(address as u64, 0, bytes));
+/// Whether an operation with so many bytes, for which no slot has room, is one of two members that both
+/// lend, whatever they have to lend. All members come to the same answer, from what all of them know.
+pub(super) fn suits(seat: &Seat, operation: &Operation, bytes: u64) -> bool {
+    match operation {
+        Operation::Allgather { .. } => may_lend(seat) && !helped::wants(seat),
+        Operation::Allreduce { operator, .. } => may_lend(seat) && pair::suits(seat, operator, bytes),
+        _ => false,
+    }
+}
+
+/// How a member offers what it contributes: in its slot, unless it says otherwise.
+pub(super) struct Offer {
+    /// Where all can read it, and how long it is, if they can.
+    lies: Option<(*mut u8, u64)>,
+    /// It is lent as it is, or a copy of it, for the slot has no room.
+    kept: Option<Whole>,
+}
+
+impl Offer {
+    /// For what may have no room in a slot.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    #[inline(always)]
+    pub fn of(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Offer> {
+        let mut offer = Offer::of_short(seat, data, by);
+        if offer.lies.is_none() && data.bytes() > seat.slot() {
+            offer.keep(seat, data, by)?;
+        }
+        Ok(offer)
+    }
+
+    /// For what has room in a slot.
+    #[inline(always)]
+    pub fn of_short(seat: &Seat, data: &Data, by: &impl Reach) -> Offer {
+        let lies = (data.bytes() > COPIED && may_lend(seat)).then(|| data.dense()).flatten();
+        Offer { lies: lies.filter(|&(address, bytes)| by.is_shared(seat, address, bytes)), kept: None }
+    }
+
+    #[cold]
+    fn keep(&mut self, seat: &Seat, data: &Data, by: &impl Reach) -> Result<()> {
+        self.kept = Some(Whole::to_read(seat, data, 1, by)?);
+        Ok(())
+    }
+
+    /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has
+    /// done with it, and has waited as rule 2 of the block wants.
+    #[inline(always)]
+    pub fn publish(&self, seat: &Seat, epoch: u64, data: &Data) {
+        match self.lies.is_some() || self.kept.is_some() {
+            true => self.lend(seat, epoch, None),
+            false => seat.publish(epoch, data),
         }
     }
-    seat.publish(epoch, data);
+
+    /// The same of what is not in the slot; with the place of a result, if the other can write there.
+    #[inline(always)]
+    pub fn lend(&self, seat: &Seat, epoch: u64, result: Option<*mut u8>) {
+        let receive = result.map_or(0, |place| place as u64);
+        if let Some((address, bytes)) = self.lies {
+            return seat.tell(epoch, Lent::new(address as u64, receive, bytes));
+        }
+        if let Some(whole) = &self.kept {
+            let mut lent = Lent::of(seat, whole);
+            lent.receive = receive;
+            lent.put(seat, epoch);
+        }
+    }
+
+    /// Where it lies, if all can read and write there.
+    pub fn place(&self) -> Option<*mut u8> {
+        self.lies.map(|(address, _)| address)
+    }
+
+    /// This member, one of two of which some have lent, has done with what the other has offered. The epoch
+    /// to wait for, until the other has done with this, unless that may stay behind.
+    #[inline]
+    pub fn done(&mut self, seat: &Seat, epoch: u64) -> Option<u64> {
+        if let Some(whole) = &mut self.kept {
+            return large::done(seat, epoch, whole);
+        }
+        let last = seat.begin();
+        seat.arrive(last);
+        Some(last)
+    }
 }
 
 /// Whether a member has lent what it has offered, when both have arrived. Then [`Offers`] are
@@ -37,14 +117,28 @@ pub(super) fn are_lent(seat: &Seat, epoch: u64) -> bool {
     seat.size == 2 && (0..2).any(|member| seat.has_lent(member, epoch))
 }
 
-/// Where the data lie, if they may be lent. Where ranks share cores nothing is, for each epoch costs
-/// them a turn; nor before both have settled how they reach each other.
-fn lendable(seat: &Seat, data: &Data, by: &impl Reach) -> Option<(*mut u8, u64)> {
+/// Whether anything is lent. Where ranks share cores nothing is, for each epoch costs them a turn; nor
+/// before both have settled how they reach each other.
+#[inline]
+fn may_lend(seat: &Seat) -> bool {
     let reached = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToRead);
-    if !reached || seat.block().shape().is_wide() {
-        return None;
+    seat.size == 2 && reached && !seat.block().shape().is_wide()
+}
+
+/// Copies what the other has offered, some of the two having lent, to data as long as it.
+///
+/// # Errors
+/// As [`Offers::find`].
+#[inline]
+pub(super) fn take(seat: &Seat, epoch: u64, data: &Data, by: &impl Reach) -> Result<()> {
+    let (other, bytes) = (1 - seat.rank, data.bytes());
+    if bytes > seat.narrow() {
+        return large::take(seat, (other, epoch), 0, bytes, data, Copied::Allgather, by);
     }
-    data.dense().filter(|&(address, bytes)| by.is_shared(seat, address, bytes))
+    let offers = Offers::find(seat, epoch, bytes, 0..bytes, by)?;
+    // SAFETY: the payload is as long as the data, which the program lends.
+    unsafe { Seat::unpack(offers.at(other, 0), data) };
+    Ok(())
 }
 
 /// What both members have offered.
@@ -55,28 +149,35 @@ pub(super) struct Offers<'a> {
     /// Where that of the other can be read.
     other: *const u8,
     /// If it cannot be read where it lies.
-    _copy: Option<(Temporary, Data)>,
+    copy: Option<Room>,
 }
 
 impl<'a> Offers<'a> {
-    /// `bytes` bytes each.
+    /// `bytes` bytes each, of which this member wants a part of the other's.
     ///
     /// # Errors
     /// `Truncate` where the members do not agree, `NoMem`, what reaching reports.
     #[inline]
-    pub fn find(seat: &'a Seat, epoch: u64, bytes: u64, by: &impl Reach) -> Result<Offers<'a>> {
+    pub fn find(
+        seat: &'a Seat,
+        epoch: u64,
+        bytes: u64,
+        wanted: Range<u64>,
+        by: &impl Reach,
+    ) -> Result<Offers<'a>> {
         let (member, mut copy) = (1 - seat.rank, None);
         if !seat.has_lent(member, epoch) {
             seat.agree(member, epoch, bytes)?;
             let other = seat.packed(member, epoch, bytes as usize).cast_const();
-            return Ok(Offers { seat, epoch, bytes, other, _copy: None });
+            return Ok(Offers { seat, epoch, bytes, other, copy: None });
         }
         let lent = seat.told(member, epoch, bytes)?;
-        let place = || Ok(copy.insert(Temporary::packed(bytes)?).1.address);
+        let place = || Ok(copy.insert(Room::from(Temporary::packed(bytes)?.0)).address());
         // SAFETY: the member has lent so much until the last epoch; the copy is ours.
         let other = unsafe { lent.find((seat, member, epoch), 0, bytes, place, Copied::Exchange, by)? };
-        fetch(other, bytes as usize);
-        Ok(Offers { seat, epoch, bytes, other, _copy: copy })
+        let length = (wanted.end - wanted.start).min(FETCHED);
+        fetch(other.wrapping_add(wanted.start as usize), length as usize);
+        Ok(Offers { seat, epoch, bytes, other, copy })
     }
 
     /// Where the payload of a member can be read, from some byte on.
@@ -97,5 +198,28 @@ impl<'a> Offers<'a> {
         // SAFETY: the payload is so long; the slot has room, and nobody reads it.
         unsafe { plain(self.other, slot, self.bytes as usize) };
         self.other = slot;
+    }
+
+    /// The same of what has no room there: to where the result goes, or elsewhere.
+    ///
+    /// # Errors
+    /// `NoMem` for another place.
+    pub fn taken_to(mut self, result: Option<*mut u8>, by: &impl Reach) -> Result<Offers<'a>> {
+        if self.copy.is_some() {
+            return Ok(self);
+        }
+        let place = match result {
+            Some(result) => result,
+            None => {
+                let room = by
+                    .room(self.seat, self.bytes)
+                    .map_or_else(|| Ok(Temporary::packed(self.bytes)?.0.into()), Ok)?;
+                self.copy.insert(room).address()
+            }
+        };
+        // SAFETY: the payload is so long; the place has room, and nobody else uses it.
+        unsafe { plain(self.other, place, self.bytes as usize) };
+        self.other = place;
+        Ok(self)
     }
 }

@@ -201,7 +201,7 @@ impl Seat {
     }
 
     /// Waits until all members have arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn all<'a>(
         &'a self,
         epoch: u64,
@@ -346,6 +346,12 @@ impl Seat {
     #[inline]
     pub(super) fn have_all_lent_copies(&self, epoch: u64) -> bool {
         (0..self.size).all(|member| self.has_lent_copy(member, epoch))
+    }
+
+    /// Whether a member that has arrived has lent the place of its result, too.
+    #[inline]
+    pub(super) fn has_lent_result(&self, member: u32, epoch: u64) -> bool {
+        self.block.has_words(member, epoch) && self.words(member, epoch).receive != 0
     }
 
     /// Leaves a copy behind that is lent since an epoch.

@@ -30,7 +30,7 @@ const GRAIN: u64 = 64;
 pub(super) const WHOLE: u64 = 64 << 10;
 /// The same for two members. They have to read as much by shares, if somebody reads the results
 /// afterwards, but combine half of it each, which is worth more from here on.
-const WHOLE_OF_TWO: u64 = 8 << 10;
+pub(super) const WHOLE_OF_TWO: u64 = 8 << 10;
 /// The same in a reduce, where only one of them needs the result.
 const ALONE_OF_TWO: u64 = 16 << 10;
 /// The same as [`WHOLE_OF_TWO`] where one cannot put its share into the result of the other.
