@@ -115,12 +115,29 @@ def state(process):
         return file.read().rsplit(")", 1)[1].split()[0]
 
 
-def test_the_stop_key_stops_the_ranks_too(launcher):
-    script = "echo $$ > ready.$PMI_RANK; while ! [ -e go ]; do sleep 0.05; done; echo over"
+def start_on_terminal(launcher, *arguments):
+    """Starts a job in the launcher's folder on a pseudo-terminal of its own; returns the process and the terminal."""
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(launcher.folder)
-        os.execve(SERRIED, [SERRIED, "run", "-n", "2", "sh", "-c", script], launcher.environment)
+        os.execve(SERRIED, [SERRIED, "run", *map(str, arguments)], launcher.environment)
+    return child, terminal
+
+
+def read_until_over(terminal, times):
+    """Reads the screen until it has the word so often."""
+    screen, deadline = b"", time.monotonic() + PATIENCE
+    while screen.count(b"over") < times:
+        assert time.monotonic() < deadline, screen
+        if select.select([terminal], [], [], 0.1)[0]:
+            screen += os.read(terminal, 4096)
+
+
+UNTIL_GO = "echo $$ > ready.$PMI_RANK; while ! [ -e go ]; do sleep 0.05; done; echo over"
+
+
+def test_the_stop_key_stops_the_ranks_too(launcher):
+    child, terminal = start_on_terminal(launcher, "-n", 2, "sh", "-c", UNTIL_GO)
     launcher.wait_until_running(2)
     time.sleep(0.1)
     os.write(terminal, b"\x1a")
@@ -133,9 +150,20 @@ def test_the_stop_key_stops_the_ranks_too(launcher):
         time.sleep(0.02)
     (launcher.folder / "go").touch()
     os.kill(child, signal.SIGCONT)
-    screen = b""
-    while b"over" not in screen or screen.count(b"over") < 2:
-        screen += os.read(terminal, 4096)
+    read_until_over(terminal, 2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_job_that_goes_on_before_all_of_it_has_stopped_does_go_on(launcher):
+    child, terminal = start_on_terminal(launcher, "-n", 2, "sh", "-c", UNTIL_GO)
+    launcher.wait_until_running(2)
+    for _ in range(20):
+        os.write(terminal, b"\x1a")
+        _, status = os.waitpid(child, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        os.kill(child, signal.SIGCONT)
+    (launcher.folder / "go").touch()
+    read_until_over(terminal, 2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

@@ -101,11 +101,25 @@ fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
     }
 }
 
-/// The user stops the job from the terminal; we are back when it goes on.
+/// The user stops the job from the terminal; we are back when it goes on. That may be before the
+/// launcher has stopped, which it will, and must not do after it has been told to go on.
 fn pause(launcher: i32, pipe: &mut File) {
     pass(pipe, libc::SIGTSTP, false);
     signals::send(std::process::id() as i32, libc::SIGSTOP);
+    wait_until_stopped(launcher);
     signals::send(launcher, libc::SIGCONT);
+}
+
+/// Waits until a child has stopped, or ended.
+fn wait_until_stopped(child: i32) {
+    let what = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: zeros are a `siginfo_t`, which is a valid place for the result.
+    unsafe {
+        let mut told: libc::siginfo_t = std::mem::zeroed();
+        while libc::waitid(libc::P_PID, child as libc::id_t, &mut told, what) == -1
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+    }
 }
 
 fn ended(launcher: i32, status: i32) -> i32 {
