@@ -69,11 +69,18 @@ def test_a_prompt_without_newline_is_shown(launcher):
     assert (job.returncode, out) == (0, "Hello Ada\n")
 
 
-def on_terminal(arguments, typed, environment):
-    """Runs on a pseudo-terminal of its own; returns the status and the screen."""
+def start_on_terminal(launcher, *arguments):
+    """Starts a job in the launcher's folder on a pseudo-terminal of its own; returns the process and the terminal."""
     child, terminal = pty.fork()
     if child == 0:
-        os.execve(SERRIED, [SERRIED, "run", *map(str, arguments)], environment)
+        os.chdir(launcher.folder)
+        os.execve(SERRIED, [SERRIED, "run", *map(str, arguments)], launcher.environment)
+    return child, terminal
+
+
+def on_terminal(launcher, arguments, typed):
+    """Runs a job there to its end; returns the status and the screen."""
+    child, terminal = start_on_terminal(launcher, *arguments)
     screen, status = b"", None
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -93,19 +100,19 @@ def on_terminal(arguments, typed, environment):
 
 def test_one_rank_has_the_terminal(launcher):
     script = "test -t 0 && test -t 1 && printf 'ready? ' && read x && echo got $x"
-    status, screen = on_terminal(["-n", 1, "sh", "-c", script], [(b"ready? ", b"yes\n")], launcher.environment)
+    status, screen = on_terminal(launcher, ["-n", 1, "sh", "-c", script], [(b"ready? ", b"yes\n")])
     assert status == 0 and "got yes" in screen
 
 
 def test_one_rank_on_a_terminal_handles_its_own_interrupt(launcher):
     script = "trap 'echo interrupted; exit 7' INT; echo up; while :; do sleep 0.1; done"
-    status, screen = on_terminal(["-n", 1, "sh", "-c", script], [(b"up", b"\x03")], launcher.environment)
+    status, screen = on_terminal(launcher, ["-n", 1, "sh", "-c", script], [(b"up", b"\x03")])
     assert status == 7 and screen.count("interrupted") == 1
 
 
 def test_what_is_typed_reaches_rank_0_of_several(launcher):
     script = "if [ $PMI_RANK = 0 ]; then printf 'ready? '; read x; echo got $x; fi"
-    status, screen = on_terminal(["-n", 3, "sh", "-c", script], [(b"ready? ", b"yes\n")], launcher.environment)
+    status, screen = on_terminal(launcher, ["-n", 3, "sh", "-c", script], [(b"ready? ", b"yes\n")])
     assert status == 0 and "got yes" in screen
 
 
@@ -113,15 +120,6 @@ def state(process):
     """One letter, as the kernel tells it."""
     with open(f"/proc/{process}/stat") as file:
         return file.read().rsplit(")", 1)[1].split()[0]
-
-
-def start_on_terminal(launcher, *arguments):
-    """Starts a job in the launcher's folder on a pseudo-terminal of its own; returns the process and the terminal."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(launcher.folder)
-        os.execve(SERRIED, [SERRIED, "run", *map(str, arguments)], launcher.environment)
-    return child, terminal
 
 
 def read_until_over(terminal, times):

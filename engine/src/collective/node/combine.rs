@@ -1,6 +1,6 @@
 //! Combining operands that can be read here, in the order of a plan (`tree.rs`).
 
-use super::items::Items;
+use super::items::{place, Items};
 use super::large::others;
 use super::seat::Seat;
 use super::share::{in_turn, share};
@@ -66,9 +66,8 @@ pub(super) fn published_part(
         if length >= FETCHED.0 && length * u64::from(seat.size) <= FETCHED.1 {
             others(seat).for_each(|member| fetch(payload(member, 0), length as usize));
         }
-        if let Some(offset) = items.as_they_lie {
+        if let Some(out) = place(target) {
             let tree = Tree::new(operator, &target.datatype, plan, payload);
-            let out = target.address.wrapping_offset(offset as isize);
             // SAFETY: all payloads are published and stay; the program lends the target.
             if unsafe { tree.combine_two(out, length as usize) } {
                 return Ok(());
@@ -98,9 +97,8 @@ pub(super) unsafe fn combined(
     target: &Data,
     payload: impl Fn(u32, usize) -> *const u8,
 ) -> Result<()> {
-    let items = Items::of(&target.datatype);
-    let (whole, out) = match items.as_they_lie {
-        Some(offset) => (None, target.address.wrapping_offset(offset as isize)),
+    let (whole, out) = match place(target) {
+        Some(out) => (None, out),
         None => {
             let whole = Whole::to_write(target)?;
             let out = whole.address;

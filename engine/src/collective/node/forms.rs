@@ -12,7 +12,6 @@ use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
 use super::share::WHOLE;
 use crate::collective::members::Role;
-use crate::collective::tree::Folded;
 use crate::collective::{Data, Members, Operation, Root};
 use crate::reduce::Operator;
 use crate::Result;
@@ -190,12 +189,7 @@ async fn allreduce(
     if let (Ok(offers), true) = (&mut offers, is_free) {
         offers.take();
     }
-    let combined = || {
-        let (offers, whole) = (offers?, Some(0..bytes));
-        let operand = |member, at| offers.at(member, at);
-        // SAFETY: both operands can be read; the program lends the result, which may lie in the place of one of two.
-        unsafe { combine::combined(whole, Folded::new(2, 0), operator, receive, operand) }
-    };
+    let combined = || offers?.combine(0..bytes, operator, receive);
     if !is_free {
         let done = combined();
         together(seat, by).await?;

@@ -7,16 +7,20 @@
 //! itself, since it alone knows whether the other can read its data by plain loads, and
 //! says in its mark what it has done; so both see whether there is such an epoch.
 
+use super::combine;
 use super::lent::Lent;
 use super::reach::{Reach, Reaches, Room};
 use super::seat::{Copied, Seat};
 use super::whole::Whole;
 use super::{helped, large, pair};
 use crate::collective::temporary::Temporary;
+use crate::collective::tree::Folded;
 use crate::collective::{Data, Operation};
 use crate::memory::copy::{fetch, plain};
+use crate::reduce::Operator;
 use crate::Result;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
 const COPIED: u64 = 2048;
@@ -121,8 +125,13 @@ pub(super) fn are_lent(seat: &Seat, epoch: u64) -> bool {
 /// before both have settled how they reach each other.
 #[inline]
 fn may_lend(seat: &Seat) -> bool {
-    let reached = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToRead);
-    seat.size == 2 && reached && !seat.block().shape().is_wide()
+    seat.size == 2 && reach(seat, Reaches::ToRead) && !seat.block().shape().is_wide()
+}
+
+/// Whether both have settled that they reach each other's memory at least so.
+#[inline]
+pub(super) fn reach(seat: &Seat, least: Reaches) -> bool {
+    seat.reaches.get().is_some_and(|&reaches| reaches >= least)
 }
 
 /// Copies what the other has offered, some of the two having lent, to data as long as it.
@@ -188,6 +197,17 @@ impl<'a> Offers<'a> {
             false => self.other,
         }
         .wrapping_add(from)
+    }
+
+    /// Combines a part of both payloads into the same part of a result, which may lie in the place of one.
+    ///
+    /// # Errors
+    /// As [`combine::combined`].
+    #[inline]
+    pub fn combine(&self, part: Range<u64>, operator: &Arc<Operator>, result: &Data) -> Result<()> {
+        let payload = |member, at| self.at(member, at);
+        // SAFETY: both can be read; the program lends the result.
+        unsafe { combine::combined(Some(part), Folded::new(2, 0), operator, result, payload) }
     }
 
     /// Copies that of the other into the slot of this member, which has lent its own and so has no

@@ -5,19 +5,16 @@
 //! it is where results go to the places of operands. Else it takes the other's operand to a place of its
 //! own, and combines all there is, for itself: the other can go on meanwhile.
 
-use super::combine;
 use super::helped;
 use super::items::{self, operand, Items};
 use super::large::together;
-use super::offers::{Offer, Offers};
+use super::offers::{self, Offer, Offers};
 use super::reach::{Plain, Reach, Reaches};
 use super::seat::{Copied, Seat, Wait};
 use super::share::{share, WHOLE_OF_TWO};
-use crate::collective::tree::Folded;
 use crate::collective::Data;
 use crate::reduce::Operator;
 use crate::Result;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Longer operands are combined piece by piece (`share.rs`).
@@ -61,7 +58,7 @@ pub(super) async fn allreduce(
     let result = items::place(receive).filter(|_| !in_place);
     let offers = offers.and_then(|offers| offers.taken_to(result, by));
     let last = offer.done(seat, epoch);
-    let combined = || combined(&offers?, 0..bytes, operator, receive);
+    let combined = || offers?.combine(0..bytes, operator, receive);
     match last {
         // The other may still read what lies where the result goes.
         Some(last) if in_place => {
@@ -80,16 +77,7 @@ pub(super) async fn allreduce(
 
 /// Whether both have lent the places of their results, too, and can write there.
 fn have_lent_results(seat: &Seat, epoch: u64) -> bool {
-    let reached = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToWrite);
-    reached && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
-}
-
-/// Combines a part of both operands.
-fn combined(offers: &Offers, part: Range<u64>, operator: &Arc<Operator>, receive: &Data) -> Result<()> {
-    let operand = |member, at| offers.at(member, at);
-    // SAFETY: both operands can be read; the program lends the result, which may lie in the place of one
-    // of two.
-    unsafe { combine::combined(Some(part), Folded::new(2, 0), operator, receive, operand) }
+    offers::reach(seat, Reaches::ToWrite) && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
 }
 
 /// Combines this member's half of both operands, and puts it into both results. Nobody else writes there,
@@ -98,11 +86,10 @@ fn halves(seat: &Seat, epoch: u64, operator: &Arc<Operator>, receive: &Data, by:
     let (bytes, item) = (items::bytes(receive), Items::of(&receive.datatype).bytes);
     let mine = share(seat.rank, seat.size, bytes, item);
     let offers = Offers::find(seat, epoch, bytes, mine.clone(), by)?;
-    combined(&offers, mine.clone(), operator, receive)?;
+    offers.combine(mine.clone(), operator, receive)?;
     let (other, length) = (1 - seat.rank, (mine.end - mine.start) as usize);
-    let [source, target] =
-        [seat.rank, other].map(|member| Ok(seat.told(member, epoch, bytes)?.receive + mine.start));
-    let (source, target) = (source? as *const u8, target?);
+    let place = |member| Ok(seat.told(member, epoch, bytes)?.receive + mine.start);
+    let (source, target) = (place(seat.rank)? as *const u8, place(other)?);
     // SAFETY: the other has lent the place of its result until the last epoch; mine is there.
     unsafe { by.write(seat, other, target, source, length, seat.chooser(Copied::Written)) }
 }
