@@ -23,6 +23,8 @@ pub mod kept;
 pub mod memory;
 pub mod message;
 pub mod observe;
+#[cfg(test)]
+mod plays;
 #[cfg(target_arch = "x86_64")]
 mod processor;
 pub mod progress;

@@ -6,7 +6,6 @@ use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
 use crate::transport::{Means, Transport};
 use crate::Result;
-use std::ops::Range;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 const AT_ONCE: usize = 256 << 10;
@@ -104,25 +103,15 @@ impl Reach for Engine {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
         let lane = self.lane(seat.context);
-        let mapped = |range: Range<usize>| {
-            let (from, length) = (address + range.start as u64, range.len() as u64);
-            Some((lane.lock().transport.begin_write(peer, from, length)?, range))
-        };
-        let middle = mapped(0..bytes).or_else(|| whole_pages(address, bytes).and_then(mapped));
-        let Some((target, range)) = middle else {
+        let Some(target) = lane.lock().transport.begin_write(peer, address, bytes as u64) else {
             // SAFETY: by the caller.
-            return unsafe { self.write_by_kernel(seat, peer, address, source, bytes) };
+            return unsafe { self.write_in_parts(seat, peer, address, source, bytes, copies) };
         };
-        let (before, after) = (range.start, bytes - range.end);
-        let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
-        // SAFETY: the range can be written here; the rest by the caller.
-        unsafe {
-            self.page.copying(|| copies.copy(source.add(before), target, range.len()));
-            lane.lock().transport.end_write(peer);
-            Means::Direct.count(&self.page.counters, range.len() as u64);
-            self.write_by_kernel(seat, peer, address, source, before)?;
-            self.write_by_kernel(seat, peer, to, from, after)
-        }
+        // SAFETY: all of it can be written here; the rest by the caller.
+        unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
+        lane.lock().transport.end_write(peer);
+        Means::Direct.count(&self.page.counters, bytes as u64);
+        Ok(())
     }
 
     unsafe fn write_there(
@@ -145,7 +134,7 @@ impl Reach for Engine {
 
 /// Of `bytes` bytes at `address`, those in pages that they fill, if there are more
 /// others: pages that belong to other data too are not shared.
-fn whole_pages(address: u64, bytes: usize) -> Option<Range<usize>> {
+fn whole_pages(address: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
     let (page, end) = (PAGE as u64, address + bytes as u64);
     let first = (address.next_multiple_of(page) - address) as usize;
     let last = (end / page * page).saturating_sub(address) as usize;
@@ -206,6 +195,40 @@ impl Engine {
             means.count(&self.page.counters, part as u64);
         }
         Ok(())
+    }
+
+    /// The pages of a piece by plain stores, and the rest through the kernel.
+    ///
+    /// # Safety
+    /// As for [`Reach::write`].
+    unsafe fn write_in_parts(
+        &self,
+        seat: &Seat,
+        peer: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+        copies: &Chooser,
+    ) -> Result<()> {
+        let lane = self.lane(seat.context);
+        let middle = whole_pages(address, bytes).and_then(|range| {
+            let (from, length) = (address + range.start as u64, range.len() as u64);
+            Some((lane.lock().transport.begin_write(peer, from, length)?, range))
+        });
+        let Some((target, range)) = middle else {
+            // SAFETY: by the caller.
+            return unsafe { self.write_by_kernel(seat, peer, address, source, bytes) };
+        };
+        let (before, after) = (range.start, bytes - range.end);
+        let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
+        // SAFETY: the range can be written here; the rest by the caller.
+        unsafe {
+            self.page.copying(|| copies.copy(source.add(before), target, range.len()));
+            lane.lock().transport.end_write(peer);
+            Means::Direct.count(&self.page.counters, range.len() as u64);
+            self.write_by_kernel(seat, peer, address, source, before)?;
+            self.write_by_kernel(seat, peer, to, from, after)
+        }
     }
 
     /// # Safety

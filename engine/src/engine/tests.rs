@@ -6,6 +6,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::job::{NodeSegment, Nodes};
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
+use crate::plays::play;
 use crate::transport::Means;
 use crate::world::Communicator;
 use crate::Class;
@@ -26,8 +27,10 @@ fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
             scope.spawn(move || {
                 let job = Box::leak(Box::new(Job::in_process(rank, mine)));
                 let engine = Engine::join_with(job, settings).unwrap();
-                body(&engine);
-                engine.finalize().unwrap();
+                play(|| {
+                    body(&engine);
+                    engine.finalize().unwrap();
+                });
             });
         }
     });
@@ -295,7 +298,7 @@ fn threads_in_communicators_of_all_lanes_go_on_together() {
         assert_eq!(lanes, [1, 2, 3]);
         std::thread::scope(|scope| {
             for &context in made.iter().chain([&CONTEXT]) {
-                scope.spawn(move || to_and_fro(engine, context));
+                scope.spawn(move || play(|| to_and_fro(engine, context)));
             }
         });
         across_lanes(engine, &made);

@@ -11,10 +11,11 @@ use super::reach::Reach;
 use super::scattered::{total, Scattered};
 use super::seat::{Seat, Wait};
 use super::share::WHOLE;
+use super::swap;
 use crate::collective::members::Role;
 use crate::collective::{Data, Members, Operation, Root};
 use crate::reduce::Operator;
-use crate::Result;
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// Whether an operation goes over the block: all members come to the same answer,
@@ -101,6 +102,12 @@ macro_rules! form_of {
             Operation::Scatter { root, send, receive } => {
                 $run!(scatter($seat, *root, send.as_ref(), receive.as_ref(), $wait))
             }
+            Operation::Allgather { send, receive } if swap::suits($seat, receive.bytes()) => {
+                $run!(swap::run::<false>($seat, send.as_ref(), receive, $wait))
+            }
+            Operation::Alltoall { send, receive } if swap::suits($seat, blocks($seat, receive.bytes())) => {
+                $run!(swap::run::<true>($seat, send.as_ref(), receive, $wait))
+            }
             Operation::Allgather { send, receive } => $run!(allgather($seat, send.as_ref(), receive, $wait)),
             Operation::Alltoall { send, receive } => $run!(alltoall($seat, send.as_ref(), receive, $wait)),
             _ => unreachable!("`fits` has said no"),
@@ -178,7 +185,7 @@ async fn allreduce(
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
     let mine = operand(send);
-    Offer::of_short(seat, &mine, by).publish(seat, epoch, &mine);
+    Offer::of_short(seat, &mine, by).publish(seat, epoch, &mine, None);
     seat.all(epoch, by).await?;
     if !offers::are_lent(seat, epoch) {
         return combine::published(seat, epoch, operator, receive);
@@ -289,55 +296,45 @@ async fn scatter(
     Ok(())
 }
 
-async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
+async fn allgather(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
     let own = receive.blocks(seat.rank, 1);
-    let mine = send.unwrap_or(&own);
-    let mut offer = Offer::of(seat, mine, by)?;
     let epoch = seat.begin();
-    seat.room(epoch, by).await?;
-    offer.publish(seat, epoch, mine);
+    seat.room(epoch, wait).await?;
+    seat.publish(epoch, send.unwrap_or(&own));
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { crate::collective::schedule::copy(send, &own) };
     }
-    seat.all(epoch, by).await?;
-    if !offers::are_lent(seat, epoch) {
-        return collect(seat, epoch, receive);
+    seat.all(epoch, wait).await?;
+    match collect(seat, epoch, receive) {
+        Ok(()) => Ok(()),
+        Err(error) => disagree(seat, epoch, error, wait).await,
     }
-    let done = offers::take(seat, epoch, &receive.blocks(1 - seat.rank, 1), by);
-    if let Some(last) = offer.done(seat, epoch) {
-        seat.all(last, by).await?;
-    }
-    done
 }
 
-async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, by: &(impl Wait + Reach)) -> Result<()> {
-    let (block, whole) = (receive.bytes(), blocks(seat, receive.bytes()));
+async fn alltoall(seat: &Seat, send: Option<&Data>, receive: &Data, wait: &impl Wait) -> Result<()> {
+    let whole = blocks(seat, receive.bytes());
     let epoch = seat.begin();
-    seat.room(epoch, by).await?;
-    match send {
-        Some(send) => {
-            let mine = send.times(seat.size)?;
-            Offer::of_short(seat, &mine, by).publish(seat, epoch, &mine);
+    seat.room(epoch, wait).await?;
+    // What comes may take the place of what the others still want to read: not in the slot.
+    seat.publish(epoch, &send.unwrap_or(receive).times(seat.size)?);
+    seat.all(epoch, wait).await?;
+    let mine = u64::from(seat.rank) * receive.bytes();
+    for member in 0..seat.size {
+        if let Err(error) = seat.agree(member, epoch, whole) {
+            return disagree(seat, epoch, error, wait).await;
         }
-        // What comes takes the place of what the others still want to read.
-        None => seat.publish(epoch, &receive.times(seat.size)?),
+        seat.take(member, epoch, (mine, whole), &receive.blocks(member, 1));
     }
-    seat.all(epoch, by).await?;
-    let mine = u64::from(seat.rank) * block;
-    if !offers::are_lent(seat, epoch) {
-        for member in 0..seat.size {
-            seat.agree(member, epoch, whole)?;
-            seat.take(member, epoch, (mine, whole), &receive.blocks(member, 1));
-        }
-        return Ok(());
+    Ok(())
+}
+
+/// Members disagree about how much it is. The other one of two may have lent its part (`swap.rs`), and then it
+/// ends the operation with one more epoch.
+#[cold]
+async fn disagree(seat: &Seat, epoch: u64, error: Error, wait: &impl Wait) -> Result<()> {
+    if offers::are_lent(seat, epoch) {
+        together(seat, wait).await?;
     }
-    let done = Offers::find(seat, epoch, whole, mine..mine + block, by).map(|offers| {
-        for member in 0..seat.size {
-            // SAFETY: the payload has a block for each member.
-            unsafe { Seat::unpack(offers.at(member, mine as usize), &receive.blocks(member, 1)) };
-        }
-    });
-    together(seat, by).await?;
-    done
+    Err(error)
 }

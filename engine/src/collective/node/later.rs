@@ -37,7 +37,7 @@ pub const FIRST_WITHOUT_PLACES: u32 = 2;
 ///
 /// # Panics
 /// When a wait has not ended.
-#[inline]
+#[inline(always)]
 pub fn at_once<T>(form: impl Future<Output = T>) -> T {
     match pin!(form).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => done,

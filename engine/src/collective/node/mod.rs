@@ -19,6 +19,7 @@ mod begun;
 mod behind;
 mod block;
 mod combine;
+mod direction;
 mod exchange;
 mod forms;
 mod helped;
@@ -36,6 +37,7 @@ mod rooted;
 mod scattered;
 mod seat;
 mod share;
+mod swap;
 mod table;
 mod target;
 #[cfg(test)]

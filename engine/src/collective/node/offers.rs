@@ -12,7 +12,7 @@ use super::lent::Lent;
 use super::reach::{Reach, Reaches, Room};
 use super::seat::{Copied, Seat};
 use super::whole::Whole;
-use super::{helped, large, pair};
+use super::{large, pair, swap};
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Folded;
 use crate::collective::{Data, Operation};
@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
-const COPIED: u64 = 2048;
+pub(super) const COPIED: u64 = 2048;
 /// So much of what the other has lent is asked for at once.
 const FETCHED: u64 = 8 << 10;
 
@@ -31,7 +31,7 @@ const FETCHED: u64 = 8 << 10;
 /// lend, whatever they have to lend. All members come to the same answer, from what all of them know.
 pub(super) fn suits(seat: &Seat, operation: &Operation, bytes: u64) -> bool {
     match operation {
-        Operation::Allgather { .. } => may_lend(seat) && !helped::wants(seat),
+        Operation::Allgather { .. } | Operation::Alltoall { .. } => swap::suits(seat, bytes),
         Operation::Allreduce { operator, .. } => may_lend(seat) && pair::suits(seat, operator, bytes),
         _ => false,
     }
@@ -59,6 +59,16 @@ impl Offer {
         Ok(offer)
     }
 
+    /// For what the other's data take the place of.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    pub fn copied(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Offer> {
+        let is_long = data.bytes() > seat.slot();
+        let kept = is_long.then(|| Whole::copied(seat, data, by)).transpose()?;
+        Ok(Offer { lies: None, kept })
+    }
+
     /// For what has room in a slot.
     #[inline(always)]
     pub fn of_short(seat: &Seat, data: &Data, by: &impl Reach) -> Offer {
@@ -72,17 +82,24 @@ impl Offer {
         Ok(())
     }
 
-    /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has
-    /// done with it, and has waited as rule 2 of the block wants.
+    /// Whether it is not in the slot.
     #[inline(always)]
-    pub fn publish(&self, seat: &Seat, epoch: u64, data: &Data) {
-        match self.lies.is_some() || self.kept.is_some() {
-            true => self.lend(seat, epoch, None),
+    pub fn is_lent(&self) -> bool {
+        self.lies.is_some() || self.kept.is_some()
+    }
+
+    /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has
+    /// done with it, and has waited as rule 2 of the block wants. What is lent has the place of a result with
+    /// it, if the other can write there.
+    #[inline(always)]
+    pub fn publish(&self, seat: &Seat, epoch: u64, data: &Data, result: Option<*mut u8>) {
+        match self.is_lent() {
+            true => self.lend(seat, epoch, result),
             false => seat.publish(epoch, data),
         }
     }
 
-    /// The same of what is not in the slot; with the place of a result, if the other can write there.
+    /// The same of what is lent.
     #[inline(always)]
     pub fn lend(&self, seat: &Seat, epoch: u64, result: Option<*mut u8>) {
         let receive = result.map_or(0, |place| place as u64);
@@ -124,7 +141,7 @@ pub(super) fn are_lent(seat: &Seat, epoch: u64) -> bool {
 /// Whether anything is lent. Where ranks share cores nothing is, for each epoch costs them a turn; nor
 /// before both have settled how they reach each other.
 #[inline]
-fn may_lend(seat: &Seat) -> bool {
+pub(super) fn may_lend(seat: &Seat) -> bool {
     seat.size == 2 && reach(seat, Reaches::ToRead) && !seat.block().shape().is_wide()
 }
 
@@ -132,6 +149,12 @@ fn may_lend(seat: &Seat) -> bool {
 #[inline]
 pub(super) fn reach(seat: &Seat, least: Reaches) -> bool {
     seat.reaches.get().is_some_and(|&reaches| reaches >= least)
+}
+
+/// Whether both have lent the places of their results, too, and can write there.
+#[inline]
+pub(super) fn have_lent_results(seat: &Seat, epoch: u64) -> bool {
+    reach(seat, Reaches::ToWrite) && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
 }
 
 /// Copies what the other has offered, some of the two having lent, to data as long as it.

@@ -9,7 +9,7 @@ use super::helped;
 use super::items::{self, operand, Items};
 use super::large::together;
 use super::offers::{self, Offer, Offers};
-use super::reach::{Plain, Reach, Reaches};
+use super::reach::{Plain, Reach};
 use super::seat::{Copied, Seat, Wait};
 use super::share::{share, WHOLE_OF_TWO};
 use crate::collective::Data;
@@ -49,7 +49,7 @@ pub(super) async fn allreduce(
     seat.room(epoch, by).await?;
     offer.lend(seat, epoch, result);
     seat.all(epoch, by).await?;
-    if have_lent_results(seat, epoch) {
+    if offers::have_lent_results(seat, epoch) {
         let done = halves(seat, epoch, operator, receive, by);
         together(seat, by).await?;
         return done;
@@ -73,11 +73,6 @@ pub(super) async fn allreduce(
         }
         None => combined(),
     }
-}
-
-/// Whether both have lent the places of their results, too, and can write there.
-fn have_lent_results(seat: &Seat, epoch: u64) -> bool {
-    offers::reach(seat, Reaches::ToWrite) && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
 }
 
 /// Combines this member's half of both operands, and puts it into both results. Nobody else writes there,

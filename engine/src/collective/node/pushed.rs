@@ -3,8 +3,7 @@
 //! A member that takes all of it waits for each line twice: until the root's core has sent it, and,
 //! where that core has read the buffer before, until it has given the old one up. The root has its
 //! own lines at hand and waits once. Longer data, which no cache keeps, both copy at once, each a
-//! half. (Not so in an allgather or alltoall, where both copy at once anyway: lines that were written
-//! from afar are fetched back when they are read, which takes longer than was saved.)
+//! half. (In an allgather or alltoall, where both copy at once anyway, it depends: `swap.rs`.)
 //!
 //! # Ownership
 //! As in `large.rs`: at the first epoch the root has lent its data, and the other the buffer that

@@ -2,6 +2,7 @@
 
 use super::behind::Behind;
 use super::block::{Block, Until, INLINE_BYTES};
+use super::direction::Direction;
 use super::lent::Lent;
 use super::reach::{Reaches, Room};
 use crate::datatype::{self, Basic, Datatype};
@@ -61,15 +62,15 @@ pub(super) enum Copied {
     Short,
     /// Data of a root into the buffer of the other member.
     Pushed,
-    /// By a root and the other member in turn, through the caches.
-    Together,
+    /// Through the caches in any case.
+    Cached,
 }
 
 /// Payload of so many bytes at most is [`Copied::Short`].
 const SHORT: usize = 16 << 10;
 
 /// How many sorts there are.
-const SORTS: usize = Copied::Together as usize + 1;
+const SORTS: usize = Copied::Cached as usize + 1;
 
 /// A member's own view. MPI lets only one thread at a time be in a collective of
 /// a communicator, so the counters are atomic for their type only.
@@ -98,6 +99,8 @@ pub struct Seat {
     pub(super) is_wide: OnceLock<bool>,
     /// How to copy, by [`Copied`].
     choosers: [Chooser; SORTS],
+    /// Who copies, in operations of two members.
+    pub(super) direction: Direction,
     /// Copies that the others may still read.
     behind: Behind,
 }
@@ -116,7 +119,7 @@ impl Seat {
         choosers[Copied::Beyond as usize] = Chooser::beyond();
         choosers[Copied::FarBeyond as usize] = Chooser::always_past();
         choosers[Copied::Short as usize] = Chooser::to_be_read();
-        choosers[Copied::Together as usize] = Chooser::plain();
+        choosers[Copied::Cached as usize] = Chooser::plain();
         let promised = barrier::register() && members.iter().all(|member| member.doorbell.has_promised());
         Seat {
             block,
@@ -132,6 +135,7 @@ impl Seat {
             reaches: OnceLock::new(),
             is_wide: OnceLock::new(),
             choosers,
+            direction: Direction::default(),
             behind: Behind::default(),
         }
     }

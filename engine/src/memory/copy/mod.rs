@@ -20,6 +20,8 @@
 mod past_caches;
 mod vectors;
 
+pub use past_caches::wait_for_stores;
+
 use crate::clock::ticks;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;

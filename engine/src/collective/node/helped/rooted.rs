@@ -105,7 +105,7 @@ impl Work for Rooted<'_> {
         };
         // Two that take turns copy alike, as in a message.
         let copies = match (self.way, self.seat.size) {
-            (Way::Same, 2) => (Copied::Together, Copied::Together),
+            (Way::Same, 2) => (Copied::Cached, Copied::Cached),
             _ => (Copied::Broadcast, Copied::Written),
         };
         // SAFETY: both have lent their memory until the part is over, and the pieces are claimed.

@@ -95,9 +95,9 @@ pub(super) fn as_members(size: u32, body: impl Fn(u32, Member) + Sync) {
             let (blocks, members, body) = (&blocks, &members, &body);
             scope.spawn(move || {
                 let seat = |block: &Block| Arc::new(Seat::new(*block, rank, 2, members.clone()));
-                let by = Sleeper { doorbell: members[rank as usize].doorbell, looks: 0 };
+                let by = Sleeper::new(members[rank as usize].doorbell, 0);
                 let (seats, by) = (blocks.iter().map(seat).collect(), &*Box::leak(Box::new(by)));
-                body(rank, Member { seats, by, started: VecDeque::new(), over: (0, 0) });
+                play(|| body(rank, Member { seats, by, started: VecDeque::new(), over: (0, 0) }));
             });
         }
     });

@@ -8,10 +8,12 @@ use crate::collective::tests::twin::Random;
 use crate::collective::{self as collective, Counts, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
 use crate::kept::Kept;
+use crate::plays::play;
 use crate::progress::Doorbell;
 use crate::reduce::Operator;
 use crate::{Class, Result};
 use std::alloc::Layout;
+use std::cell::Cell;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ mod offers;
 mod pushed;
 mod reach;
 mod reduction;
+mod swap;
 
 /// Zeroed memory for blocks.
 struct Memory {
@@ -62,6 +65,8 @@ impl pool::Area for Memory {
 struct Sleeper<'a> {
     doorbell: &'a Doorbell,
     looks: u32,
+    /// How often it has written into the memory of others.
+    writes: Cell<usize>,
 }
 
 impl Wait for Sleeper<'_> {
@@ -72,6 +77,10 @@ impl Wait for Sleeper<'_> {
 }
 
 impl Sleeper<'_> {
+    fn new(doorbell: &Doorbell, looks: u32) -> Sleeper<'_> {
+        Sleeper { doorbell, looks, writes: Cell::default() }
+    }
+
     fn wait_now(&self, seat: &Seat, until: Until) {
         for _ in 0..self.looks {
             if seat.block().holds(until) {
@@ -124,7 +133,7 @@ fn at_block(shape: Shape, size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
             scope.spawn(move || {
                 let seat = Seat::new(block, rank, 2, places.clone().into_boxed_slice());
                 let doorbell = places[rank as usize].doorbell;
-                body(&seat, &Sleeper { doorbell, looks: rank % 3 * 5 });
+                play(|| body(&seat, &Sleeper::new(doorbell, rank % 3 * 5)));
             });
         }
     });

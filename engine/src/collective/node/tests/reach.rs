@@ -60,6 +60,7 @@ impl Reach for Sleeper<'_> {
         bytes: usize,
         copies: &Chooser,
     ) -> Result<()> {
+        self.writes.set(self.writes.get() + 1);
         // SAFETY: by the caller.
         unsafe { copies.copy(source, address as *mut u8, bytes) };
         Ok(())
