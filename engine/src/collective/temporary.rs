@@ -42,6 +42,11 @@ impl Temporary {
         self.lines.as_ptr().cast_mut().cast()
     }
 
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        (self.lines.capacity() * LINE) as u64
+    }
+
     /// Room for `bytes` bytes of packed data.
     pub fn packed(bytes: u64) -> Result<(Temporary, Data)> {
         Temporary::new(bytes, Datatype::shared(Basic::Packed))

@@ -110,6 +110,11 @@ impl Bounce {
     pub fn address(&self) -> *mut u8 {
         self.address
     }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        bytes_of(self.length) as u64
+    }
 }
 
 impl Drop for Bounce {

@@ -29,6 +29,21 @@ impl Behind {
         *place = Some(copy);
     }
 
+    /// A place for a copy that is lent in an epoch which has just begun. Nobody reads the one before any more;
+    /// its memory is used again if it `serves`.
+    pub fn place(
+        &self,
+        epoch: u64,
+        serves: impl FnOnce(&Room) -> bool,
+        room: impl FnOnce() -> Option<Room>,
+    ) -> Option<*mut u8> {
+        let mut place = self.copies[(epoch & 1) as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        if !place.as_ref().is_some_and(serves) {
+            *place = Some(room()?);
+        }
+        place.as_ref().map(Room::address)
+    }
+
     /// Keeps all until everybody has left the block.
     pub fn keep_for(&mut self, block: Block) {
         let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -47,7 +47,12 @@ impl Lent {
         Lent { send, receive, bytes, ..Lent::default() }
     }
 
-    /// The same of one's own data, which are lent, and whose ends lie apart as far as there is room.
+    /// Of a copy that may be read after its owner has gone on.
+    pub fn copy(address: *const u8, bytes: u64) -> Lent {
+        Lent { is_copy: true, ..Lent::new(address as u64, 0, bytes) }
+    }
+
+    /// Of what a member contributes: its own data, which are lent, and whose ends lie apart as far as there is room.
     pub fn of(seat: &Seat, send: &Whole) -> Lent {
         let (head, tail) = send.beyond_reach();
         let room = seat.narrow();

@@ -44,6 +44,14 @@ impl Room {
             Memory::Bounce(bounce) => bounce.address(),
         }
     }
+
+    /// How many bytes it has, at least.
+    pub fn bytes(&self) -> u64 {
+        match &self.0 {
+            Memory::Heap(heap) => heap.bytes(),
+            Memory::Bounce(bounce) => bounce.bytes(),
+        }
+    }
 }
 
 impl From<Bounce> for Room {

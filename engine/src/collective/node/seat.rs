@@ -4,7 +4,7 @@ use super::behind::Behind;
 use super::block::{Block, Until, INLINE_BYTES};
 use super::direction::Direction;
 use super::lent::Lent;
-use super::reach::{Reaches, Room};
+use super::reach::{Reach, Reaches, Room};
 use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::{plain, Chooser};
 use crate::progress::{barrier, Doorbell};
@@ -361,6 +361,14 @@ impl Seat {
     /// Leaves a copy behind that is lent since an epoch.
     pub(super) fn leave_behind(&self, epoch: u64, copy: Room) {
         self.behind.leave(epoch, copy);
+    }
+
+    /// A place within reach of all for so many bytes that are lent in an epoch which has just begun, and stay
+    /// behind. The caller has waited as rule 2 of the block wants.
+    pub(super) fn place_behind(&self, epoch: u64, bytes: u64, by: &impl Reach) -> Option<*mut u8> {
+        self.debug_rule_2(epoch);
+        let serves = |room: &Room| room.bytes() >= bytes && by.is_shared(self, room.address(), bytes);
+        self.behind.place(epoch, serves, || by.room(self, bytes))
     }
 
     /// Where the payload of this member lies, which has lent or published so many bytes.

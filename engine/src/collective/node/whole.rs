@@ -70,17 +70,6 @@ impl Whole {
         Ok(Whole::room_to_be_written(seat, data, by)?.filled(seat, data))
     }
 
-    /// The same, a copy that may stay behind if there is room for one.
-    ///
-    /// # Errors
-    /// `NoMem` for a copy.
-    pub fn to_stay_behind(seat: &Seat, data: &Data, by: &impl Reach) -> Result<Whole> {
-        match by.room(seat, data.bytes()) {
-            Some(room) => Ok(Whole::placed(seat, data, Some(room), by)?.filled(seat, data)),
-            None => Whole::to_read(seat, data, 1, by),
-        }
-    }
-
     /// Room for what comes into the data, lent to be written by others.
     ///
     /// # Errors
