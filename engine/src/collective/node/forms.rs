@@ -48,18 +48,15 @@ pub fn fits(seat: &Seat, operation: &Operation) -> bool {
             || offers::suits(seat, operation, total))
 }
 
-/// What all members read is read sooner where it lies if it is longer than this: of one member,
-const READ_OF_ONE: u64 = 16 << 10;
-/// of each.
-const READ_OF_ALL: u64 = 32 << 10;
+/// What all members read of one member, or of each, is read sooner where it lies if it is longer.
+const READ_BY_ALL: u64 = 32 << 10;
 
 /// Whether payload goes over wide slots. They are of no use where one member would do all
 /// the work, or everybody the work of all.
 fn suits_wide(seat: &Seat, operation: &Operation, total: u64) -> bool {
     match operation {
         Operation::Gather { .. } => false,
-        Operation::Broadcast { .. } => total <= READ_OF_ONE,
-        Operation::Allgather { .. } => total <= READ_OF_ALL,
+        Operation::Broadcast { .. } | Operation::Allgather { .. } => total <= READ_BY_ALL,
         Operation::Allreduce { .. } => total.saturating_mul(u64::from(seat.size - 1)) <= WHOLE,
         _ => true,
     }
