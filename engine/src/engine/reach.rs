@@ -102,16 +102,13 @@ impl Reach for Engine {
     ) -> Result<()> {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
-        let lane = self.lane(seat.context);
-        let Some(target) = lane.lock().transport.begin_write(peer, address, bytes as u64) else {
-            // SAFETY: by the caller.
-            return unsafe { self.write_in_parts(seat, peer, address, source, bytes, copies) };
-        };
-        // SAFETY: all of it can be written here; the rest by the caller.
-        unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
-        lane.lock().transport.end_write(peer);
-        Means::Direct.count(&self.page.counters, bytes as u64);
-        Ok(())
+        // SAFETY: by the caller.
+        unsafe {
+            match self.write_plainly(seat, peer, address, source, bytes, copies) {
+                true => Ok(()),
+                false => self.write_in_parts(seat, peer, address, source, bytes, copies),
+            }
+        }
     }
 
     unsafe fn write_there(
@@ -197,6 +194,31 @@ impl Engine {
         Ok(())
     }
 
+    /// By plain stores, if all of it can be written so; else says no.
+    ///
+    /// # Safety
+    /// As for [`Reach::write`].
+    #[inline]
+    unsafe fn write_plainly(
+        &self,
+        seat: &Seat,
+        peer: u32,
+        address: u64,
+        source: *const u8,
+        bytes: usize,
+        copies: &Chooser,
+    ) -> bool {
+        let lane = self.lane(seat.context);
+        let Some(target) = lane.lock().transport.begin_write(peer, address, bytes as u64) else {
+            return false;
+        };
+        // SAFETY: all of it can be written here; the rest by the caller.
+        unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
+        lane.lock().transport.end_write(peer);
+        Means::Direct.count(&self.page.counters, bytes as u64);
+        true
+    }
+
     /// The pages of a piece by plain stores, and the rest through the kernel.
     ///
     /// # Safety
@@ -210,25 +232,21 @@ impl Engine {
         bytes: usize,
         copies: &Chooser,
     ) -> Result<()> {
-        let lane = self.lane(seat.context);
-        let middle = whole_pages(address, bytes).and_then(|range| {
-            let (from, length) = (address + range.start as u64, range.len() as u64);
-            Some((lane.lock().transport.begin_write(peer, from, length)?, range))
-        });
-        let Some((target, range)) = middle else {
-            // SAFETY: by the caller.
-            return unsafe { self.write_by_kernel(seat, peer, address, source, bytes) };
-        };
-        let (before, after) = (range.start, bytes - range.end);
-        let (to, from) = (address + range.end as u64, source.wrapping_add(range.end));
-        // SAFETY: the range can be written here; the rest by the caller.
+        let at = |offset: usize| (address + offset as u64, source.wrapping_add(offset));
+        // SAFETY: all parts are within the piece; by the caller.
         unsafe {
-            self.page.copying(|| copies.copy(source.add(before), target, range.len()));
-            lane.lock().transport.end_write(peer);
-            Means::Direct.count(&self.page.counters, range.len() as u64);
-            self.write_by_kernel(seat, peer, address, source, before)?;
-            self.write_by_kernel(seat, peer, to, from, after)
+            let middle = whole_pages(address, bytes).filter(|range| {
+                let (to, from) = at(range.start);
+                self.write_plainly(seat, peer, to, from, range.len(), copies)
+            });
+            // Else nothing has been written yet.
+            let middle = middle.unwrap_or(bytes..bytes);
+            for ends in [0..middle.start, middle.end..bytes] {
+                let (to, from) = at(ends.start);
+                self.write_by_kernel(seat, peer, to, from, ends.len())?;
+            }
         }
+        Ok(())
     }
 
     /// # Safety

@@ -1,10 +1,8 @@
 //! Allgathers and alltoalls of two members with a core each.
 //!
-//! Each has a block for the other. Where each can write into the place of the other's result, it puts its block
-//! there: it has its own lines at hand, and the lines of that place too, if nobody has used them since the last
-//! such operation. To fetch a block takes its lines away from a core that has just written them, which
-//! takes up to twice as long, even if those that have been put somewhere are read there soon. Where one of them
-//! cannot, each takes the other's block from where the other has offered it (`offers.rs`).
+//! Each has a block for the other, and takes that of the other from where it is offered (`offers.rs`). Or each
+//! puts its own into the place of the other's result, where both can write there and both would rather do so
+//! (`direction.rs`).
 //!
 //! # Ownership
 //! As in `large.rs`: who has arrived at the first epoch has lent its block, and the place of its result; at
