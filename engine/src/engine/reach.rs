@@ -6,6 +6,7 @@ use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
 use crate::transport::{Means, Transport};
 use crate::Result;
+use std::ops::Range;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 const AT_ONCE: usize = 256 << 10;
@@ -102,12 +103,12 @@ impl Reach for Engine {
     ) -> Result<()> {
         let peer = seat.peer(member);
         self.flows.gave(peer, bytes as u64);
-        // SAFETY: by the caller.
-        unsafe {
-            match self.write_plainly(seat, peer, address, source, bytes, copies) {
-                true => Ok(()),
-                false => self.write_in_parts(seat, peer, address, source, bytes, copies),
-            }
+        // SAFETY: the range can be written where this is called; the rest by the caller.
+        let copy = |target| self.page.copying(|| unsafe { copies.copy(source, target, bytes) });
+        match self.by_stores(seat, peer, address, bytes as u64, copy) {
+            Some(()) => Ok(()),
+            // SAFETY: by the caller.
+            None => unsafe { self.write_in_parts(seat, peer, address, source, bytes, copies) },
         }
     }
 
@@ -119,19 +120,16 @@ impl Reach for Engine {
         bytes: u64,
         make: impl FnOnce(*mut u8) -> Result<()>,
     ) -> Option<Result<()>> {
-        let (peer, lane) = (seat.peer(member), self.lane(seat.context));
-        let target = lane.lock().transport.begin_write(peer, address, bytes)?;
-        let made = make(target);
-        lane.lock().transport.end_write(peer);
+        let peer = seat.peer(member);
+        let made = self.by_stores(seat, peer, address, bytes, make)?;
         self.flows.gave(peer, bytes);
-        Means::Direct.count(&self.page.counters, bytes);
         Some(made)
     }
 }
 
 /// Of `bytes` bytes at `address`, those in pages that they fill, if there are more
 /// others: pages that belong to other data too are not shared.
-fn whole_pages(address: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
+fn whole_pages(address: u64, bytes: usize) -> Option<Range<usize>> {
     let (page, end) = (PAGE as u64, address + bytes as u64);
     let first = (address.next_multiple_of(page) - address) as usize;
     let last = (end / page * page).saturating_sub(address) as usize;
@@ -194,29 +192,22 @@ impl Engine {
         Ok(())
     }
 
-    /// By plain stores, if all of it can be written so; else says no.
-    ///
-    /// # Safety
-    /// As for [`Reach::write`].
+    /// Has `make` write a range of a peer's memory by plain stores, if all of it can be written so.
     #[inline]
-    unsafe fn write_plainly(
+    fn by_stores<T>(
         &self,
         seat: &Seat,
         peer: u32,
         address: u64,
-        source: *const u8,
-        bytes: usize,
-        copies: &Chooser,
-    ) -> bool {
+        bytes: u64,
+        make: impl FnOnce(*mut u8) -> T,
+    ) -> Option<T> {
         let lane = self.lane(seat.context);
-        let Some(target) = lane.lock().transport.begin_write(peer, address, bytes as u64) else {
-            return false;
-        };
-        // SAFETY: all of it can be written here; the rest by the caller.
-        unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
+        let target = lane.lock().transport.begin_write(peer, address, bytes)?;
+        let made = make(target);
         lane.lock().transport.end_write(peer);
-        Means::Direct.count(&self.page.counters, bytes as u64);
-        true
+        Means::Direct.count(&self.page.counters, bytes);
+        Some(made)
     }
 
     /// The pages of a piece by plain stores, and the rest through the kernel.
@@ -233,18 +224,18 @@ impl Engine {
         copies: &Chooser,
     ) -> Result<()> {
         let at = |offset: usize| (address + offset as u64, source.wrapping_add(offset));
-        // SAFETY: all parts are within the piece; by the caller.
-        unsafe {
-            let middle = whole_pages(address, bytes).filter(|range| {
-                let (to, from) = at(range.start);
-                self.write_plainly(seat, peer, to, from, range.len(), copies)
-            });
-            // Else nothing has been written yet.
-            let middle = middle.unwrap_or(bytes..bytes);
-            for ends in [0..middle.start, middle.end..bytes] {
-                let (to, from) = at(ends.start);
-                self.write_by_kernel(seat, peer, to, from, ends.len())?;
-            }
+        let middle = whole_pages(address, bytes).filter(|range| {
+            let (to, from) = at(range.start);
+            // SAFETY: the range can be written where this is called; the rest by the caller.
+            let copy = |target| self.page.copying(|| unsafe { copies.copy(from, target, range.len()) });
+            self.by_stores(seat, peer, to, range.len() as u64, copy).is_some()
+        });
+        // Else nothing has been written yet.
+        let middle = middle.unwrap_or(bytes..bytes);
+        for ends in [0..middle.start, middle.end..bytes] {
+            let (to, from) = at(ends.start);
+            // SAFETY: within the piece; by the caller.
+            unsafe { self.write_by_kernel(seat, peer, to, from, ends.len())? };
         }
         Ok(())
     }

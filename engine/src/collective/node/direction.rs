@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Less is always taken: there is not so much to gain.
 const SHORTEST: u64 = 8 << 10;
 /// Operations from one trial to the next.
-const EVERY: u32 = 256;
+pub(super) const EVERY: u32 = 256;
 /// Each way is tried so many times.
-const TIMES: u32 = 4;
+pub(super) const TIMES: u32 = 4;
 
 /// What a member knows about it. MPI lets only one thread at a time be in a collective of a communicator, so it
 /// is atomic for its type only.

@@ -9,7 +9,7 @@
 
 use super::combine;
 use super::lent::Lent;
-use super::reach::{Reach, Reaches, Room};
+use super::reach::{settled, Plain, Reach, Reaches, Room};
 use super::seat::{Copied, Seat};
 use super::whole::Whole;
 use super::{large, pair, swap};
@@ -142,19 +142,19 @@ pub(super) fn are_lent(seat: &Seat, epoch: u64) -> bool {
 /// before both have settled how they reach each other.
 #[inline]
 pub(super) fn may_lend(seat: &Seat) -> bool {
-    seat.size == 2 && reach(seat, Reaches::ToRead) && !seat.block().shape().is_wide()
+    seat.size == 2 && settled(seat, Reaches::ToRead) && !seat.block().shape().is_wide()
 }
 
-/// Whether both have settled that they reach each other's memory at least so.
+/// The place of a result of so many bytes, if the other can write there.
 #[inline]
-pub(super) fn reach(seat: &Seat, least: Reaches) -> bool {
-    seat.reaches.get().is_some_and(|&reaches| reaches >= least)
+pub(super) fn open(seat: &Seat, place: *mut u8, bytes: u64, by: &impl Reach) -> Option<*mut u8> {
+    (by.lend(seat, (place.cast_const(), bytes), 1) == Plain::All).then_some(place)
 }
 
 /// Whether both have lent the places of their results, too, and can write there.
 #[inline]
 pub(super) fn have_lent_results(seat: &Seat, epoch: u64) -> bool {
-    reach(seat, Reaches::ToWrite) && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
+    settled(seat, Reaches::ToWrite) && (0..seat.size).all(|member| seat.has_lent_result(member, epoch))
 }
 
 /// Copies what the other has offered, some of the two having lent, to data as long as it.

@@ -9,7 +9,7 @@ use super::helped;
 use super::items::{self, operand, Items};
 use super::large::together;
 use super::offers::{self, Offer, Offers};
-use super::reach::{Plain, Reach};
+use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use super::share::{share, WHOLE_OF_TWO};
 use crate::collective::Data;
@@ -39,11 +39,10 @@ pub(super) async fn allreduce(
     let bytes = items::bytes(receive);
     let in_place = send.address == receive.address;
     let mut offer = Offer::of(seat, &operand(send), by)?;
-    let is_open = |&place: &*mut u8| by.lend(seat, (place.cast_const(), bytes), 1) == Plain::All;
     let result = match in_place {
         true => offer.place(),
         false if bytes <= WHOLE_OF_TWO => None,
-        false => items::place(receive).filter(is_open),
+        false => items::place(receive).and_then(|place| offers::open(seat, place, bytes, by)),
     };
     let epoch = seat.begin();
     seat.room(epoch, by).await?;

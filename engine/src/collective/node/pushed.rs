@@ -12,7 +12,7 @@
 
 use super::large::{taken, together};
 use super::lent::Lent;
-use super::reach::{Reach, Reaches};
+use super::reach::{settled, Reach, Reaches};
 use super::seat::{Copied, Seat, Wait};
 use super::whole::Whole;
 use crate::collective::Data;
@@ -27,8 +27,7 @@ const GRAIN: u64 = 4096;
 /// Whether a broadcast is done so; all members know it alike. Not where ranks share cores: the
 /// other would wait for a turn of the root.
 pub(super) fn wants(seat: &Seat) -> bool {
-    let may_write = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToWrite);
-    seat.size == 2 && may_write && !seat.block().shape().is_wide()
+    seat.size == 2 && settled(seat, Reaches::ToWrite) && !seat.block().shape().is_wide()
 }
 
 /// The part that the root writes of a buffer that the other has lent.

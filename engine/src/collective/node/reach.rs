@@ -17,6 +17,12 @@ pub enum Reaches {
     ToWrite,
 }
 
+/// Whether all members have settled that they reach each other's memory at least so.
+#[inline]
+pub(super) fn settled(seat: &Seat, least: Reaches) -> bool {
+    seat.reaches.get().is_some_and(|&reaches| reaches >= least)
+}
+
 /// How much of some memory others reach by plain loads and stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {

@@ -9,8 +9,9 @@
 //! that place nobody but the other writes. Who has arrived at the last one has put its block there.
 
 use super::helped;
+use super::large::together;
 use super::offers::{self, Offer, COPIED};
-use super::reach::{Plain, Reach};
+use super::reach::Reach;
 use super::seat::{Copied, Seat, Wait};
 use crate::collective::{schedule, Data};
 use crate::Result;
@@ -49,13 +50,11 @@ pub(super) async fn run<const ALLTOALL: bool>(
     };
     let turn = seat.direction.next(takes.bytes());
     let may_put = offer.is_lent() && !is_replaced && seat.direction.wants_to_put(turn);
-    let is_open = |&(address, bytes): &(*mut u8, u64)| {
-        by.is_shared(seat, address, bytes) || by.lend(seat, (address, bytes), 1) == Plain::All
-    };
-    let place = may_put.then(|| takes.dense()).flatten().filter(is_open);
+    let place = may_put.then(|| takes.dense()).flatten();
+    let place = place.and_then(|(address, bytes)| offers::open(seat, address, bytes, by));
     let epoch = seat.begin();
     seat.room(epoch, by).await?;
-    offer.publish(seat, epoch, gives, place.map(|(address, _)| address));
+    offer.publish(seat, epoch, gives, place);
     if let Some(keeps) = keeps {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(keeps, &own) };
@@ -67,20 +66,13 @@ pub(super) async fn run<const ALLTOALL: bool>(
         seat.take(other, epoch, (0, bytes), &takes);
         return Ok(());
     }
-    let puts = offers::have_lent_results(seat, epoch);
-    let done = seat.direction.copy(turn, bytes, puts, || match puts {
-        true => put(seat, epoch, bytes, by),
-        false => offers::take(seat, epoch, &takes, by),
-    });
-    let last = match puts {
-        true => {
-            let last = seat.begin();
-            seat.arrive(last);
-            Some(last)
-        }
-        false => offer.done(seat, epoch),
-    };
-    if let Some(last) = last {
+    if offers::have_lent_results(seat, epoch) {
+        let done = seat.direction.copy(turn, bytes, true, || put(seat, epoch, bytes, by));
+        together(seat, by).await?;
+        return done;
+    }
+    let done = seat.direction.copy(turn, bytes, false, || offers::take(seat, epoch, &takes, by));
+    if let Some(last) = offer.done(seat, epoch) {
         seat.all(last, by).await?;
     }
     done

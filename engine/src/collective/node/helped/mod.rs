@@ -33,7 +33,7 @@ use self::part::MOST_PIECES;
 use super::block::Until;
 use super::large::others;
 use super::lent::Lent;
-use super::reach::{Reach, Reaches};
+use super::reach::{settled, Reach, Reaches};
 use super::seat::{Copied, Seat, Wait};
 use super::target::Target;
 use crate::collective::temporary::Temporary;
@@ -46,8 +46,7 @@ const PIECE: u64 = 32 << 10;
 
 /// Whether operations are done so at a seat; all members know it alike.
 pub(super) fn wants(seat: &Seat) -> bool {
-    let may_write = seat.reaches.get().is_some_and(|&reaches| reaches >= Reaches::ToWrite);
-    seat.block().shape().has_parts() && may_write
+    seat.block().shape().has_parts() && settled(seat, Reaches::ToWrite)
 }
 
 /// The work of an operation whose members have all told where their data lie.

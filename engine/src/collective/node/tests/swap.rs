@@ -3,9 +3,7 @@
 use super::offers::{epochs, settle};
 use super::reduction::{doubles, numbers, placed};
 use super::*;
-
-/// The first operation of a communicator that may be put, and how many are from then on, at least.
-const TRIED: [usize; 2] = [256, 4];
+use crate::collective::node::direction::{EVERY, TIMES};
 
 #[test]
 fn whoever_lends_its_block_both_get_both_in_their_places() {
@@ -113,7 +111,7 @@ fn blocks_are_put_if_both_can_and_taken_if_not() {
             let blocks = [0, 1].map(|rank| numbers(rank, count));
             let (mut room, mut all) = (Vec::new(), Vec::new());
             let plain = if closed == Some(seat.rank) { Plain::Nothing } else { Plain::All };
-            for round in 0..2 * TRIED[0] {
+            for round in 0..2 * EVERY {
                 let send = placed(seat, by, &mut room, &blocks[seat.rank as usize], Plain::All);
                 let all = results(seat, by, &mut all, count, plain);
                 all.fill(0.0);
@@ -122,7 +120,7 @@ fn blocks_are_put_if_both_can_and_taken_if_not() {
                 assert!(all.iter().eq(blocks.iter().flatten()), "round {round}, rank {}", seat.rank);
             }
             match closed {
-                None => assert!(by.writes.get() >= 2 * TRIED[1]),
+                None => assert!(by.writes.get() >= 2 * TIMES as usize),
                 Some(_) => assert_eq!(by.writes.get(), 0),
             }
         });
