@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo test bench clean help
+.PHONY: all install demo check test bench clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -11,17 +11,21 @@ all: ## build everything and stage a usable tree in stage/ (this is plain `make`
 install: all ## copy the staged tree to PREFIX (/usr/local); DESTDIR is put in front
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
-demo: ## waves in a harbour on 4 ranks with mpi4py, then Intel's benchmark, with all set-up
-	@scripts/setup venv peers
-	@scripts/stage
-	@build/venv/bin/python examples/harbour/demo.py
+demo: ## waves in a harbour on 4 ranks with mpi4py, with all set-up (about 3 minutes, most of it the compiler's)
+	@scripts/setup venv
+	@scripts/stage build/demo/tree quick
+	@build/venv/bin/python examples/harbour/demo.py --tree build/demo/tree
+
+check: ## what shows most mistakes in the least time: about 4 minutes, seconds when little has changed
+	@scripts/setup rust-tools venv
+	@build/venv/bin/python tests/run.py --quick
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
-	@scripts/setup test-tools venv peers mpi4py-source pmpi-tool
+	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool
 	@build/venv/bin/python tests/run.py $(PARTS)
 
 bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)
-	@scripts/setup venv peers
+	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/run.py
 

@@ -8,6 +8,8 @@ us counts. Where less is better (times), a ratio below 1 is ahead; where more is
 import statistics
 
 OURS = "serried"
+# At the end of a point's name: ranks that were bound before they started, and free ones measured beside them.
+BOUND, FREE = " bound", " free"
 MORE_IS_BETTER = ("GB/s", "M/s")
 
 
@@ -58,6 +60,17 @@ class Figures:
         theirs = [self.good(rival, point) for rival in self.rivals()]
         return worst([ours / value for value in theirs if value] if ours else [], point)
 
+    def costs_of_binding(self):
+        """Point of bound ranks -> how many times longer ours take than free ones, median over the rounds."""
+        costs = {}
+        for point, bound in self.values.get(OURS, {}).items():
+            free = self.values[OURS].get((*point[:2], point[2].removesuffix(BOUND) + FREE, *point[3:]), {})
+            pairs = [bound[number] / free[number] for number in bound if free.get(number)]
+            if point[2].endswith(BOUND) and pairs:
+                cost = statistics.median(pairs)
+                costs[point] = 1 / cost if more_is_better(point) else cost
+        return costs
+
 
 def more_is_better(point):
     return point[4] in MORE_IS_BETTER
@@ -99,6 +112,7 @@ BARS = [
 def bar_of(point):
     """The bar of a point, or None."""
     program, ranks, name, size, _ = point
+    name = name.removesuffix(BOUND)
     bars = [bar for what, where, least, most, bar in BARS if what == name and ranks in where and least <= size <= most]
     if program == "imb" or not bars:
         return None

@@ -3,10 +3,11 @@
 import json
 import os
 import platform
+import statistics
 import time
 
 import plots
-from figures import bar_of, meets, more_is_better
+from figures import BOUND, FREE, bar_of, meets, more_is_better
 from words import size_text, value_text
 
 METHOD = """Each program ran with all libraries at once, but only one library's ranks were awake at a time: point by
@@ -15,13 +16,14 @@ Intel's benchmark) ran whole, one after the other, several rounds. Shown are med
 the same round, median over the rounds, against the best rival; for times less is better, for GB/s and M/s more.
 *good*: the same of the best fifth of the rounds of each. *bar*: what we want to reach. Ranks are bound, one a core,
 where there are cores enough. Collectives of 4 KiB and more, and `latency-fresh`, move data that was written just
-before; the time of writing is taken off. In `pingpong-two` ranks 0 and 1 play and the others wait in a barrier; in
+before; the time of writing is taken off. Where it says *bound*, the launcher bound the ranks before they started;
+*free* ones were measured beside them. In `pingpong-two` ranks 0 and 1 play and the others wait in a barrier; in
 `pingpong-pairs` all play."""
 
 
 def sized(point):
     """The size of a figure in words; empty where it has none."""
-    return "" if point[2] in ("barrier", "start to end") else size_text(point[3])
+    return "" if point[2].removesuffix(BOUND) in ("barrier", "start to end") else size_text(point[3])
 
 
 def verdict(figures, point):
@@ -37,6 +39,8 @@ def rows_of(figures):
     yield ["", "ranks", "size", "unit", *figures.titles.values(), "ratio", "good", "bar", "met"]
     for point in figures.points():
         program, ranks, name, _, unit = point
+        if name.endswith(FREE):
+            continue
         medians = [value_text(figures.median(library, point)) for library in figures.titles]
         shown = f"IMB {name}" if program == "imb" else name
         yield [shown, str(ranks), sized(point), unit, *medians, *verdict(figures, point)]
@@ -62,6 +66,17 @@ def summary(figures):
     return f"{met} of {len(bars)} bars are met" if bars else "no bar applies"
 
 
+def binding(figures):
+    """What it costs our ranks to be bound before they start."""
+    costs = figures.costs_of_binding()
+    if not costs:
+        return ""
+    worst = max(costs, key=costs.get)
+    where = " ".join([worst[2].removesuffix(BOUND), sized(worst)]).strip()
+    return (f"Bound ranks take {statistics.median(costs.values()):.2f} times as long as free ones "
+            f"(median of {len(costs)} figures), at worst {costs[worst]:.2f} times ({where}).")
+
+
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
@@ -73,8 +88,9 @@ def write(figures, folder):
     folder.mkdir(parents=True, exist_ok=True)
     rows = list(rows_of(figures))
     notes = "".join(f"- {note}\n" for note in figures.notes) or "Every job ended well.\n"
-    print("\n" + plain_table(rows) + f"\n\n{summary(figures)}\n\n{notes}")
-    heading = f"# Side by side\n\n{machine()}. {summary(figures)}.\n\n{METHOD}\n\n"
+    bound = binding(figures)
+    print("\n" + plain_table(rows) + f"\n\n{summary(figures)}\n{bound}\n\n{notes}")
+    heading = f"# Side by side\n\n{machine()}. {summary(figures)}. {bound}\n\n{METHOD}\n\n"
     (folder / "latest.md").write_text(heading + markdown_table(rows) + "\n\n" + notes)
     flat = {
         name: {"/".join(map(str, point)): values for point, values in rows.items()}

@@ -19,16 +19,19 @@ import time
 
 import intel
 import report
-from figures import Figures
+from figures import BOUND, FREE, OURS, Figures
 from gate import Turns
 from libraries import ROOT, all_libraries
 
 QUICK = os.environ.get("BENCH") == "quick"
 
-# program, ranks, rounds, rounds when quick
+# program, ranks, rounds, rounds when quick; "bound": each rank is bound to a core before it starts, and ours are
+# measured free as well
 PLAN = [
     ("p2p", 2, 41, 7),
+    ("p2p bound", 2, 11, 3),
     ("collectives", 2, 25, 5),
+    ("collectives bound", 2, 11, 3),
     ("collectives", 4, 11, 3),
     ("collectives", 8, 11, 3),
     ("collectives", 16, 5, 1),
@@ -56,10 +59,17 @@ class Bench:
         def failed(library, why, output):
             self.lost(library, program, ranks, why, output)
 
-        turns = Turns(self.libraries, program, ranks, self.timeout, failed)
+        libraries, mark = {library: library.name for library in self.libraries}, {}
+        if program.endswith(BOUND):
+            bound = {library.bound(): library.name for library in libraries}
+            free = {library: name for library, name in libraries.items() if name == OURS}
+            mark = dict.fromkeys(bound, BOUND) | dict.fromkeys(free, FREE)
+            libraries, program = bound | free, program.removesuffix(BOUND)
+        turns = Turns(list(libraries), program, ranks, self.timeout, failed)
         for number in range(rounds):
             for library, (name, size, value, unit) in turns.round(number):
-                self.figures.add(library.name, (program, ranks, name, int(size), unit), number, float(value))
+                point = (program, ranks, name + mark.get(library, ""), int(size), unit)
+                self.figures.add(libraries[library], point, number, float(value))
         turns.finish()
 
     def start_and_end(self, program, ranks, rounds):
@@ -99,7 +109,8 @@ def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [library.name for library in all_libraries()]
     parser.add_argument("--libraries", nargs="+", choices=names, default=names)
-    parser.add_argument("--programs", nargs="+", choices=sorted({row[0] for row in PLAN}))
+    parser.add_argument("--programs", nargs="+", choices=sorted({row[0] for row in PLAN}), metavar="PROGRAM",
+                        help=", ".join(sorted({row[0] for row in PLAN})))
     parser.add_argument("--ranks", nargs="+", type=int, help="only these numbers of ranks")
     parser.add_argument("--rounds", type=int, help="rounds of each program (as in the plan)")
     parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn, or one whole job (30)")

@@ -4,12 +4,15 @@
     make test                       with all set-up
     make test PARTS="unit mpi4py"   only these parts
     tests/run.py unit mpi4py        the same, without set-up
+    tests/run.py --quick            what `make check` runs: the parts of QUICK, over a tree compiled in haste
 
 A part is a command. Its log goes to build/test/<part>.log; how many tests passed is read from its last lines.
 A part that fails does not stop the others. Parts that mostly compile or mostly sleep run beside others; those in
 which it matters how long something takes are alone.
 """
 
+import dataclasses
+import os
 import pathlib
 import signal
 import sys
@@ -30,6 +33,7 @@ STAGED = ("stage",)
 PARTS = [
     Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, 0.5),
     Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, 0.5),
+    Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, 0.5),
     Part("stage", "release build and staged tree", ["scripts/stage"], 30, 1),
     Part(
         "clippy",
@@ -40,9 +44,10 @@ PARTS = [
     ),
     Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 40, 1, ("clippy",)),
     Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, 1),
+    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 30, 1, ("unit",)),
     Part(
         "loom",
-        "mailbox, express boxes, doorbell, shared-out work: every interleaving",
+        "mailbox, express boxes, doorbell, withdrawals, shared-out work: every interleaving",
         ["cargo", "test", "--release", "--manifest-path", "tests/loom/Cargo.toml", "--target-dir", "target/loom"],
         15,
         1,
@@ -62,8 +67,10 @@ PARTS = [
     Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1.5, STAGED),
     Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, 0.5, STAGED),
     Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, 0.5, STAGED),
+    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, 1, STAGED),
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, 0.5, STAGED),
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.5, STAGED),
+    Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, 0.5, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, 0.5, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
@@ -81,6 +88,17 @@ PARTS = [
 ]
 
 
+# What shows most mistakes in the least time. Their tree is compiled without link-time optimisation (see scripts/stage).
+QUICK = ("format", "house", "clippy", "unit", "stage", "c")
+QUICK_TREE = "build/quick/tree"
+QUICK_COMMANDS = {"stage": ["scripts/stage", QUICK_TREE, "quick"], "c": ["tests/c/run", "--first"]}
+
+
+def quick_parts():
+    os.environ["TREE"] = QUICK_TREE
+    return [dataclasses.replace(p, command=QUICK_COMMANDS.get(p.name, p.command)) for p in PARTS if p.name in QUICK]
+
+
 def hear_signals():
     """Lets what is tested get the signals that a shell has made deaf for what it runs in the background."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
@@ -91,10 +109,15 @@ def hear_signals():
 def main():
     hear_signals()
     wanted = sys.argv[1:]
+    if wanted == ["--quick"]:
+        return finish(run_all(quick_parts()))
     unknown = set(wanted) - {part.name for part in PARTS}
     if unknown:
         sys.exit(f"no such part: {', '.join(unknown)}. There are: {' '.join(part.name for part in PARTS)}")
-    counts = run_all([part for part in PARTS if not wanted or part.name in wanted])
+    finish(run_all([part for part in PARTS if not wanted or part.name in wanted]))
+
+
+def finish(counts):
     jobs.finish(*(sum(column) for column in zip(*counts)))
 
 

@@ -5,6 +5,7 @@
 //! `impl Core` blocks. Nothing here calls code of the program.
 
 use crate::collective::UserCall;
+use crate::job::Job;
 use crate::message::later::{Settling, Started, Step};
 use crate::message::work::{self, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
@@ -13,7 +14,7 @@ use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
 use crate::request::{lane_of, Slab};
 use crate::transport::node::NodeTransport;
-use crate::transport::{Arrival, Packet, Transport};
+use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, SharedTasks};
 use crate::world::Exchange;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
@@ -26,6 +27,7 @@ const BURST: usize = 256;
 /// message is a few inlined stores; only what the trait offers is used of it.
 pub struct Core {
     pub(crate) transport: Box<NodeTransport>,
+    pub(crate) job: &'static Job,
     pub(crate) page: &'static Page,
     /// What it has done: those of the page, or its own (`count_apart`).
     pub(crate) counters: &'static Counters,
@@ -33,13 +35,11 @@ pub struct Core {
     pub(crate) flows: Row,
     /// My job rank.
     pub(crate) rank: u32,
-    /// The cores of the machine are shared by more ranks than there are.
-    pub(crate) oversubscribed: bool,
     pub(crate) matching: Matching,
     pub(crate) requests: Slab,
     /// Packets that found a full mailbox, by peer, in order.
     pub(crate) outbox: HashMap<u32, VecDeque<Waiting>>,
-    /// Sends that go through cells in parts, by request.
+    /// Sends that go in parts, by request.
     pub(crate) streams: VecDeque<u32>,
     /// Partitioned receives that wait for their sender's announcement.
     pub(crate) unmatched: Vec<u32>,
@@ -57,14 +57,12 @@ pub struct Core {
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
     pub(crate) collectives_seen: u64,
-    /// Messages copied aside because no cell was free.
+    /// Messages copied aside because nothing else had room for them.
     pub(crate) aside: Aside,
     /// Bytes of messages that came in packets and were kept for later.
     pub(crate) kept: u64,
     /// Of those, and of messages that nobody has asked for, what is on the page.
     pub(crate) told: (Share, Share),
-    /// Generation of the next shared copy.
-    pub(crate) shared_copies: u32,
     /// Calls that have found what they wanted at once: see `engine::lanes`.
     pub(crate) turns: u32,
 }
@@ -122,19 +120,18 @@ impl Core {
     pub(crate) fn new(
         lane: usize,
         transport: Box<NodeTransport>,
-        page: &'static Page,
+        job: &'static Job,
         flows: Row,
-        rank: u32,
-        oversubscribed: bool,
         memory: u64,
     ) -> Core {
+        let page = job.page();
         Core {
             transport,
+            job,
             page,
             counters: &page.counters,
             flows,
-            rank,
-            oversubscribed,
+            rank: job.rank,
             matching: Matching::default(),
             requests: Slab::new(lane),
             outbox: HashMap::new(),
@@ -150,7 +147,6 @@ impl Core {
             aside: Aside::new(memory),
             kept: 0,
             told: Default::default(),
-            shared_copies: 0,
             turns: 0,
         }
     }
@@ -159,7 +155,7 @@ impl Core {
     pub(crate) fn beside(&self, lane: usize) -> Result<Core> {
         let transport = Box::new(self.transport.beside(lane)?);
         let memory = self.page.memory.limit.load(Relaxed);
-        Ok(Core::new(lane, transport, self.page, self.flows, self.rank, self.oversubscribed, memory))
+        Ok(Core::new(lane, transport, self.job, self.flows, memory))
     }
 
     /// Counts in memory of its own from now on, where other lanes do not meet it.
@@ -173,6 +169,12 @@ impl Core {
             self.counters.move_to(&self.page.counters);
             self.flows.move_to(all);
         }
+    }
+
+    /// Whether this rank shares CPUs with others, more ranks than there are CPUs.
+    #[inline]
+    pub(crate) fn shares_cpus(&self) -> bool {
+        self.page.affinity.shared().is_some()
     }
 
     /// Its number.
@@ -225,12 +227,24 @@ impl Core {
                 self.begin_stream(arrival.read());
                 Ok(())
             }
-            wire::CHUNK => self.arrived_chunk(arrival.read()),
+            wire::CHUNK => {
+                self.arrived_chunk(arrival);
+                Ok(())
+            }
             wire::DECLINE => {
                 self.declined(arrival.read());
                 Ok(())
             }
             wire::TOGETHER => self.help_copying(arrival.read()),
+            wire::HELD => {
+                self.held(arrival.read());
+                Ok(())
+            }
+            wire::WITHDRAW => self.peer_withdraws(arrival.read()),
+            wire::WITHDRAWN => {
+                self.peer_knows(arrival.read());
+                Ok(())
+            }
             other => Err(unknown_kind(other)),
         }
     }
@@ -248,6 +262,7 @@ impl Core {
         if !self.others_wait(peer) && self.transport.push(peer, &packet.letter())? {
             return Ok(true);
         }
+        self.transport.show_waiting(true);
         self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes: None });
         Ok(false)
     }
@@ -290,6 +305,7 @@ impl Core {
                 self.outbox.insert(peer, waiting);
             }
         }
+        self.transport.show_waiting(!self.outbox.is_empty());
         Ok(())
     }
 
@@ -318,9 +334,7 @@ impl Core {
             Work::Send(work::Send { owned: Some(copy), .. }) => {
                 self.aside.let_go(&self.page.memory.aside, copy.len() as u64);
             }
-            Work::Receive(work::Receive { block: Some(block), .. }) => {
-                self.transport.free_shared_copy(*block)
-            }
+            Work::Receive(work::Receive { task: Some(task), .. }) => self.transport.close_task(*task),
             _ => {}
         }
         request.work = Work::Nothing;
@@ -351,6 +365,26 @@ impl Core {
         if let Some(last) = self.outbox.get_mut(&peer).and_then(VecDeque::back_mut) {
             last.completes = Some(request);
         }
+    }
+
+    /// Takes the packet of a send that has not gone yet out of the outbox; `false` if it is not there.
+    pub(crate) fn unsend(&mut self, request: u32) -> bool {
+        let is_it = |one: &Waiting| one.completes == Some(request) || one.packet.offers(request);
+        let found = self
+            .outbox
+            .iter()
+            .find_map(|(&peer, waiting)| waiting.iter().position(is_it).map(|place| (peer, place)));
+        let Some((peer, place)) = found else { return false };
+        if let Some(waiting) = self.outbox.get_mut(&peer) {
+            if let Some(one) = waiting.remove(place) {
+                self.transport.unload(&one.packet);
+            }
+            if waiting.is_empty() {
+                self.outbox.remove(&peer);
+            }
+        }
+        self.transport.show_waiting(!self.outbox.is_empty());
+        true
     }
 
     /// The peer of the packet in the outbox with which a request completes.

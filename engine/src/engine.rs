@@ -7,21 +7,23 @@ use self::lanes::Lanes;
 use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
-use crate::job::{cpus, Job, Nodes};
+use crate::job::{Job, Nodes};
 use crate::message::work::Work;
 use crate::observe::flow::{Row, Sent};
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
-use crate::progress::{barrier, lock::EngineLock, Crowd, Doorbell};
+use crate::progress::{lock::EngineLock, Crowd, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
-use crate::transport::Transport;
+use crate::transport::Packets;
 use crate::world::Contexts;
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
+
+pub use describe::Directory;
 
 /// The engine of this process.
 pub struct Engine {
@@ -38,7 +40,7 @@ pub struct Engine {
     contexts: Contexts,
     /// What observers have asked, and how far the answer is.
     answers: Mutex<answer::Answer>,
-    directory: OnceLock<describe::Directory>,
+    directory: OnceLock<Directory>,
     /// Members compare their collective calls.
     checks: bool,
     /// The nodes that ranks pretend to be on.
@@ -78,19 +80,15 @@ impl Engine {
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
-        let ranks = job.node.local_ranks();
-        // SAFETY: counter and doorbell lie in the node segment, which lives for ever.
-        let crowd = unsafe { Crowd::join(job.node.awake(), doorbell, job.page(), ranks, cpus::usable()) };
+        let crowd = Crowd::join(&job.node, job.local_rank, doorbell);
         let page = job.page();
-        if !crowd.can_be() && barrier::register() {
-            doorbell.promise_barriers();
-        }
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
-        let flows = Row::new(job.node.flows(job.local_rank), page);
-        let core = Core::new(0, Box::new(transport), page, flows, job.rank, crowd.can_be(), settings.memory);
+        let flows = Row::new(job.node.flows(job.local_rank), &page.counters.unrowed);
+        let core = Core::new(0, Box::new(transport), job, flows, settings.memory);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
+        unseen::look_at_runtimes();
         page.set_state(State::Running);
         Ok(Engine {
             lanes: Lanes::new(core),
@@ -156,7 +154,7 @@ impl Engine {
 
     /// How to find the communicators that the program can name: for describing
     /// what this rank does.
-    pub fn set_directory(&self, directory: describe::Directory) {
+    pub fn set_directory(&self, directory: Directory) {
         let _ = self.directory.set(directory);
     }
 
@@ -174,6 +172,7 @@ impl Engine {
     pub fn finalize(&self) -> Result<()> {
         self.flush()?;
         self.publish_counters();
+        self.leave_word();
         self.crowd.leave();
         self.job.finish()
     }
@@ -295,6 +294,7 @@ mod lanes;
 mod later;
 mod messages;
 pub mod pairs;
+pub mod participants;
 mod partitioned;
 mod python;
 mod reach;
@@ -304,4 +304,5 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod unseen;
 mod waiting;

@@ -138,6 +138,128 @@ pub enum Class {
     User(i32),
 }
 
+/// What went wrong, where a face says it better in its own terms: the names of what
+/// the program has called, and of what it may call instead. In the engine's own words
+/// it is the [`Display`](fmt::Display) of this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A request that has been completed or freed, or never was one.
+    RequestIsOver,
+    /// A partition is made ready for the second time since the operation was started.
+    PartitionIsReady(i64),
+    /// A partition of a send that has not been started.
+    SendIsNotStarted,
+    /// A negative color.
+    NegativeColor(i32),
+    /// Some processes give weights of edges and others none.
+    WeightsDiffer,
+    /// Neither precision nor range of a type is given.
+    NothingIsAskedFor,
+    /// An operator of this name is for one-sided accumulation alone.
+    NoReduction(&'static str),
+    /// An operator of this name is to take a derived datatype.
+    OperatorTakesNoDerived(&'static str),
+    /// An operator is to take a datatype that it does not take.
+    OperatorTakesNot {
+        /// The operator's name.
+        operator: &'static str,
+        /// The datatype's name.
+        datatype: String,
+        /// What it takes.
+        takes: Operands,
+    },
+    /// A value of an element that has fewer bytes in external32 than here.
+    DoesNotFit {
+        /// The value.
+        value: String,
+        /// What it is a value of.
+        element: NarrowElement,
+    },
+}
+
+/// What an operator takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// Numbers that have an order.
+    Ordered,
+    /// All numbers.
+    Numbers,
+    /// Truth values, and integers as such.
+    Logical,
+    /// Bits: integers and bytes.
+    Bits,
+    /// Pairs of a value and a location.
+    Pairs,
+}
+
+/// An element that has fewer bytes in external32 than here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NarrowElement {
+    /// `long`.
+    Long,
+    /// `unsigned long`.
+    UnsignedLong,
+    /// `wchar_t`.
+    WideCharacter,
+}
+
+impl NarrowElement {
+    /// Its bytes in external32.
+    pub fn bytes(self) -> usize {
+        match self {
+            NarrowElement::Long | NarrowElement::UnsignedLong => 4,
+            NarrowElement::WideCharacter => 2,
+        }
+    }
+}
+
+impl fmt::Display for Operands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operands::Ordered => "integers and floating point numbers",
+            Operands::Numbers => "integers, floating point and complex numbers",
+            Operands::Logical => "integers and truth values",
+            Operands::Bits => "integers and bytes",
+            Operands::Pairs => "pairs of a value and a location",
+        })
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::RequestIsOver => {
+                f.write_str("the request has already been completed or freed, or never was one")
+            }
+            Cause::PartitionIsReady(partition) => {
+                write!(f, "partition {partition} has been made ready already since the operation was started")
+            }
+            Cause::SendIsNotStarted => f.write_str("the partitioned send is not active; start it first"),
+            Cause::NegativeColor(color) => write!(f, "color {color}: a color is not negative"),
+            Cause::WeightsDiffer => f.write_str("some processes give weights and others none"),
+            Cause::NothingIsAskedFor => {
+                f.write_str("neither precision nor range is given; give at least one")
+            }
+            Cause::NoReduction(operator) => {
+                write!(f, "{operator} is for one-sided accumulation and not for reductions")
+            }
+            Cause::OperatorTakesNoDerived(operator) => write!(
+                f,
+                "{operator} takes predefined datatypes only, and this datatype is derived: reduce its elements as \
+                 the predefined type that they are"
+            ),
+            Cause::OperatorTakesNot { operator, datatype, takes } => {
+                write!(f, "{operator} does not take {datatype}: it takes {takes}")
+            }
+            Cause::DoesNotFit { value, element } => write!(
+                f,
+                "the value {value} does not fit the {} bytes that external32 gives it",
+                element.bytes()
+            ),
+        }
+    }
+}
+
 /// A failure: its class and a sentence for a person. One word large, so that
 /// results stay cheap on the hot path.
 #[derive(Clone)]
@@ -147,6 +269,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     class: Class,
     message: String,
+    cause: Option<Cause>,
     context: Option<u64>,
 }
 
@@ -155,7 +278,20 @@ impl Error {
     /// beginning, no full stop at the end; name the value that was wrong).
     #[cold]
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { class, message: message.into(), context: None }))
+        Error(Box::new(Inner { class, message: message.into(), cause: None, context: None }))
+    }
+
+    /// An error of `class` that a face words by its cause.
+    #[cold]
+    pub fn because(class: Class, cause: Cause) -> Self {
+        let mut error = Error::new(class, cause.to_string());
+        error.0.cause = Some(cause);
+        error
+    }
+
+    /// What went wrong, where a face may say it in its own terms.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.0.cause.as_ref()
     }
 
     /// A capability that is not there yet, named.
@@ -181,7 +317,7 @@ impl Error {
         self.0.class
     }
 
-    /// The sentence for a person.
+    /// The sentence for a person, in the engine's words.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -36,4 +36,4 @@ pub mod transport;
 pub mod world;
 
 pub use engine::Engine;
-pub use error::{Class, Error, Result};
+pub use error::{Cause, Class, Error, NarrowElement, Operands, Result};

@@ -64,6 +64,30 @@ static void wait_across(void)
     }
 }
 
+/* Sends that nobody receives, withdrawn in every lane. */
+static void cancelled_in_each_lane(void)
+{
+    for (int comm = 0; comm < COMMS; comm++) {
+        MPI_Request requests[2];
+        MPI_Status status;
+        unsigned char *out = calloc(1, LARGE);
+        MPI_Issend(out, 1, MPI_BYTE, next, 9, comms[comm], &requests[0]);
+        MPI_Issend(out, LARGE, MPI_BYTE, next, 9, comms[comm], &requests[1]);
+        for (int each = 0; each < 2; each++) {
+            int cancelled = 0;
+            MPI_Cancel(&requests[each]);
+            MPI_Wait(&requests[each], &status);
+            MPI_Test_cancelled(&status, &cancelled);
+            CHECK_EQUAL(cancelled, 1);
+        }
+        free(out);
+        int flag = 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Iprobe(before, 9, comms[comm], &flag, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(flag, 0);
+    }
+}
+
 /* A request that is complete at once, of another lane than its partner. */
 static void to_nobody(void)
 {
@@ -169,6 +193,7 @@ int main(int argc, char **argv)
         pthread_join(threads[comm], NULL);
     wait_across();
     to_nobody();
+    cancelled_in_each_lane();
     for (int comm = 0; comm < COMMS; comm++)
         all_sorts(comms[comm]);
     across_groups();

@@ -29,7 +29,13 @@ static void in_a_session(const char *tag)
     CHECK(flag && !strcmp(level, "MPI_THREAD_MULTIPLE"));
     MPI_Info_free(&info);
     CHECK_CLASS(MPI_Group_from_session_pset(session, "mpi://nowhere", &group), MPI_ERR_ARG);
-    MPI_Group_from_session_pset(session, name, &group);
+    MPI_Group_from_session_pset(session, "MPI://Self", &group); /* the case of letters does not count */
+    MPI_Group_size(group, &number);
+    CHECK_EQUAL(number, 1);
+    MPI_Group_free(&group);
+    CHECK_CLASS(MPI_Session_get_pset_info(session, "mpi://self", &info), MPI_SUCCESS);
+    MPI_Info_free(&info);
+    MPI_Group_from_session_pset(session, "mpi://world", &group);
     CHECK_CLASS(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_SUCCESS);
     MPI_Group_free(&group);
     MPI_Comm_rank(comm, &rank);

@@ -43,8 +43,22 @@ class Doctor:
         return self.facts(*arguments, before=["unshare", *flags], script=script)
 
 
+@pytest.fixture(scope="session")
+def other_mpi(tmp_path_factory):
+    """A folder with launchers as Debian's Open MPI has them: links to one program, here a script that only says its name."""
+    folder = tmp_path_factory.mktemp("other-mpi")
+    (folder / "orterun").write_text("#!/bin/sh\necho 'orterun (Open MPI) 4.1.4'\n")
+    (folder / "orterun").chmod(0o755)
+    for name in ("mpiexec", "mpirun"):
+        (folder / f"{name}.openmpi").symlink_to("orterun")
+        (folder / name).symlink_to(f"{name}.openmpi")
+    return folder
+
+
 @pytest.fixture
-def doctor(launcher):
+def doctor(launcher, other_mpi):
+    """The doctor on a machine whose PATH ends with another MPI, as that of many users does."""
+    launcher.environment["PATH"] += f":{other_mpi}"
     for name in ("LD_PRELOAD", "MPI4PY_LIBMPI", "MPI4PY_MPIABI"):
         launcher.environment.pop(name, None)
     return Doctor(launcher)

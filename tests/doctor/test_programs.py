@@ -3,10 +3,11 @@
 import os
 import shutil
 import subprocess
+import sysconfig
 
 import pytest
 
-from launching import HELLO, PEERS, PYTHON, STAGE
+from launching import HELLO, PEERS, PYTHON, STAGE, program
 from test_machine import one
 
 
@@ -100,6 +101,77 @@ def test_python(doctor):
     assert status == 2 and "each rank would be alone" in one(found, "mpi4py")
 
 
+@pytest.fixture
+def bare_python(launcher):
+    """The folder of the programs of a Python without mpi4py."""
+    folder = launcher.folder / "bare"
+    subprocess.run(["python3", "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin"
+
+
+def test_a_script_whose_python_has_no_mpi4py(doctor, launcher, bare_python):
+    (launcher.folder / "script.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    doctor.environment["PATH"] = f"{bare_python}:{doctor.environment['PATH']}"
+    found, status = doctor.facts("script.py")
+    assert status == 2 and one(found, "mpi4py").startswith("fault: script.py needs mpi4py, which")
+    assert found["mpi4py"][0]["advice"] == f"{bare_python}/python3 -m pip install mpi4py"
+    # And so it is.
+    assert "No module named 'mpi4py'" in launcher.run("-n", 2, "python3", "script.py").stderr
+
+
+def test_a_script_that_names_its_python_and_one_that_needs_no_mpi4py_itself(doctor, launcher, bare_python):
+    script = launcher.folder / "script"
+    script.write_text(f"#!{bare_python}/python3\nfrom mpi4py import MPI\n")
+    script.chmod(0o755)
+    found, status = doctor.facts("./script")
+    assert status == 2 and f"which {bare_python}/python3 does not have" in one(found, "mpi4py")
+    script.write_text(f"#!{bare_python}/python3\nimport solver\n")
+    found, status = doctor.facts("./script")
+    assert status == 1 and "warning" in one(found, "mpi4py") and "pip install mpi4py" in one(found, "mpi4py")
+    script.write_text("#!/nowhere/python3\n")
+    found, status = doctor.facts("./script")
+    assert status == 2 and "./script needs Python" in one(found, "program")
+
+
+def test_a_python_in_path_that_is_a_script_is_asked_which_one_it_chooses(doctor, launcher, bare_python):
+    """As pyenv's are: what stands in PATH has no packages of its own."""
+    (launcher.folder / "script.py").write_text("import mpi4py\n")
+    shims = launcher.folder / "shims"
+    shims.mkdir()
+    program(shims, f'exec {bare_python}/python3 "$@"\n', "python3")
+    doctor.environment["PATH"] = f"{shims}:{doctor.environment['PATH']}"
+    found, status = doctor.facts("script.py")
+    assert status == 2 and f"which {bare_python}/python3 does not have" in one(found, "mpi4py")
+    found, status = doctor.facts("python3")
+    assert status == 0 and f"{bare_python}/python3 has no mpi4py" in one(found, "mpi4py")
+    program(shims, "exit 1\n", "python3")
+    found, status = doctor.facts("script.py")
+    assert status == 0 and "does not say which Python" in one(found, "mpi4py")
+
+
+def test_a_python_of_the_distribution_gets_a_venv(doctor, launcher, bare_python):
+    """Debian's pip installs nothing beside the system's own packages, so that advice would be of no use."""
+    folder, version = launcher.folder / "base", sysconfig.get_python_version()
+    (folder / "bin").mkdir(parents=True)
+    shutil.copy((bare_python / "python3").resolve(), folder / f"bin/python{version}")
+    (folder / "bin/python3").symlink_to(f"python{version}")
+    (folder / f"lib/python{version}").mkdir(parents=True)
+    (folder / f"lib/python{version}/EXTERNALLY-MANAGED").touch()
+    (launcher.folder / "script.py").write_text("import mpi4py\n")
+    doctor.environment.update(PATH=f"{folder}/bin:{doctor.environment['PATH']}", HOME=str(folder))
+    found, status = doctor.facts("script.py")
+    assert status == 2 and f"{folder}/bin/python3 -m venv" in found["mpi4py"][0]["advice"]
+
+
+@pytest.mark.parametrize("content, words", [("", "it is empty"), ("no program\n", "it is no program for this machine")])
+def test_a_file_that_is_no_program(doctor, launcher, content, words):
+    path = launcher.folder / "program"
+    path.write_text(content)
+    path.chmod(0o755)
+    found, status = doctor.facts("./program")
+    assert status == 2 and one(found, "program").startswith("fault") and words in one(found, "program")
+
+
 def test_the_program_is_not_run(doctor, launcher):
     script = launcher.folder / "script"
     script.write_text("#!/bin/sh\ntouch has-run\n")
@@ -120,7 +192,16 @@ def test_launchers(doctor):
             doctor.environment["PATH"] = f"{PEERS}/{name}/bin:{STAGE}/bin:{path}"
             found, status = doctor.facts()
             assert words in one(found, "launcher") and "comes later in PATH" in one(found, "launcher")
-            assert status == (1 if name == "openmpi" else 0)
+            assert status == 0
+
+
+def test_the_launcher_of_another_mpi_is_a_note(doctor, other_mpi):
+    """It is no fault of the machine that users have other MPIs; they are told what to start programs with."""
+    doctor.environment["PATH"] = f"{other_mpi}:{doctor.environment['PATH']}"
+    found, status = doctor.facts()
+    told = one(found, "launcher")
+    assert status == 0 and f"note: mpiexec is {other_mpi}/mpiexec: Open MPI's" in told
+    assert "Start programs with" in told and "serried run -n N PROGRAM" in told
 
 
 @pytest.mark.parametrize("variables, about, words", [

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from launching import PATIENCE, ROOT, SERRIED, STAGE, compile_c, in_time, program
+from launching import PATIENCE, ROOT, SERRIED, STAGE, children_of, compile_c, in_time, program
 
 STARTS = 1000
 
@@ -19,14 +19,6 @@ def nothing(tmp_path_factory):
     """A program that begins and ends."""
     target = tmp_path_factory.mktemp("nothing") / "misbehave"
     return compile_c("misbehave.c", target, compiler=str(STAGE / "bin/mpicc"))
-
-
-def below(process):
-    """The children of a process."""
-    try:
-        return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 def segments():
@@ -67,7 +59,7 @@ def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
         job = launcher.start("-n", 4, work, 60)
         launcher.wait_until_running(4)
         began = time.monotonic()
-        os.kill(job.pid if victim == "guard" else below(job.pid)[0], signal.SIGKILL)
+        os.kill(job.pid if victim == "guard" else children_of(job.pid)[0], signal.SIGKILL)
         job.communicate(timeout=PATIENCE)
         assert job.returncode in (137, -9)
         launcher.assert_nothing_left(within=5)
@@ -152,8 +144,8 @@ def test_kills_at_any_time_leave_nothing(launcher, nothing):
     for number in range(STARTS // 5):
         job = launcher.start("-n", 3, nothing, "nothing")
         time.sleep(chance.random() * 0.03)
-        middle = below(job.pid)
-        everybody = [job.pid, *middle, *(rank for process in middle for rank in below(process))]
+        middle = children_of(job.pid)
+        everybody = [job.pid, *middle, *(rank for process in middle for rank in children_of(process))]
         try:
             os.kill(chance.choice(everybody), signal.SIGKILL)
         except ProcessLookupError:

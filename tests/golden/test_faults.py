@@ -67,9 +67,13 @@ def test_a_python_that_would_take_open_mpi(launcher, golden):
 
 
 # What ranks do.
-@pytest.mark.parametrize("what", ["crash", "leave", "leave3", "error", "abort", "late"])
+@pytest.mark.parametrize("what", ["crash", "leave", "leave3", "overwrite", "error", "abort", "late"])
 def test_a_rank_that_ends_badly(launcher, golden, misbehave, what):
     golden(f"rank-{what}", told(launcher.run("-n", 3, misbehave, what)))
+
+
+def test_collectives_in_different_orders(launcher, golden, misbehave):
+    golden("rank-order", told(launcher.run("-n", 2, misbehave, "order")))
 
 
 def test_a_rank_that_never_joins(launcher, golden, misbehave):
@@ -110,6 +114,10 @@ def test_a_launcher_that_is_killed(launcher, golden, misbehave):
     _, err = job.communicate(timeout=PATIENCE)
     golden("launcher-killed", f"status {job.returncode}\n{err}")
     launcher.assert_nothing_left()
+
+
+def test_output_without_room(launcher, golden):
+    golden("output-without-room", told(launcher.run("-n", 3, "-outfile-pattern", "/dev/full", "echo", "x")))
 
 
 def test_a_setting_without_sense(launcher, golden, misbehave):

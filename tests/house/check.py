@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """House rules that a program can check. Each prints what breaks it and where.
 
-The lists in ratchet.txt name the files and functions that are longer than we like, with their length today.
-They may shrink and go; they may not grow, and the list should not.
+The lists in ratchet.txt name the files and functions that are longer than we like, with their length today, and the
+files that import each other in circles. They may shrink and go; they may not grow, and the list should not.
 """
 
 import os
@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "support"))
 import jobs  # noqa: E402
+from circles import circles  # noqa: E402
 
 SOURCE = {".rs", ".py", ".c", ".h", ".api", ".sh", ""}
 FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, SETTINGS = 500, 1000, 70, 40
@@ -71,6 +72,13 @@ def function_lengths(files, ratchet):
                 start = None
 
 
+def import_circles(files, ratchet):
+    """No files that import each other in a circle but those in ratchet.txt."""
+    for group in circles(files):
+        if not all(f"circle:{name}" in ratchet for name in group):
+            yield f"these import each other: {' '.join(group)}"
+
+
 def machine_paths(files, _ratchet):
     """No path of one machine in the project."""
     for name, text in files.items():
@@ -98,6 +106,13 @@ def modules_say_what_they_are(files, _ratchet):
             yield f"{name} does not begin with a comment that says what it is for"
 
 
+def what_faces_share_names_none(files, _ratchet):
+    """What all faces share (faces/common) names no face: its files name each other by `super` alone."""
+    for name, text in rust(files).items():
+        if name.startswith("faces/common/") and re.search(r"\bcrate::", re.sub(r"//.*", "", text)):
+            yield f"{name} names something outside of faces/common"
+
+
 def licences_and_texts(files, _ratchet):
     """The texts every newcomer looks for are there."""
     for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT",
@@ -106,7 +121,16 @@ def licences_and_texts(files, _ratchet):
             yield f"{name} is missing"
 
 
-RULES = [file_lengths, function_lengths, machine_paths, settings, modules_say_what_they_are, licences_and_texts]
+RULES = [
+    file_lengths,
+    function_lengths,
+    import_circles,
+    machine_paths,
+    settings,
+    modules_say_what_they_are,
+    what_faces_share_names_none,
+    licences_and_texts,
+]
 
 
 def main():

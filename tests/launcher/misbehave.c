@@ -1,5 +1,6 @@
 /* One rank among several that does not behave; its argument says how. */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,25 @@ static void misbehave(const char *what)
     }
     if (is(what, "error"))
         MPI_Send(what, 1, MPI_BYTE, 1000, 0, MPI_COMM_WORLD);
-    if (is(what, "leave"))
+    if (is(what, "leave") || is(what, "overwrite"))
         _exit(0);
     if (is(what, "leave3"))
         _exit(3);
+}
+
+/* Rank 1 begins two collectives in another order than the others. */
+static void collectives_in_another_order(int rank)
+{
+    enum { BYTES = 1 << 20 };
+    char *data = calloc(BYTES, 1);
+    MPI_Request requests[2];
+    if (rank == 1)
+        MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+    MPI_Ibcast(data, BYTES, MPI_BYTE, 0, MPI_COMM_WORLD, &requests[rank == 1]);
+    if (rank != 1)
+        MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    free(data);
 }
 
 /* Every rank waits for a message that nobody sends. */
@@ -40,6 +56,22 @@ static void wait_for_ever(int rank, int size)
     MPI_Recv(&nothing, 1, MPI_INT, (rank + 1) % size, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Writes zeros where this rank tells others how far it has come; that begins with its number and its process. */
+static void overwrite(int rank)
+{
+    char line[512];
+    unsigned long from = 0, to = 0;
+    uint32_t begin[2] = {(uint32_t)rank, (uint32_t)getpid()};
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "serried-node") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+            break;
+    fclose(maps);
+    while (from < to && memcmp((void *)from, begin, sizeof begin) != 0)
+        from += 4096;
+    memset((void *)from, 0, 4096);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, failed = 0;
@@ -52,6 +84,12 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (is(what, "wait"))
         wait_for_ever(rank, size);
+    if (is(what, "order"))
+        collectives_in_another_order(rank);
+    if (is(what, "overwrite")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        overwrite(rank);
+    }
     if (rank == 1)
         misbehave(what);
     if (is(what, "again") && rank == size - 1) {

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from launching import PATIENCE, in_time, program
+from launching import PATIENCE, children_of, in_time, program
 
 # Says that it is up, then works for a long time (longer than anybody waits for it) in a child of the shell.
 BUSY = "echo $$ > ready.$PMI_RANK; sleep 660\n"
@@ -117,11 +117,6 @@ def test_a_second_interrupt_kills_at_once(launcher):
         return began
 
     in_time(1, attempt)
-
-
-def children_of(process):
-    with open(f"/proc/{process}/task/{process}/children") as file:
-        return [int(child) for child in file.read().split()]
 
 
 @pytest.mark.parametrize("victim", ["guard", "launcher"])

@@ -2,9 +2,13 @@
 
 import os
 import pathlib
+import shutil
+import socket
 import subprocess
 
-from launching import SERRIED, in_time, program
+import pytest
+
+from launching import PROGRAMS, SERRIED, compile_c, in_time, peer_compiler, program
 
 
 def lines(result):
@@ -68,7 +72,7 @@ def test_binding_stays_within_the_allowed_cpus(launcher):
 
 
 def test_options_of_other_launchers_are_named_once(launcher):
-    result = launcher.run("--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self", "-f", "hosts", "-n", 3, "true")
+    result = launcher.run("--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self", "-ppn", 1, "-n", 3, "true")
     assert result.returncode == 0
     assert len(result.stderr.splitlines()) == 1 and "--mca btl self" in result.stderr
 
@@ -78,23 +82,61 @@ def test_other_machines_are_refused_clearly(launcher):
     assert result.returncode == 2 and "far.example" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["-f", "-hostfile", "-machinefile", "--default-hostfile"])
+def test_a_file_of_hosts_has_to_be_there_and_to_name_this_machine(launcher, tmp_path, option):
+    missing = launcher.run(option, "hosts", "-n", 2, "true")
+    assert missing.returncode == 2 and f"{option} hosts: there is no such file" in missing.stderr
+    (tmp_path / "hosts").write_text(f"# this machine\nlocalhost:4\n{socket.gethostname()} slots=2\n127.0.0.1\n")
+    here = launcher.run(option, "hosts", "-n", 2, "echo", "x")
+    assert (here.returncode, here.stdout, here.stderr) == (0, "x\nx\n", "")
+    (tmp_path / "hosts").write_text("localhost\nfar.example:4\n")
+    far = launcher.run(option, "hosts", "-n", 2, "true")
+    assert far.returncode == 2 and "jobs on other machines (far.example) are not there yet" in far.stderr
+
+
+def test_hosts_that_mean_this_machine_are_accepted(launcher):
+    result = launcher.run("-hosts", f"localhost,{socket.gethostname()}:2,127.0.0.1,[::1]:1", "-n", 2, "echo", "x")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "x\nx\n", "")
+
+
+def test_a_configuration_file_names_the_programs(launcher, tmp_path):
+    (tmp_path / "programs").write_text(
+        "# ocean and air\n\n-n 2 -env WHO ocean sh -c \"echo $WHO $PMI_RANK/$PMI_SIZE\"\n"
+        "-n 1 -env WHO air \\\n  sh -c \"echo $WHO $PMI_RANK/$PMI_SIZE\"\n")
+    assert lines(launcher.run("-configfile", "programs")) == ["air 2/3", "ocean 0/3", "ocean 1/3"]
+    before = launcher.run("-l", "-n", 1, "echo", "land", ":", "-configfile", "programs")
+    assert lines(before) == ["[0] land", "[1] ocean 1/4", "[2] ocean 2/4", "[3] air 3/4"]
+    for arguments, words in ((["absent"], "-configfile absent: there is no such file"),
+                             (["programs", "-n", 2, "true"], "-configfile FILE stands in the place of a program")):
+        result = launcher.run("-configfile", *arguments)
+        assert result.returncode == 2 and words in result.stderr and len(result.stderr.splitlines()) == 1
+
+
 def test_what_cannot_start_is_said_in_one_sentence(launcher, tmp_path):
     (tmp_path / "here").write_text("#!/bin/sh\n")
     cases = {
         "absent-program": "no such program in PATH",
         "here": "did you mean ./here",
         "./here": "chmod +x",
-        ".": "it is a directory",
+        ".": "cannot start .: it is a directory",
+        "..": "cannot start ..: it is a directory",
+        str(tmp_path): "it is a directory",
     }
     for name, words in cases.items():
-        if name == ".":
-            name = str(tmp_path)
         if name == "here":
             (tmp_path / "here").chmod(0o755)
         result = launcher.run("-n", 3, name)
         (tmp_path / "here").chmod(0o644)
         assert result.returncode == 127 and words in result.stderr, (name, result.stderr)
         assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_program_that_is_refused_is_named_as_the_user_has_written_it(launcher, tmp_path):
+    compile_c(PROGRAMS.parent / "golden/hello.c", tmp_path / "hello", compiler=peer_compiler("openmpi"))
+    (tmp_path / "below").mkdir()
+    shutil.copy(tmp_path / "hello", tmp_path / "below/hello")
+    assert "cannot start ./hello: it is built for Open MPI" in launcher.run("-n", 2, "./hello").stderr
+    assert "cannot start below/hello: " in launcher.run("-n", 2, "-wdir", "below", "./hello").stderr
 
 
 def test_a_failed_exec_is_reported_once(launcher, tmp_path):

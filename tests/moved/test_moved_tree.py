@@ -48,6 +48,18 @@ def test_a_c_program_is_built_and_run_by_the_moved_tree(moved, tmp_path):
     assert (result.returncode, result.stdout) == (0, "3 ranks, sum 3\n"), result.stderr
 
 
+@pytest.mark.parametrize("flag", ["-static", "--static", "-static-pie"])
+def test_mpicc_says_why_a_program_cannot_be_static(moved, tmp_path, flag):
+    """In one sentence instead of the linker's; whatever does not link is left to the compiler."""
+    (tmp_path / "sum.c").write_text(PROGRAM)
+    built = run([moved / "bin/mpicc", flag, tmp_path / "sum.c", "-o", tmp_path / "sum"])
+    assert built.returncode == 1 and built.stdout == "" and not (tmp_path / "sum").exists()
+    assert built.stderr.startswith(f"mpicc: {flag} cannot work: ") and "shared library only" in built.stderr
+    assert "ld:" not in built.stderr and len(built.stderr.splitlines()) == 2
+    assert run([moved / "bin/mpicc", flag, "-c", tmp_path / "sum.c", "-o", tmp_path / "sum.o"]).returncode == 0
+    assert flag in run([moved / "bin/mpicc", "-show", flag, tmp_path / "sum.c"]).stdout
+
+
 def test_the_unmodified_mpi4py_wheel_finds_the_moved_library(moved):
     code = "from mpi4py import MPI; c = MPI.COMM_WORLD; s = c.allreduce(c.rank); print(s) if c.rank == 0 else 0"
     result = run([moved / "bin/mpirun", "-n", 3, jobs.PYTHON, "-c", code])

@@ -13,7 +13,8 @@ import sys
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-STAGE = ROOT / "stage"
+# The tree that is tested: the staged one, or that of `make check`.
+STAGE = ROOT / os.environ.get("TREE", "stage")
 BUILD = ROOT / "build"
 PYTHON = BUILD / "venv/bin/python"
 PEERS = BUILD / "peers"

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 import uuid
@@ -132,6 +133,29 @@ class Launcher:
         """Process ids that the ranks wrote into `ready.N`, by rank."""
         files = sorted(self.folder.glob("ready.*"), key=lambda file: int(file.suffix[1:]))
         return [int(file.read_text()) for file in files]
+
+
+def state_of(process):
+    """One letter, as the kernel tells it."""
+    return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def stop(*processes):
+    """Stops processes, and waits until they have stopped."""
+    deadline = time.monotonic() + PATIENCE
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    while any(state_of(process) not in "Tt" for process in processes):
+        assert time.monotonic() < deadline, "they do not stop"
+        time.sleep(0.01)
+
+
+def children_of(process):
+    """Its children, as far as it is there."""
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 @pytest.fixture

@@ -135,6 +135,17 @@ def test_a_job_of_another_user_is_refused(start, top):
     assert status == 1 and "belongs to user 0" in complaint
 
 
+def test_a_full_disk_is_told_and_a_reader_that_has_had_enough_is_not(start, launcher):
+    job = start(2)
+    job.wait_until_it_flows()
+    command = f"{SERRIED} top {job.process.pid} --json -i 0.05"
+    for where, status, words in ((" > /dev/full", 1, "No space left on device"), (" | head -n 1 > /dev/null", 0, "")):
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command + where], env=launcher.environment,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == status and words in done.stderr and bool(done.stderr) == bool(words), done
+    job.end()
+
+
 def test_wrong_options_are_named(top):
     status, _, complaint = top("--interval", "0", "--json")
     assert status == 2 and "0.05 to 3600" in complaint

@@ -1,6 +1,7 @@
 """`serried top --web` in a real browser: it shows what is true, and nobody else can look."""
 
 import http.client
+import json
 import re
 import shutil
 import signal
@@ -22,7 +23,8 @@ def site(launcher):
     started = []
 
     def begin(job, *arguments):
-        command = [SERRIED, "top", str(job.process.pid), "--web", *map(str, arguments)]
+        whose = [str(job.process.pid), "--web"] if job else []
+        command = [SERRIED, "top", *whose, *map(str, arguments)]
         process = subprocess.Popen(command, env=launcher.environment, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, text=True)
         started.append(process)
@@ -153,11 +155,60 @@ def listens(port, host="127.0.0.1"):
         return False
 
 
-def ask(port, path, **headers):
+def ask(port, path, method="GET", body=None, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    connection.request("GET", path, headers=headers)
+    connection.request(method, path, body, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.read().decode(), dict(answer.getheaders())
+
+
+def parts(address):
+    """Port and path of an address."""
+    return port_of(address), "/" + address.split("/", 3)[3]
+
+
+def test_a_number_behind_web_is_a_process_and_a_port_stands_behind_an_equals_sign(start, site, launcher):
+    jobs = [start(2), start(3)]
+    for job in jobs:
+        job.wait_until_it_flows()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    for job in jobs:
+        for arguments in (["--web", job.process.pid], [job.process.pid, f"--web={free}"]):
+            process, address = site(None, *arguments)
+            port, path = parts(address)
+            assert (port == free) == (arguments[0] != "--web")
+            shown = wait_for(lambda: json.loads(ask(port, path + "data")[1])["report"])
+            assert len(shown["ranks"]) == job.ranks, arguments
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+    refused = subprocess.run([SERRIED, "top", "--web", "1"], capture_output=True, text=True, env=launcher.environment)
+    assert refused.returncode == 1 and "if 1 is meant as a port: --web=1" in refused.stderr
+    for job in jobs:
+        job.end()
+
+
+def test_the_page_can_be_read_and_nothing_else(start, site):
+    job = start(2)
+    job.wait_until_it_flows()
+    _, address = site(job)
+    port, path = parts(address)
+    _, page, head = ask(port, path)
+    status, body, headers = ask(port, path, "HEAD")
+    assert (status, body, headers["Content-Length"]) == (200, "", head["Content-Length"])
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get"):
+        for body in (None, "", "a body", "x" * 500_000):
+            status, text, headers = ask(port, path, method, body)
+            assert (status, headers["Allow"]) == (405, "GET, HEAD") and "page" in text, (method, body and len(body))
+            assert ask(port, "/", method, body)[0] == 403
+    assert ask(port, path, "POST", iter([b"in ", b"pieces"]))[0] == 405
+    for words, status in ((b"nonsense\r\n\r\n", b"400 Bad"), (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000, b"431 ")):
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as stream:
+            stream.sendall(words)
+            assert stream.recv(100).startswith(b"HTTP/1.1 " + status)
+    assert ask(port, path)[1] == page
+    job.end()
 
 
 def test_only_who_has_the_token_gets_anything(start, site):

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import numpy
 from mpi4py import MPI
@@ -47,6 +48,13 @@ def request_in_a_thread():
     thread = threading.Thread(target=wait)
     thread.start()
     thread.join()
+
+
+# case naps_between_tests 2: ranks 0 and 1 wait for each other
+def naps_between_tests():
+    request = world.irecv(source=1 - me, tag=3)
+    while not request.test()[0]:  # stuck 0 1: calls MPI_Test and sleeps, again and again ; of rank ; with tag 3
+        time.sleep(0.01)
 
 
 globals()[sys.argv[1]]()

@@ -11,7 +11,7 @@ import jobs
 HERE = pathlib.Path(__file__).parent
 CASES = [
     (file, *case)
-    for file in ("slow", "slow_pending")
+    for file in ("slow", "slow_pending", "slow_unseen")
     for case in re.findall(r"// case (\w+) (\d+)", (HERE / f"{file}.c").read_text())
 ]
 SECONDS = 60

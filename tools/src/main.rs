@@ -10,6 +10,7 @@ mod top;
 mod why;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 use std::process::exit;
 
@@ -28,6 +29,8 @@ commands:
 
 A first job:  serried run -n 4 ./program
 ";
+
+const VERSION: &str = concat!("serried ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// Commands that the design has and this version has not.
 const NOT_YET: [&str; 1] = ["bench"];
@@ -48,7 +51,7 @@ fn main() {
         Some("top") => top::command(&rest[1..]),
         Some("doctor") => doctor::command(&rest[1..]),
         Some("help" | "--help" | "-h") => print(USAGE),
-        Some("version" | "--version" | "-V") => print(&format!("serried {}\n", env!("CARGO_PKG_VERSION"))),
+        Some("version" | "--version" | "-V") => print(VERSION),
         Some(name) if NOT_YET.contains(&name) => {
             eprintln!(
                 "serried: `serried {name}` is not there yet in this version; `serried help` lists what is"
@@ -66,7 +69,16 @@ fn main() {
     });
 }
 
+/// Writes to standard output; returns the exit status.
 fn print(text: &str) -> i32 {
-    print!("{text}");
-    0
+    let mut output = std::io::stdout();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Ok(()) => 0,
+        // As a signal would have it: a reader that has had enough is no error.
+        Err(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe => 128 + libc::SIGPIPE,
+        Err(cause) => {
+            let _ = writeln!(std::io::stderr(), "serried: cannot write to standard output: {cause}");
+            1
+        }
+    }
 }

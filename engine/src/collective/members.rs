@@ -1,7 +1,5 @@
 //! Who takes part in an operation, and in which role.
 
-use crate::world::Communicator;
-
 /// The sizes of a communicator and my place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
@@ -66,12 +64,5 @@ impl Members {
     /// The rank that is `relative` counted from `root`.
     pub(super) fn absolute(&self, relative: u32, root: u32) -> u32 {
         ((u64::from(relative) + u64::from(root)) % u64::from(self.size)) as u32
-    }
-}
-
-impl From<&Communicator> for Members {
-    fn from(communicator: &Communicator) -> Members {
-        let remote = communicator.remote.as_ref().map(|group| group.size());
-        Members { rank: communicator.rank, size: communicator.group.size(), remote }
     }
 }

@@ -32,6 +32,7 @@ mod reduce_scatter;
 mod scan;
 mod scatter;
 mod schedule;
+mod scratch;
 mod selection;
 mod temporary;
 mod traffic;

@@ -2,17 +2,16 @@
 //! of a topology, one receive along each incoming one.
 
 use super::{Data, Operation, Schedule};
-use crate::world::topology::{Neighbours, Topology};
-use crate::world::Communicator;
 use crate::Result;
 
 /// The edges of one rank, in the order of its buffers. Where a neighbour is
 /// missing, its block is not sent, or not touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbourhood {
-    /// Whom block `i` of a receive buffer is from, and whom block `i` of a send
-    /// buffer is for.
-    pub neighbours: Neighbours,
+    /// Whom block `i` of a receive buffer is from.
+    pub sources: Vec<Option<u32>>,
+    /// Whom block `i` of a send buffer is for.
+    pub destinations: Vec<Option<u32>>,
     /// Whether they are those of a Cartesian grid: per dimension the lower
     /// one, then the higher one. What is sent down arrives from above, which
     /// matters where both are the same rank.
@@ -20,19 +19,10 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// The edges of a communicator's topology.
-    ///
-    /// # Errors
-    /// `Topology` when it has none.
-    pub fn of(communicator: &Communicator) -> Result<Neighbourhood> {
-        let cartesian = matches!(communicator.topology(), Some(Topology::Cart(_)));
-        Ok(Neighbourhood { neighbours: communicator.neighbours()?, cartesian })
-    }
-
     /// The sources that are there, and where their blocks lie, in the order in which
     /// the blocks of one source come.
     pub(super) fn incoming(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
-        let sources = &self.neighbours.sources;
+        let sources = &self.sources;
         (0..sources.len()).filter_map(|index| {
             let index = if self.cartesian { index ^ 1 } else { index };
             Some((sources[index]?, index))
@@ -55,7 +45,7 @@ pub enum Sent {
 /// # Errors
 /// `Count` when the blocks together do not fit 64 bits.
 pub fn neighbour_allgather(hood: Neighbourhood, send: Data, receive: Data) -> Result<Operation> {
-    let receive = equal(&receive, hood.neighbours.sources.len())?;
+    let receive = equal(&receive, hood.sources.len())?;
     Ok(Operation::Neighbours { hood, send: Sent::Same(send), receive })
 }
 
@@ -64,8 +54,8 @@ pub fn neighbour_allgather(hood: Neighbourhood, send: Data, receive: Data) -> Re
 /// # Errors
 /// `Count` when the blocks together do not fit 64 bits.
 pub fn neighbour_alltoall(hood: Neighbourhood, send: Data, receive: Data) -> Result<Operation> {
-    let send = Sent::Each(equal(&send, hood.neighbours.destinations.len())?);
-    let receive = equal(&receive, hood.neighbours.sources.len())?;
+    let send = Sent::Each(equal(&send, hood.destinations.len())?);
+    let receive = equal(&receive, hood.sources.len())?;
     Ok(Operation::Neighbours { hood, send, receive })
 }
 
@@ -82,7 +72,7 @@ pub(super) fn neighbours(hood: &Neighbourhood, send: &Sent, receive: &[Data]) ->
     for (source, index) in hood.incoming() {
         schedule.receive(source, receive[index].clone());
     }
-    for (index, destination) in hood.neighbours.destinations.iter().enumerate() {
+    for (index, destination) in hood.destinations.iter().enumerate() {
         if let Some(destination) = *destination {
             let data = match send {
                 Sent::Same(data) => data,

@@ -7,7 +7,6 @@
 use super::{Counts, Data, Members, Neighbourhood, Root, Schedule, Sent};
 use crate::kept::Kept;
 use crate::reduce::Operator;
-use crate::world::calls::NO_ROOT;
 use crate::Result;
 
 /// A collective operation of one rank, with checked arguments. The fields are
@@ -195,40 +194,40 @@ impl Operation {
         }
     }
 
-    /// The root, as a rank of the communicator, and the bytes of one block: what
+    /// The root, as a rank of the communicator if it has one there, and the bytes of one block: what
     /// observers are told of it.
     #[inline]
-    pub fn outline(&self) -> (i32, u64) {
+    pub fn outline(&self) -> (Option<u32>, u64) {
         let rank = |root: &Root| match root {
-            Root::Rank(rank) => *rank as i32,
-            Root::Me | Root::Nobody => NO_ROOT,
+            Root::Rank(rank) => Some(*rank),
+            Root::Me | Root::Nobody => None,
         };
         let of = |data: Option<&Data>| data.map_or(0, Data::bytes);
         match self {
-            Operation::Barrier | Operation::Alltoallw { .. } | Operation::Neighbours { .. } => (NO_ROOT, 0),
+            Operation::Barrier | Operation::Alltoallw { .. } | Operation::Neighbours { .. } => (None, 0),
             Operation::Gatherv { root, .. } | Operation::Scatterv { root, .. } => (rank(root), 0),
-            Operation::Allgatherv { receive, .. } => (NO_ROOT, receive.iter().map(Data::bytes).sum()),
+            Operation::Allgatherv { receive, .. } => (None, receive.iter().map(Data::bytes).sum()),
             Operation::Broadcast { root, data } => (rank(root), data.bytes()),
             Operation::Reduce { root, send, receive, .. } => {
                 (rank(root), of(send.as_ref().or(receive.as_ref())))
             }
             Operation::Allreduce { receive, .. }
             | Operation::Scan { receive, .. }
-            | Operation::Exscan { receive, .. } => (NO_ROOT, receive.bytes()),
+            | Operation::Exscan { receive, .. } => (None, receive.bytes()),
             // Of all together, where ranks get unlike parts.
             Operation::ReduceScatter { receive, counts, .. } => {
                 let items = match counts {
                     Counts::Equal => receive.count,
                     Counts::Each(_) => counts.total(receive, 0),
                 };
-                (NO_ROOT, items.saturating_mul(receive.datatype.size()))
+                (None, items.saturating_mul(receive.datatype.size()))
             }
             Operation::Gather { root, send, receive } => (rank(root), of(send.as_ref().or(receive.as_ref()))),
             Operation::Scatter { root, send, receive } => {
                 (rank(root), of(receive.as_ref().or(send.as_ref())))
             }
             Operation::Allgather { receive, .. } | Operation::Alltoall { receive, .. } => {
-                (NO_ROOT, receive.bytes())
+                (None, receive.bytes())
             }
         }
     }

@@ -45,7 +45,7 @@ impl Operation {
             }
             Operation::Neighbours { hood, send, receive } => {
                 let (mut to, mut from) = (nothing(), nothing());
-                for (edge, peer) in hood.neighbours.destinations.iter().enumerate() {
+                for (edge, peer) in hood.destinations.iter().enumerate() {
                     let block = match send {
                         Sent::Same(data) => Some(data),
                         Sent::Each(blocks) => blocks.get(edge),
@@ -54,7 +54,7 @@ impl Operation {
                         to[*peer as usize] += block.bytes();
                     }
                 }
-                for (peer, block) in hood.neighbours.sources.iter().zip(receive) {
+                for (peer, block) in hood.sources.iter().zip(receive) {
                     if let Some(peer) = peer {
                         from[*peer as usize] += block.bytes();
                     }

@@ -7,7 +7,7 @@
 //! there is an error of class `Conversion`, never a wrong number.
 
 use super::{Basic, Datatype};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, NarrowElement, Result};
 
 /// Bytes of native data converted at a time.
 const STAGE: usize = 1024;
@@ -185,10 +185,8 @@ fn put(to: &mut &mut [u8], bytes: &[u8]) {
     *to = rest;
 }
 
-fn does_not_fit(value: impl std::fmt::Display, what: &str, bytes: usize) -> Error {
-    let message =
-        format!("the value {value} of {what} does not fit the {bytes} bytes that external32 gives it");
-    Error::new(Class::Conversion, message)
+fn does_not_fit(value: impl std::fmt::Display, element: NarrowElement) -> Error {
+    Error::because(Class::Conversion, Cause::DoesNotFit { value: value.to_string(), element })
 }
 
 impl Scalar {
@@ -225,18 +223,19 @@ impl Scalar {
             Scalar::Swapped(bytes) => Scalar::swap(bytes, from, to),
             Scalar::Long => {
                 let value = i64::from_le_bytes(take(from));
-                let short = i32::try_from(value).map_err(|_| does_not_fit(value, "an MPI_LONG", 4))?;
+                let short = i32::try_from(value).map_err(|_| does_not_fit(value, NarrowElement::Long))?;
                 put(to, &short.to_be_bytes());
             }
             Scalar::UnsignedLong => {
                 let value = u64::from_le_bytes(take(from));
                 let short =
-                    u32::try_from(value).map_err(|_| does_not_fit(value, "an MPI_UNSIGNED_LONG", 4))?;
+                    u32::try_from(value).map_err(|_| does_not_fit(value, NarrowElement::UnsignedLong))?;
                 put(to, &short.to_be_bytes());
             }
             Scalar::WideCharacter => {
                 let value = u32::from_le_bytes(take(from));
-                let short = u16::try_from(value).map_err(|_| does_not_fit(value, "an MPI_WCHAR", 2))?;
+                let short =
+                    u16::try_from(value).map_err(|_| does_not_fit(value, NarrowElement::WideCharacter))?;
                 put(to, &short.to_be_bytes());
             }
             Scalar::LongDouble => put(to, &quad_from_x87(u128::from_le_bytes(take(from))).to_be_bytes()),
@@ -331,7 +330,7 @@ mod tests {
 
     #[test]
     fn longs_and_wide_characters_are_short_and_must_fit() {
-        let long = Datatype::named(Basic::Int64, "MPI_LONG");
+        let long = Datatype::named_narrow(Basic::Int64, "a long");
         round_trip(&long, &[-2i64], &[255, 255, 255, 254]);
         round_trip(&Datatype::basic(Basic::Int64), &[-2i64], &[255, 255, 255, 255, 255, 255, 255, 254]);
         round_trip(&Datatype::basic(Basic::WideCharacter), &['é' as u32], &[0, 0xe9]);

@@ -4,7 +4,7 @@
 //! MPI advises; no program can free it.
 
 use super::{Basic, Combiner, Datatype, Envelope, DEFAULT_ARGUMENT};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -50,7 +50,7 @@ impl Datatype {
 
 fn select_real(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Basic)> {
     if precision.is_none() && range.is_none() {
-        return Err(Error::new(Class::Arg, "precision and range are both MPI_UNDEFINED; give at least one"));
+        return Err(Error::because(Class::Arg, Cause::NothingIsAskedFor));
     }
     let fits = |have: i64, wanted: Option<i64>| wanted.unwrap_or(i64::MIN) <= have;
     match REALS.iter().find(|kind| fits(kind.0, precision) && fits(kind.1, range)) {

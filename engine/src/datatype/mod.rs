@@ -90,10 +90,18 @@ impl Datatype {
         kept::for_ever(Datatype { lasts: true, ..Datatype::predefined(basic, envelope, name) })
     }
 
+    /// As [`Datatype::named`]; its element has 4 bytes in external32 and 8 here (`MPI_LONG`).
+    pub fn named_narrow(basic: Basic, name: &str) -> Arc<Datatype> {
+        let envelope = Envelope::new(Combiner::Named, vec![], vec![]);
+        let mut datatype = Datatype::predefined(basic, envelope, name);
+        datatype.is_long = true;
+        datatype.external = datatype.external_size_of_element();
+        kept::for_ever(Datatype { lasts: true, ..datatype })
+    }
+
     fn predefined(basic: Basic, envelope: Envelope, name: &str) -> Datatype {
         let mut datatype = Datatype::assemble(TypeMap::basic(basic), envelope);
         datatype.basic = Some(basic);
-        datatype.is_long = matches!(name, "MPI_LONG" | "MPI_UNSIGNED_LONG");
         datatype.external = datatype.external_size_of_element();
         datatype.commit();
         datatype.set_name(name);

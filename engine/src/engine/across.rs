@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::collective::hierarchy::{Hierarchy, Phase};
-use crate::collective::node::Seat;
+use crate::collective::node::Member;
 use crate::collective::{Members, Operation, Schedule};
 use crate::observe::page::add_together;
 use crate::world::Communicator;
@@ -61,9 +61,9 @@ impl Engine {
         let Some(hierarchy) = self.hierarchy_of(communicator) else {
             return self.run_as_one(communicator, operation, members);
         };
-        let seat = match communicator.seat() {
-            Some(seat) => seat,
-            None => self.find_seat(communicator, hierarchy.node())?,
+        let me = match communicator.member() {
+            Some(me) => me,
+            None => self.find_member(communicator, hierarchy.node())?,
         };
         let Some(phases) = hierarchy.phases(operation)? else {
             let schedule = operation.clone().schedule(members)?;
@@ -71,14 +71,14 @@ impl Engine {
         };
         // All phases of all ranks have this tag: each pair does its own in one order.
         let tag = communicator.next_collective_tag();
-        if seat.is_some() && !phases.iter().any(|phase| !phase.within) {
+        if me.is_some() && !phases.iter().any(|phase| !phase.within) {
             // Messages are counted where they are started.
             add_together(&self.page.counters.collectives, 1);
         }
         let mut done = Ok(());
         for phase in phases {
             // After a failure too, or others would wait for ever.
-            let outcome = self.run_phase(communicator, seat, phase, tag);
+            let outcome = self.run_phase(communicator, me, phase, tag);
             done = done.and(outcome);
         }
         done
@@ -87,12 +87,12 @@ impl Engine {
     fn run_phase(
         &self,
         communicator: &Arc<Communicator>,
-        seat: Option<&Seat>,
+        me: Option<&Member>,
         phase: Phase,
         tag: i32,
     ) -> Result<()> {
-        let at_seat = seat.filter(|_| phase.within);
-        if let Some(done) = at_seat.and_then(|seat| self.run_at(seat, &phase.operation, 0)) {
+        let within = me.filter(|_| phase.within);
+        if let Some(done) = within.and_then(|me| self.run_at(me, &phase.operation, 0)) {
             return done;
         }
         self.run_schedule(communicator, phase.schedule()?, tag)

@@ -6,20 +6,28 @@
 
 use super::describe::Describer;
 use super::reason::Reason;
-use super::Engine;
+use super::{unseen, Engine};
 use crate::clock;
+use crate::job::node_segment::REPORT_BYTES;
 use crate::observe::description::{Description, Need, Thread};
-use crate::observe::inquiry::wants_stack;
-use crate::observe::page::add;
+use crate::observe::inquiry::{has_wish, Wish};
+use crate::observe::page::{add, OBSERVED};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
+/// Memory for what a rank leaves behind.
+const LAST_WORDS: usize = 4096;
 /// Failed polls that are looked at before a rank says that it polls.
 const POLLS: u32 = 64;
 /// Nanoseconds after which fewer will do.
 const POLLING: u64 = 20_000_000;
 /// Nanoseconds between two polls of a loop that does nothing else.
 const TIGHT: u64 = 20_000;
+/// The same as the first two for a loop that does something else in between, if it is asked for.
+const NAPS: u32 = 3;
+const NAPPING: u64 = 2_000_000_000;
+/// Different things asked for that are told; with more, nobody says what it waits for.
+const WAYS: usize = 256;
 
 /// An answer that is being made.
 #[derive(Default)]
@@ -35,6 +43,8 @@ struct Polls {
     seen: u32,
     began: u64,
     last: u64,
+    /// Something else was done in between.
+    naps: bool,
     ways: Vec<Vec<Need>>,
 }
 
@@ -46,7 +56,8 @@ impl Engine {
         let mut thread = Thread { number: this_thread(), since, ..Thread::default() };
         self.look_at_stack(number, &mut thread);
         let lanes = self.lanes.lock();
-        if lanes.iter().any(|core| core.transport_has_something()) {
+        let has_come = matches!(reason, Reason::Block(me, until) if me.control_block().holds(until));
+        if has_come || lanes.iter().any(|core| core.transport_has_something()) {
             return false;
         }
         let mut describer = Describer::new(&lanes, self);
@@ -89,34 +100,43 @@ impl Engine {
         let ways = describer.ways(reason);
         let mut answer = self.open(number);
         let polls = &mut answer.polls;
-        if polls.seen == 0 || now - polls.last > TIGHT {
+        let nap = polls.seen > 0 && now - polls.last > TIGHT;
+        if polls.seen == 0 || nap && !has_wish(number, Wish::PATIENCE) {
             *polls = Polls { began: now, ..Polls::default() };
+        } else {
+            polls.naps |= nap;
         }
         polls.seen += 1;
         for way in ways {
-            if !polls.ways.contains(&way) {
+            if polls.ways.len() < WAYS && !polls.ways.contains(&way) {
                 polls.ways.push(way);
             }
         }
-        let enough = polls.seen >= POLLS || now - polls.began > POLLING;
+        let enough = match polls.naps {
+            false => polls.seen >= POLLS || now - polls.began > POLLING,
+            true => polls.seen >= NAPS && now - polls.began > NAPPING,
+        };
         polls.last = clock::nanoseconds();
         if !enough || lanes.iter().any(|core| core.transport_has_something()) {
             return;
         }
         let mut thread =
             Thread { number: this_thread(), ways: std::mem::take(&mut polls.ways), ..Thread::default() };
-        *polls = Polls::default();
+        let naps = std::mem::take(polls).naps;
         drop(answer);
         let mut description = describer.describe(Vec::new());
         drop(lanes);
-        description.polls = true;
+        (description.polls, description.naps) = (true, naps);
+        description.unknown |= thread.ways.len() == WAYS;
+        let ends_it = [unseen::handlers(), unseen::shared_memory()].into_iter().flatten();
+        description.free.extend(ends_it.map(|what| format!("its loop may be ended by {what}")));
         self.look_at_stack(number, &mut thread);
         description.threads.push(thread);
         self.publish(number, description);
     }
 
     fn look_at_stack(&self, number: u64, thread: &mut Thread) {
-        if wants_stack(number) {
+        if has_wish(number, Wish::STACK) {
             let stack = super::stack::of_this_thread();
             (thread.addresses, thread.python) = (stack.native, stack.python);
         }
@@ -137,11 +157,25 @@ impl Engine {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self, number: u64, description: Description) {
-        if self.job.node.reserve_report(self.job.local_rank).is_ok() {
-            self.job.node.report(self.job.local_rank).write(number, &description.to_string());
+    /// Leaves for observers how far this rank has come: it will not answer any more.
+    pub(super) fn leave_word(&self) {
+        if OBSERVED && self.size() > 1 {
+            let lanes = self.lanes.lock();
+            let description = Describer::new(&lanes, self).last_words();
+            self.write(self.page.inquiry.answered.load(Ordering::Relaxed), &description, LAST_WORDS);
         }
+    }
+
+    fn publish(&self, number: u64, description: Description) {
+        self.write(number, &description, REPORT_BYTES);
         self.page.inquiry.answered.store(number, Ordering::Release);
+    }
+
+    fn write(&self, number: u64, description: &Description, bytes: usize) {
+        let (node, me) = (&self.job.node, self.job.local_rank);
+        if node.reserve_report(me, bytes).is_ok() {
+            node.report(me).first(bytes).write(number, &description.to_string());
+        }
     }
 }
 

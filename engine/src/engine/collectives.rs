@@ -4,17 +4,18 @@ use super::check::{number_of, Said};
 use super::reason::Reason;
 use super::waiting::Beside;
 use super::{into_result, Engine};
-use crate::collective::node::{self, Block, Place, Pool, Seat, Shape, Until, Wait};
+use crate::collective::node::{self, ControlBlock, Endpoint, Member, Party, Pool, Shape, Until, Wait};
 use crate::collective::{self, Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
+use crate::message::work::Turn;
 use crate::observe::ledger::Call;
 use crate::observe::page::add_together;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
 use crate::transport::node::doorbell_of;
-use crate::world::calls::Begun;
+use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::Communicator;
 use crate::Result;
 use std::future::Future;
@@ -23,6 +24,8 @@ use std::sync::{Arc, PoisonError};
 
 /// Of what the lender of a block tells: the block has wide slots.
 const WIDE: u64 = 1 << 63;
+/// The same: members share CPUs.
+pub(super) const SHARES_CPUS: u64 = 1 << 62;
 /// How often a wait looks before it drives everything else.
 const LOOKS: u32 = 200;
 
@@ -51,12 +54,12 @@ impl Engine {
         operation: &Operation,
         members: Members,
     ) -> Result<()> {
-        let seat = match communicator.seat() {
-            Some(seat) => seat,
-            None => self.find_seat(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
+        let me = match communicator.member() {
+            Some(me) => me,
+            None => self.find_member(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };
-        if let Some(seat) = seat {
-            if let Some(done) = self.run_at(seat, operation, 1) {
+        if let Some(me) = me {
+            if let Some(done) = self.run_at(me, operation, 1) {
                 return done;
             }
         }
@@ -64,25 +67,31 @@ impl Engine {
         self.run_schedule(communicator, schedule, communicator.next_collective_tag())
     }
 
-    /// Runs an operation over the block of a seat, and counts it as so many of the
+    /// Runs an operation over the control block of a member, and counts it as so many of the
     /// program's; `None` if it has to go by messages.
     #[inline]
-    pub(super) fn run_at(&self, seat: &Seat, operation: &Operation, counted: u64) -> Option<Result<()>> {
-        if node::fits(seat, operation) {
+    pub(super) fn run_at(&self, me: &Member, operation: &Operation, counted: u64) -> Option<Result<()>> {
+        if node::fits(me, operation) {
             add_together(&self.page.counters.collectives, counted);
-            return Some(node::run(seat, operation, self));
+            return Some(node::run(&self.party(me), operation));
         }
-        if !node::wants(seat, operation) {
+        if !node::wants(me, operation) {
             return None;
         }
-        match node::at_once(node::can(seat, operation, self)) {
+        match node::at_once(node::can(&self.party(me), operation)) {
             Ok(false) => None,
             Ok(true) => {
                 add_together(&self.page.counters.collectives, counted);
-                Some(node::at_once(node::run_large(seat, operation, self)))
+                Some(node::at_once(node::run_large(&self.party(me), operation)))
             }
             Err(error) => Some(Err(error)),
         }
+    }
+
+    /// A member of this rank, as one party of an operation that waits where it stands.
+    #[inline]
+    fn party<'a>(&'a self, member: &'a Member) -> Party<'a, Engine, Engine> {
+        Party { member, waits: self, memory: self }
     }
 
     /// Notes for observers that a collective begins; with `SERRIED_CHECK` its
@@ -90,6 +99,7 @@ impl Engine {
     #[inline]
     pub(super) fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
         let (root, bytes) = operation.outline();
+        let root = root.map_or(NO_ROOT, |rank| rank as i32);
         let name = self.page.own().name();
         communicator.calls.note(Begun { name, root, bytes });
         match self.checks {
@@ -112,58 +122,60 @@ impl Engine {
         let request = {
             let mut core = self.lane(communicator.context()).lock();
             self.drive(&mut core)?;
-            core.start_collective(Arc::clone(communicator), schedule, tag, None)?
+            let turn = Turn::latest(communicator, tag);
+            core.start_collective(Arc::clone(communicator), schedule, turn, None)?
         };
         into_result(self.wait_for_index(request)?).map(|_| ())
     }
 }
 
-/// Seats at blocks.
+/// Members at control blocks.
 impl Engine {
     /// Settles, together with the other members, whether those of a communicator that
     /// share a node (`ranks`, I among them) have a block, once it has had its first
     /// operations. All members count alike.
     #[cold]
-    pub(super) fn find_seat<'a>(
+    pub(super) fn find_member<'a>(
         &self,
         communicator: &'a Arc<Communicator>,
         ranks: &[u32],
-    ) -> Result<Option<&'a Seat>> {
-        if communicator.count_before_seat() < node::FIRST_BY_MESSAGES {
+    ) -> Result<Option<&'a Member>> {
+        if communicator.count_before_member() < node::FIRST_BY_MESSAGES {
             return Ok(None);
         }
         // Every member takes the tag, also one that is alone on its node.
         let tag = communicator.next_collective_tag();
-        let seat = match self.places_of(communicator, ranks) {
-            Some(places) => self.agree_on_block(communicator, ranks, tag)?.map(|block| {
+        let me = match self.places_of(communicator, ranks) {
+            Some(places) => self.agree_on_block(communicator, ranks, &places, tag)?.map(|(block, shares)| {
                 let place = ranks.partition_point(|&rank| rank < communicator.rank);
-                let seat = Seat::new(block, place as u32, communicator.context(), places);
+                let me = Member::new(block, place as u32, communicator.context(), places);
+                let me = me.sharing_cpus(shares);
                 match ranks.len() as u32 == communicator.size() {
-                    true => seat,
-                    false => seat.among(ranks),
+                    true => me,
+                    false => me.among(ranks),
                 }
             }),
             None => None,
         };
-        communicator.settle_seat(seat);
-        Ok(communicator.seat().flatten())
+        communicator.settle_member(me);
+        Ok(communicator.member().flatten())
     }
 
     /// The members; `None` if not all of them are here, or for other reasons no
     /// block is wanted.
-    pub(super) fn places_of(&self, communicator: &Communicator, ranks: &[u32]) -> Option<Box<[Place]>> {
+    pub(super) fn places_of(&self, communicator: &Communicator, ranks: &[u32]) -> Option<Box<[Endpoint]>> {
         let size = ranks.len() as u32;
         if communicator.is_inter() || !(2..=node::MOST_MEMBERS).contains(&size) {
             return None;
         }
         let place = |&member: &u32| {
             let peer = self.local_rank(communicator, member)?;
-            Some(Place { doorbell: doorbell_of(&self.job.node, peer), peer })
+            Some(Endpoint { doorbell: doorbell_of(&self.job.node, peer), peer })
         };
         ranks.iter().map(place).collect()
     }
 
-    fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {
+    pub(super) fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {
         let job_rank = communicator.group.job_rank(member);
         if !self.is_near(job_rank) {
             return None;
@@ -171,19 +183,23 @@ impl Engine {
         self.job.local_ranks.binary_search(&job_rank).ok().map(|local| local as u32)
     }
 
-    /// The first of the ranks lends a block, if it has one, and tells.
+    /// The first of the ranks lends a block, if it has one, and tells; and whether some of them share
+    /// CPUs. That it knows once all of them have come.
     fn agree_on_block(
         &self,
         communicator: &Arc<Communicator>,
         ranks: &[u32],
+        places: &[Endpoint],
         tag: i32,
-    ) -> Result<Option<Block>> {
+    ) -> Result<Option<(ControlBlock, bool)>> {
         let size = ranks.len() as u32;
         let rank = ranks.partition_point(|&rank| rank < communicator.rank) as u32;
-        let mut number = if rank == 0 { self.lend_block(size) } else { 0 };
+        let members = Members { rank, size, remote: None };
+        self.run_schedule(communicator, collective::barrier(members)?.between(ranks), tag)?;
+        self.crowd.look_again();
+        let mut number = if rank == 0 { self.lend_block(places) } else { 0 };
         let bytes = Datatype::basic(Basic::Packed);
         let data = Data::new((&raw mut number).cast(), 0, 8, &bytes)?;
-        let members = Members { rank, size, remote: None };
         let telling = collective::broadcast(members, Root::Rank(0), data)?.between(ranks);
         self.run_schedule(communicator, telling, tag)?;
         let leader = self.local_rank(communicator, ranks[0]);
@@ -191,22 +207,33 @@ impl Engine {
             0 => Shape::new(size),
             _ => Shape::with_wide_slots(size),
         };
-        let (Some(offset), Some(leader)) = ((number & !WIDE).checked_sub(1), leader) else { return Ok(None) };
+        let offset = (number & !(WIDE | SHARES_CPUS)).checked_sub(1);
+        let (Some(offset), Some(leader)) = (offset, leader) else { return Ok(None) };
         // SAFETY: the leader has lent this part of its area as a block of this
         // shape until all members have left; the node segment lives for ever.
-        Ok(Some(unsafe { Block::new(self.job.node.blocks_area(leader).add(offset as usize), shape) }))
+        let block =
+            unsafe { ControlBlock::new(self.job.node.blocks_area(leader).add(offset as usize), shape) };
+        Ok(Some((block, number & SHARES_CPUS != 0)))
     }
 
-    /// 1 + the offset of a block for so many members, or 0. Where ranks share cores,
+    /// 1 + the offset of a block for these members, or 0, and whether some of them share CPUs. If so,
     /// the block has wide slots, if there is room for them: what lies there needs one
     /// turn of all ranks, and what is read from the program's buffers two.
-    fn lend_block(&self, members: u32) -> u64 {
+    fn lend_block(&self, places: &[Endpoint]) -> u64 {
+        let peers = places.iter().map(|place| place.peer);
+        let shares = self.crowd.shares_any(peers).unwrap_or(self.crowd.can_be());
         let mut pool = self.pool();
+        let members = places.len() as u32;
         let wide = Shape::with_wide_slots(members);
-        let lent = if self.crowd.can_be() && wide.is_wide() { pool.lend(wide) } else { None };
-        match lent {
+        let lent = if shares && wide.is_wide() { pool.lend(wide) } else { None };
+        let number = match lent {
             Some(offset) => WIDE | (offset as u64 + 1),
             None => pool.lend(Shape::new(members)).map_or(0, |offset| offset as u64 + 1),
+        };
+        if shares {
+            number | SHARES_CPUS
+        } else {
+            number
         }
     }
 
@@ -254,7 +281,7 @@ pub(super) fn blocks_of(job: &'static Job) -> Pool {
 
 /// A wait for other members at a block.
 struct AtBlock<'a> {
-    seat: &'a Seat,
+    me: &'a Member,
     until: Until,
     node: &'static NodeSegment,
 }
@@ -262,15 +289,15 @@ struct AtBlock<'a> {
 impl Beside for AtBlock<'_> {
     #[inline]
     fn holds(&self) -> bool {
-        self.seat.block().holds(self.until)
+        self.me.control_block().holds(self.until)
     }
 
     fn lie_down(&self) {
-        self.seat.block().lie_down(self.seat.rank, self.until);
+        self.me.control_block().lie_down(self.me.rank, self.until);
     }
 
     fn get_up(&self) {
-        self.seat.block().get_up(self.seat.rank);
+        self.me.control_block().get_up(self.me.rank);
     }
 
     /// Who has arrived does not need this core: the last of several ranks that share
@@ -278,10 +305,10 @@ impl Beside for AtBlock<'_> {
     /// for one member, as under a root, lets others here catch up that are behind by more
     /// than the operation they all wait in: sooner or later that member waits for them.
     fn looks(&self, crowd: &Crowd) -> u32 {
-        let seat = self.seat;
-        let core_of = |member| self.node.page(seat.peer(member)).identity.core.load(Relaxed);
-        let core = crowd.spread().turn(seat.rank, || (0..seat.size).map(core_of));
-        let block = seat.block();
+        let me = self.me;
+        let core_of = |member| self.node.page(me.peer(member)).identity.core.load(Relaxed);
+        let core = crowd.spread().turn(me.rank, || (0..me.size).map(core_of));
+        let block = me.control_block();
         let is_here = |member| core_of(member) == core;
         let here = || match self.until {
             Until::Member(_, epoch) if block.missing(Until::All(epoch - 1)).any(is_here) => true,
@@ -293,15 +320,15 @@ impl Beside for AtBlock<'_> {
 
 impl Wait for Engine {
     #[inline]
-    fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
-        std::future::ready(self.wait_at(seat, until))
+    fn wait<'a>(&'a self, me: &'a Member, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+        std::future::ready(self.wait_at(me, until))
     }
 }
 
 impl Engine {
     #[inline]
-    fn wait_at(&self, seat: &Seat, until: Until) -> Result<()> {
-        let block = seat.block();
+    fn wait_at(&self, me: &Member, until: Until) -> Result<()> {
+        let block = me.control_block();
         let looks = if self.crowd.is_here() { 1 } else { LOOKS };
         for _ in 0..looks {
             if block.holds(until) {
@@ -309,14 +336,14 @@ impl Engine {
             }
             std::hint::spin_loop();
         }
-        self.wait_at_block(seat, until)
+        self.wait_at_block(me, until)
     }
 
     #[inline(never)]
-    fn wait_at_block(&self, seat: &Seat, until: Until) -> Result<()> {
+    fn wait_at_block(&self, me: &Member, until: Until) -> Result<()> {
         self.crowd.wait_for(|| None);
-        let beside = AtBlock { seat, until, node: &self.job.node };
-        let lane = self.lane(seat.context);
-        self.wait_beside(lane, Reason::Block(seat, until), &beside, |_| beside.holds().then_some(()))
+        let beside = AtBlock { me, until, node: &self.job.node };
+        let lane = self.lane(me.context);
+        self.wait_beside(lane, Reason::Block(me, until), &beside, |_| beside.holds().then_some(()))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::reason::Reason;
 use super::{threads, Engine};
-use crate::collective::node::{Seat, Until};
+use crate::collective::node::{Member, Until};
 use crate::core::Core;
 use crate::message::later::Stands;
 use crate::message::partitioned::{Open, Partitioned};
@@ -70,8 +70,14 @@ impl<'a> Describer<'a> {
             directory(&mut add);
         }
         for (_, request) in lanes.iter().flat_map(|core| core.requests.each()) {
-            if let Work::Collective(collective) = &request.work {
-                add(&collective.communicator);
+            match &request.work {
+                Work::Collective(collective) => add(&collective.communicator),
+                Work::Persistent(persistent) => {
+                    if let Recipe::Collective { communicator, .. } = &persistent.recipe {
+                        add(communicator);
+                    }
+                }
+                _ => {}
             }
         }
         lanes.iter().flat_map(|core| &core.later).for_each(|started| add(&started.communicator));
@@ -95,7 +101,7 @@ impl<'a> Describer<'a> {
                 vec![requests.iter().take(MANY).flat_map(|&request| self.needs(request, None)).collect()]
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
-            Reason::Block(seat, until) => vec![self.arrivals(seat, until, None)],
+            Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
             Reason::Exchange => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
@@ -190,7 +196,7 @@ impl<'a> Describer<'a> {
 
     /// Needs of the messages of a collective that are on their way.
     fn steps(&mut self, collective: &work::Collective) -> Vec<Need> {
-        let key = (collective.communicator.context() + 1, collective.tag);
+        let key = (collective.communicator.context() + 1, collective.turn.tag);
         let messages = collective.schedule.on_the_way().filter_map(|ticket| ticket.checked_sub(1));
         let needs: Vec<Need> = messages.flat_map(|request| self.needs(request as u32, Some(key))).collect();
         self.mentioned.push(key.0);
@@ -204,9 +210,9 @@ impl<'a> Describer<'a> {
     fn at_place(&mut self, request: u32) -> Vec<Need> {
         let core = self.lane(lane_of(request));
         let Some((started, stands)) = core.stands(request) else { return vec![self.other()] };
-        let key = (started.communicator.context() + 1, started.tag);
+        let key = (started.communicator.context() + 1, started.turn.tag);
         let needs = match stands {
-            Stands::At(seat, until) => self.arrivals(seat, until, Some(key)),
+            Stands::At(me, until) => self.arrivals(me, until, Some(key)),
             Stands::Unsettled => match core.settling_of(started) {
                 Some(telling) => self.needs(telling, None),
                 None => Vec::new(),
@@ -257,15 +263,15 @@ impl<'a> Describer<'a> {
     }
 
     /// Members that are waited for at a block.
-    fn arrivals(&mut self, seat: &Seat, until: Until, collective: Option<Key>) -> Vec<Need> {
-        let context = seat.context;
+    fn arrivals(&mut self, me: &Member, until: Until, collective: Option<Key>) -> Vec<Need> {
+        let context = me.context;
         self.mentioned.push(context);
         let need = |member: u32| {
-            let peer = self.engine.job.local_ranks[seat.peer(member) as usize];
+            let peer = self.engine.job.local_ranks[me.peer(member) as usize];
             let message = description::Envelope { context, source: member as i32, tag: NONE, bytes: 0 };
             Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
         };
-        seat.block().missing(until).map(need).collect()
+        me.control_block().missing(until).map(need).collect()
     }
 
     fn exchange(&mut self) -> Need {
@@ -289,12 +295,12 @@ impl<'a> Describer<'a> {
         for (index, request) in requests.filter(|(_, request)| !request.complete) {
             match &request.work {
                 Work::Collective(collective) => {
-                    let key = (collective.communicator.context() + 1, collective.tag);
+                    let key = (collective.communicator.context() + 1, collective.turn.tag);
                     all.push((key, self.steps(collective)));
                 }
                 Work::Placed(_) => {
                     if let Some((started, _)) = self.lane(lane_of(index)).stands(index) {
-                        let key = (started.communicator.context() + 1, started.tag);
+                        let key = (started.communicator.context() + 1, started.turn.tag);
                         all.push((key, self.at_place(index)));
                     }
                 }
@@ -366,21 +372,56 @@ impl<'a> Describer<'a> {
                 self.engine.job.node.sent(self.engine.job.local_rank).messages,
                 counters.messages_received.load(Relaxed),
             ],
-            polls: false,
             threads,
             free,
             unknown: self.unknown || due,
+            begun: self.begun(),
             communicators: self.communicators(),
             collectives,
             posted,
             unexpected,
+            ..Description::default()
         }
+    }
+
+    /// What a rank leaves for observers when it finalizes: how far it has come on each communicator.
+    pub fn last_words(&mut self) -> Description {
+        Description { finalized: true, communicators: self.communicators(), ..Description::default() }
+    }
+
+    /// The collectives that have a key, as the program knows them.
+    fn begun(&mut self) -> Vec<description::Begun> {
+        let mut all = Vec::new();
+        for (index, request) in self.lanes.clone().into_iter().flat_map(|core| core.requests.each()) {
+            let core = self.lane(lane_of(index));
+            let (communicator, turn, starts, is_under_way) = match &request.work {
+                Work::Collective(one) if one.persistent.is_none() => (&one.communicator, one.turn, 0, true),
+                Work::Placed(_) => match core.stands(index) {
+                    Some((one, _)) if one.persistent.is_none() => (&one.communicator, one.turn, 0, true),
+                    _ => continue,
+                },
+                Work::Persistent(persistent) => match &persistent.recipe {
+                    Recipe::Collective { communicator, turn, starts, .. } => {
+                        (communicator, *turn, *starts, !core.settled(index))
+                    }
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let key = (communicator.context() + 1, turn.tag);
+            let call = self.engine.job.node.name(turn.call.name).unwrap_or_default();
+            self.mentioned.push(key.0);
+            all.push(description::Begun { key, number: turn.call.number, starts, is_under_way, call });
+        }
+        all
     }
 
     fn communicators(&self) -> Vec<description::Communicator> {
         let mut bases: Vec<u64> = self.mentioned.iter().map(|&context| context::base(context)).collect();
-        let used = self.known.iter().filter(|communicator| communicator.calls.count() > 0);
-        bases.extend(used.take(COMMUNICATORS).map(|communicator| communicator.context()));
+        // Those in use first: one that is not told may have been freed, and nobody can tell.
+        let mut all: Vec<&Arc<Communicator>> = self.known.iter().collect();
+        all.sort_by_key(|communicator| communicator.calls.count() == 0);
+        bases.extend(all.iter().take(COMMUNICATORS).map(|communicator| communicator.context()));
         bases.sort_unstable();
         bases.dedup();
         let found = bases.into_iter().filter_map(|base| self.find(base));

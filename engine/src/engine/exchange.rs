@@ -60,7 +60,7 @@ impl Exchange for Engine {
 
     fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
         let wanted = envelope(line, peer);
-        let Some(message) = self.look(self.lane(wanted.context), |core| core.take_message(wanted))? else {
+        let Some(message) = self.look(self.lane(wanted.context), |core| core.take_message(wanted))?? else {
             note_wanted(wanted, line.peers.job_rank(peer));
             return Ok(None);
         };

@@ -1,14 +1,15 @@
 //! Nonblocking and persistent collectives: starting them, settling places in shared memory,
 //! and doing what can be done, with no lock held.
 
+use super::collectives::SHARES_CPUS;
 use super::Engine;
 use crate::collective::node::{
-    Block, Later, Places, Seat, Shape, Stand, FIRST_WITHOUT_PLACES, MOST_MEMBERS_WITH_PLACES, MOST_PLACES,
+    ControlBlock, Member, Places, Shape, Task, FIRST_WITHOUT_PLACES, MOST_MEMBERS_WITH_PLACES, MOST_PLACES,
 };
 use crate::collective::{self, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
 use crate::message::later::{Placed, Settling, Step};
-use crate::message::work::Recipe;
+use crate::message::work::{Recipe, Turn};
 use crate::request::RequestId;
 use crate::world::Communicator;
 use crate::Result;
@@ -17,14 +18,15 @@ use std::sync::Arc;
 use std::task::Poll;
 
 /// The engine, as a form at a place finds it.
-struct Driver(Arc<Stand>);
+struct Driver(*const Engine);
 
 impl Deref for Driver {
     type Target = Engine;
 
     fn deref(&self) -> &Engine {
-        // SAFETY: a form runs inside `Later::go_on` only, which `step_on` calls with its engine.
-        unsafe { &*self.0.driver().cast::<Engine>() }
+        // SAFETY: the lanes of this engine hold the operations under way, which end before it does; it
+        // stays where it is.
+        unsafe { &*self.0 }
     }
 }
 
@@ -49,12 +51,8 @@ impl Engine {
         let schedule = self.written(communicator, operation, members)?;
         let mut core = self.lane(communicator.context()).lock();
         self.drive(&mut core)?;
-        let request = core.start_collective(
-            Arc::clone(communicator),
-            schedule,
-            communicator.next_nonblocking_tag(),
-            None,
-        )?;
+        let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
+        let request = core.start_collective(Arc::clone(communicator), schedule, turn, None)?;
         Ok(core.requests.id(request))
     }
 
@@ -74,18 +72,18 @@ impl Engine {
             Ok(placed) => (None, Some(placed)),
             Err(operation) => (Some(self.written(communicator, operation, members)?), None),
         };
-        let tag = communicator.next_nonblocking_tag();
+        let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
         let communicator = Arc::clone(communicator);
-        self.persistent(Recipe::Collective { schedule, placed, communicator, tag })
+        self.persistent(Recipe::Collective { schedule, placed, communicator, turn, starts: 0 })
     }
 
     /// Starts an operation that has a place, or may get one.
     fn start_placed(&self, communicator: &Arc<Communicator>, placed: Placed) -> Result<RequestId> {
-        let tag = communicator.next_nonblocking_tag();
+        let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
         let lane = self.lane(communicator.context());
         let id = {
             let mut core = lane.lock();
-            let request = core.start_placed(Arc::clone(communicator), placed, tag, None)?;
+            let request = core.start_placed(Arc::clone(communicator), placed, turn, None)?;
             core.requests.id(request)
         };
         self.look(lane, |_| id)
@@ -114,7 +112,7 @@ impl Engine {
         if number == 0 {
             self.want_places(communicator, &places, MOST_PLACES)?;
         }
-        if places.seats().is_some_and(<[_]>::is_empty) {
+        if places.settled().is_some_and(<[_]>::is_empty) {
             return Ok(Err(operation));
         }
         Ok(Ok(Placed { operation: Arc::new(operation), places, number }))
@@ -154,36 +152,44 @@ impl Engine {
             let shape = Shape::of_place(members.size);
             let lent = || pool.lend_place(shape).map(|offset| offset as u64 + 1);
             told.iter_mut().zip(std::iter::from_fn(lent)).for_each(|(place, lent)| *place = lent);
+            // Others may not have come so far; then it is not known, and places are as for who shares none.
+            let ranks = (0..members.size).filter_map(|member| self.local_rank(communicator, member));
+            if self.crowd.shares_any(ranks).unwrap_or(false) {
+                told[0] |= SHARES_CPUS;
+            }
         }
         let bytes = Datatype::basic(Basic::Packed);
         let data = Data::new(told.as_mut_ptr().cast(), 0, 8 * most as i64, &bytes)?;
         let telling = collective::broadcast(members, Root::Rank(0), data)?;
-        let (tag, communicator) = (communicator.next_nonblocking_tag(), Arc::clone(communicator));
+        let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
+        let communicator = Arc::clone(communicator);
         let mut core = self.lane(communicator.context()).lock();
-        let request = core.start_collective(Arc::clone(&communicator), telling, tag, None)?;
+        let request = core.start_collective(Arc::clone(&communicator), telling, turn, None)?;
         core.settling.push(Settling { request, communicator, places: Arc::clone(places), told });
         Ok(())
     }
 
-    /// Takes the seats that rank 0 has told of.
+    /// Takes the places that rank 0 has told of.
     pub(super) fn settle_places(&self, settling: Settling) {
         let Settling { request, communicator, places, told } = settling;
         let failed = self.lane_at(request).lock().requests.remove(request).error.is_some();
         let ranks: Vec<u32> = (0..communicator.size()).collect();
         let found = self.places_of(&communicator, &ranks).filter(|_| !failed);
-        let seats = found.map_or_else(Vec::new, |members| {
+        let mine = found.map_or_else(Vec::new, |members| {
             let area = self.job.node.blocks_area(members[0].peer);
             let shape = Shape::of_place(communicator.size());
-            let seat = |offset: &u64| {
-                let offset = offset.checked_sub(1)? as usize;
+            let shares = told[0] & SHARES_CPUS != 0;
+            let me = |offset: &u64| {
+                let offset = (offset & !SHARES_CPUS).checked_sub(1)? as usize;
                 // SAFETY: the leader has lent this part of its area as a block of this shape
                 // until all members have left; the node segment lives for ever.
-                let block = unsafe { Block::new(area.add(offset), shape) };
-                Some(Arc::new(Seat::new(block, communicator.rank, communicator.context(), members.clone())))
+                let block = unsafe { ControlBlock::new(area.add(offset), shape) };
+                let me = Member::new(block, communicator.rank, communicator.context(), members.clone());
+                Some(Arc::new(me.sharing_cpus(shares)))
             };
-            told.iter().map_while(seat).collect()
+            told.iter().map_while(me).collect()
         });
-        places.settle(seats.into_boxed_slice());
+        places.settle(mine.into_boxed_slice());
     }
 }
 
@@ -199,12 +205,9 @@ impl Engine {
                 return;
             }
             Step::GoOn(request, later) => (request, later),
-            Step::Begin(request, seat, operation) => {
-                let stand = Arc::<Stand>::default();
-                (request, Later::new(&seat, operation, &stand, Driver(Arc::clone(&stand))))
-            }
+            Step::Begin(request, me, operation) => (request, Task::new(&me, operation, Driver(self))),
         };
-        let went = later.go_on(std::ptr::from_ref(self).cast());
+        let went = later.go_on();
         let mut core = self.lane_at(request).lock();
         match went {
             Poll::Pending => core.put_back_later(request, later),

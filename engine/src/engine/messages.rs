@@ -8,7 +8,7 @@ use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
-use crate::transport::{Transport, LETTER_BYTES};
+use crate::transport::{OfferedMemory, LETTER_BYTES};
 use crate::Result;
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
@@ -186,7 +186,7 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
-        let taken = self.look(self.lane(wanted.context), |core| core.take_message(wanted))?;
+        let taken = self.look(self.lane(wanted.context), |core| core.take_message(wanted))??;
         if taken.is_none() {
             self.polled(Reason::Probe(wanted));
         }
@@ -198,7 +198,8 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
-        self.wait_until(self.lane(wanted.context), Reason::Probe(wanted), |core| core.take_message(wanted))
+        let reason = Reason::Probe(wanted);
+        self.wait_until(self.lane(wanted.context), reason, |core| core.take_message(wanted).transpose())?
     }
 
     /// Starts receiving a message taken before.

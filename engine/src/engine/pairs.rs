@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::memory::window::{self, policy, Window};
 use crate::message::{Buffer, Envelope, Mode};
-use crate::transport::{Means, Transport};
+use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::Result;
 
 /// Big enough for a message that the receiver copies.
@@ -61,7 +61,9 @@ impl Engine {
         let mut core = self.lane(CONTEXT).lock();
         let windows = match policy::Off::from_raw(off as u32) {
             Some(why) => Err(why.text().to_owned()),
-            None if core.transport.direct(peer, address, BYTES as u64).is_some() => Ok(()),
+            None if core.transport.direct(peer, AccessDescriptor::host(address, BYTES as u64)).is_some() => {
+                Ok(())
+            }
             None if !self.is_near(peer) => Err("SERRIED_NODES puts it on another node".to_owned()),
             None => {
                 Err(Window::of_process().off().map_or("it could not be mapped", policy::Off::text).to_owned())

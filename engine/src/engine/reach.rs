@@ -1,10 +1,10 @@
 //! The memory of the other members of a collective, by the means of the transport.
 
 use super::Engine;
-use crate::collective::node::{Plain, Reach, Reaches, Room, Seat};
+use crate::collective::node::{Access, Member, PeerMemory, Reachable, Scratch};
 use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
-use crate::transport::{Means, Transport};
+use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::Result;
 use std::ops::Range;
 
@@ -19,28 +19,28 @@ fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(AT_ONCE).map(move |offset| (offset, AT_ONCE.min(bytes - offset)))
 }
 
-impl Reach for Engine {
-    fn reaches(&self, seat: &Seat) -> Reaches {
-        let mut core = self.lane(seat.context).lock();
-        let each = (0..seat.size).map(|member| match core.transport.means(seat.peer(member)) {
-            Means::Direct | Means::CrossMemory => Reaches::ToWrite,
-            Means::MemoryFile => Reaches::ToRead,
-            Means::Cells => Reaches::Nothing,
+impl PeerMemory for Engine {
+    fn access(&self, me: &Member) -> Access {
+        let mut core = self.lane(me.context).lock();
+        let each = (0..me.size).map(|member| match core.transport.means(me.peer(member)) {
+            Means::Direct | Means::CrossMemory => Access::Write,
+            Means::MemoryFile => Access::Read,
+            Means::Cells => Access::Nothing,
         });
-        each.min().unwrap_or(Reaches::Nothing)
+        each.min().unwrap_or(Access::Nothing)
     }
 
-    fn widen(&self, seat: &Seat) -> bool {
+    fn widen(&self, me: &Member) -> bool {
         let (node, mine) = (&self.job.node, self.job.local_rank);
-        let shape = seat.block().shape();
-        let offset = seat.block().base() as usize - node.blocks_area(mine) as usize;
+        let shape = me.control_block().shape();
+        let offset = me.control_block().base() as usize - node.blocks_area(mine) as usize;
         node.reserve_blocks(mine, offset + shape.wide_at(), shape.bytes() - shape.wide_at()).is_ok()
     }
 
-    fn lend(&self, seat: &Seat, (address, bytes): (*const u8, u64), readers: u32) -> Plain {
-        let mut core = self.lane(seat.context).lock();
+    fn lend(&self, me: &Member, (address, bytes): (*const u8, u64), readers: u32) -> Reachable {
+        let mut core = self.lane(me.context).lock();
         if core.transport.lend(address, bytes, readers) {
-            return Plain::All;
+            return Reachable::All;
         }
         let is_shared = |from: u64, bytes| core.transport.is_shared(from as *const u8, bytes);
         let whole = address as u64;
@@ -50,24 +50,25 @@ impl Reach for Engine {
                 let (head, tail) = (range.start as u64, bytes - range.end as u64);
                 let head = if is_shared(whole, head) { 0 } else { head };
                 let tail = if is_shared(whole + range.end as u64, tail) { 0 } else { tail };
-                Plain::Middle(head, tail)
+                Reachable::Middle(head, tail)
             }
-            _ => Plain::Nothing,
+            _ => Reachable::Nothing,
         }
     }
 
-    fn room(&self, _: &Seat, bytes: u64) -> Option<Room> {
-        Bounce::take(bytes).map(Room::from)
+    fn scratch(&self, _: &Member, bytes: u64) -> Option<Scratch> {
+        Bounce::take(bytes).map(Scratch::from)
     }
 
-    fn is_shared(&self, seat: &Seat, address: *const u8, bytes: u64) -> bool {
-        self.lane(seat.context).lock().transport.is_shared(address, bytes)
+    fn is_shared(&self, me: &Member, address: *const u8, bytes: u64) -> bool {
+        self.lane(me.context).lock().transport.is_shared(address, bytes)
     }
 
     #[inline]
-    fn direct(&self, seat: &Seat, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
-        let peer = seat.peer(member);
-        let found = self.lane(seat.context).lock().transport.direct(peer, address, bytes)?;
+    fn direct(&self, me: &Member, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
+        let peer = me.peer(member);
+        let found =
+            self.lane(me.context).lock().transport.direct(peer, AccessDescriptor::host(address, bytes))?;
         Means::Direct.count(&self.page.counters, bytes);
         self.flows.took(peer, bytes);
         Some(found)
@@ -76,52 +77,52 @@ impl Reach for Engine {
     #[inline]
     unsafe fn read(
         &self,
-        seat: &Seat,
+        me: &Member,
         member: u32,
         address: u64,
         target: *mut u8,
         bytes: usize,
         copies: &Chooser,
     ) -> Result<()> {
-        if let Some(source) = self.direct(seat, member, address, bytes as u64) {
+        if let Some(source) = self.direct(me, member, address, bytes as u64) {
             // SAFETY: all of it can be read here; the rest by the caller.
             unsafe { self.page.copying(|| copies.copy(source, target, bytes)) };
             return Ok(());
         }
         // SAFETY: by the caller.
-        unsafe { self.read_in_parts(seat, member, address, target, bytes, copies) }
+        unsafe { self.read_in_parts(me, member, address, target, bytes, copies) }
     }
 
     unsafe fn write(
         &self,
-        seat: &Seat,
+        me: &Member,
         member: u32,
         address: u64,
         source: *const u8,
         bytes: usize,
         copies: &Chooser,
     ) -> Result<()> {
-        let peer = seat.peer(member);
+        let peer = me.peer(member);
         self.flows.gave(peer, bytes as u64);
         // SAFETY: the range can be written where this is called; the rest by the caller.
         let copy = |target| self.page.copying(|| unsafe { copies.copy(source, target, bytes) });
-        match self.by_stores(seat, peer, address, bytes as u64, copy) {
+        match self.by_stores(me, peer, address, bytes as u64, copy) {
             Some(()) => Ok(()),
             // SAFETY: by the caller.
-            None => unsafe { self.write_in_parts(seat, peer, address, source, bytes, copies) },
+            None => unsafe { self.write_in_parts(me, peer, address, source, bytes, copies) },
         }
     }
 
     unsafe fn write_there(
         &self,
-        seat: &Seat,
+        me: &Member,
         member: u32,
         address: u64,
         bytes: u64,
         make: impl FnOnce(*mut u8) -> Result<()>,
     ) -> Option<Result<()>> {
-        let peer = seat.peer(member);
-        let made = self.by_stores(seat, peer, address, bytes, make)?;
+        let peer = me.peer(member);
+        let made = self.by_stores(me, peer, address, bytes, make)?;
         self.flows.gave(peer, bytes);
         Some(made)
     }
@@ -140,10 +141,10 @@ impl Engine {
     /// The pages of a piece by plain loads, and the rest through the kernel.
     ///
     /// # Safety
-    /// As for [`Reach::read`].
+    /// As for [`PeerMemory::read`].
     unsafe fn read_in_parts(
         &self,
-        seat: &Seat,
+        me: &Member,
         member: u32,
         address: u64,
         target: *mut u8,
@@ -152,39 +153,40 @@ impl Engine {
     ) -> Result<()> {
         let middle = whole_pages(address, bytes).and_then(|range| {
             let (from, length) = (address + range.start as u64, range.len() as u64);
-            Some((self.direct(seat, member, from, length)?, range))
+            Some((self.direct(me, member, from, length)?, range))
         });
         let Some((source, range)) = middle else {
             // SAFETY: by the caller.
-            return unsafe { self.read_by_kernel(seat, member, address, target, bytes) };
+            return unsafe { self.read_by_kernel(me, member, address, target, bytes) };
         };
         let (before, after) = (range.start, bytes - range.end);
         let (from, to) = (address + range.end as u64, target.wrapping_add(range.end));
         // SAFETY: the range can be read here; the rest by the caller.
         unsafe {
             self.page.copying(|| copies.copy(source, target.add(before), range.len()));
-            self.read_by_kernel(seat, member, address, target, before)?;
-            self.read_by_kernel(seat, member, from, to, after)
+            self.read_by_kernel(me, member, address, target, before)?;
+            self.read_by_kernel(me, member, from, to, after)
         }
     }
 
     /// # Safety
-    /// As for [`Reach::read`].
+    /// As for [`PeerMemory::read`].
     #[inline(never)]
     unsafe fn read_by_kernel(
         &self,
-        seat: &Seat,
+        me: &Member,
         member: u32,
         address: u64,
         target: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        self.flows.took(seat.peer(member), bytes as u64);
+        self.flows.took(me.peer(member), bytes as u64);
         for (offset, part) in parts(bytes) {
             let piece = [(target as usize + offset, part)];
-            let mut core = self.lane(seat.context).lock();
+            let mut core = self.lane(me.context).lock();
+            let memory = AccessDescriptor::host(address + offset as u64, part as u64);
             // SAFETY: by the caller.
-            let read = || unsafe { core.transport.read(seat.peer(member), address + offset as u64, &piece) };
+            let read = || unsafe { core.transport.read(me.peer(member), memory, &piece) };
             let means = self.page.copying(read)?;
             drop(core);
             means.count(&self.page.counters, part as u64);
@@ -196,14 +198,14 @@ impl Engine {
     #[inline]
     fn by_stores<T>(
         &self,
-        seat: &Seat,
+        me: &Member,
         peer: u32,
         address: u64,
         bytes: u64,
         make: impl FnOnce(*mut u8) -> T,
     ) -> Option<T> {
-        let lane = self.lane(seat.context);
-        let target = lane.lock().transport.begin_write(peer, address, bytes)?;
+        let lane = self.lane(me.context);
+        let target = lane.lock().transport.begin_write(peer, AccessDescriptor::host(address, bytes))?;
         let made = make(target);
         lane.lock().transport.end_write(peer);
         Means::Direct.count(&self.page.counters, bytes);
@@ -213,10 +215,10 @@ impl Engine {
     /// The pages of a piece by plain stores, and the rest through the kernel.
     ///
     /// # Safety
-    /// As for [`Reach::write`].
+    /// As for [`PeerMemory::write`].
     unsafe fn write_in_parts(
         &self,
-        seat: &Seat,
+        me: &Member,
         peer: u32,
         address: u64,
         source: *const u8,
@@ -228,33 +230,34 @@ impl Engine {
             let (to, from) = at(range.start);
             // SAFETY: the range can be written where this is called; the rest by the caller.
             let copy = |target| self.page.copying(|| unsafe { copies.copy(from, target, range.len()) });
-            self.by_stores(seat, peer, to, range.len() as u64, copy).is_some()
+            self.by_stores(me, peer, to, range.len() as u64, copy).is_some()
         });
         // Else nothing has been written yet.
         let middle = middle.unwrap_or(bytes..bytes);
         for ends in [0..middle.start, middle.end..bytes] {
             let (to, from) = at(ends.start);
             // SAFETY: within the piece; by the caller.
-            unsafe { self.write_by_kernel(seat, peer, to, from, ends.len())? };
+            unsafe { self.write_by_kernel(me, peer, to, from, ends.len())? };
         }
         Ok(())
     }
 
     /// # Safety
-    /// As for [`Reach::write`].
+    /// As for [`PeerMemory::write`].
     unsafe fn write_by_kernel(
         &self,
-        seat: &Seat,
+        me: &Member,
         peer: u32,
         address: u64,
         source: *const u8,
         bytes: usize,
     ) -> Result<()> {
-        let lane = self.lane(seat.context);
+        let lane = self.lane(me.context);
         for (offset, part) in parts(bytes) {
             let local = source.wrapping_add(offset);
+            let memory = AccessDescriptor::host(address + offset as u64, part as u64);
             // SAFETY: by the caller.
-            let write = || unsafe { lane.lock().transport.write(peer, address + offset as u64, local, part) };
+            let write = || unsafe { lane.lock().transport.write(peer, memory, local) };
             self.page.copying(write)?;
             Means::CrossMemory.count(&self.page.counters, part as u64);
         }

@@ -1,7 +1,7 @@
 //! What a thread waits for, as its wait says it: a few words on its stack, which
 //! nobody reads before an observer asks.
 
-use crate::collective::node::{Seat, Until};
+use crate::collective::node::{Member, Until};
 use crate::message::Envelope;
 use crate::request::RequestId;
 
@@ -19,7 +19,7 @@ pub(crate) enum Reason<'a> {
     /// A message that a probe would find.
     Probe(Envelope),
     /// Other members, at a block.
-    Block(&'a Seat, Until),
+    Block(&'a Member, Until),
     /// A byte string of a rank, for making a communicator.
     Exchange,
     /// That what was left to the engine has gone.

@@ -204,12 +204,16 @@ impl Engine {
     /// completed.
     ///
     /// # Errors
-    /// `Request` for a stale id.
+    /// `Request` for a stale id; what progress reports.
     pub fn cancel(&self, id: RequestId) -> Result<()> {
         let mut core = self.lane_of(id).lock();
         let request = core.requests.check(id)?;
-        core.cancel(request);
-        Ok(())
+        let before = core.epoch;
+        let cancelled = core.cancel(request);
+        if core.epoch != before {
+            self.rouse(&core);
+        }
+        cancelled
     }
 
     /// Gives a request up; what it does goes on.

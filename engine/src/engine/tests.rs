@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::datatype::{Basic, Datatype};
-use crate::job::{NodeSegment, Nodes};
+use crate::job::cpu_set::CpuSet;
+use crate::job::{cpus, NodeSegment, Nodes};
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
 use crate::plays::play;
@@ -16,15 +17,26 @@ const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
 fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
+    run_on(ranks, best, |_| None, body);
+}
+
+/// The same with ranks that are bound to a CPU each, or to none.
+fn run_on(
+    ranks: u32,
+    best: Means,
+    cpu_of: impl Fn(u32) -> Option<usize> + Sync,
+    body: impl Fn(&Engine) + Sync,
+) {
     let settings =
         Settings { memory: 1 << 20, copy: best, check: false, reproducible: false, nodes: Nodes::One };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {
         for rank in 0..ranks {
-            let body = &body;
+            let (body, cpu_of) = (&body, &cpu_of);
             let mine = NodeSegment::open(descriptor.as_fd().try_clone_to_owned().unwrap()).unwrap();
             scope.spawn(move || {
+                cpu_of(rank).into_iter().for_each(bind);
                 let job = Box::leak(Box::new(Job::in_process(rank, mine)));
                 let engine = Engine::join_with(job, settings).unwrap();
                 play(|| {
@@ -34,6 +46,14 @@ fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
             });
         }
     });
+}
+
+/// Binds the calling thread to a CPU.
+fn bind(cpu: usize) {
+    let set: CpuSet = [cpu].into_iter().collect();
+    // SAFETY: the words are a set of that size, and laid out as the system's type.
+    let refused = unsafe { libc::sched_setaffinity(0, size_of::<CpuSet>(), set.0.as_ptr().cast()) };
+    assert_eq!(refused, 0, "CPU {cpu} is not among those that may be used");
 }
 
 fn both(ranks: u32, body: impl Fn(&Engine) + Sync) {
@@ -344,4 +364,36 @@ fn across_lanes(engine: &Engine, contexts: &[u64]) {
         to_and_fro(engine, context);
     }
     assert_eq!(into, [[0; 3], [1; 3], [2; 3]]);
+}
+
+/// Whether each of so many ranks shares CPUs when all have come, being bound to these.
+fn share_cpus(cpus: &[usize]) -> bool {
+    let shares = std::sync::Mutex::new(Vec::new());
+    run_on(
+        cpus.len() as u32,
+        Means::CrossMemory,
+        |rank| Some(cpus[rank as usize]),
+        |engine| {
+            let world = std::sync::Arc::new(Communicator::world(engine.rank(), engine.size()));
+            for _ in 0..5 {
+                engine.run_collective(&world, &crate::collective::Operation::Barrier).unwrap();
+            }
+            let me = world.member().flatten().expect("it has had its first operations");
+            assert_eq!(me.shares_cpus(), engine.crowd.can_be(), "what is agreed is what each sees");
+            shares.lock().unwrap().push(engine.crowd.can_be());
+        },
+    );
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.len() == cpus.len() && shares.iter().all(|&one| one == shares[0]), "{shares:?}");
+    shares[0]
+}
+
+#[test]
+fn bound_ranks_share_cpus_only_if_there_are_more_ranks_than_cpus() {
+    let cpus = cpus::allowed();
+    assert!(share_cpus(&[cpus[0], cpus[0]]));
+    if let [one, other, ..] = cpus[..] {
+        assert!(!share_cpus(&[one, other]));
+        assert!(share_cpus(&[one, one, other, other]), "two pairs");
+    }
 }

@@ -1,6 +1,8 @@
 //! Which threads of this process may go on by themselves: all but those that wait
-//! in the engine, and those that wait without a time limit for another thread.
+//! in the engine, and those that wait without a time limit for another thread, unless a signal
+//! handler of the program may wake these (`sem_post` is allowed there).
 
+use super::unseen;
 use std::fs;
 
 /// `FUTEX_WAIT` and `FUTEX_WAIT_BITSET`, and the flags beside the command.
@@ -17,11 +19,13 @@ pub(super) fn that_may_act(waiting: &[u32]) -> Vec<String> {
     let all: Vec<u32> = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
     // SAFETY: asks for a number only.
     let me = unsafe { libc::gettid() as u32 };
-    let others = all.iter().filter(|&&thread| thread != me && !waiting.contains(&thread));
-    others.filter_map(|&thread| what_it_may(thread, &all)).collect()
+    let others: Vec<u32> =
+        all.iter().copied().filter(|thread| *thread != me && !waiting.contains(thread)).collect();
+    let handlers = if others.is_empty() { None } else { unseen::handlers() };
+    others.into_iter().filter_map(|thread| what_it_may(thread, &all, handlers.as_deref())).collect()
 }
 
-fn what_it_may(thread: u32, all: &[u32]) -> Option<String> {
+fn what_it_may(thread: u32, all: &[u32], handlers: Option<&str>) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok();
     let doing = match text.as_deref().map(str::trim) {
         None => "cannot be looked at".to_owned(),
@@ -29,7 +33,7 @@ fn what_it_may(thread: u32, all: &[u32]) -> Option<String> {
         Some(call) => {
             let words: Vec<u64> = call.split(' ').filter_map(number).collect();
             if waits_for_a_thread(&words, all) {
-                return None;
+                return handlers.map(|handlers| format!("thread {thread} may be woken by {handlers}"));
             }
             format!("is in system call {}", words.first().copied().unwrap_or_default())
         }
@@ -98,9 +102,11 @@ mod tests {
             }
         });
         let sleeps = told.recv().unwrap();
-        let may = |thread| what_it_may(thread, &[waits, sleeps]);
+        let may = |thread| what_it_may(thread, &[waits, sleeps], None);
         until(|| may(waits).is_none());
         until(|| may(sleeps).is_some_and(|said| said.contains("system call")));
+        let woken = what_it_may(waits, &[waits, sleeps], Some("the program's handler of SIGALRM"));
+        assert_eq!(woken, Some(format!("thread {waits} may be woken by the program's handler of SIGALRM")));
         drop(stop);
         over.store(true, Relaxed);
         waiter.join().unwrap();

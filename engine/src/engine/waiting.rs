@@ -8,7 +8,7 @@ use crate::message::later::Watched;
 use crate::progress::lock::EngineLock;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
-use crate::transport::{Arrivals, Transport};
+use crate::transport::{Arrivals, Packets};
 use crate::Result;
 use std::sync::atomic::Ordering;
 
@@ -181,7 +181,7 @@ impl Engine {
         (mine, busy): (usize, bool),
         changed: impl Fn() -> bool,
     ) {
-        waiting.pace.begin_sleep(self.page);
+        waiting.pace.begin_sleep(&self.crowd, self.page);
         let answered = waiting.answered;
         if let Some(question) = self.page.question().filter(|&question| question != answered) {
             if self.answer(question, waiting.pace.since(), waiting.reason) {

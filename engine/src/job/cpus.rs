@@ -1,20 +1,29 @@
 //! How many CPUs this process may use: what its affinity mask allows, cut by
 //! the CPU quota of its cgroup.
 
+use super::cpu_set::CpuSet;
 use std::fs;
 
 /// CPU numbers in the affinity mask of the calling thread, ascending.
 pub fn allowed() -> Vec<usize> {
-    // SAFETY: an all-zero `cpu_set_t` is a valid, empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a valid place of that size.
-    let refused = unsafe { libc::sched_getaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), &mut set) };
-    if refused != 0 {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
-        return (0..count).collect();
+    allowed_set().iter().collect()
+}
+
+/// The affinity mask of the calling thread, which is within the cpuset of its cgroup.
+pub fn allowed_set() -> CpuSet {
+    let mut set = CpuSet::default();
+    // SAFETY: the words are a place of that size, and laid out as the system's type.
+    let refused = unsafe { libc::sched_getaffinity(0, size_of::<CpuSet>(), set.0.as_mut_ptr().cast()) };
+    if refused == 0 {
+        return set;
     }
-    // SAFETY: every index is below CPU_SETSIZE.
-    (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..count).collect()
+}
+
+/// CPUs that the cgroup's quota of time is enough for, if it limits it; at least 1.
+pub fn whole_quota() -> Option<u32> {
+    quota().map(|granted| (granted.ceil() as u32).max(1))
 }
 
 /// CPUs' worth of time that the cgroup grants, if it limits it.
@@ -34,10 +43,7 @@ pub fn quota() -> Option<f64> {
 /// CPUs that can really work for this process at the same time, at least 1.
 pub fn usable() -> usize {
     let allowed = allowed().len().max(1);
-    match quota() {
-        Some(granted) => allowed.min((granted.ceil() as usize).max(1)),
-        None => allowed,
-    }
+    whole_quota().map_or(allowed, |quota| allowed.min(quota as usize))
 }
 
 /// The quotas of a cgroup and of all above it.

@@ -66,15 +66,41 @@ pub enum Pmi1Contact {
 /// `Other` when a job of several ranks is announced and nobody answers;
 /// `UnsupportedOperation` for PMIx.
 pub fn detect(lookup: &Lookup) -> Result<Launcher> {
-    let number = |name: &str| lookup(name).and_then(|value| value.trim().parse::<u32>().ok());
-    let size = number("PMI_SIZE");
-    if let (Some(rank), Some(size), Some(pmi)) = (number("PMI_RANK"), size, number("PMI_FD")) {
-        if let Some(socket) = inode(pmi as RawFd, libc::S_IFSOCK) {
-            return Ok(with_socket(lookup, rank, size, pmi as RawFd, socket));
+    Ok(match announced(lookup)? {
+        Announced::Socket { pmi, inode, rank, size } => with_socket(lookup, rank, size, pmi, inode),
+        Announced::Address { address, id } => Launcher::Pmi1(Pmi1Contact::Address { address, id }),
+        Announced::Nothing => Launcher::None,
+    })
+}
+
+/// How many ranks the job will have that this process is of, as far as that can be
+/// known before it starts. Leaves everything as it is.
+pub fn announced_ranks(lookup: &Lookup) -> Option<u32> {
+    match announced(lookup).ok()? {
+        Announced::Socket { size, .. } => Some(size),
+        Announced::Address { .. } => number(lookup, "PMI_SIZE"),
+        Announced::Nothing => Some(1),
+    }
+}
+
+/// What the environment says, of a launcher that answers.
+enum Announced {
+    Socket { pmi: RawFd, inode: u64, rank: u32, size: u32 },
+    Address { address: String, id: String },
+    Nothing,
+}
+
+fn announced(lookup: &Lookup) -> Result<Announced> {
+    let size = number(lookup, "PMI_SIZE");
+    if let (Some(rank), Some(size), Some(pmi)) = (number(lookup, "PMI_RANK"), size, number(lookup, "PMI_FD"))
+    {
+        let pmi = pmi as RawFd;
+        if let Some(inode) = inode(pmi, libc::S_IFSOCK) {
+            return Ok(Announced::Socket { pmi, inode, rank, size });
         }
     }
     if let (Some(address), Some(id)) = (lookup("PMI_PORT"), lookup("PMI_ID")) {
-        return Ok(Launcher::Pmi1(Pmi1Contact::Address { address, id }));
+        return Ok(Announced::Address { address, id });
     }
     if let Some(size) = size.filter(|&size| size > 1) {
         return Err(gone(size, lookup("SERRIED_NODE_SEGMENT").is_some()));
@@ -82,7 +108,11 @@ pub fn detect(lookup: &Lookup) -> Result<Launcher> {
     refuse_pmix(lookup)?;
     refuse_open_mpi(lookup)?;
     refuse_slurm(lookup)?;
-    Ok(Launcher::None)
+    Ok(Announced::Nothing)
+}
+
+fn number(lookup: &Lookup, name: &str) -> Option<u32> {
+    lookup(name).and_then(|value| value.trim().parse().ok())
 }
 
 /// An open PMI socket: ours if the node segment left beside it names it (a

@@ -9,6 +9,7 @@
 //! out.
 
 pub mod bootstrap;
+pub mod cpu_set;
 pub mod cpus;
 pub mod detect;
 pub mod hardware;
@@ -142,7 +143,7 @@ impl Job {
         Ok(*self.program.get_or_init(|| program))
     }
 
-    /// Ends the whole job with `code` (MPI_Abort, MPI-5.0 §9.8): the page says
+    /// Ends the whole job with `code` (MPI-5.0 §9.8): the page says
     /// so, the launcher is told, and this process exits after flushing stdio.
     /// `message` is printed; an empty one means that the program wants it so,
     /// which is told too, by the launcher if it knows us.
@@ -157,7 +158,9 @@ impl Job {
         }
         let told = self.bootstrap.try_lock().is_ok_and(|mut bootstrap| bootstrap.abort(code, message));
         if message.is_empty() && !told {
-            eprintln!("serried: rank {} called MPI_Abort with code {code}", self.rank);
+            let call = self.node.name(self.page().own().name()).filter(|name| !name.is_empty());
+            let call = call.as_deref().unwrap_or("abort");
+            eprintln!("serried: rank {} called {call} with code {code}", self.rank);
         }
         // SAFETY: leaving is always allowed.
         unsafe { libc::_exit(exit_status(code)) }

@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 14;
+const VERSION: u32 = 15;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -60,10 +60,10 @@ struct Header {
     names_ready: AtomicU32,
     /// Set by the launcher when the job is to end; ranks leave their waits.
     ending: AtomicU32,
-    /// Ranks on the node that have initialised (never decreases).
-    arrived: AtomicU32,
-    /// Ranks on the node that are in the job and do not sleep in a wait.
-    awake: AtomicU32,
+    /// Ranks on the node that have shown which CPUs they may use (never decreases).
+    shown: AtomicU32,
+    /// How often a rank has shown that, for the first time or anew.
+    affinities: AtomicU32,
 }
 
 /// The mapped node segment.
@@ -144,6 +144,11 @@ impl NodeSegment {
         // SAFETY: `part` is page aligned and inside the mapping, which lives as
         // long as `self`; every bit pattern is a valid `Page` of atomics.
         unsafe { &*self.segment.base().add(self.part(local_rank)).cast::<Page>() }
+    }
+
+    /// Bytes from the page of a local rank to that of the next.
+    pub const fn pages_apart() -> usize {
+        PART_BYTES
     }
 
     /// Reserves the rest of the page of a local rank, for records of its threads.
@@ -227,7 +232,7 @@ impl NodeSegment {
 
     /// What a local rank has sent.
     pub fn sent(&self, local_rank: u32) -> Sent {
-        Sent::by(self.page(local_rank), self.flows(local_rank))
+        Sent::by(&self.page(local_rank).counters.unrowed, self.flows(local_rank))
     }
 
     /// The report area of a local rank: reading costs no memory.
@@ -251,12 +256,12 @@ impl NodeSegment {
         self.segment.reserve(self.part(local_rank) + LEDGER_AT, ledger::BYTES)
     }
 
-    /// Reserves the report area of a rank before it is written.
+    /// Reserves the report area of a rank, or the first so many bytes of it, before it is written.
     ///
     /// # Errors
     /// `NoMem` when the limits of the machine do not allow it.
-    pub fn reserve_report(&self, local_rank: u32) -> Result<()> {
-        self.segment.reserve(self.part(local_rank) + REPORT_AT, REPORT_BYTES)
+    pub fn reserve_report(&self, local_rank: u32, bytes: usize) -> Result<()> {
+        self.segment.reserve(self.part(local_rank) + REPORT_AT, bytes.min(REPORT_BYTES))
     }
 
     /// Writes the table of call names (index 0 is "no call"), as far as it is not there: it is
@@ -291,14 +296,21 @@ impl NodeSegment {
         unsafe { name_in(self.segment.base(), index) }
     }
 
-    /// Ranks on the node that have initialised: a counter to wait on.
-    pub fn arrived(&self) -> &AtomicU32 {
-        &self.header().arrived
+    /// A rank has shown on its page which CPUs it may use: for the first time, or they have changed.
+    pub fn affinity_shown(&self, is_first: bool) {
+        self.header().shown.fetch_add(u32::from(is_first), Ordering::Relaxed);
+        self.header().affinities.fetch_add(1, Ordering::Release); // affinity: paired with `affinities`
     }
 
-    /// Ranks on the node that are in the job and do not sleep in a wait.
-    pub fn awake(&self) -> &AtomicU32 {
-        &self.header().awake
+    /// Whether all ranks have.
+    pub fn all_affinities_shown(&self) -> bool {
+        self.header().shown.load(Ordering::Relaxed) >= self.local_ranks
+    }
+
+    /// A number that changes whenever a rank has: what it has shown can be read then.
+    #[inline]
+    pub fn affinities(&self) -> u32 {
+        self.header().affinities.load(Ordering::Acquire) // affinity: paired with `affinity_shown`
     }
 
     /// Not 0 once the launcher has decided to end the job.

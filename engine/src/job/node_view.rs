@@ -101,7 +101,7 @@ impl NodeView {
 
     /// What a local rank has sent.
     pub fn sent(&self, local_rank: u32) -> Sent {
-        Sent::by(self.page(local_rank), self.flows(local_rank))
+        Sent::by(&self.page(local_rank).counters.unrowed, self.flows(local_rank))
     }
 
     /// Bytes of memory that stand behind the part of a local rank; 0 if the system does not tell.

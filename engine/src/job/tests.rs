@@ -1,7 +1,7 @@
 //! Detection on made-up environments, and the PMI-1 client against a server
 //! of a few lines.
 
-use super::detect::{detect, Launcher, Pmi1Contact};
+use super::detect::{announced_ranks, detect, Launcher, Pmi1Contact};
 use super::{exit_status, NodeSegment, PmiLine};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -19,6 +19,21 @@ fn refusal(variables: &[(&str, &str)]) -> String {
 #[test]
 fn nothing_in_the_environment_is_a_job_of_one_rank() {
     assert!(matches!(detect_in(&[]), Ok(Launcher::None)));
+}
+
+#[test]
+fn the_number_of_ranks_is_known_before_the_start_and_asking_changes_nothing() {
+    let (ours, _theirs) = UnixStream::pair().unwrap();
+    let descriptor = ours.as_raw_fd().to_string();
+    let ranks_in = |variables: &[(&str, &str)]| {
+        announced_ranks(&|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    };
+    let job = [("PMI_RANK", "1"), ("PMI_SIZE", "3"), ("PMI_FD", descriptor.as_str())];
+    assert_eq!((ranks_in(&job), ranks_in(&job), ranks_in(&[])), (Some(3), Some(3), Some(1)));
+    assert_eq!(ranks_in(&[("PMI_PORT", "host:1"), ("PMI_ID", "0")]), None);
+    assert_eq!(ranks_in(&[("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "987654")]), None);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Messages copied aside: small ones that have no room with the receiver, nor in
-//! a cell, and whose sends are complete all the same.
+//! Messages copied aside: small ones that have no room with the receiver, and that
+//! the transport has no memory to load, and whose sends are complete all the same.
 //!
 //! They have a budget (`SERRIED_MEMORY`). When it is spent, sends wait until the
 //! receiver takes something. It is overdrawn in one case: a blocking send waits

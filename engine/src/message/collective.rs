@@ -1,13 +1,13 @@
 //! Collective operations over messages: drives their schedules.
 
 use super::wire::Envelope;
-use super::work::{Collective, Recipe, Work};
+use super::work::{Collective, Recipe, Turn, Work};
 use super::{Buffer, Mode};
 use crate::collective::{Advance, Data, Port, Schedule, Ticket};
 use crate::core::{Calling, Core};
 use crate::observe::page::add;
 use crate::world::Communicator;
-use crate::Result;
+use crate::{Class, Error, Result};
 use std::sync::Arc;
 
 /// The ticket of an operation that was complete at once.
@@ -62,11 +62,11 @@ impl Core {
         &mut self,
         communicator: Arc<Communicator>,
         schedule: Schedule,
-        tag: i32,
+        turn: Turn,
         persistent: Option<u32>,
     ) -> Result<u32> {
         add(&self.counters.collectives, 1);
-        let collective = Collective { schedule, communicator, tag, calling: false, persistent };
+        let collective = Collective { schedule, communicator, turn, calling: false, persistent };
         let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
         self.begin_collective(request);
         Ok(request)
@@ -103,7 +103,7 @@ impl Core {
         }
         let communicator = Arc::clone(&collective.communicator);
         let mut port = ContextPort { core: self, communicator: &communicator };
-        let advanced = collective.schedule.advance(&mut port, collective.tag);
+        let advanced = collective.schedule.advance(&mut port, collective.turn.tag);
         match advanced {
             Ok(Advance::Pending) => {
                 self.requests[index].work = Work::Collective(collective);
@@ -120,11 +120,33 @@ impl Core {
                 false
             }
             Err(error) => {
+                let error = self.of_collective(error, &communicator, collective.turn);
                 self.requests[index].status.error = Some(error.in_context(communicator.context()));
                 self.end_collective(index, *collective);
                 false
             }
         }
+    }
+
+    /// An error in the messages of a collective, told as that of the collective.
+    #[cold]
+    fn of_collective(&self, error: Error, communicator: &Communicator, turn: Turn) -> Error {
+        if error.class() != Class::Truncate {
+            return error;
+        }
+        let call = self.job.node.name(turn.call.name).unwrap_or_else(|| "a collective operation".into());
+        let call = call.strip_suffix("_c").unwrap_or(&call);
+        let on = match communicator.name() {
+            name if name.is_empty() => "its communicator".into(),
+            name => name,
+        };
+        let sentence = format!(
+            "in {call} (collective operation number {} on {on}) {}; the ranks call different operations, or call them in \
+             different orders, or give counts and types that do not match (SERRIED_CHECK=1 tells which)",
+            turn.call.number,
+            error.message()
+        );
+        Error::new(Class::Truncate, sentence)
     }
 
     /// A persistent collective gets its schedule back.

@@ -1,10 +1,10 @@
-//! Collective operations at places in shared memory, beside others (`collective/node/later.rs`).
+//! Collective operations at places in shared memory, beside others (`collective/node/nonblocking.rs`).
 //!
 //! They are begun, and go on, with no lock held: here is the list of them, in the order in
 //! which they were started, and what can be done now.
 
-use super::work::{Collective, Recipe, Work};
-use crate::collective::node::{Block, Later, Places, Seat, Until};
+use super::work::{Collective, Recipe, Turn, Work};
+use crate::collective::node::{ControlBlock, Member, Places, Task, Until};
 use crate::collective::{Members, Operation};
 use crate::core::{Core, Outside};
 use crate::observe::page::add;
@@ -29,10 +29,10 @@ pub struct Started {
     pub(crate) request: u32,
     /// Where. Kept alive until the end.
     pub(crate) communicator: Arc<Communicator>,
-    /// Its tag in the collective context, taken alike at all members.
-    pub(crate) tag: i32,
+    /// Which operation of the communicator it is.
+    pub(crate) turn: Turn,
     /// The persistent request that it is a run of.
-    persistent: Option<u32>,
+    pub(crate) persistent: Option<u32>,
     placed: Placed,
     stage: Stage,
 }
@@ -41,7 +41,7 @@ enum Stage {
     /// Not begun: another is at its place, or it is not known whether there is one.
     Waiting,
     /// Begun.
-    UnderWay(Later),
+    UnderWay(Task),
     /// Some thread takes care of it.
     Away,
 }
@@ -49,9 +49,9 @@ enum Stage {
 /// What has to be done with no lock held.
 pub enum Step {
     /// Begins an operation at a place.
-    Begin(u32, Arc<Seat>, Arc<Operation>),
+    Begin(u32, Arc<Member>, Arc<Operation>),
     /// One goes on.
-    GoOn(u32, Later),
+    GoOn(u32, Task),
     /// One has no place, and goes by messages.
     Write(u32),
 }
@@ -59,7 +59,7 @@ pub enum Step {
 /// What one waits for: for observers.
 pub enum Stands<'a> {
     /// Members at its place.
-    At(&'a Seat, Until),
+    At(&'a Member, Until),
     /// That its places are known.
     Unsettled,
     /// Nobody: a thread takes care of it.
@@ -84,7 +84,7 @@ const WATCHED: usize = 4;
 /// What to look at while spinning.
 #[derive(Default)]
 pub struct Watched {
-    places: [Option<(Block, Until)>; WATCHED],
+    places: [Option<(ControlBlock, Until)>; WATCHED],
 }
 
 impl Watched {
@@ -118,13 +118,13 @@ impl Core {
         &mut self,
         communicator: Arc<Communicator>,
         placed: Placed,
-        tag: i32,
+        turn: Turn,
         persistent: Option<u32>,
     ) -> Result<u32> {
         add(&self.counters.collectives, 1);
         let request = self.requests.insert(Work::Placed(communicator.context()))?;
         let stage = Stage::Waiting;
-        self.later.push(Started { request, communicator, tag, persistent, placed, stage });
+        self.later.push(Started { request, communicator, turn, persistent, placed, stage });
         Ok(request)
     }
 
@@ -141,12 +141,12 @@ impl Core {
         for index in 0..self.later.len() {
             match &self.later[index].stage {
                 Stage::UnderWay(later) if later.is_due() => return self.later[index].go_on(),
-                Stage::Waiting => match self.seat_for(index) {
-                    Some(Some(seat)) => {
+                Stage::Waiting => match self.place_for(index) {
+                    Some(Some(me)) => {
                         let started = &mut self.later[index];
                         started.stage = Stage::Away;
                         let operation = Arc::clone(&started.placed.operation);
-                        return Some(Outside::Later(Step::Begin(started.request, seat, operation)));
+                        return Some(Outside::Later(Step::Begin(started.request, me, operation)));
                     }
                     // It may be over at once, so who waits has to look again.
                     Some(None) => {
@@ -173,13 +173,13 @@ impl Core {
     }
 
     /// The place where an operation can begin; `Some(None)`: there is none for it.
-    fn seat_for(&self, index: usize) -> Option<Option<Arc<Seat>>> {
+    fn place_for(&self, index: usize) -> Option<Option<Arc<Member>>> {
         let placed = &self.later[index].placed;
-        let seats = placed.places.seats()?;
-        let Some(seat) = seats.get(placed.number as usize % seats.len().max(1)) else { return Some(None) };
-        match self.before(index, seats.len()) {
+        let places = placed.places.settled()?;
+        let Some(me) = places.get(placed.number as usize % places.len().max(1)) else { return Some(None) };
+        match self.before(index, places.len()) {
             Some(_) => None,
-            None => Some(Some(Arc::clone(seat))),
+            None => Some(Some(Arc::clone(me))),
         }
     }
 
@@ -194,7 +194,7 @@ impl Core {
     }
 
     /// It is under way, and waits.
-    pub(crate) fn put_back_later(&mut self, request: u32, later: Later) {
+    pub(crate) fn put_back_later(&mut self, request: u32, later: Task) {
         if let Some(started) = self.later.iter_mut().find(|started| started.request == request) {
             started.stage = Stage::UnderWay(later);
         }
@@ -223,14 +223,14 @@ impl Core {
 
     /// Writes an operation down as messages, and starts it.
     fn go_by_messages(&mut self, index: usize) {
-        let Started { request, communicator, tag, persistent, placed, .. } = self.later.remove(index);
+        let Started { request, communicator, turn, persistent, placed, .. } = self.later.remove(index);
         let operation = Operation::clone(&placed.operation);
         match operation.schedule(Members::from(&*communicator)) {
             Ok(schedule) => {
                 if let Some(owner) = persistent {
                     self.forget_places(owner);
                 }
-                let collective = Collective { schedule, communicator, tag, calling: false, persistent };
+                let collective = Collective { schedule, communicator, turn, calling: false, persistent };
                 self.requests[request].work = Work::Collective(Box::new(collective));
                 self.begin_collective(request);
             }
@@ -253,7 +253,7 @@ impl Core {
         let mut watched = Watched::default();
         if !self.later.is_empty() {
             let places = self.later.iter().filter_map(|started| match &started.stage {
-                Stage::UnderWay(later) => Some((*later.seat().block(), later.until())),
+                Stage::UnderWay(later) => Some((*later.member().control_block(), later.until())),
                 _ => None,
             });
             watched.places.iter_mut().zip(places).for_each(|(place, found)| *place = Some(found));
@@ -286,10 +286,10 @@ impl Core {
         // One that waits for its turn waits for what those before it wait for.
         loop {
             let stands = match &self.later[at].stage {
-                Stage::UnderWay(later) => Stands::At(later.seat(), later.until()),
+                Stage::UnderWay(later) => Stands::At(later.member(), later.until()),
                 Stage::Away => Stands::Away,
                 Stage::Waiting => {
-                    let places = self.later[at].placed.places.seats().map_or(1, <[_]>::len);
+                    let places = self.later[at].placed.places.settled().map_or(1, <[_]>::len);
                     match self.before(at, places) {
                         Some(before) => {
                             at = before;

@@ -10,7 +10,7 @@ use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::{add, Counters};
 use crate::request::RequestId;
-use crate::transport::{Letter, Transport, INLINE_BYTES};
+use crate::transport::{Letter, Packets, INLINE_BYTES};
 use crate::Result;
 
 /// Looks for a packet without a pause between them: some microseconds.

@@ -96,12 +96,19 @@ impl Many {
 
     /// All messages, in order of arrival.
     pub fn in_order(&self) -> impl Iterator<Item = &Unexpected> {
-        let place = |index: u32| &self.pieces[index as usize / PIECE][index as usize % PIECE];
+        self.indices().filter_map(|index| self.at(index).message.as_ref())
+    }
+
+    fn at(&self, index: u32) -> &Place {
+        &self.pieces[index as usize / PIECE][index as usize % PIECE]
+    }
+
+    fn indices(&self) -> impl Iterator<Item = u32> + '_ {
         let of_any = keys(0, 0).len() - 1;
         let first = self.lists.get(&(ANY_SOURCE, ANY_TAG)).map(|list| list.first);
         let next =
-            move |&index: &u32| Some(place(index).neighbours[of_any].after).filter(|&after| after != NONE);
-        std::iter::successors(first, next).filter_map(move |index| place(index).message.as_ref())
+            move |&index: &u32| Some(self.at(index).neighbours[of_any].after).filter(|&after| after != NONE);
+        std::iter::successors(first, next)
     }
 
     /// The first message that a receive accepts.
@@ -112,7 +119,16 @@ impl Many {
 
     /// Takes it.
     pub fn take(&mut self, source: i32, tag: i32) -> Option<Unexpected> {
-        let index = self.lists.get(&(source, tag))?.first;
+        self.remove(self.lists.get(&(source, tag))?.first)
+    }
+
+    /// Takes the first message in order of arrival that `is_it`.
+    pub fn remove_first(&mut self, is_it: impl Fn(&Unexpected) -> bool) -> Option<Unexpected> {
+        let index = self.indices().find(|&index| self.at(index).message.as_ref().is_some_and(&is_it))?;
+        self.remove(index)
+    }
+
+    fn remove(&mut self, index: u32) -> Option<Unexpected> {
         let place = self.place(index);
         let (message, neighbours) = (place.message.take()?, place.neighbours);
         let keys = keys(message.source, message.tag);

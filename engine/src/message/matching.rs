@@ -6,10 +6,10 @@
 //! many are found by what is asked for (`many`).
 
 use super::many::Many;
-use super::wire::{self, Envelope, InCell, Offer, Ticket};
+use super::wire::{self, Envelope, Offer, Ticket};
 use super::{ANY_SOURCE, ANY_TAG};
 use crate::memory;
-use crate::transport::{Arrival, INLINE_BYTES};
+use crate::transport::{Arrival, Payloads, Retained, INLINE_BYTES};
 use std::collections::{HashMap, VecDeque};
 
 /// A message that nobody has asked for yet.
@@ -41,8 +41,10 @@ pub enum Found {
     Kept(Box<[u8]>),
     /// The same, of any length, and its sender waits until it has been taken.
     KeptAwaited(Box<(Ticket, Box<[u8]>)>),
-    /// In a cell of the sender.
-    InCell(InCell),
+    /// The payload, longer than a packet, of one that is being read.
+    Long(Arrival),
+    /// The same of one that has been read.
+    Retained(Retained),
     /// With the sender.
     Offer(Offer),
 }
@@ -53,7 +55,7 @@ impl Found {
     pub fn of(arrival: &Arrival) -> Option<Found> {
         Some(match arrival.kind {
             wire::INLINE => Found::Inline(*arrival),
-            wire::IN_CELL => Found::InCell(arrival.read()),
+            wire::LONG => Found::Long(*arrival),
             wire::OFFER => Found::Offer(arrival.read()),
             wire::AWAITED => {
                 let (ticket, message) = arrival.split();
@@ -67,10 +69,12 @@ impl Found {
     #[inline]
     pub fn bytes(&self) -> u64 {
         match self {
-            Found::Inline(arrival) | Found::Awaited(_, arrival) => arrival.bytes as u64,
+            Found::Inline(arrival) | Found::Awaited(_, arrival) | Found::Long(arrival) => {
+                arrival.bytes as u64
+            }
             Found::Short { bytes, .. } => *bytes as u64,
             Found::Kept(_) | Found::KeptAwaited(_) => self.kept_bytes(),
-            Found::InCell(cell) => cell.bytes,
+            Found::Retained(retained) => retained.bytes,
             Found::Offer(offer) => offer.bytes,
         }
     }
@@ -94,9 +98,19 @@ impl Found {
         }
     }
 
-    /// As it can be kept until somebody asks for it.
-    pub fn keep(self) -> Found {
+    /// What its sender knows it by, if it can still be withdrawn.
+    #[inline]
+    pub fn offered(&self) -> Option<Ticket> {
         match self {
+            Found::Offer(offer) => Some(Ticket { peer: offer.peer, request: offer.request }),
+            other => other.ticket(),
+        }
+    }
+
+    /// As it can be kept until somebody asks for it.
+    pub fn keep(self, transport: &mut impl Payloads) -> Found {
+        match self {
+            Found::Long(arrival) => Found::Retained(transport.retain(&arrival)),
             Found::Inline(arrival) if arrival.bytes as usize <= INLINE_BYTES => {
                 let (bytes, mut payload) = (arrival.bytes as usize, [0; INLINE_BYTES]);
                 // SAFETY: the packet is being read and that long; it fits.
@@ -216,6 +230,19 @@ impl Queues {
         message
     }
 
+    /// Takes the first message that `is_it`.
+    fn remove(&mut self, is_it: &impl Fn(&Unexpected) -> bool) -> Option<Unexpected> {
+        if let Some(many) = &mut self.many {
+            let message = many.remove_first(is_it);
+            if many.is_empty() {
+                self.many = None;
+            }
+            return message;
+        }
+        let place = self.unexpected.iter().position(is_it)?;
+        self.unexpected.remove(place)
+    }
+
     fn is_empty(&self) -> bool {
         self.posted.is_empty() && self.unexpected.is_empty() && self.many.is_none()
     }
@@ -309,6 +336,13 @@ impl Matching {
             return None;
         }
         let message = self.queues(wanted.context).take(wanted)?;
+        self.unexpected -= 1;
+        Some(message)
+    }
+
+    /// Takes the first message in any context that `is_it`.
+    pub fn remove_unexpected(&mut self, is_it: impl Fn(&Unexpected) -> bool) -> Option<Unexpected> {
+        let message = self.queues.iter_mut().find_map(|queues| queues.remove(&is_it))?;
         self.unexpected -= 1;
         Some(message)
     }
@@ -426,6 +460,13 @@ mod tests {
                 let (source, tag) = (next(5) as i32, next(7) as i32);
                 matching.keep(9, message(source, tag, step as u8));
                 all.push((source, tag, step as u8));
+            } else if next(8) == 0 {
+                // One of some number is withdrawn.
+                let number = next(64) as u8;
+                let place = all.iter().position(|message| message.2 == number);
+                let is_it = |message: &Unexpected| byte(message.clone()) == number;
+                let removed = matching.remove_unexpected(is_it).map(byte);
+                assert_eq!(removed, place.map(|place| all.remove(place).2));
             } else {
                 let source = if next(3) == 0 { ANY_SOURCE } else { next(5) as i32 };
                 let tag = if next(3) == 0 { ANY_TAG } else { next(7) as i32 };

@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet; of a synchronous send with a ticket, 8 bytes | 2 |
 //! | ≤ [`EAGER_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
-//! | ≤ [`EAGER_BYTES`] | through a cell of the sender | 2 |
+//! | ≤ [`EAGER_BYTES`] | in a packet with a long payload (`Payloads`): on a node, a cell of the sender | 2 |
 //! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |
-//! | otherwise | the sender copies through cells, in parts (`stream`) | 2, no staging |
+//! | otherwise | the sender copies, in parts (`stream`) | 2, no staging |
 //!
-//! Flow control: payload of small messages lies in the sender's cells until the
-//! receiver wants it; when the cells are out, the message stays in the sender's
+//! Flow control: payload of small messages lies in memory of the sender until the
+//! receiver wants it; when that is used up, the message stays in the sender's
 //! memory and only an offer travels. A receiver holds some 100 bytes for a message
 //! that it has not asked for, and the payload of up to 1 MiB of them.
 
@@ -29,6 +29,7 @@ mod send;
 mod stream;
 mod together;
 pub mod wire;
+mod withdraw;
 pub mod work;
 
 pub(crate) use aside::Aside;
@@ -49,7 +50,7 @@ pub const ROOT: i32 = i32::MIN + 3;
 pub const ANY_TAG: i32 = i32::MIN + 1;
 /// The largest tag.
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
-/// Messages up to this size go through a cell at once.
+/// Messages up to this size are sent at once, if there is memory to load them.
 pub const EAGER_BYTES: u64 = 32 << 10;
 
 /// The modes of sending (MPI-5.0 §3.4).

@@ -18,7 +18,7 @@ use super::{Buffer, Envelope, Mode};
 use crate::core::Core;
 use crate::datatype::Datatype;
 use crate::request::{Slab, Status};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -133,8 +133,7 @@ impl Partitioned {
         };
         let number = check_partition(partition, self.data.partitions)?;
         if self.parts[number].begun {
-            let message = format!("partition {partition} has been made ready already since MPI_Start");
-            return Err(wrong(Class::Arg, message));
+            return Err(Error::because(Class::Arg, Cause::PartitionIsReady(partition)));
         }
         Ok((number, to))
     }
@@ -387,8 +386,7 @@ impl Core {
     /// Sends partitions of an active send; none, if one of them cannot be.
     pub(crate) fn ready(&mut self, index: u32, partitions: impl Iterator<Item = i64> + Clone) -> Result<()> {
         if !self.requests[index].active {
-            let message = "the partitioned send is not active; start it with MPI_Start first";
-            return Err(wrong(Class::Request, message));
+            return Err(Error::because(Class::Request, Cause::SendIsNotStarted));
         }
         self.with_partitioned(index, |core, partitioned| {
             for partition in partitions.clone() {

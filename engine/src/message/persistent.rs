@@ -1,5 +1,5 @@
 //! Persistent requests (MPI-5.0 §3.9, §6.12): a recipe that can be started again
-//! and again, and what completes, cancels or frees any request.
+//! and again, and what completes or frees any request.
 
 use super::work::{Persistent, Recipe, Work};
 use crate::core::Core;
@@ -67,15 +67,16 @@ impl Core {
                 Ok(None)
             }
             Recipe::Partitioned(_) => self.start_partitioned(index).map(|()| None),
-            Recipe::Collective { schedule, placed, communicator, tag } => {
-                let (communicator, tag) = (Arc::clone(communicator), *tag);
+            Recipe::Collective { schedule, placed, communicator, turn, starts } => {
+                let (communicator, turn) = (Arc::clone(communicator), *turn);
+                *starts += 1;
                 if let Some(placed) = placed.clone() {
-                    return self.start_placed(communicator, placed, tag, Some(index)).map(Some);
+                    return self.start_placed(communicator, placed, turn, Some(index)).map(Some);
                 }
                 let Some(schedule) = schedule.take() else {
                     return Err(Error::new(Class::Request, "the persistent collective has not ended yet"));
                 };
-                self.start_collective(communicator, schedule, tag, Some(index)).map(Some)
+                self.start_collective(communicator, schedule, turn, Some(index)).map(Some)
             }
         }
     }
@@ -137,29 +138,6 @@ impl Core {
                 both(self.requests[*receive].status.clone(), self.requests[*send].status.error.clone())
             }
             _ => request.status.clone(),
-        }
-    }
-
-    /// Marks a request for cancellation: a receive that has not been matched is
-    /// cancelled; everything else completes as if nothing had been asked
-    /// (MPI-5.0 §3.8.4).
-    pub(crate) fn cancel(&mut self, index: u32) {
-        let target = match &self.requests[index].work {
-            Work::Persistent(persistent) => match persistent.running {
-                Some(running) => running,
-                None => return,
-            },
-            Work::Both { receive, .. } => *receive,
-            _ => index,
-        };
-        let context = match &self.requests[target].work {
-            Work::Receive(receive) => receive.wanted.context,
-            Work::Posted(context) => *context,
-            _ => return,
-        };
-        if self.matching.withdraw(context, target) {
-            self.requests[target].status.cancelled = true;
-            self.complete(target);
         }
     }
 

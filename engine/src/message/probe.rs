@@ -2,11 +2,12 @@
 //! it out of the queue so that nobody else receives it.
 
 use super::matching::Unexpected;
-use super::wire::Envelope;
+use super::wire::{Envelope, HELD};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
 use crate::request::Status;
+use crate::transport::{Offers, Packet};
 use crate::Result;
 
 /// A message taken by a matched probe, to be received by its holder alone.
@@ -35,13 +36,22 @@ fn status(message: &Unexpected) -> Status {
 impl Core {
     /// The message that a receive would get now.
     pub(crate) fn probe(&mut self, wanted: Envelope) -> Option<Status> {
+        self.drop_withdrawn();
         self.matching.peek_unexpected(wanted).map(status)
     }
 
     /// Takes that message.
-    pub(crate) fn take_message(&mut self, wanted: Envelope) -> Option<Message> {
-        let context = wanted.context;
-        self.matching.take_unexpected(wanted).map(|unexpected| Message { context, unexpected })
+    ///
+    /// # Errors
+    /// What sending a packet reports.
+    pub(crate) fn take_message(&mut self, wanted: Envelope) -> Result<Option<Message>> {
+        let Some(unexpected) = self.take_unexpected(wanted) else { return Ok(None) };
+        let told = match unexpected.found.offered() {
+            Some(ticket) => self.post(ticket.peer, &Packet::with(HELD, [0; 2], &ticket.request)).map(drop),
+            None => Ok(()),
+        };
+        self.transport.end_taking();
+        told.map(|()| Some(Message { context: wanted.context, unexpected }))
     }
 
     /// Starts receiving a taken message.

@@ -8,14 +8,14 @@ use super::Buffer;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
 use crate::request::Status;
-use crate::transport::{Arrival, Packet, Transport, LONG_LETTER_BYTES};
+use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, LONG_LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Messages of several lines are kept up to this many bytes; then senders leave
-/// them in their cells.
+/// Messages of several lines are kept up to this many bytes; then senders keep
+/// them in memory of theirs.
 const KEPT_BYTES: u64 = 1 << 20;
 
 impl Core {
@@ -26,7 +26,7 @@ impl Core {
             return self.start_block_receive(wanted, address, bytes);
         }
         let request = self.requests.insert(Work::Receive(Receive::new(wanted, buffer)))?;
-        match self.matching.take_unexpected(wanted) {
+        match self.take_unexpected(wanted) {
             Some(message) => self.deliver_unexpected(request, message)?,
             None => self.matching.post(wanted.context, Posted::new(wanted, request)),
         }
@@ -53,7 +53,7 @@ impl Core {
     /// Gives a receive a message that has come before it, if there is one.
     #[inline(never)]
     fn give_unexpected(&mut self, wanted: Envelope, posted: Posted) -> Result<bool> {
-        let Some(message) = self.matching.take_unexpected(wanted) else { return Ok(false) };
+        let Some(message) = self.take_unexpected(wanted) else { return Ok(false) };
         self.take_out(wanted.context, posted);
         self.deliver_unexpected(posted.request, message)?;
         Ok(true)
@@ -90,12 +90,29 @@ impl Core {
     /// Gives a message that has been waiting to a receive.
     pub(crate) fn deliver_unexpected(&mut self, request: u32, message: Unexpected) -> Result<()> {
         self.told.1.tell(&self.page.counters.unexpected_now, self.matching.unexpected());
-        self.deliver(request, message.source, message.tag, message.found)
+        let is_offered = message.found.offered().is_some();
+        let delivered = self.deliver(request, message.source, message.tag, message.found);
+        if is_offered {
+            self.transport.end_taking();
+        }
+        delivered
     }
 
     /// A message has arrived.
     #[inline]
     pub(crate) fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
+        let Some(ticket) = found.offered() else { return self.given(envelope, found) };
+        if !self.transport.begin_taking(ticket.peer, ticket.request) {
+            return Ok(());
+        }
+        let given = self.given(envelope, found);
+        self.transport.end_taking();
+        given
+    }
+
+    /// A message that has arrived goes to its receive, or is kept.
+    #[inline]
+    fn given(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         match self.matching.take_posted(envelope) {
             Some(posted) => {
                 self.take_out(envelope.context, posted);
@@ -109,8 +126,8 @@ impl Core {
     fn keep(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         let bytes = found.bytes();
         let found = match found {
-            Found::Offer(offer) if offer.eager != 0 => self.take_home(offer)?,
-            found => found.keep(),
+            Found::Offer(offer) if offer.is_eager() => self.take_home(offer)?,
+            found => found.keep(self.transport.as_mut()),
         };
         if found.kept_bytes() > 0 {
             self.kept += found.kept_bytes();
@@ -147,7 +164,7 @@ impl Core {
             }
         }
         self.post(offer.peer, &Packet::with(wire::DECLINE, [0; 2], &offer.request))?;
-        Ok(Found::Offer(Offer { address: 0, ..offer }))
+        Ok(Found::Offer(offer.declined()))
     }
 
     #[inline]
@@ -162,8 +179,12 @@ impl Core {
         request.status.tag = tag;
         request.status.bytes = taken;
         if bytes > room {
-            request.status.error =
-                Some(truncated(source, tag, bytes, room).in_context(receive.wanted.context));
+            let context = receive.wanted.context;
+            let error = match context & 1 {
+                0 => truncated(source, tag, bytes, room),
+                _ => more_than_expected(source, bytes, room),
+            };
+            request.status.error = Some(error.in_context(context));
         }
         count_received(self.counters, taken);
         if let Found::Offer(offer) = found {
@@ -173,9 +194,17 @@ impl Core {
         let mut unpack =
             || unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
         match found {
-            Found::InCell(_) => self.page.copying(unpack),
+            Found::Long(_) | Found::Retained(_) => self.page.copying(unpack),
             _ => unpack(),
         }
+        self.let_go(&found);
+        self.complete(index);
+        self.tell_sender(&found)
+    }
+
+    /// A message that was kept is kept no more.
+    #[inline]
+    pub(super) fn let_go(&mut self, found: &Found) {
         if found.kept_bytes() > 0 {
             self.kept -= found.kept_bytes();
             self.told.0.tell(&self.page.memory.kept, self.kept);
@@ -183,8 +212,6 @@ impl Core {
                 self.transport.take_long_letters(true);
             }
         }
-        self.complete(index);
-        self.tell_sender(&found)
     }
 
     /// Tells the sender of a message that has been taken, if it waits for that.
@@ -235,20 +262,39 @@ impl Core {
         {
             return Ok(None);
         }
+        let offered = found.offered();
+        if offered.is_some_and(|ticket| !self.transport.begin_taking(ticket.peer, ticket.request)) {
+            self.transport.advance(arrival);
+            return Ok(None);
+        }
+        let taken = self.take_whole(arrival, &found, buffer);
+        if offered.is_some() {
+            self.transport.end_taking();
+        }
+        if !taken? {
+            return Ok(None);
+        }
+        count_received(self.counters, bytes);
+        Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
+    }
+
+    /// Takes a message out of a packet that was looked at, or from where its packet says; `false`
+    /// if it cannot be had at once.
+    #[inline]
+    fn take_whole(&mut self, arrival: &Arrival, found: &Found, buffer: &Buffer) -> Result<bool> {
         if let Found::Offer(offer) = found {
-            if !buffer.dense().is_some_and(|target| self.read_at_once(&offer, target)) {
-                return Ok(None);
+            if !buffer.dense().is_some_and(|target| self.read_at_once(offer, target)) {
+                return Ok(false);
             }
             self.transport.advance(arrival);
             self.finish(offer.peer, offer.request)?;
         } else {
             // SAFETY: the program lends the buffer, and the message fits.
-            unsafe { unpack(self.transport.as_mut(), buffer, &found, bytes as usize) };
+            unsafe { unpack(self.transport.as_mut(), buffer, found, found.bytes() as usize) };
             self.transport.advance(arrival);
-            self.tell_sender(&found)?;
+            self.tell_sender(found)?;
         }
-        count_received(self.counters, bytes);
-        Ok(Some(Status { source, tag, bytes, ..Status::empty() }))
+        Ok(true)
     }
 
     /// Whether a receive that matches the next message in the mailbox would be
@@ -264,12 +310,12 @@ impl Core {
     }
 }
 
-/// Copies the first `taken` bytes of a message that is in a packet or a cell.
+/// Copies the first `taken` bytes of a message that a packet has brought.
 ///
 /// # Safety
 /// The buffer must be writable; neither it nor the message may be shorter.
 #[inline]
-unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found, taken: usize) {
+unsafe fn unpack(transport: &mut impl Payloads, buffer: &Buffer, found: &Found, taken: usize) {
     // SAFETY: by the caller, in each branch.
     unsafe {
         match found {
@@ -280,9 +326,10 @@ unsafe fn unpack(transport: &mut impl Transport, buffer: &Buffer, found: &Found,
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
             Found::KeptAwaited(awaited) => buffer.unpack(0, awaited.1.as_ptr(), taken),
-            Found::InCell(message) => {
-                buffer.unpack(0, transport.cell_address(message.cell), taken);
-                transport.give_back(message.cell);
+            Found::Long(arrival) => buffer.unpack(0, arrival.payload(), taken),
+            Found::Retained(retained) => {
+                buffer.unpack(0, retained.payload, taken);
+                transport.release(*retained);
             }
             Found::Offer(_) => {}
         }
@@ -307,5 +354,12 @@ fn truncated(source: i32, tag: i32, bytes: u64, room: u64) -> Error {
         "the message from rank {source} with tag {tag} has {bytes} bytes, but the receive buffer has room for {room}; \
          the rest is lost"
     );
+    Error::new(Class::Truncate, message)
+}
+
+/// Of a message of a collective: whose it is stands in the error of that.
+#[cold]
+fn more_than_expected(source: i32, bytes: u64, room: u64) -> Error {
+    let message = format!("rank {source} has sent {bytes} bytes where this rank expects {room}");
     Error::new(Class::Truncate, message)
 }

@@ -5,12 +5,12 @@ use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
 use super::work::Work;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
-use crate::transport::{Arrival, Means, Packet, Transport};
+use crate::transport::{Arrival, Means, OfferedMemory, Packet};
 use crate::Result;
 
 /// Pieces listed at a time for a receive buffer with gaps.
 const PIECES: usize = 512;
-/// Pieces smaller than this on average are cheaper through cells.
+/// Pieces smaller than this on average are cheaper as a stream.
 const PIECE_BYTES: u64 = 256;
 
 impl Core {
@@ -36,9 +36,10 @@ impl Core {
 
     /// Whether the offered message can be read where it is.
     fn reachable(&mut self, offer: &Offer, taken: u64) -> bool {
-        offer.address != 0
+        let memory = offer.memory();
+        memory.is_reachable()
             && (self.transport.means(offer.peer) != Means::Cells
-                || self.transport.direct(offer.peer, offer.address, taken).is_some())
+                || self.transport.direct(offer.peer, memory.part(0, taken)).is_some())
     }
 
     pub(super) fn received_all(&mut self, index: u32, offer: Offer) -> Result<()> {
@@ -71,10 +72,11 @@ impl Core {
     #[inline]
     pub(super) fn read_at_once(&mut self, offer: &Offer, target: *mut u8) -> bool {
         // Where no address is told there is nothing to be read, also not by the sender itself.
-        if offer.address == 0 || offer.bytes >= together::SHARED_MAPPED_BYTES {
+        let memory = offer.memory();
+        if !memory.is_reachable() || offer.bytes >= together::SHARED_MAPPED_BYTES {
             return false;
         }
-        let Some(source) = self.transport.direct(offer.peer, offer.address, offer.bytes) else {
+        let Some(source) = self.transport.direct(offer.peer, memory) else {
             return false;
         };
         // SAFETY: readable until the sender is told; the target is as long. It may
@@ -97,12 +99,13 @@ impl Core {
     /// Copies straight from the sender's memory into the receive buffer.
     pub(super) fn pull(&mut self, index: u32, offer: &Offer, taken: u64) -> Result<()> {
         let Work::Receive(receive) = &self.requests[index].work else { return Ok(()) };
+        let memory = offer.memory();
         let mut pieces = Vec::new();
         let mut done = 0;
         while done < taken {
             let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
             // SAFETY: the pieces lie in the buffer that the program lends.
-            let read = || unsafe { self.transport.read(offer.peer, offer.address + done, &pieces) };
+            let read = || unsafe { self.transport.read(offer.peer, memory.part(done, covered), &pieces) };
             let means = self.page.copying(read)?;
             means.count(self.counters, covered);
             done += covered;

@@ -1,17 +1,21 @@
 //! Sending: which way a message goes.
 
-use super::wire::{Envelope, InCell, Offer, Ticket, AWAITED, INLINE, IN_CELL, OFFER};
+use super::stream::load;
+use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER};
 use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Cell, Letter, Packet, Transport, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
+use crate::transport::{
+    AccessDescriptor, Letter, OfferedMemory, Offers, Packet, Packets, INLINE_BYTES, LETTER_BYTES,
+    LONG_LETTER_BYTES,
+};
 use crate::Result;
 use std::mem::MaybeUninit;
 
 /// Bytes before a message whose sender waits until it has been taken.
 const TICKET_BYTES: usize = std::mem::size_of::<Ticket>();
-/// Longer messages are not copied aside while all cells are out.
+/// Longer messages are not copied aside while there is no memory to load others.
 const ASIDE_BYTES: u64 = 16 << 10;
 
 impl Core {
@@ -45,8 +49,8 @@ impl Core {
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
             }
-            if let Some(cell) = self.transport.take_cell(peer, bytes as usize)? {
-                return self.send_in_cell(peer, envelope, &buffer, mode, cell);
+            if let Some(packet) = self.load_message(peer, envelope, &buffer)? {
+                return self.send_packet(peer, &packet, mode);
             }
         }
         self.offer(peer, envelope, buffer, mode)
@@ -78,7 +82,7 @@ impl Core {
             return Ok(None);
         }
         let send = Send::new(buffer.clone(), None, envelope, peer);
-        let request = self.requests.insert(Work::Send(send))?;
+        let request = self.insert_send(send)?;
         let mut payload = [MaybeUninit::<u8>::uninit(); LONG_LETTER_BYTES];
         // SAFETY: the program lends the buffer; `length` fits, and as many bytes are written.
         let payload = unsafe {
@@ -118,35 +122,27 @@ impl Core {
     fn shall_be_read(&mut self, peer: u32, buffer: &Buffer) -> bool {
         let bytes = buffer.bytes();
         bytes > LETTER_BYTES as u64
-            && !self.oversubscribed
+            && !self.shares_cpus()
             && buffer.dense().is_some_and(|address| self.transport.had_better_read(peer, address, bytes))
     }
 
-    fn send_in_cell(
-        &mut self,
-        peer: u32,
-        envelope: Envelope,
-        buffer: &Buffer,
-        mode: Mode,
-        cell: Cell,
-    ) -> Result<Option<u32>> {
+    /// A packet that brings the whole message; `None` when there is no memory for it.
+    fn load_message(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<Option<Packet>> {
         let bytes = buffer.bytes();
-        // SAFETY: the program lends the buffer; the cell is ours and large enough.
-        unsafe {
-            match buffer.dense() {
-                Some(address) => {
-                    self.transport.lend(address, bytes, 1);
-                    self.page.copying(|| self.transport.fill_cell(peer, cell, address, bytes as usize))?;
-                }
-                None => buffer.pack(0, self.transport.cell_address(cell), bytes as usize),
+        let (what, part) = ((LONG, envelope.header()), (0, bytes as usize));
+        // SAFETY: the program lends the buffer.
+        let load = || unsafe { load(self.transport.as_mut(), peer, what, buffer, part, false) };
+        let packet = self.page.copying(load)?;
+        if packet.is_some() {
+            if let Some(address) = buffer.dense() {
+                self.transport.lend(address, bytes, 1);
             }
+            add(&self.counters.bytes_cells, bytes);
         }
-        add(&self.counters.bytes_cells, bytes);
-        let packet = Packet::with(IN_CELL, envelope.header(), &InCell { cell, bytes });
-        self.send_packet(peer, &packet, mode)
+        Ok(packet)
     }
 
-    /// The message is in the packet, or in a cell that it names: the send is
+    /// The packet brings the message: the send is
     /// complete when the packet has gone, and a buffered send at once.
     #[inline]
     fn send_packet(&mut self, peer: u32, packet: &Packet, mode: Mode) -> Result<Option<u32>> {
@@ -195,16 +191,30 @@ impl Core {
         let private = left == Left::Private;
         // The address is offered even if nothing can be read there directly:
         // the receiver knows what it can reach.
-        let address = if private { 0 } else { buffer.dense().map_or(0, |address| address as u64) };
-        if owned.is_none() && address != 0 {
-            self.transport.lend(address as *const u8, bytes, 1);
-        }
+        let memory = match buffer.dense() {
+            Some(address) if !private => {
+                if owned.is_none() && !address.is_null() {
+                    self.transport.lend(address, bytes, 1);
+                }
+                self.transport.describe(address, bytes)
+            }
+            _ => AccessDescriptor::unreachable(bytes),
+        };
         let send = Send { private, ..Send::new(buffer, owned, envelope, peer) };
-        let request = self.requests.insert(Work::Send(send))?;
-        let eager = u32::from(left == Left::Eagerly);
-        let offer = Offer { bytes, address, peer: self.rank, request, eager, spare: 0 };
+        let request = self.insert_send(send)?;
+        let offer = Offer::new(memory, self.rank, request, left == Left::Eagerly);
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok(request)
+    }
+
+    /// A request for a send that its receiver will know by the number of it.
+    #[inline]
+    fn insert_send(&mut self, send: Send) -> Result<u32> {
+        let request = self.requests.insert(Work::Send(send))?;
+        match self.transport.awaits_word(request) {
+            false => Ok(request),
+            true => self.with_another_number(request),
+        }
     }
 
     /// The receiver will not read this message where it is, but ask for it: so

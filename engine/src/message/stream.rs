@@ -1,16 +1,41 @@
-//! The sender copies through cells, part by part: for data with gaps, and where
-//! the receiver cannot reach the sender's memory. No part waits for the whole,
-//! and no staging copy of the message exists.
+//! The sender copies, part by part: for data with gaps, and where the receiver cannot
+//! reach the sender's memory. No part waits for the whole, and no staging copy of the
+//! message exists.
 
 use super::wire::{Chunk, Stream, CHUNK};
 use super::work::Work;
+use super::Buffer;
 use crate::core::Core;
 use crate::observe::page::add;
-use crate::transport::{Packet, Transport};
+use crate::transport::{Arrival, Load, Packet, Payloads, Source};
 use crate::Result;
 
+/// A packet that brings the bytes of `buffer` from `offset` on, as many as its payload shall have; `None`
+/// when there is no memory for them.
+///
+/// # Safety
+/// The program lends the buffer, which has so many bytes there.
+#[inline]
+pub(super) unsafe fn load(
+    transport: &mut impl Payloads,
+    peer: u32,
+    (kind, header): (u8, [u64; 2]),
+    buffer: &Buffer,
+    (offset, bytes): (u64, usize),
+    is_awaited: bool,
+) -> Result<Option<Packet>> {
+    // SAFETY: by the caller; the transport has room for as many bytes.
+    let mut pack = |target| unsafe { buffer.pack(offset, target, bytes) };
+    let source = match buffer.dense() {
+        Some(address) => Source::Block(address.wrapping_add(offset as usize)),
+        None => Source::Packed(&mut pack),
+    };
+    // SAFETY: by the caller.
+    unsafe { transport.load(peer, Load { kind, header, bytes, is_awaited, source }) }
+}
+
 impl Core {
-    /// The receiver asks for a message through cells.
+    /// The receiver asks for a message in parts.
     pub(crate) fn begin_stream(&mut self, stream: Stream) {
         if let Work::Send(send) = &mut self.requests[stream.request].work {
             send.wanted = stream.bytes;
@@ -19,15 +44,15 @@ impl Core {
         }
     }
 
-    /// Fills cells as long as there are any; turns go round the streams.
+    /// Sends parts as long as there is memory for them; turns go round the streams.
     pub(crate) fn pump_streams(&mut self) -> Result<()> {
         while let Some(index) = self.streams.pop_front() {
             match self.pump(index)? {
                 Pumped::Done => self.complete(index),
                 Pumped::More => self.streams.push_back(index),
-                Pumped::NoCell => {
+                Pumped::NoMemory => {
                     self.streams.push_front(index);
-                    if !self.transport.want_cells() {
+                    if !self.transport.want_load() {
                         return Ok(());
                     }
                 }
@@ -38,51 +63,38 @@ impl Core {
 
     fn pump(&mut self, index: u32) -> Result<Pumped> {
         let Work::Send(send) = &mut self.requests[index].work else { return Ok(Pumped::Done) };
-        let largest = self.transport.largest_cell();
-        let bytes = (send.wanted - send.streamed).min(largest as u64) as usize;
-        // Always one of the largest: only streams use them, and what is streamed
-        // has been asked for, so they come back. Smaller ones may all lie with
-        // messages that nobody asks for before this one has come.
-        let Some(cell) = self.transport.take_cell(send.peer, largest)? else { return Ok(Pumped::NoCell) };
-        // SAFETY: the program lends the buffer; the cell is ours and large enough.
-        unsafe {
-            match send.buffer.dense() {
-                Some(address) => {
-                    let part = address.add(send.streamed as usize);
-                    self.page.copying(|| self.transport.fill_cell(send.peer, cell, part, bytes))?;
-                }
-                None => send.buffer.pack(send.streamed, self.transport.cell_address(cell), bytes),
-            }
-        }
-        let chunk =
-            Chunk { offset: send.streamed, cell, bytes: bytes as u32, request: send.receiver_request };
+        let longest = self.transport.longest_payload() as u64;
+        let bytes = (send.wanted - send.streamed).min(longest) as usize;
+        let chunk = Chunk { offset: send.streamed, request: send.receiver_request };
+        let (what, part) = ((CHUNK, chunk.header()), (send.streamed, bytes));
+        // SAFETY: the program lends the buffer, and has more of it to send.
+        let load = || unsafe { load(self.transport.as_mut(), send.peer, what, &send.buffer, part, true) };
+        let Some(packet) = self.page.copying(load)? else { return Ok(Pumped::NoMemory) };
         send.streamed += bytes as u64;
         let (peer, done) = (send.peer, send.streamed == send.wanted);
         add(&self.counters.bytes_cells, bytes as u64);
-        self.post(peer, &Packet::with(CHUNK, [0; 2], &chunk))?;
+        self.post(peer, &packet)?;
         Ok(if done { Pumped::Done } else { Pumped::More })
     }
 
     /// A part has come.
-    pub(crate) fn arrived_chunk(&mut self, chunk: Chunk) -> Result<()> {
-        if let Work::Receive(receive) = &mut self.requests[chunk.request].work {
-            let source = self.transport.cell_address(chunk.cell);
-            // SAFETY: the cell is ours to read; the sender sends no more than
-            // was asked for, which fits the buffer.
-            self.page
-                .copying(|| unsafe { receive.buffer.unpack(chunk.offset, source, chunk.bytes as usize) });
-            receive.received += chunk.bytes as u64;
+    pub(crate) fn arrived_chunk(&mut self, arrival: &Arrival) {
+        let Chunk { offset, request } = Chunk::of(arrival.header);
+        if let Work::Receive(receive) = &mut self.requests[request].work {
+            let bytes = arrival.bytes as usize;
+            // SAFETY: the payload is that long; the sender sends no more than was asked for, which
+            // fits the buffer.
+            self.page.copying(|| unsafe { receive.buffer.unpack(offset, arrival.payload(), bytes) });
+            receive.received += bytes as u64;
             if receive.received == receive.expected {
-                self.complete(chunk.request);
+                self.complete(request);
             }
         }
-        self.transport.give_back(chunk.cell);
-        Ok(())
     }
 }
 
 enum Pumped {
     Done,
     More,
-    NoCell,
+    NoMemory,
 }

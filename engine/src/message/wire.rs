@@ -1,18 +1,18 @@
 //! What the packets mean: kinds, the header that is matched, and the payloads.
 
-use crate::transport::{Cell, Plain, INLINE_BYTES};
+use crate::transport::{AccessDescriptor, MemoryKind, Plain, Task, INLINE_BYTES};
 
 /// A message whole in the packet: its payload is the message.
 pub const INLINE: u8 = 1;
-/// A message in a cell of the sender: payload [`InCell`].
-pub const IN_CELL: u8 = 2;
+/// A message whole in the packet, too long for [`INLINE`]: its payload is the message.
+pub const LONG: u8 = 2;
 /// A message that is still with its sender: payload [`Offer`].
 pub const OFFER: u8 = 3;
 /// To the sender: all is copied; payload: the beginning of a [`Finish`].
 pub const FINISH: u8 = 4;
-/// To the sender: copy it through cells; payload [`Stream`].
+/// To the sender: send it in parts; payload [`Stream`].
 pub const STREAM: u8 = 5;
-/// To the receiver: a part in a cell; payload [`Chunk`].
+/// To the receiver: a part of a message; the header is a [`Chunk`].
 pub const CHUNK: u8 = 6;
 /// To the sender: help copying; payload [`Together`].
 pub const TOGETHER: u8 = 7;
@@ -22,6 +22,14 @@ pub const DECLINE: u8 = 8;
 /// A message whole in the packet, whose sender waits until a receive has taken it: its payload
 /// is a [`Ticket`] and the message behind that.
 pub const AWAITED: u8 = 9;
+
+/// To the receiver: an offered message has been withdrawn; payload a [`Ticket`].
+pub const WITHDRAW: u8 = 10;
+/// To the sender: that is known; payload a [`Ticket`] of the receiver.
+pub const WITHDRAWN: u8 = 11;
+/// To the sender: somebody holds an offered message, to receive it; payload the number of its
+/// request.
+pub const HELD: u8 = 12;
 
 /// The 16 bytes by which a message is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,33 +56,54 @@ impl Envelope {
     }
 }
 
-/// Payload of [`IN_CELL`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct InCell {
-    /// Where the message is.
-    pub cell: Cell,
-    /// Its length.
-    pub bytes: u64,
-}
-
 /// Payload of [`OFFER`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Offer {
     /// Length of the message.
     pub bytes: u64,
-    /// Where it lies in the sender's memory; 0 if not in one block.
-    pub address: u64,
+    /// Where it lies in the sender's memory; 0 if not in one block, or not to be read there.
+    address: u64,
+    /// The key of that memory.
+    key: u64,
     /// Job rank of the sender.
     pub peer: u32,
     /// The sender's request.
     pub request: u32,
+    /// The kind of the memory.
+    kind: u16,
     /// 1: the send shall not wait for the receive, so a receiver that has none
     /// yet takes the message to itself.
-    pub eager: u32,
+    eager: u16,
     /// Not used.
-    pub spare: u32,
+    spare: u32,
+}
+
+impl Offer {
+    /// Of a message in such memory of `peer`, which knows it by its `request`.
+    #[inline]
+    pub fn new(memory: AccessDescriptor, peer: u32, request: u32, is_eager: bool) -> Offer {
+        let AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) } = memory;
+        Offer { bytes, address, key, peer, request, kind, eager: u16::from(is_eager), spare: 0 }
+    }
+
+    /// Where the message is.
+    #[inline]
+    pub fn memory(&self) -> AccessDescriptor {
+        let Offer { bytes, address, key, kind, .. } = *self;
+        AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) }
+    }
+
+    /// Whether the send shall not wait for the receive.
+    #[inline]
+    pub fn is_eager(&self) -> bool {
+        self.eager != 0
+    }
+
+    /// The same, of a message that has to be asked for.
+    pub fn declined(self) -> Offer {
+        Offer { address: 0, ..self }
+    }
 }
 
 /// Which request is complete when a message has been taken.
@@ -115,32 +144,37 @@ pub struct Stream {
     pub spare: u32,
 }
 
-/// Payload of [`CHUNK`].
+/// Header of [`CHUNK`].
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub struct Chunk {
     /// Where in the message this part begins.
     pub offset: u64,
-    /// Where the part is.
-    pub cell: Cell,
-    /// Its length.
-    pub bytes: u32,
     /// The receiver's request.
     pub request: u32,
+}
+
+impl Chunk {
+    /// As it travels.
+    pub fn header(self) -> [u64; 2] {
+        [self.offset, self.request as u64]
+    }
+
+    /// As it arrived.
+    pub fn of(header: [u64; 2]) -> Chunk {
+        Chunk { offset: header[0], request: header[1] as u32 }
+    }
 }
 
 /// Payload of [`TOGETHER`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Together {
-    /// Where the receiver wants the message.
+    /// Where the receiver wants the message, in memory of the host: only ranks of a node share copying.
     pub address: u64,
     /// Bytes to copy.
     pub bytes: u64,
-    /// Generation of the shared-copy block: see `together`.
-    pub generation: u32,
-    /// The receiver's shared-copy block.
-    pub block: u32,
+    /// The copying, a task of the receiver.
+    pub task: Task,
     /// The sender's request.
     pub request: u32,
     /// The receiver's request.
@@ -152,8 +186,6 @@ pub struct Together {
 }
 
 // SAFETY: integers without padding, by the order and sizes of the fields.
-unsafe impl Plain for InCell {}
-// SAFETY: as above.
 unsafe impl Plain for Offer {}
 // SAFETY: as above.
 unsafe impl Plain for Finish {}
@@ -161,7 +193,5 @@ unsafe impl Plain for Finish {}
 unsafe impl Plain for Ticket {}
 // SAFETY: as above.
 unsafe impl Plain for Stream {}
-// SAFETY: as above.
-unsafe impl Plain for Chunk {}
 // SAFETY: as above.
 unsafe impl Plain for Together {}

@@ -3,6 +3,8 @@
 use super::buffer::Buffer;
 use super::wire::Envelope;
 use crate::collective::Schedule;
+use crate::transport::Task;
+use crate::world::calls::Numbered;
 use crate::world::Communicator;
 use std::sync::Arc;
 
@@ -47,6 +49,10 @@ pub struct Send {
     pub owned: Option<Box<[u8]>>,
     /// The receiver does not know where the data are.
     pub private: bool,
+    /// The receiver has it in hand: it cannot be withdrawn any more.
+    pub taken: bool,
+    /// It has been withdrawn, and its receiver shall say whether it came in time.
+    pub in_doubt: bool,
     /// The context it is sent in.
     pub context: u64,
     /// Its tag.
@@ -69,6 +75,8 @@ impl Send {
             buffer,
             owned,
             private: false,
+            taken: false,
+            in_doubt: false,
             context,
             tag,
             peer,
@@ -86,18 +94,18 @@ pub struct Receive {
     pub buffer: Buffer,
     /// What it matches; wildcards allowed.
     pub wanted: Envelope,
-    /// Bytes to come by streaming or shared copy, once matched.
+    /// Bytes to come by streaming or shared copying, once matched.
     pub expected: u64,
     /// Bytes that have come.
     pub received: u64,
-    /// Shared-copy block in use.
-    pub block: Option<u32>,
+    /// The copying, while the sender shares it.
+    pub task: Option<Task>,
 }
 
 impl Receive {
     /// A receive that has got nothing yet.
     pub fn new(wanted: Envelope, buffer: Buffer) -> Receive {
-        Receive { buffer, wanted, expected: 0, received: 0, block: None }
+        Receive { buffer, wanted, expected: 0, received: 0, task: None }
     }
 }
 
@@ -107,13 +115,29 @@ pub struct Collective {
     pub schedule: Schedule,
     /// Where. Kept alive until the end.
     pub communicator: Arc<Communicator>,
-    /// The tag of this operation in the collective context.
-    pub tag: i32,
+    /// Which operation of the communicator it is.
+    pub turn: Turn,
     /// Its schedule waits for a call of the program's code, which is queued or
     /// running.
     pub calling: bool,
     /// The persistent request that gets the schedule back.
     pub persistent: Option<u32>,
+}
+
+/// Which operation of a communicator a collective is.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Its tag in the collective context, taken alike at all members.
+    pub tag: i32,
+    /// The call that began it, or made it.
+    pub call: Numbered,
+}
+
+impl Turn {
+    /// The one that has been begun last.
+    pub fn latest(communicator: &Communicator, tag: i32) -> Turn {
+        Turn { tag, call: communicator.calls.latest() }
+    }
 }
 
 /// Recipe of a persistent request.
@@ -159,9 +183,11 @@ pub enum Recipe {
         placed: Option<super::later::Placed>,
         /// Where.
         communicator: Arc<Communicator>,
-        /// Its tag, taken when it was made: all ranks make persistent
+        /// Its turn, taken when it was made: all ranks make persistent
         /// collectives in one order, but may start them in another (§6.13).
-        tag: i32,
+        turn: Turn,
+        /// How often it has been started.
+        starts: u64,
     },
 }
 

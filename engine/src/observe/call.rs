@@ -3,7 +3,7 @@
 //! # What a call costs
 //! Between the arrival of a message and the answer to it stand the end of a receive
 //! and the beginning of a send: for each a comparison and a store. That of the beginning
-//! is the one by which the border knows that MPI runs. The rest is written when the
+//! is the one by which the entry knows that MPI runs. The rest is written when the
 //! message is on its way, or before its coming is waited for: there a rank has time.
 //!
 //! What a usual call need not know is looked at where one is not usual: before MPI and
@@ -26,6 +26,9 @@ const INSIDE: u32 = 1 << 29;
 const RECORDED: u32 = 1 << 30;
 const LISTENED: u32 = 1 << 31;
 
+/// Records for threads.
+pub(super) const THREADS: usize = 7;
+
 /// How deep calls within calls are told rightly.
 const DEPTH: usize = 8;
 
@@ -42,7 +45,7 @@ pub struct Record {
     /// How many calls are under way that have not begun as usual.
     depth: AtomicU32,
     /// Calls that asked for something (`MPI_Test`, `MPI_Iprobe` …) which was not
-    /// there.
+    /// there, and those that look at a status only.
     pub idle_polls: AtomicU64,
     /// Looks at the clock (`MPI_Wtime`): a loop that polls until some time is over
     /// ends by itself.

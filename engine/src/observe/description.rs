@@ -12,8 +12,12 @@ pub struct Description {
     /// What moves when the rank moves: calls but failed polls, completions,
     /// messages sent and received.
     pub stamp: [u64; 4],
-    /// The rank does not wait, but calls what fails, in a tight loop.
+    /// The rank does not wait, but calls what fails, again and again.
     pub polls: bool,
+    /// It does so now and then, with something else in between.
+    pub naps: bool,
+    /// The rank will never call MPI again; its communicators are as they were then.
+    pub finalized: bool,
     /// Its threads that wait.
     pub threads: Vec<Thread>,
     /// Its other threads that may go on by themselves, in words.
@@ -24,6 +28,8 @@ pub struct Description {
     pub communicators: Vec<Communicator>,
     /// Collectives under way that are not what a thread waits for.
     pub collectives: Vec<(Key, Vec<Need>)>,
+    /// Collectives that have a key, as the program knows them: under way, or persistent.
+    pub begun: Vec<Begun>,
     /// Receives that wait for a message, the first ones.
     pub posted: Vec<Envelope>,
     /// Messages that nobody has asked for, the first ones.
@@ -51,6 +57,21 @@ pub struct Thread {
 
 /// A collective operation: context and tag of its messages.
 pub type Key = (u64, i32);
+
+/// A collective operation that has a key, as the program knows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Begun {
+    /// Its key.
+    pub key: Key,
+    /// Its number among those begun on its communicator; of a persistent one when it was made.
+    pub number: u64,
+    /// How often a persistent one has been started; 0: it is none, or has not been.
+    pub starts: u64,
+    /// It is under way.
+    pub is_under_way: bool,
+    /// Name of the call.
+    pub call: String,
+}
 
 /// Something that others can do for a wait.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,6 +172,12 @@ impl fmt::Display for Description {
         if self.polls {
             writeln!(f, "polls")?;
         }
+        if self.naps {
+            writeln!(f, "naps")?;
+        }
+        if self.finalized {
+            writeln!(f, "finalized")?;
+        }
         if self.unknown {
             writeln!(f, "unknown")?;
         }
@@ -174,6 +201,10 @@ impl fmt::Display for Description {
         for ((context, tag), needs) in &self.collectives {
             writeln!(f, "collective {context} {tag}")?;
             needs.iter().try_for_each(|need| writeln!(f, "need {need}"))?;
+        }
+        for begun in &self.begun {
+            let Begun { key: (context, tag), number, starts, is_under_way, call } = begun;
+            writeln!(f, "begun {context} {tag} {number} {starts} {} {call}", u8::from(*is_under_way))?;
         }
         self.posted.iter().try_for_each(|envelope| writeln!(f, "posted {envelope}"))?;
         self.unexpected.iter().try_for_each(|envelope| writeln!(f, "unexpected {envelope}"))?;
@@ -261,6 +292,8 @@ impl Description {
             match word {
                 "stamp" => read.stamp = numbers(rest)?,
                 "polls" => read.polls = true,
+                "naps" => read.naps = true,
+                "finalized" => read.finalized = true,
                 "unknown" => read.unknown = true,
                 "thread" => {
                     in_collective = false;
@@ -283,6 +316,7 @@ impl Description {
                     let ([context, tag], _) = fields(rest)?;
                     read.collectives.push(((context.parse().ok()?, tag.parse().ok()?), Vec::new()));
                 }
+                "begun" => read.begun.push(begun(rest)?),
                 "posted" => read.posted.push(envelope(fields(rest)?.0)?),
                 "unexpected" => read.unexpected.push(envelope(fields(rest)?.0)?),
                 "stack" => {
@@ -360,6 +394,17 @@ fn operation(text: &str) -> Option<Operation> {
     Some(Operation { root: root.parse().ok()?, bytes: bytes.parse().ok()?, call: call.to_owned() })
 }
 
+fn begun(text: &str) -> Option<Begun> {
+    let ([context, tag, number, starts, under_way], call) = fields(text)?;
+    Some(Begun {
+        key: (context.parse().ok()?, tag.parse().ok()?),
+        number: number.parse().ok()?,
+        starts: starts.parse().ok()?,
+        is_under_way: under_way == "1",
+        call: call.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,6 +417,8 @@ mod tests {
         Description {
             stamp: [1, 2, 3, 4],
             polls: true,
+            naps: true,
+            finalized: true,
             unknown: true,
             threads: vec![
                 Thread {
@@ -396,6 +443,13 @@ mod tests {
                 name: "row 1".into(),
             }],
             collectives: vec![((3, 9), vec![part])],
+            begun: vec![Begun {
+                key: (3, 9),
+                number: 4,
+                starts: 2,
+                is_under_way: true,
+                call: "MPI_Ibcast".into(),
+            }],
             posted: vec![message],
             unexpected: vec![message, message],
         }

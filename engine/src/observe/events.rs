@@ -6,7 +6,7 @@
 //! no lock held, so that the listener may call anything. At most [`MOST`] notes
 //! wait; later ones are counted and lost.
 
-use crate::progress::clock;
+use crate::clock;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -6,7 +6,7 @@
 //! another stands in the sender's row, and what it has taken out of another's
 //! memory stands in the taker's: an observer adds the two up.
 
-use super::page::{add, add_together, move_count, Page};
+use super::count::{add, add_together, move_count};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Between its owner and one peer; each number only grows.
@@ -37,9 +37,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row `peers` of the rank with this page.
-    pub fn new(peers: &'static [Flow], page: &'static Page) -> Row {
-        Row { peers, rest: &page.counters.unrowed }
+    /// The row `peers` of a rank; what has no place in it is counted in `rest`.
+    pub fn new(peers: &'static [Flow], rest: &'static Flow) -> Row {
+        Row { peers, rest }
     }
 
     /// A row of one's own memory, for as many peers: for what one lane sends.
@@ -93,17 +93,12 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// By the rank with this page and row.
-    pub fn by(page: &Page, row: &[Flow]) -> Sent {
-        row.iter().chain([&page.counters.unrowed]).fold(Sent::default(), |sum, flow| Sent {
+    /// By the rank with this row, and what has no place in it.
+    pub fn by(rest: &Flow, row: &[Flow]) -> Sent {
+        row.iter().chain([rest]).fold(Sent::default(), |sum, flow| Sent {
             messages: sum.messages + flow.messages.load(Relaxed),
             bytes: sum.bytes + flow.bytes.load(Relaxed),
         })
-    }
-
-    /// How many of the bytes moved inside packets.
-    pub fn bytes_inline(self, page: &Page) -> u64 {
-        self.bytes.saturating_sub(page.counters.bytes_not_inline.load(Relaxed))
     }
 }
 
@@ -117,7 +112,7 @@ mod tests {
         let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
         node.reserve_flows(0).unwrap();
         let (page, flows) = (node.page(0), node.flows(0));
-        let row = Row::new(flows, page);
+        let row = Row::new(flows, &page.counters.unrowed);
         row.sent(1, 8);
         row.sent(1, 4);
         row.took(0, 5);
@@ -127,10 +122,10 @@ mod tests {
             [&flow.messages, &flow.bytes, &flow.taken, &flow.given].map(|counter| counter.load(Relaxed))
         };
         assert_eq!((read(0), read(1)), ([0, 0, 5, 0], [2, 12, 0, 6]));
-        Row::new(&[], page).sent(1, 8);
+        Row::new(&[], &page.counters.unrowed).sent(1, 8);
         page.counters.bytes_not_inline.store(4, Relaxed);
         let sent = Sent { messages: 3, bytes: 20 };
-        assert_eq!((Sent::by(page, flows), sent.bytes_inline(page)), (sent, 16));
+        assert_eq!((Sent::by(&page.counters.unrowed, flows), sent.bytes_inline(page)), (sent, 16));
         assert_eq!((node.sent(0), node.sent(1)), (sent, Sent::default()));
         assert_eq!([row_bytes(1), row_bytes(128), row_bytes(129)], [4096, 4096, 8192]);
     }

@@ -14,17 +14,37 @@
 use super::Page;
 use std::sync::atomic::{fence, AtomicU64, Ordering, Ordering::Relaxed};
 
-/// Bit 0 of a question's number: the stack is wanted too.
-const WITH_STACK: u64 = 1;
+/// What may be wished for with a question, in the lowest bits of its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish(u64);
+
+impl Wish {
+    /// The stack is wanted too.
+    pub const STACK: Wish = Wish(1);
+    /// The observer waits for some seconds for the answer: so a rank can give one that polls in vain
+    /// now and then, and does something else in between.
+    pub const PATIENCE: Wish = Wish(2);
+    const BITS: u32 = 2;
+
+    /// Both wishes.
+    pub const fn and(self, other: Wish) -> Wish {
+        Wish(self.0 | other.0)
+    }
+
+    /// The wishes of a question with this number.
+    fn of(number: u64) -> Wish {
+        Wish(number & ((1 << Wish::BITS) - 1))
+    }
+}
 
 /// Takes a number for a question and writes it to the page; ring the rank's
 /// doorbell afterwards.
-pub fn ask(page: &Page, with_stack: bool) -> u64 {
+pub fn ask(page: &Page, wish: Wish) -> u64 {
     let asked = &page.inquiry.asked;
     let mut old = asked.load(Relaxed);
     loop {
-        let open = if old == page.inquiry.answered.load(Relaxed) { 0 } else { old & WITH_STACK };
-        let new = ((old >> 1) + 1) << 1 | open | u64::from(with_stack);
+        let open = if old == page.inquiry.answered.load(Relaxed) { Wish::default() } else { Wish::of(old) };
+        let new = ((old >> Wish::BITS) + 1) << Wish::BITS | open.and(wish).0;
         match asked.compare_exchange(old, new, Ordering::SeqCst, Relaxed) {
             Ok(_) => return new,
             Err(other) => old = other,
@@ -32,9 +52,9 @@ pub fn ask(page: &Page, with_stack: bool) -> u64 {
     }
 }
 
-/// Whether a question with this number asks for the stack.
-pub fn wants_stack(number: u64) -> bool {
-    number & WITH_STACK != 0
+/// Whether a question with this number has a wish.
+pub fn has_wish(number: u64, wish: Wish) -> bool {
+    Wish::of(number).0 & wish.0 != 0
 }
 
 impl Page {
@@ -61,6 +81,11 @@ impl<'a> Report<'a> {
     /// The area that consists of these words.
     pub fn new(words: &'a [AtomicU64]) -> Report<'a> {
         Report { words }
+    }
+
+    /// The same area, of which no more than so many bytes are written.
+    pub fn first(self, bytes: usize) -> Report<'a> {
+        Report { words: &self.words[..(bytes / 8).clamp(TEXT + 1, self.words.len())] }
     }
 
     /// Writes the answer to a question; what does not fit is left out, from the
@@ -113,18 +138,21 @@ mod tests {
         assert_eq!(report.read(), Some((4, "waits\nfor 1".into())));
         report.write(6, &format!("first\n{}", "x".repeat(50)));
         assert_eq!(report.read(), Some((6, "first\n".into())));
+        report.first(48).write(8, "second\nthird and so on for long\n");
+        assert_eq!(report.read(), Some((8, "second\n".into())));
     }
 
     #[test]
-    fn a_question_that_is_open_keeps_its_wish_for_the_stack() {
+    fn a_question_that_is_open_keeps_its_wishes() {
         let node = NodeSegment::create(1).unwrap();
         let page = node.page(0);
         assert_eq!(page.question(), None);
-        let first = ask(page, true);
-        let second = ask(page, false);
-        assert!(second > first && wants_stack(second));
+        let first = ask(page, Wish::STACK);
+        let second = ask(page, Wish::PATIENCE);
+        assert!(second > first && has_wish(second, Wish::STACK) && has_wish(second, Wish::PATIENCE));
         assert_eq!(page.question(), Some(second));
         page.inquiry.answered.store(second, Relaxed);
-        assert!(page.question().is_none() && !wants_stack(ask(page, false)));
+        let third = ask(page, Wish::PATIENCE);
+        assert!(!has_wish(third, Wish::STACK) && has_wish(third, Wish::PATIENCE));
     }
 }

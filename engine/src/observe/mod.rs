@@ -6,7 +6,9 @@
 //! nothing is written for a reader's sake alone, and no reader can make a
 //! writer wait.
 
+pub mod affinity;
 pub mod call;
+mod count;
 pub mod description;
 pub mod events;
 pub mod flow;

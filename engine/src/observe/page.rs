@@ -4,17 +4,19 @@
 //! Every field is written by its rank alone (`pid` and `state` also by the
 //! launcher, before the rank exists), with relaxed stores, and read by anyone.
 //! A reader may see a call half written: fields are facts of their own, and a
-//! reader that wants a coherent call reads [`Page::sequence`] before and after. What
-//! observers write is `inquiry.asked` alone.
+//! reader that wants a coherent call reads [`Page::sequence`] before and after. Two fields
+//! have other writers: observers write `inquiry.asked`, and ranks that share CPUs count
+//! themselves in `affinity.awake`.
 
-use super::call::{Call, Record};
-use super::flow::Flow;
-use super::threads::THREADS;
+use super::affinity::Affinity;
+use super::call::{Call, Record, THREADS};
+use super::count::move_count;
+use super::flow::{Flow, Sent};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
-/// Whether calls are noted at all: a build that does not shows what it costs.
-pub const OBSERVED: bool = !cfg!(feature = "unobserved");
+pub use super::count::{add, add_together, several_count, Share, OBSERVED};
+pub use super::recorder::NONE;
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +46,6 @@ impl State {
     }
 }
 
-/// Peer or tag value that says "none" (not a rank, not a tag).
-pub const NONE: i32 = i32::MIN;
-
 /// What a rank shows, at the beginning of its part of the node segment. Of this only the
 /// first 4 KiB are memory, until threads have records of their own.
 #[repr(C, align(4096))]
@@ -61,6 +60,8 @@ pub struct Page {
     pub memory: Memory,
     /// What observers ask it.
     pub inquiry: Inquiry,
+    /// Where it may run.
+    pub affinity: Affinity,
     /// Its calls.
     pub record: Record,
     /// Those of its threads, where they are apart.
@@ -167,16 +168,6 @@ impl Counters {
     }
 }
 
-/// Moves a count that nobody else writes now to a sum to which others add as well.
-#[inline]
-pub(super) fn move_count(counter: &AtomicU64, sum: &AtomicU64) {
-    let amount = counter.load(Relaxed);
-    if amount != 0 {
-        counter.store(0, Relaxed);
-        sum.fetch_add(amount, Relaxed);
-    }
-}
-
 impl Page {
     /// A page on which nothing stands.
     pub const fn blank() -> Page {
@@ -214,49 +205,10 @@ impl Page {
     }
 }
 
-/// Several threads of this process may count at once.
-static SEVERAL: AtomicBool = AtomicBool::new(false);
-
-/// From now on several threads may count at once.
-pub fn several_count() {
-    SEVERAL.store(true, Relaxed);
-}
-
-/// Adds to a counter that nobody else writes now: no locked instruction.
-#[inline]
-pub fn add(counter: &AtomicU64, amount: u64) {
-    if OBSERVED {
-        counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
-    }
-}
-
-/// Adds to a counter to which other threads of this process may add.
-#[inline]
-pub fn add_together(counter: &AtomicU64, amount: u64) {
-    if OBSERVED {
-        count(counter, amount);
-    }
-}
-
-#[inline]
-fn count(counter: &AtomicU64, amount: u64) {
-    if SEVERAL.load(Relaxed) {
-        counter.fetch_add(amount, Relaxed);
-    } else {
-        counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
-    }
-}
-
-/// What one of several parts of this rank contributes to a sum on the page.
-#[derive(Debug, Default)]
-pub struct Share(u64);
-
-impl Share {
-    /// It is `now`.
-    #[inline]
-    pub fn tell(&mut self, sum: &AtomicU64, now: u64) {
-        count(sum, now.wrapping_sub(self.0));
-        self.0 = now;
+impl Sent {
+    /// How many of the bytes moved inside packets.
+    pub fn bytes_inline(self, page: &Page) -> u64 {
+        self.bytes.saturating_sub(page.counters.bytes_not_inline.load(Relaxed))
     }
 }
 

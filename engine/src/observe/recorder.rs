@@ -10,8 +10,10 @@
 //! oldest entry may be replaced while it is read; a dead rank's entries stay as
 //! they are.
 
-use super::page::NONE;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Peer or tag value that says "none" (not a rank, not a tag).
+pub const NONE: i32 = i32::MIN;
 
 /// How many calls are kept.
 pub const CALLS: u64 = 64;

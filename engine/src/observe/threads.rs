@@ -7,15 +7,13 @@
 //! The thread's record is looked for only where the rank's is marked
 //! ([`ELSEWHERE`]): a rank with one thread pays for a bit that it has at hand.
 
-use super::call::{Record, ELSEWHERE};
-use super::page::{Page, OBSERVED};
+use super::call::{Record, ELSEWHERE, THREADS};
+use super::count::OBSERVED;
+use super::page::Page;
 use super::recorder::Recorded;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-
-/// Records for threads.
-pub const THREADS: usize = 7;
 
 /// How many threads of this process use each record.
 static USERS: [AtomicU32; THREADS] = [const { AtomicU32::new(0) }; THREADS];

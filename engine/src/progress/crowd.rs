@@ -1,57 +1,111 @@
-//! Whether there are more ranks awake on the node than cores for them.
+//! Whether more ranks are awake than there are CPUs for them.
 //!
-//! A rank that waits may spin only while it takes a core from nobody. Ranks that
-//! sleep take none, so what counts is who is awake: a counter in the node
-//! segment, which the doorbells keep. Where every rank has a core anyway nobody
-//! counts.
+//! A waiting rank may spin only while it takes no CPU from another rank. What counts is not how
+//! many CPUs this rank may use, but whether all ranks of the node can have one at once: two ranks
+//! that are bound to a CPU each share nothing. So every rank shows on its page which CPUs it may
+//! use, and each finds out which of them share CPUs ([`groups`]). Ranks that sleep take no CPU:
+//! the doorbells of a group count who is awake. Where a rank shares no CPU nobody counts.
+//!
+//! Ranks start in any order. Until all have shown their CPUs, a rank that may use fewer CPUs than
+//! there are ranks takes it that it shares them. A rank looks again when another has shown
+//! something new, and reads its own CPUs again now and then, since a program or a library may
+//! bind it to other CPUs at any time. It does so where it waits for long anyway.
 
+use super::barrier;
+use super::cores::{groups, Group};
 use super::partner::Partner;
 use super::spread::Spread;
-use super::Doorbell;
+use super::{clock, Doorbell};
+use crate::job::cpu_set::CpuSet;
+use crate::job::{cpus, NodeSegment};
+use crate::observe::affinity::Affinity;
 use crate::observe::Page;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The ranks of a node and its cores.
+/// Nanoseconds after which a rank that waits reads again which CPUs it may use.
+const BETWEEN_READINGS: u64 = 50_000_000;
+
+/// The ranks of a node and its CPUs, as one rank sees them.
 #[derive(Debug)]
 pub struct Crowd {
-    /// Ranks awake, if they are counted.
-    awake: Option<&'static AtomicU32>,
+    node: &'static NodeSegment,
+    rank: u32,
+    affinity: &'static Affinity,
     doorbell: &'static Doorbell,
-    cores: u32,
+    own: Mutex<Own>,
+    /// What has been shown on the node when this rank looked last: `NodeSegment::affinities`.
+    seen: AtomicU32,
+    /// When this rank has last read which CPUs it may use.
+    read: AtomicU64,
+    /// The thread whose CPUs are those of the rank.
+    thread: libc::pthread_t,
     partner: Partner,
     spread: Spread,
 }
 
+/// What this rank shows, and its group.
+#[derive(Debug)]
+struct Own {
+    cpus: CpuSet,
+    quota: Option<u32>,
+    group: Option<Group>,
+    /// It has left, and is not counted.
+    is_away: bool,
+}
+
 impl Crowd {
-    /// One more rank of `ranks` on a node where `cores` of them can run at once.
-    ///
-    /// # Safety
-    /// As for [`Doorbell::count_in`].
-    pub unsafe fn join(
-        awake: &'static AtomicU32,
+    /// One more rank of a node, whose CPUs are those of the calling thread.
+    pub fn join(node: &'static NodeSegment, rank: u32, doorbell: &'static Doorbell) -> Crowd {
+        Crowd::join_on(node, rank, doorbell, (cpus::allowed_set(), cpus::whole_quota()))
+    }
+
+    /// The same of one that may use these CPUs, within a quota.
+    fn join_on(
+        node: &'static NodeSegment,
+        rank: u32,
         doorbell: &'static Doorbell,
-        page: &'static Page,
-        ranks: u32,
-        cores: usize,
+        (cpus, quota): (CpuSet, Option<u32>),
     ) -> Crowd {
-        let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        let awake = (ranks > cores).then_some(awake);
-        if let Some(awake) = awake {
-            // SAFETY: by the caller.
-            unsafe { doorbell.count_in(awake) };
-        }
-        Crowd { awake, doorbell, cores, partner: Partner::new(page), spread: Spread::new(page) }
+        let page = node.page(rank);
+        // SAFETY: doorbell and pages lie in the node segment, which lives for ever, or in one
+        // process; those of local ranks are `pages_apart` bytes apart.
+        unsafe { doorbell.count_at(&node.page(0).affinity.awake.0, NodeSegment::pages_apart()) };
+        let crowd = Crowd {
+            node,
+            rank,
+            affinity: &page.affinity,
+            doorbell,
+            own: Mutex::new(Own { cpus, quota, group: None, is_away: false }),
+            seen: AtomicU32::new(0),
+            read: AtomicU64::new(clock::nanoseconds()),
+            // SAFETY: no memory is involved.
+            thread: unsafe { libc::pthread_self() },
+            partner: Partner::new(page),
+            spread: Spread::new(page),
+        };
+        crowd.affinity.show(&cpus.0, quota);
+        node.affinity_shown(true);
+        crowd.find_group(&mut crowd.own());
+        crowd
     }
 
-    /// Whether there can ever be more ranks awake than cores.
+    /// Whether this rank shares CPUs, so that there can be more ranks awake than CPUs.
+    #[inline]
     pub fn can_be(&self) -> bool {
-        self.awake.is_some()
+        self.affinity.shared().is_some()
     }
 
-    /// Whether there are more ranks awake than cores.
+    /// Whether more of those that share CPUs with this rank are awake than they have CPUs.
     #[inline]
     pub fn is_here(&self) -> bool {
-        self.awake.is_some_and(|awake| awake.load(Relaxed) > self.cores)
+        self.affinity.shared().is_some_and(|cpus| self.doorbell.awake() > cpus)
+    }
+
+    /// Whether one of these local ranks shares CPUs; `None` before all ranks of the node have come.
+    pub fn shares_any(&self, mut ranks: impl Iterator<Item = u32>) -> Option<bool> {
+        self.look_again();
+        self.groups().map(|groups| ranks.any(|rank| groups[rank as usize].is_some()))
     }
 
     /// The rank that is waited for, where there can be a crowd.
@@ -76,17 +130,88 @@ impl Crowd {
 
     /// This rank will not wait any more, unless it comes back.
     pub fn leave(&self) {
-        if self.can_be() {
-            self.doorbell.count_out();
-        }
+        self.own().is_away = true;
+        self.doorbell.count_in(None);
     }
 
     /// It has left and waits again.
     pub fn come_back(&self) {
-        if let Some(awake) = self.awake {
-            // SAFETY: as `join` demands.
-            unsafe { self.doorbell.count_in(awake) };
+        let mut own = self.own();
+        own.is_away = false;
+        self.find_group(&mut own);
+    }
+
+    /// This rank waits for long, at this time: finds out anew whether it shares CPUs, if something
+    /// may have changed.
+    #[inline]
+    pub fn look_again_at(&self, now: u64) {
+        self.look_again();
+        if now.saturating_sub(self.read.load(Relaxed)) > BETWEEN_READINGS {
+            self.read_again(now);
         }
+    }
+
+    /// The same without reading which CPUs this rank may use.
+    #[inline]
+    pub fn look_again(&self) {
+        if self.node.affinities() != self.seen.load(Relaxed) {
+            self.find_group(&mut self.own());
+        }
+    }
+
+    /// Reads again which CPUs this rank may use.
+    #[cold]
+    fn read_again(&self, now: u64) {
+        // SAFETY: no memory is involved.
+        if unsafe { libc::pthread_self() } == self.thread {
+            self.read.store(now, Relaxed);
+            self.bind(cpus::allowed_set());
+        }
+    }
+
+    /// This rank may use these CPUs from now on.
+    fn bind(&self, cpus: CpuSet) {
+        let mut own = self.own();
+        if own.cpus != cpus {
+            own.cpus = cpus;
+            self.affinity.show(&cpus.0, own.quota);
+            self.node.affinity_shown(false);
+            self.find_group(&mut own);
+        }
+    }
+
+    /// Finds out which group this rank is in, and keeps to it from now on.
+    #[cold]
+    fn find_group(&self, own: &mut Own) {
+        self.seen.store(self.node.affinities(), Relaxed);
+        let ranks = self.node.local_ranks();
+        let usable = own.quota.map_or(own.cpus.len(), |quota| quota.min(own.cpus.len()));
+        own.group = match self.groups() {
+            // Whatever the others use, a CPU is left.
+            _ if usable >= ranks => None,
+            Some(groups) => groups[self.rank as usize],
+            None => Some(Group { first: 0, cpus: usable }),
+        };
+        self.affinity.share(own.group.map(|group| group.cpus));
+        self.doorbell.count_in(own.group.map(|group| group.first).filter(|_| !own.is_away));
+        if own.group.is_none() && !self.doorbell.has_promised() && barrier::register() {
+            self.doorbell.promise_barriers();
+        }
+    }
+
+    /// The groups of all ranks of the node, once all have shown their CPUs.
+    fn groups(&self) -> Option<Vec<Option<Group>>> {
+        if !self.node.all_affinities_shown() {
+            return None;
+        }
+        let pages = || (0..self.node.local_ranks()).map(|rank| &self.node.page(rank).affinity);
+        let sets: Vec<CpuSet> = pages().map(|affinity| CpuSet(affinity.cpus())).collect();
+        let is_known = sets.iter().all(|set| !set.is_empty());
+        is_known.then(|| groups(&sets, pages().filter_map(|affinity| affinity.quota()).min()))
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,27 +219,41 @@ impl Crowd {
 mod tests {
     use super::*;
 
-    fn ranks(number: u32, cores: usize) -> Vec<Crowd> {
-        let awake: &'static AtomicU32 = Box::leak(Box::default());
-        let rank = |_| {
-            let doorbell: &'static Doorbell = Box::leak(Box::default());
-            // SAFETY: a page is made of atomic integers, for which zero is a value.
-            let page: &'static Page = Box::leak(Box::new(unsafe { std::mem::zeroed() }));
-            // SAFETY: both live for ever, in one process.
-            unsafe { Crowd::join(awake, doorbell, page, number, cores) }
+    fn node(ranks: u32) -> &'static NodeSegment {
+        Box::leak(Box::new(NodeSegment::create(ranks).unwrap()))
+    }
+
+    fn join(node: &'static NodeSegment, rank: u32, cpus: &[usize]) -> Crowd {
+        let doorbell: &'static Doorbell = Box::leak(Box::default());
+        Crowd::join_on(node, rank, doorbell, (cpus.iter().copied().collect(), None))
+    }
+
+    /// Ranks that may use these CPUs, when all have come and looked again.
+    fn ranks(cpus: &[&[usize]]) -> Vec<Crowd> {
+        let node = node(cpus.len() as u32);
+        let ranks: Vec<Crowd> = (0..).zip(cpus).map(|(rank, cpus)| join(node, rank, cpus)).collect();
+        ranks.iter().for_each(Crowd::look_again);
+        ranks
+    }
+
+    fn here(ranks: &[Crowd]) -> Vec<bool> {
+        ranks.iter().map(Crowd::is_here).collect()
+    }
+
+    /// What is true while a rank sleeps.
+    fn asleep(rank: &Crowd, check: impl Fn()) {
+        let look = || {
+            check();
+            true
         };
-        (0..number).map(rank).collect()
+        rank.doorbell.sleep_unless(look, None);
     }
 
     #[test]
     fn ranks_that_sleep_make_no_crowd() {
-        let ranks = ranks(3, 2);
-        assert!(ranks.iter().all(Crowd::is_here));
-        let look = || {
-            assert!(!ranks[1].is_here());
-            true
-        };
-        ranks[0].doorbell.sleep_unless(look, None);
+        let ranks = ranks(&[&[0, 1][..]; 3]);
+        assert_eq!(here(&ranks), [true; 3]);
+        asleep(&ranks[0], || assert!(!ranks[1].is_here()));
         assert!(ranks[1].is_here());
         ranks[2].leave();
         assert!(!ranks[0].is_here());
@@ -123,7 +262,63 @@ mod tests {
     }
 
     #[test]
-    fn with_a_core_for_each_rank_there_is_no_crowd() {
-        assert!(!ranks(2, 2).iter().any(|rank| rank.can_be() || rank.is_here()));
+    fn with_a_cpu_for_each_rank_there_is_no_crowd() {
+        assert!(!ranks(&[&[0, 1][..]; 2]).iter().any(|rank| rank.can_be() || rank.is_here()));
+    }
+
+    #[test]
+    fn two_bound_ranks_are_no_crowd() {
+        let ranks = ranks(&[&[0], &[1]]);
+        assert!(!ranks.iter().any(|rank| rank.can_be() || rank.is_here()));
+        assert_eq!(ranks[0].shares_any(0..2), Some(false));
+        assert_eq!(ranks[0].doorbell.has_promised(), barrier::register());
+    }
+
+    #[test]
+    fn two_ranks_bound_to_one_cpu_are_a_crowd() {
+        assert_eq!(here(&ranks(&[&[1], &[1]])), [true; 2]);
+    }
+
+    #[test]
+    fn four_ranks_on_two_cpus_bound_in_pairs_are_a_crowd_while_both_of_a_pair_are_awake() {
+        let ranks = ranks(&[&[0], &[0], &[1], &[1]]);
+        assert_eq!(here(&ranks), [true; 4]);
+        asleep(&ranks[0], || assert_eq!(here(&ranks), [false, false, true, true]));
+        assert_eq!(here(&ranks), [true; 4]);
+        assert_eq!(ranks[0].shares_any([0, 2].into_iter()), Some(true));
+    }
+
+    #[test]
+    fn until_all_have_come_a_bound_rank_takes_it_that_it_shares() {
+        let node = node(2);
+        let first = join(node, 0, &[0]);
+        assert!(first.can_be() && !first.is_here() && !first.doorbell.has_promised());
+        assert_eq!(first.shares_any(0..2), None);
+        let second = join(node, 1, &[1]);
+        assert!(!second.can_be());
+        first.look_again();
+        assert!(!first.can_be());
+    }
+
+    #[test]
+    fn ranks_that_are_bound_to_other_cpus_make_a_crowd_or_end_one() {
+        let ranks = ranks(&[&[0, 1], &[0, 1]]);
+        let bind = |rank: &Crowd, cpu: usize| {
+            rank.bind([cpu].into_iter().collect());
+            ranks.iter().for_each(Crowd::look_again);
+            here(&ranks)
+        };
+        assert_eq!(bind(&ranks[0], 1), [false; 2]);
+        assert_eq!(bind(&ranks[1], 1), [true; 2]);
+        assert_eq!(bind(&ranks[0], 0), [false; 2]);
+    }
+
+    #[test]
+    fn a_rank_reads_its_own_cpus_now_and_then() {
+        let rank = join(node(2), 0, &[1023]);
+        rank.look_again_at(clock::nanoseconds());
+        assert_eq!(rank.own().cpus.iter().collect::<Vec<_>>(), [1023]);
+        rank.look_again_at(clock::nanoseconds() + 2 * BETWEEN_READINGS);
+        assert_eq!(rank.own().cpus, cpus::allowed_set());
     }
 }

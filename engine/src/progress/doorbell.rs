@@ -13,28 +13,35 @@
 //! never taken back; who has not seen it yet issues a barrier too many.
 //!
 //! A doorbell may be counted ([`Doorbell::count_in`]): a counter in the same
-//! segment then holds how many ranks are awake. Who moves the word from 0 to 1
-//! takes one away, who moves it from 1 to 0 adds one; so a rank that has been
-//! woken counts before it has got a core.
+//! segment then holds how many ranks of a group are awake. The word says in which group, so
+//! each change of the word tells which counter it concerns, and counts stay right while a rank
+//! goes from one group to another. A sleeper takes one away; whoever wakes it adds one, so a rank
+//! that has been woken counts before it has got a core.
 
 use super::barrier;
 use crate::sync::{fence, AtomicI64, AtomicU32, Futex, Ordering};
 
-/// One per rank, in its transport area. Zero: awake.
+/// Of the word: the rank sleeps. Above it are one and the number of its group, or 0.
+const ASLEEP: u32 = 1;
+
+/// One per rank, in its transport area. Zero: awake, and not counted.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Doorbell {
-    asleep: Futex,
+    word: Futex,
     /// 1: the owner issues the barriers of both sides before it sleeps.
     promised: AtomicU32,
-    /// Bytes from here to the counter of ranks awake; 0: not counted.
-    counter: AtomicI64,
+    /// Bytes from here to the counter of group 0; 0: there are no counters.
+    counters: AtomicI64,
+    /// Bytes from the counter of a group to that of the next.
+    apart: AtomicI64,
 }
 
 impl Doorbell {
     /// A doorbell outside shared memory, for tests.
     pub fn new() -> Doorbell {
-        Doorbell { asleep: Futex::new(), promised: AtomicU32::new(0), counter: AtomicI64::new(0) }
+        let (word, promised) = (Futex::new(), AtomicU32::new(0));
+        Doorbell { word, promised, counters: AtomicI64::new(0), apart: AtomicI64::new(0) }
     }
 
     /// The owner will issue the barriers of publishers from now on. Only where
@@ -47,58 +54,81 @@ impl Doorbell {
     /// a barrier before [`Doorbell::ring`].
     #[inline]
     pub fn has_promised(&self) -> bool {
-        self.promised.load(Ordering::Relaxed) != 0
+        // Acquire: the word is read after this, so it shows a sleep that began before the promise.
+        self.promised.load(Ordering::Acquire) != 0
     }
 
-    /// Counts this rank, which is awake, in `counter` from now on.
+    /// Where ranks are counted: the counter of group 0, and by how many bytes those of two groups
+    /// that follow each other are apart.
     ///
     /// # Safety
-    /// The counter must live as long as the doorbell and lie at the same distance
-    /// from it in all processes: in the same segment.
-    pub unsafe fn count_in(&self, counter: &AtomicU32) {
-        let distance = (counter as *const AtomicU32 as i64) - (self as *const Doorbell as i64);
-        counter.fetch_add(1, Ordering::Relaxed);
-        self.counter.store(distance, Ordering::Relaxed);
+    /// The counters of all groups that [`Doorbell::count_in`] is given must live as long as the
+    /// doorbell and lie at the same distance from it in all processes: in the same segment.
+    pub unsafe fn count_at(&self, first: &AtomicU32, apart: usize) {
+        let distance = (first as *const AtomicU32 as i64) - (self as *const Doorbell as i64);
+        self.apart.store(apart as i64, Ordering::Relaxed);
+        self.counters.store(distance, Ordering::Relaxed);
     }
 
-    /// This rank is not counted any more.
-    pub fn count_out(&self) {
-        if let Some(counter) = self.counter() {
-            counter.fetch_sub(1, Ordering::Relaxed);
-            self.counter.store(0, Ordering::Relaxed);
+    /// Counts this rank in a group from now on, or in none. It must have been told before where.
+    pub fn count_in(&self, group: Option<u32>) {
+        let counted = group.map_or(0, |group| (group + 1) << 1);
+        let mut word = self.word.word().load(Ordering::Relaxed);
+        loop {
+            let next = word & ASLEEP | counted;
+            match self.word.word().compare_exchange(word, next, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        if word & ASLEEP == 0 {
+            self.count(word, u32::MAX);
+            self.count(counted, 1);
         }
     }
 
-    fn counter(&self) -> Option<&AtomicU32> {
-        let distance = self.counter.load(Ordering::Relaxed);
+    /// How many ranks of this rank's group are awake.
+    #[inline]
+    pub fn awake(&self) -> u32 {
+        let counter = self.counter(self.word.word().load(Ordering::Relaxed));
+        // For a moment a counter may be below what is true, and even below 0.
+        counter.map_or(0, |counter| counter.load(Ordering::Relaxed) as i32).max(0) as u32
+    }
+
+    /// The counter of the group that a word names.
+    #[inline]
+    fn counter(&self, word: u32) -> Option<&AtomicU32> {
+        let group = i64::from((word >> 1).checked_sub(1)?);
+        let distance = self.counters.load(Ordering::Relaxed) + group * self.apart.load(Ordering::Relaxed);
         let place = (self as *const Doorbell).cast::<u8>().wrapping_offset(distance as isize);
-        // SAFETY: `count_in` demands that the counter lies there in all processes.
-        (distance != 0).then(|| unsafe { &*place.cast::<AtomicU32>() })
+        // SAFETY: `count_at` demands that the counters lie there in all processes, and a group is
+        // named only after it.
+        Some(unsafe { &*place.cast::<AtomicU32>() })
+    }
+
+    /// Adds to the counter of the group that a word names.
+    fn count(&self, word: u32, amount: u32) {
+        if let Some(counter) = self.counter(word) {
+            counter.fetch_add(amount, Ordering::Relaxed);
+        }
     }
 
     /// Wakes all threads that sleep here; costs a system call only if one does.
     #[inline]
     pub fn ring(&self) {
         // doorbell: paired with `sleep_unless`
-        if self.asleep.word().load(Ordering::SeqCst) != 0 {
+        if self.word.word().load(Ordering::SeqCst) & ASLEEP != 0 {
             self.wake();
         }
     }
 
     #[cold]
     fn wake(&self) {
-        if self.rise() {
-            self.asleep.wake_all();
+        let word = self.word.word().fetch_and(!ASLEEP, Ordering::SeqCst);
+        if word & ASLEEP != 0 {
+            self.count(word, 1);
+            self.word.wake_all();
         }
-    }
-
-    /// Moves the word to 0; `true` if it was 1.
-    fn rise(&self) -> bool {
-        let was_asleep = self.asleep.word().swap(0, Ordering::SeqCst) != 0;
-        if let (true, Some(counter)) = (was_asleep, self.counter()) {
-            counter.fetch_add(1, Ordering::Relaxed);
-        }
-        was_asleep
     }
 
     /// Sleeps until rung, unless `work` says that there is something to do.
@@ -106,10 +136,9 @@ impl Doorbell {
     /// nanoseconds bounds the sleep.
     pub fn sleep_unless(&self, work: impl FnOnce() -> bool, limit: Option<u64>) {
         // doorbell: paired with `ring`
-        if self.asleep.word().swap(1, Ordering::SeqCst) == 0 {
-            if let Some(counter) = self.counter() {
-                counter.fetch_sub(1, Ordering::Relaxed);
-            }
+        let word = self.word.word().fetch_or(ASLEEP, Ordering::SeqCst);
+        if word & ASLEEP == 0 {
+            self.count(word, u32::MAX);
         }
         fence(Ordering::SeqCst);
         if self.has_promised() && !barrier::everywhere() {
@@ -125,8 +154,8 @@ impl Doorbell {
             self.wake();
             return;
         }
-        self.asleep.sleep_while(1, limit);
-        if self.asleep.word().load(Ordering::Relaxed) != 0 {
+        self.word.sleep_while(word | ASLEEP, limit);
+        if self.word.word().load(Ordering::Relaxed) & ASLEEP != 0 {
             // Nobody has rung. Other threads that sleep here are woken with this one.
             self.wake();
         }
@@ -145,21 +174,31 @@ mod tests {
 
     #[test]
     fn a_rank_that_sleeps_is_not_counted_and_one_that_was_rung_is() {
-        let (counter, bell) = (AtomicU32::new(0), Doorbell::new());
-        // SAFETY: both live until the end of this test, in one process.
-        unsafe { bell.count_in(&counter) };
-        let seen = || counter.load(Ordering::Relaxed);
+        let (counters, bell) = ([AtomicU32::new(0), AtomicU32::new(0)], Doorbell::new());
+        // SAFETY: all live until the end of this test, in one process.
+        unsafe { bell.count_at(&counters[0], size_of::<AtomicU32>()) };
+        bell.count_in(Some(1));
+        let seen = || [0, 1].map(|group: usize| counters[group].load(Ordering::Relaxed));
         let work = || {
-            assert_eq!(seen(), 0);
+            assert_eq!(seen(), [0, 0]);
             bell.ring();
-            assert_eq!(seen(), 1);
+            assert_eq!((seen(), bell.awake()), ([0, 1], 1));
             true
         };
         bell.sleep_unless(work, None);
         bell.sleep_unless(|| false, Some(1000));
-        assert_eq!(seen(), 1);
-        bell.count_out();
-        assert_eq!(seen(), 0);
+        assert_eq!(seen(), [0, 1]);
+        bell.count_in(Some(0));
+        assert_eq!(seen(), [1, 0]);
+        let changes_group = || {
+            bell.count_in(Some(1));
+            assert_eq!(seen(), [0, 0]);
+            true
+        };
+        bell.sleep_unless(changes_group, None);
+        assert_eq!(seen(), [0, 1]);
+        bell.count_in(None);
+        assert_eq!(seen(), [0, 0]);
     }
 
     use std::sync::atomic::AtomicU64;

@@ -2,6 +2,7 @@
 //! microseconds, then it sleeps, and whoever sends to it wakes it.
 
 pub mod barrier;
+mod cores;
 pub mod crowd;
 pub mod doorbell;
 pub mod lock;

@@ -91,8 +91,9 @@ impl Pace {
     }
 
     fn take_turns(&mut self, crowd: &Crowd, looks: impl Fn(&Crowd) -> u32, come: impl Fn() -> bool) -> bool {
-        let turns = if crowd.is_here() { TURNS_IN_A_CROWD } else { TURNS };
         let mut began = clock::nanoseconds();
+        crowd.look_again_at(began);
+        let turns = if crowd.is_here() { TURNS_IN_A_CROWD } else { TURNS };
         for _ in 0..turns {
             if look(looks(crowd), &come) {
                 return true;
@@ -111,7 +112,8 @@ impl Pace {
 
     /// Notes on the page that this wait has become a sleep.
     #[cold]
-    pub fn begin_sleep(&mut self, page: &Page) {
+    pub fn begin_sleep(&mut self, crowd: &Crowd, page: &Page) {
+        crowd.look_again_at(clock::nanoseconds());
         if self.since == 0 {
             self.since = clock::nanoseconds();
             page.call.waiting_since.store(self.since, Relaxed);

@@ -1,4 +1,7 @@
-//! The names of MPI's own operators and what each is for.
+//! MPI's own operators: names, and what each is for.
+
+use crate::Operands;
+use std::sync::OnceLock;
 
 /// The predefined operations of MPI-5.0 §6.9.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,24 +49,29 @@ impl Builtin {
         reductions.into_iter().chain([MinLocation, MaxLocation, Replace, NoOp])
     }
 
-    /// The name in MPI.
+    /// By what name a face calls it, once one does; else what it is.
     pub fn name(self) -> &'static str {
-        match self {
-            Builtin::Max => "MPI_MAX",
-            Builtin::Min => "MPI_MIN",
-            Builtin::Sum => "MPI_SUM",
-            Builtin::Product => "MPI_PROD",
-            Builtin::LogicalAnd => "MPI_LAND",
-            Builtin::BitAnd => "MPI_BAND",
-            Builtin::LogicalOr => "MPI_LOR",
-            Builtin::BitOr => "MPI_BOR",
-            Builtin::LogicalXor => "MPI_LXOR",
-            Builtin::BitXor => "MPI_BXOR",
-            Builtin::MinLocation => "MPI_MINLOC",
-            Builtin::MaxLocation => "MPI_MAXLOC",
-            Builtin::Replace => "MPI_REPLACE",
-            Builtin::NoOp => "MPI_NO_OP",
-        }
+        NAMES[self as usize].get().copied().unwrap_or(match self {
+            Builtin::Max => "max",
+            Builtin::Min => "min",
+            Builtin::Sum => "sum",
+            Builtin::Product => "product",
+            Builtin::LogicalAnd => "logical and",
+            Builtin::BitAnd => "bitwise and",
+            Builtin::LogicalOr => "logical or",
+            Builtin::BitOr => "bitwise or",
+            Builtin::LogicalXor => "logical xor",
+            Builtin::BitXor => "bitwise xor",
+            Builtin::MinLocation => "min and location",
+            Builtin::MaxLocation => "max and location",
+            Builtin::Replace => "replace",
+            Builtin::NoOp => "no operation",
+        })
+    }
+
+    /// A face calls it so; the first name that it is given stays.
+    pub(super) fn call(self, name: &'static str) {
+        let _ = NAMES[self as usize].set(name);
     }
 
     /// Whether the order of the arguments does not matter: so for all that
@@ -72,19 +80,17 @@ impl Builtin {
         !matches!(self, Builtin::Replace | Builtin::NoOp)
     }
 
-    /// What this operation takes, for a message to a person.
-    pub(super) fn takes(self) -> &'static str {
+    /// What it takes; `None` for what is not for reductions.
+    pub(super) fn takes(self) -> Option<Operands> {
         match self {
-            Builtin::Max | Builtin::Min => "integers and floating point numbers",
-            Builtin::Sum | Builtin::Product => "integers, floating point and complex numbers",
-            Builtin::LogicalAnd | Builtin::LogicalOr | Builtin::LogicalXor => {
-                "integers, MPI_C_BOOL and Fortran LOGICAL"
-            }
-            Builtin::BitAnd | Builtin::BitOr | Builtin::BitXor => "integers and MPI_BYTE",
-            Builtin::MinLocation | Builtin::MaxLocation => {
-                "pairs of a value and a location, such as MPI_DOUBLE_INT"
-            }
-            Builtin::Replace | Builtin::NoOp => "nothing but one-sided accumulation",
+            Builtin::Max | Builtin::Min => Some(Operands::Ordered),
+            Builtin::Sum | Builtin::Product => Some(Operands::Numbers),
+            Builtin::LogicalAnd | Builtin::LogicalOr | Builtin::LogicalXor => Some(Operands::Logical),
+            Builtin::BitAnd | Builtin::BitOr | Builtin::BitXor => Some(Operands::Bits),
+            Builtin::MinLocation | Builtin::MaxLocation => Some(Operands::Pairs),
+            Builtin::Replace | Builtin::NoOp => None,
         }
     }
 }
+
+static NAMES: [OnceLock<&str>; Builtin::NUMBER] = [const { OnceLock::new() }; Builtin::NUMBER];

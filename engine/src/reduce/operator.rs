@@ -5,7 +5,7 @@ use super::select::select;
 use super::{exact, Builtin, Exact};
 use crate::datatype::{Basic, Datatype};
 use crate::kept::{self, Lasting};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -46,8 +46,9 @@ impl Operator {
         Operator::of(Kind::Builtin(builtin))
     }
 
-    /// The same, never freed.
-    pub fn predefined(builtin: Builtin) -> Arc<Self> {
+    /// The same under the name that a face gives it (`MPI_SUM`), never freed.
+    pub fn predefined(builtin: Builtin, name: &'static str) -> Arc<Self> {
+        builtin.call(name);
         kept::for_ever(Operator { lasts: true, ..Operator::builtin(builtin) })
     }
 
@@ -204,20 +205,13 @@ fn kernel(builtin: Builtin, datatype: &Datatype) -> Kernel {
 /// Why one of MPI's own operators does not take a datatype.
 #[cold]
 fn refused(builtin: Builtin, datatype: &Datatype) -> Result<()> {
-    let (name, takes) = (builtin.name(), builtin.takes());
-    let refuse = |sentence: String| Err(Error::new(Class::Op, sentence));
-    if matches!(builtin, Builtin::Replace | Builtin::NoOp) {
-        return refuse(format!("{name} is for one-sided accumulation and not for reductions"));
-    }
-    let Some(basic) = datatype.as_basic() else {
-        return refuse(format!(
-            "{name} takes predefined datatypes only, and this datatype is derived: reduce its elements as \
-             the predefined type that they are, or make an operation of your own with MPI_Op_create"
-        ));
-    };
+    let operator = builtin.name();
+    let refuse = |cause| Err(Error::because(Class::Op, cause));
+    let Some(takes) = builtin.takes() else { return refuse(Cause::NoReduction(operator)) };
+    let Some(basic) = datatype.as_basic() else { return refuse(Cause::OperatorTakesNoDerived(operator)) };
     let is_long_double = matches!(basic, Basic::LongDouble | Basic::ComplexLongDouble | Basic::LongDoubleInt);
     if is_long_double && cfg!(not(target_arch = "x86_64")) {
         return Err(Error::not_there_yet("reduction of long double on this kind of processor"));
     }
-    refuse(format!("{name} does not take {}: it takes {takes}", datatype.name()))
+    refuse(Cause::OperatorTakesNot { operator, datatype: datatype.name(), takes })
 }

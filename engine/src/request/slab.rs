@@ -4,7 +4,7 @@
 use super::Status;
 use crate::memory;
 use crate::message::work::Work;
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 
 const INDEX_BITS: u32 = 22;
 /// Of the index: which lane the request is in, above its place there.
@@ -216,6 +216,11 @@ impl Slab {
         }
     }
 
+    /// Whether a request with this index is alive.
+    pub fn is_used(&self, index: u32) -> bool {
+        self.requests.get(place(index)).is_some_and(|request| request.used)
+    }
+
     /// The id of a live request.
     #[inline]
     pub fn id(&self, index: u32) -> RequestId {
@@ -265,10 +270,7 @@ impl Slab {
 
 #[cold]
 fn stale() -> Error {
-    Error::new(
-        Class::Request,
-        "the request has already been completed or freed, or never was one; a completed request is MPI_REQUEST_NULL",
-    )
+    Error::because(Class::Request, Cause::RequestIsOver)
 }
 
 impl std::ops::Index<u32> for Slab {

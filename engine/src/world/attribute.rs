@@ -2,11 +2,12 @@
 //! (MPI-5.0 §7.7).
 //!
 //! A value is one word. Callbacks of the program run without any lock held, so
-//! they may call back into the library, also on the same object.
+//! they may call back into the library, also on the same object: while a value's
+//! delete callback runs it can still be read, but neither deleted again nor copied,
+//! and what is set under its key is a value of its own.
 
-use crate::Result;
+use crate::{Class, Error, Result};
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a callback is told.
@@ -26,47 +27,75 @@ pub type CopyFunction = Box<dyn Fn(Call) -> Result<Option<usize>> + Send + Sync>
 /// Called when the value is deleted or replaced.
 pub type DeleteFunction = Box<dyn Fn(Call) -> Result<()> + Send + Sync>;
 
-/// A key under which values are cached. Freeing it leaves cached values alone.
+/// A key under which values are cached. It lives as long as somebody holds it, and
+/// each cached value does.
 pub struct Keyval {
-    /// The word by which the face names it; set by the face.
-    pub word: AtomicUsize,
+    /// The word by which the face names it.
+    word: usize,
     copy: CopyFunction,
     delete: DeleteFunction,
 }
 
 impl Keyval {
     /// A new key.
-    pub fn new(copy: CopyFunction, delete: DeleteFunction) -> Keyval {
-        Keyval { word: AtomicUsize::new(0), copy, delete }
+    pub fn new(word: usize, copy: CopyFunction, delete: DeleteFunction) -> Keyval {
+        Keyval { word, copy, delete }
     }
 
     fn call(&self, owner: usize, value: usize) -> Call {
-        Call { owner, keyval: self.word.load(Relaxed), value }
+        Call { owner, keyval: self.word, value }
     }
 }
 
 impl fmt::Debug for Keyval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keyval({:#x})", self.word.load(Relaxed))
+        write!(f, "Keyval({:#x})", self.word)
     }
 }
 
-/// The values cached on one object, in the order in which they were set.
+/// The values cached on one object.
 #[derive(Debug, Default)]
 pub struct Attributes {
-    entries: Mutex<Vec<Entry>>,
+    book: Mutex<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    /// In the order in which they were set.
+    entries: Vec<Entry>,
+    next: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
+    /// Of all entries that this object ever had.
+    number: u64,
     key: Arc<Keyval>,
     value: usize,
+    /// Its delete callback runs.
+    leaving: bool,
 }
+
+impl Entry {
+    fn is_of(&self, key: &Arc<Keyval>) -> bool {
+        Arc::ptr_eq(&self.key, key)
+    }
+}
+
+impl Book {
+    fn push(&mut self, key: Arc<Keyval>, value: usize) {
+        self.entries.push(Entry { number: self.next, key, value, leaving: false });
+        self.next += 1;
+    }
+}
+
+/// So many values that callbacks set anew while an object's are deleted go with the others.
+const MOST_SET_ANEW: u64 = 1000;
 
 impl Attributes {
     /// The value under a key.
     pub fn get(&self, key: &Arc<Keyval>) -> Option<usize> {
-        self.lock().iter().find(|entry| Arc::ptr_eq(&entry.key, key)).map(|entry| entry.value)
+        self.lock().entries.iter().rev().find(|entry| entry.is_of(key)).map(|entry| entry.value)
     }
 
     /// Caches a value; one that is there is deleted first.
@@ -74,9 +103,8 @@ impl Attributes {
     /// # Errors
     /// What the delete callback of the old value says; the old value stays.
     pub fn set(&self, owner: usize, key: &Arc<Keyval>, value: usize) -> Result<()> {
-        self.delete(owner, key)?;
-        self.lock().push(Entry { key: key.clone(), value });
-        Ok(())
+        let is_old = |entry: &Entry| entry.is_of(key);
+        self.delete_where(owner, is_old, |book| book.push(key.clone(), value))
     }
 
     /// Deletes the value under a key, if there is one.
@@ -84,23 +112,44 @@ impl Attributes {
     /// # Errors
     /// What the delete callback says; the value stays.
     pub fn delete(&self, owner: usize, key: &Arc<Keyval>) -> Result<()> {
-        if let Some(value) = self.get(key) {
-            (key.delete)(key.call(owner, value))?;
-            self.lock().retain(|entry| !Arc::ptr_eq(&entry.key, key));
-        }
-        Ok(())
+        self.delete_where(owner, |entry| entry.is_of(key), |_| ())
     }
 
-    /// Deletes everything, last set first (MPI-5.0 §11.4.1 demands this order
+    /// Deletes everything, last set first (MPI-5.0 §11.2.4 demands this order
     /// of `MPI_COMM_SELF`; it serves every object).
     ///
     /// # Errors
     /// What a delete callback says; that value and those set before it stay.
     pub fn delete_all(&self, owner: usize) -> Result<()> {
+        self.delete_where(owner, |_| true, |_| ())
+    }
+
+    /// Deletes the values that are meant, last set first, also those that callbacks
+    /// set meanwhile; then does the last thing before anybody else sees that they are gone.
+    fn delete_where(
+        &self,
+        owner: usize,
+        meant: impl Fn(&Entry) -> bool,
+        last: impl FnOnce(&mut Book),
+    ) -> Result<()> {
+        let mut book = self.lock();
+        let most = book.next + MOST_SET_ANEW;
         loop {
-            let Some(last) = self.lock().last().cloned() else { return Ok(()) };
-            self.delete(owner, &last.key)?;
+            let found = book.entries.iter_mut().rev().find(|entry| !entry.leaving && meant(entry));
+            let Some(entry) = found else { break };
+            if entry.number > most {
+                return Err(endless());
+            }
+            entry.leaving = true;
+            let entry = entry.clone();
+            drop(book);
+            let outcome = (entry.key.delete)(entry.key.call(owner, entry.value));
+            book = self.lock();
+            book.left(&entry, outcome.is_ok());
+            outcome?;
         }
+        last(&mut book);
+        Ok(())
     }
 
     /// The attributes of a duplicate of `owner`.
@@ -108,11 +157,11 @@ impl Attributes {
     /// # Errors
     /// What a copy callback says; what was copied before is deleted again.
     pub fn copy_all(&self, owner: usize) -> Result<Attributes> {
-        let entries = self.lock().clone();
+        let entries = self.lock().entries.clone();
         let copies = Attributes::default();
-        for Entry { key, value } in entries {
+        for Entry { key, value, .. } in entries.into_iter().filter(|entry| !entry.leaving) {
             match (key.copy)(key.call(owner, value)) {
-                Ok(Some(value)) => copies.lock().push(Entry { key, value }),
+                Ok(Some(value)) => copies.lock().push(key, value),
                 Ok(None) => {}
                 Err(error) => {
                     let _ = copies.delete_all(owner); // the first error is the one to tell
@@ -123,15 +172,40 @@ impl Attributes {
         Ok(copies)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Book {
+    /// After the delete callback of an entry: away with it, unless the callback
+    /// refused and nothing newer has come under its key.
+    fn left(&mut self, entry: &Entry, agreed: bool) {
+        let newer = self.entries.iter().any(|other| other.number > entry.number && other.is_of(&entry.key));
+        match self.entries.iter().position(|other| other.number == entry.number) {
+            Some(place) if agreed || newer => drop(self.entries.remove(place)),
+            Some(place) => self.entries[place].leaving = false,
+            None => {}
+        }
+    }
+}
+
+#[cold]
+fn endless() -> Error {
+    let sentence =
+        "the delete functions of the program's attributes keep setting attributes anew on the object \
+                    that is to lose them; a delete function must not set what is deleted again";
+    Error::new(Class::Keyval, sentence)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, Error};
+
+    /// A key whose copy callback leaves the value out.
+    fn key(delete: impl Fn(Call) -> Result<()> + Send + Sync + 'static) -> Arc<Keyval> {
+        Arc::new(Keyval::new(0, Box::new(|_| Ok(None)), Box::new(delete)))
+    }
 
     type Log = Arc<Mutex<Vec<(char, usize, usize)>>>;
 
@@ -141,6 +215,7 @@ mod tests {
     ) -> Arc<Keyval> {
         let (copies, deletes) = (log.clone(), log.clone());
         Arc::new(Keyval::new(
+            0,
             Box::new(move |call| {
                 copies.lock().unwrap().push(('c', call.owner, call.value));
                 copy(call.value)
@@ -196,12 +271,62 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_may_use_the_same_object() {
+    fn a_callback_sees_the_value_but_neither_copies_nor_deletes_it_again() {
         let attributes = Arc::new(Attributes::default());
-        let inner = attributes.clone();
-        let key =
-            Arc::new(Keyval::new(Box::new(|_| Ok(None)), Box::new(move |_| inner.copy_all(0).map(drop))));
+        let (inner, own) = (attributes.clone(), Arc::new(Mutex::new(None::<Arc<Keyval>>)));
+        let (known, calls) = (own.clone(), Arc::new(Mutex::new(0)));
+        let count = calls.clone();
+        let key = key(move |call| {
+            let key = known.lock().unwrap().clone().unwrap();
+            *count.lock().unwrap() += 1;
+            assert_eq!(inner.get(&key), Some(call.value));
+            assert_eq!(inner.copy_all(0)?.get(&key), None);
+            inner.delete(0, &key)
+        });
+        *own.lock().unwrap() = Some(key.clone());
         attributes.set(0, &key, 1).unwrap();
         attributes.delete(0, &key).unwrap();
+        assert_eq!((attributes.get(&key), *calls.lock().unwrap()), (None, 1));
+        own.lock().unwrap().take();
+    }
+
+    #[test]
+    fn what_a_callback_sets_goes_too_and_an_endless_round_is_an_error() {
+        let attributes = Arc::new(Attributes::default());
+        let log = Log::default();
+        let (inner, later) = (attributes.clone(), logging(&log, |_| Ok(None)));
+        let set = later.clone();
+        let first = key(move |_| inner.set(0, &set, 7));
+        attributes.set(0, &first, 1).unwrap();
+        attributes.delete_all(0).unwrap();
+        assert_eq!(*log.lock().unwrap(), [('d', 0, 7)]);
+        assert_eq!((attributes.get(&first), attributes.get(&later)), (None, None));
+        // Each sets the other anew.
+        let inner = Arc::downgrade(&attributes);
+        let other = Arc::new(Mutex::new(None::<Arc<Keyval>>));
+        let partner = other.clone();
+        let one = key(move |_| {
+            let partner = partner.lock().unwrap().clone().unwrap();
+            inner.upgrade().map_or(Ok(()), |attributes| attributes.set(0, &partner, 1))
+        });
+        let (inner, partner) = (Arc::downgrade(&attributes), one.clone());
+        let two = key(move |_| inner.upgrade().map_or(Ok(()), |attributes| attributes.set(0, &partner, 2)));
+        *other.lock().unwrap() = Some(two);
+        attributes.set(0, &one, 1).unwrap();
+        let error = attributes.delete_all(0).unwrap_err();
+        assert!(error.class() == Class::Keyval && error.message().contains("anew"));
+        other.lock().unwrap().take();
+    }
+
+    #[test]
+    fn a_key_lives_as_long_as_a_value_is_cached_under_it() {
+        let (attributes, key) = (Attributes::default(), key(|_| Ok(())));
+        let weak = Arc::downgrade(&key);
+        attributes.set(0, &key, 1).unwrap();
+        drop(key);
+        let key = weak.upgrade().expect("the value holds the key");
+        attributes.delete(0, &key).unwrap();
+        drop(key);
+        assert!(weak.upgrade().is_none());
     }
 }

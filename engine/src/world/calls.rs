@@ -25,6 +25,15 @@ pub struct Begun {
     pub bytes: u64,
 }
 
+/// One of them, by its place in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbered {
+    /// The call, as the page knows it.
+    pub name: u32,
+    /// How many there were with this one.
+    pub number: u64,
+}
+
 impl Calls {
     /// Notes one more.
     #[inline]
@@ -39,6 +48,14 @@ impl Calls {
     /// How many there were.
     pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
+    }
+
+    /// The last one.
+    #[inline]
+    pub fn latest(&self) -> Numbered {
+        let number = self.count();
+        let [what, _] = &self.last[(number.wrapping_sub(1) % 2) as usize];
+        Numbered { name: (what.load(Relaxed) >> 32) as u32, number }
     }
 
     /// The last one and the one before.
@@ -66,5 +83,6 @@ mod tests {
         calls.note(begun(5));
         calls.note(begun(6));
         assert_eq!((calls.last(), calls.count()), ([Some(begun(6)), Some(begun(5))], 3));
+        assert_eq!(calls.latest(), Numbered { name: 6, number: 3 });
     }
 }

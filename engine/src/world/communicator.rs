@@ -5,7 +5,7 @@ use super::calls::Calls;
 use super::exchange::{Exchange, Line};
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::hierarchy::Hierarchy;
-use crate::collective::node::{Places, Seat};
+use crate::collective::node::{Member, Places};
 use crate::Result;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -36,7 +36,7 @@ pub struct Communicator {
     collectives: AtomicU32,
     nonblocking: AtomicU32,
     freed: AtomicBool,
-    node: OnceLock<Option<Seat>>,
+    node: OnceLock<Option<Member>>,
     before_node: AtomicU32,
     hierarchy: OnceLock<Option<Box<Hierarchy>>>,
     before_places: AtomicU32,
@@ -78,19 +78,15 @@ impl Communicator {
         }
     }
 
-    /// `MPI_COMM_WORLD` of a job of `size` ranks.
+    /// That of all `size` ranks of a job.
     pub fn world(rank: u32, size: u32) -> Communicator {
-        let world = Communicator::new(context::WORLD, Arc::new(Group::identity(size)), rank);
-        world.set_name("MPI_COMM_WORLD");
-        world
+        Communicator::new(context::WORLD, Arc::new(Group::identity(size)), rank)
     }
 
-    /// `MPI_COMM_SELF` of a job rank.
+    /// That of one job rank alone.
     pub fn self_(job_rank: u32) -> Communicator {
         let group = Arc::new(Group::new(vec![job_rank]));
-        let alone = Communicator::new(context::of_self(job_rank), group, 0);
-        alone.set_name("MPI_COMM_SELF");
-        alone
+        Communicator::new(context::of_self(job_rank), group, 0)
     }
 
     /// Makes it an intercommunicator to `remote`; `local_context` is for the
@@ -134,6 +130,7 @@ impl Communicator {
             .into_iter()
             .chain(local)
             .flat_map(|context| [context, context::making(context), context::announcing(context)])
+            .chain([context::joining(self.context())])
     }
 
     /// Gives a communicator made with context 0 (and local context 0) its own.
@@ -185,10 +182,10 @@ impl Communicator {
         (self.nonblocking.fetch_add(1, Relaxed) & TAGS | (TAGS + 1)) as i32
     }
 
-    /// My seat at its block of shared memory, among the members on my node: `None` while that is not settled,
+    /// This rank as a member of those that share its node, over a control block: `None` while that is not settled,
     /// `Some(None)` if it has none.
     #[inline]
-    pub fn seat(&self) -> Option<Option<&Seat>> {
+    pub fn member(&self) -> Option<Option<&Member>> {
         self.node.get().map(Option::as_ref)
     }
 
@@ -198,13 +195,13 @@ impl Communicator {
     }
 
     /// Settles it, once.
-    pub fn settle_seat(&self, seat: Option<Seat>) {
-        let _ = self.node.set(seat);
+    pub fn settle_member(&self, member: Option<Member>) {
+        let _ = self.node.set(member);
     }
 
     /// How many blocking collectives there were before a block was asked for; the
     /// same at all members.
-    pub fn count_before_seat(&self) -> u32 {
+    pub fn count_before_member(&self) -> u32 {
         self.before_node.fetch_add(1, Relaxed)
     }
 
@@ -286,13 +283,20 @@ impl Communicator {
     /// As [`Exchange::begins`].
     pub fn collective_line(&self, exchange: &dyn Exchange) -> Result<Line> {
         exchange.begins(self)?;
-        let (context, tag) = (self.context() + 1, self.next_collective_tag());
-        Ok(Line { peers: self.peers().clone(), rank: self.rank, context, tag })
+        Ok(self.line(self.context() + 1, self.next_collective_tag()))
     }
 
-    /// A line for making communicators with a tag of the user.
+    /// A line for making communicators of some members with a tag of the user.
     pub fn making_line(&self, tag: i32) -> Line {
-        let context = context::making(self.context());
+        self.line(context::making(self.context()), tag)
+    }
+
+    /// A line for leaders that join their groups with a tag of the user.
+    pub fn joining_line(&self, tag: i32) -> Line {
+        self.line(context::joining(self.context()), tag)
+    }
+
+    fn line(&self, context: u64, tag: i32) -> Line {
         Line { peers: self.peers().clone(), rank: self.rank, context, tag }
     }
 
@@ -327,7 +331,9 @@ mod tests {
     #[test]
     fn hints_and_name_change_and_collective_tags_count() {
         let world = Communicator::world(1, 4);
-        assert_eq!((world.name().as_str(), world.size(), world.rank), ("MPI_COMM_WORLD", 4, 1));
+        assert!(world.name().is_empty());
+        world.set_name("all");
+        assert_eq!((world.name().as_str(), world.size(), world.rank), ("all", 4, 1));
         let info = Info::default();
         info.set("mpi_assert_no_any_tag", "true").unwrap();
         world.set_hints(&info);

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bit 63      lines used while a communicator is being made (see `making`)
-//! bit 62      announcements of partitioned operations (see `announcing`)
+//! bit 62      announcements of partitioned operations (see `announcing`); with bit 63: `joining`
 //! bits 60–61  lane: communicators of different lanes share no state of a process
 //! bits 39–59  job rank of the maker
 //! bits 1–38   counter of the maker
@@ -41,6 +41,13 @@ pub const fn making(context: u64) -> u64 {
     context | MAKING
 }
 
+/// The context, beside those of a communicator, in which the leaders of two groups meet with a
+/// tag of the user (`MPI_Intercomm_create`): apart from [`making`], so that both may go on at once
+/// with one tag.
+pub const fn joining(context: u64) -> u64 {
+    context | MAKING | ANNOUNCING
+}
+
 /// The context, beside those of a communicator, in which partitioned sends are
 /// announced: they match partitioned receives only (MPI-5.0 §4.2).
 pub const fn announcing(context: u64) -> u64 {
@@ -71,12 +78,14 @@ const fn in_lane(context: u64, lane: usize) -> u64 {
 /// string tag they agreed on and their job ranks in order (MPI-5.0 §7.4.2,
 /// `MPI_Comm_create_from_group`). Odd, so that it is none of [`making`].
 pub fn meeting(string_tag: &str, members: impl Iterator<Item = u32>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64; // FNV-1a
-    let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    string_tag.bytes().for_each(&mut add);
-    add(0);
-    members.flat_map(u32::to_le_bytes).for_each(&mut add);
-    in_lane(hash, 0) | MAKING | 1
+    let bytes = string_tag.bytes().chain([0]).chain(members.flat_map(u32::to_le_bytes));
+    in_lane(hash(bytes), 0) | MAKING | 1
+}
+
+/// A number for a string of bytes (FNV-1a).
+pub fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 const fn id(job_rank: u32, counter: u64) -> u64 {

@@ -31,6 +31,13 @@ pub enum ErrorHandler {
     User(Subject, Function),
 }
 
+impl ErrorHandler {
+    /// Whether an object of this kind can have it: the program's own are for one kind.
+    pub fn suits(&self, subject: Subject) -> bool {
+        !matches!(self, ErrorHandler::User(made_for, _) if *made_for != subject)
+    }
+}
+
 impl fmt::Debug for ErrorHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

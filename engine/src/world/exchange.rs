@@ -75,17 +75,29 @@ pub fn complete<T>(exchange: &dyn Exchange, mut pending: impl Pending<T>) -> Res
     result.ok_or_else(|| Error::new(Class::Intern, "a wait ended before what it waited for"))
 }
 
-/// The bytes of one rank of a line to all, along a binomial tree.
+/// The bytes of one rank of a line to all, or to some, along a binomial tree.
 pub struct Broadcast {
     line: Line,
-    root: u32,
+    /// Those who take part, as ranks of the line, from the root on.
+    members: Vec<u32>,
+    /// My place among them.
+    place: usize,
     bytes: Vec<u8>,
 }
 
 impl Broadcast {
-    /// `bytes` count at `root` only.
+    /// From `root` to all ranks of the line; `bytes` count there only.
     pub fn new(line: Line, root: u32, bytes: Vec<u8>) -> Broadcast {
-        Broadcast { line, root, bytes }
+        let size = line.peers.size();
+        let place = ((line.rank + size - root) % size) as usize;
+        let members = (root..size).chain(0..root).collect();
+        Broadcast { line, members, place, bytes }
+    }
+
+    /// To these ranks of the line, from the first of them, where alone `bytes` count. Mine is at
+    /// `place`.
+    pub fn among(line: Line, members: Vec<u32>, place: u32, bytes: Vec<u8>) -> Broadcast {
+        Broadcast { line, members, place: place as usize, bytes }
     }
 
     /// Replaces the bytes, before the root polls for the first time.
@@ -96,13 +108,11 @@ impl Broadcast {
 
 impl Pending<Vec<u8>> for Broadcast {
     fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<Vec<u8>>> {
-        let size = self.line.peers.size();
-        let rank_at = |place: u32| ((u64::from(place) + u64::from(self.root)) % u64::from(size)) as u32;
-        let place = (self.line.rank + size - self.root) % size;
+        let (size, place) = (self.members.len(), self.place);
         // The lowest bit of a place is the edge to its parent; the root has all.
         let edge = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
         if place != 0 {
-            match exchange.take(&self.line, rank_at(place - edge))? {
+            match exchange.take(&self.line, self.members[place - edge])? {
                 Some(bytes) => self.bytes = bytes,
                 None => return Ok(None),
             }
@@ -110,7 +120,7 @@ impl Pending<Vec<u8>> for Broadcast {
         let mut step = edge / 2;
         while step > 0 {
             if step < size - place {
-                exchange.post(&self.line, rank_at(place + step), &self.bytes)?;
+                exchange.post(&self.line, self.members[place + step], &self.bytes)?;
             }
             step /= 2;
         }

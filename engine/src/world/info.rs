@@ -3,10 +3,9 @@
 use crate::{Class, Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The longest key, in bytes: with a final 0 it fits `MPI_MAX_INFO_KEY` of both
-/// ABIs.
+/// The longest key, in bytes. A face may have a lower limit.
 pub const LONGEST_KEY: usize = 254;
-/// The longest value, in bytes.
+/// The longest value, in bytes. A face may have a lower limit.
 pub const LONGEST_VALUE: usize = 1023;
 
 /// Keys and values, in the order in which the keys were first set.
@@ -22,16 +21,8 @@ impl Info {
     /// `InfoKey` when the key is empty or too long, `InfoValue` when the value
     /// is too long.
     pub fn set(&self, key: &str, value: &str) -> Result<()> {
-        check_key(key)?;
-        if value.len() > LONGEST_VALUE {
-            let length = value.len();
-            return Err(Error::new(
-                Class::InfoValue,
-                format!(
-                    "the value of info key \"{key}\" has {length} bytes; at most {LONGEST_VALUE} are allowed"
-                ),
-            ));
-        }
+        check_key(key, LONGEST_KEY)?;
+        check_value(key, value, LONGEST_VALUE)?;
         let mut entries = self.lock();
         match entries.iter_mut().find(|(other, _)| other == key) {
             Some(entry) => entry.1 = value.to_owned(),
@@ -50,7 +41,7 @@ impl Info {
     /// # Errors
     /// `InfoNokey` when it is not there, `InfoKey` when it cannot be a key.
     pub fn delete(&self, key: &str) -> Result<()> {
-        check_key(key)?;
+        check_key(key, LONGEST_KEY)?;
         let mut entries = self.lock();
         match entries.iter().position(|(other, _)| other == key) {
             Some(place) => drop(entries.remove(place)),
@@ -100,19 +91,33 @@ impl Clone for Info {
     }
 }
 
-/// Checks a key that is looked for.
+/// Checks a key of at most so many bytes.
 ///
 /// # Errors
 /// `InfoKey` when it is empty or too long.
-pub fn check_key(key: &str) -> Result<()> {
+pub fn check_key(key: &str, longest: usize) -> Result<()> {
     match key.len() {
         0 => Err(Error::new(Class::InfoKey, "an info key is empty")),
-        1..=LONGEST_KEY => Ok(()),
+        length if length <= longest => Ok(()),
         length => Err(Error::new(
             Class::InfoKey,
-            format!("an info key has {length} bytes; at most {LONGEST_KEY} are allowed"),
+            format!("an info key has {length} bytes; at most {longest} are allowed"),
         )),
     }
+}
+
+/// Checks the value of a key, of at most so many bytes.
+///
+/// # Errors
+/// `InfoValue` when it is too long.
+pub fn check_value(key: &str, value: &str, longest: usize) -> Result<()> {
+    if value.len() <= longest {
+        return Ok(());
+    }
+    let length = value.len();
+    let sentence =
+        format!("the value of info key \"{key}\" has {length} bytes; at most {longest} are allowed");
+    Err(Error::new(Class::InfoValue, sentence))
 }
 
 #[cfg(test)]

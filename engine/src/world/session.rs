@@ -4,7 +4,8 @@ use super::{ErrorHandler, Group, Info};
 use crate::{Class, Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The process sets that always exist.
+/// The process sets that always exist. Names are compared without regard to case
+/// (MPI-5.0 §11.3.2).
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
 /// A session of one process.
@@ -55,15 +56,15 @@ impl Session {
         })
     }
 
-    /// The processes of a process set.
+    /// The processes of a process set, whose name may be in either case.
     ///
     /// # Errors
     /// `Arg` when there is no such set.
     pub fn group(&self, process_set: &str) -> Result<Group> {
-        match process_set {
-            "mpi://WORLD" => Ok(Group::identity(self.job_size)),
-            "mpi://SELF" => Ok(Group::new(vec![self.job_rank])),
-            _ => Err(Error::new(
+        match PROCESS_SETS.iter().position(|name| name.eq_ignore_ascii_case(process_set)) {
+            Some(0) => Ok(Group::identity(self.job_size)),
+            Some(_) => Ok(Group::new(vec![self.job_rank])),
+            None => Err(Error::new(
                 Class::Arg,
                 format!(
                     "there is no process set \"{process_set}\"; there are {}",
@@ -94,7 +95,9 @@ mod tests {
         assert_eq!(session.process_set(0).unwrap(), "mpi://WORLD");
         assert_eq!(session.group("mpi://WORLD").unwrap(), Group::identity(4));
         assert_eq!(session.group("mpi://SELF").unwrap().rank_of(2), Some(0));
-        let info = session.process_set_info("mpi://SELF").unwrap();
+        assert_eq!(session.group("mpi://world").unwrap(), Group::identity(4));
+        assert_eq!(session.group("MPI://Self").unwrap().rank_of(2), Some(0));
+        let info = session.process_set_info("mpi://self").unwrap();
         assert_eq!(info.get("mpi_size").as_deref(), Some("1"));
         assert_eq!(session.process_set(2).unwrap_err().class(), Class::Arg);
         assert!(session.group("mpi://elsewhere").unwrap_err().message().contains("mpi://SELF"));

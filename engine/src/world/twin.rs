@@ -7,7 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// From job rank, to job rank, context, tag.
+/// Rank of the sender on its line (all that a message says of it), job rank of the receiver, context,
+/// tag.
 type Address = (u32, u32, u64, i32);
 
 #[derive(Default)]
@@ -61,14 +62,14 @@ impl Exchange for Rank {
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
-        let address = (self.rank(), line.peers.job_rank(peer), line.context, line.tag);
+        let address = (line.rank, line.peers.job_rank(peer), line.context, line.tag);
         self.post.boxes.lock().unwrap().entry(address).or_default().push_back(bytes.to_vec());
         self.post.arrival.notify_all();
         Ok(())
     }
 
     fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
-        let address = (line.peers.job_rank(peer), self.rank(), line.context, line.tag);
+        let address = (peer, self.rank(), line.context, line.tag);
         Ok(self.post.boxes.lock().unwrap().get_mut(&address).and_then(VecDeque::pop_front))
     }
 

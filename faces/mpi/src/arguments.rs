@@ -120,6 +120,13 @@ pub fn is_in_place(buffer: *const c_void) -> bool {
     buffer == abi::MPI_IN_PLACE.cast_const()
 }
 
+/// Whether a buffer argument is null or `MPI_IN_PLACE`, which both lie at the very
+/// beginning or end of all addresses: one comparison.
+#[inline(always)]
+pub fn is_special(buffer: *const c_void) -> bool {
+    buffer.is_null() || is_in_place(buffer)
+}
+
 /// The handle behind a pointer, or the null value of a null pointer.
 ///
 /// # Safety

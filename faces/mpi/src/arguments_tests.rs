@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn special_ranks_and_tags_cross_the_border_and_come_back() {
+fn special_ranks_and_tags_cross_the_entry_and_come_back() {
     for value in [abi::MPI_ANY_SOURCE, abi::MPI_PROC_NULL, abi::MPI_ROOT, 0, 5, i32::MAX] {
         assert_eq!(rank_out(rank(value)), value);
     }

@@ -3,10 +3,11 @@
 //! whole sentence of one of the last 256 errors (MPI-5.0 §9.4).
 //!
 //! Classes and codes that a program adds (§9.5) are numbers after
-//! `MPI_ERR_LASTCODE`; they carry no message number.
+//! `MPI_ERR_LASTCODE`; they carry no message number. Numbers that it has removed
+//! are given out again, the lowest first.
 
-use crate::abi;
 use crate::class::{class_number, DESCRIPTIONS};
+use crate::{abi, wording};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,9 +15,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const CLASS_BITS: u32 = 16;
 const RING: usize = 256;
 /// Numbers of messages go round after this many, so that codes stay positive
-/// and below the numbers of added codes in both ABIs.
+/// and below the numbers of added codes in every ABI.
 const SERIALS: u32 = 1 << 13;
-/// How many classes and codes a program can add.
+/// The number of the first class or code that a program adds.
+const FIRST_ADDED: c_int = abi::MPI_ERR_LASTCODE + 1;
+/// How many classes and codes of a program there can be at a time.
 const MOST_ADDED: usize = 4096;
 
 struct Book {
@@ -48,7 +51,7 @@ pub fn code(error: &Error) -> c_int {
     let class = class_number(error.class());
     match error.class() {
         Class::User(_) | Class::InStatus | Class::Pending => class,
-        _ => with_message(class, error.message()),
+        _ => with_message(class, &wording::sentence(error)),
     }
 }
 
@@ -57,7 +60,17 @@ pub fn code(error: &Error) -> c_int {
 pub fn code_of_call(function: &str, error: &Error) -> c_int {
     match error.class() {
         Class::User(_) | Class::InStatus | Class::Pending => code(error),
-        class => with_message(class_number(class), &format!("{function}: {}", error.message())),
+        class => with_message(class_number(class), &format!("{function}: {}", wording::sentence(error))),
+    }
+}
+
+/// The bare code that a function of the tool interface returns.
+pub fn code_of_tool(error: &Error) -> c_int {
+    match error.class() {
+        Class::User(code) => code,
+        Class::NoMem => abi::MPI_T_ERR_MEMORY,
+        Class::UnsupportedOperation => abi::MPI_T_ERR_NOT_SUPPORTED,
+        _ => abi::MPI_T_ERR_INVALID,
     }
 }
 
@@ -130,14 +143,20 @@ pub fn add(class: Option<c_int>) -> Result<c_int> {
         }
     }
     let mut book = lock();
-    if book.added.len() == MOST_ADDED {
-        return Err(Error::new(
-            Class::NoMem,
-            format!("the program has added {MOST_ADDED} error classes and codes"),
-        ));
+    let index = book.added.iter().position(|added| added.removed).unwrap_or(book.added.len());
+    if index == MOST_ADDED {
+        let sentence = format!(
+            "the program has added {MOST_ADDED} error classes and codes; MPI_Remove_error_class and \
+             MPI_Remove_error_code make room"
+        );
+        return Err(Error::new(Class::NoMem, sentence));
     }
-    let number = abi::FIRST_ADDED_CODE + book.added.len() as c_int;
-    book.added.push(Added { class: class.unwrap_or(number), text: String::new(), removed: false });
+    let number = FIRST_ADDED + index as c_int;
+    let fresh = Added { class: class.unwrap_or(number), text: String::new(), removed: false };
+    match book.added.get_mut(index) {
+        Some(place) => *place = fresh,
+        None => book.added.push(fresh),
+    }
     Ok(number)
 }
 
@@ -183,7 +202,7 @@ pub fn set_text(number: c_int, text: &str) -> Result<()> {
 /// The value of the attribute `MPI_LASTUSEDCODE`.
 pub fn last_used() -> c_int {
     match lock().added.iter().rposition(|added| !added.removed) {
-        Some(last) => abi::FIRST_ADDED_CODE + last as c_int,
+        Some(last) => FIRST_ADDED + last as c_int,
         None => abi::MPI_ERR_LASTCODE,
     }
 }
@@ -197,7 +216,7 @@ fn find_added(book: &Book, number: c_int) -> Result<(usize, Added)> {
 
 /// The index of an added class or code; `None` for numbers of the library.
 fn added_index(code: c_int) -> Option<usize> {
-    let index = usize::try_from(code.checked_sub(abi::FIRST_ADDED_CODE)?).ok()?;
+    let index = usize::try_from(code.checked_sub(FIRST_ADDED)?).ok()?;
     (index < MOST_ADDED).then_some(index)
 }
 
@@ -247,8 +266,42 @@ mod tests {
         assert_eq!(code(&Error::new(Class::Pending, "")), abi::MPI_ERR_PENDING);
     }
 
+    /// Tests that add classes and codes take turns.
+    static ADDED_ARE_MINE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn removed_numbers_come_again() {
+        let _turn = ADDED_ARE_MINE.lock();
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..20_000 {
+            let class = add(None).unwrap();
+            let code = add(Some(class)).unwrap();
+            seen.extend([class, code]);
+            set_text(code, "for a while").unwrap();
+            set_text(code, "").unwrap();
+            remove(code, false).unwrap();
+            remove(class, true).unwrap();
+            assert!(class_of(code).is_err() && class_of(class).is_err());
+        }
+        assert_eq!(seen.len(), 2);
+        let most: Vec<c_int> = std::iter::from_fn(|| add(None).ok()).collect();
+        assert_eq!(most.len(), MOST_ADDED);
+        assert_eq!(add(None).unwrap_err().class(), Class::NoMem);
+        assert_eq!(last_used(), most[MOST_ADDED - 1]);
+        remove(most[7], true).unwrap();
+        assert_eq!(add(Some(abi::MPI_ERR_ARG)).unwrap(), most[7]);
+        assert_eq!(
+            (class_of(most[7]).unwrap(), text_of(most[7]).unwrap()),
+            (abi::MPI_ERR_ARG, String::new())
+        );
+        remove(most[7], false).unwrap();
+        most.iter().filter(|number| **number != most[7]).for_each(|&class| remove(class, true).unwrap());
+        assert_eq!(last_used(), abi::MPI_ERR_LASTCODE);
+    }
+
     #[test]
     fn added_classes_and_codes_live_and_go() {
+        let _turn = ADDED_ARE_MINE.lock();
         let class = add(None).unwrap();
         let code = add(Some(class)).unwrap();
         let of_mpi = add(Some(abi::MPI_ERR_ARG)).unwrap();
@@ -269,7 +322,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_code() {
-        for nonsense in [-1, 999, abi::MPI_ERR_LASTCODE, abi::FIRST_ADDED_CODE + 4000, c_int::MIN] {
+        let _turn = ADDED_ARE_MINE.lock();
+        for nonsense in [-1, 999, abi::MPI_ERR_LASTCODE, FIRST_ADDED + 4000, c_int::MIN] {
             assert!(class_of(nonsense).is_err(), "{nonsense}");
         }
         assert!(set_text(abi::MPI_ERR_TAG, "no").is_err());

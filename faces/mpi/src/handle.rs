@@ -1,330 +1,95 @@
-//! Handles: 32-bit values that stand for the engine's objects.
-//!
-//! A predefined handle has the value of its ABI. Any other is
-//! `11 kind(4) generation(4) index(22)`, in both ABIs, so that a Fortran
-//! integer holds it, and a handle freed twice is an error and not a crash.
-//!
-//! # Looking up
-//! A lookup takes no lock and counts no reference. Slots never move: they lie
-//! in chunks that double in size and are never given back. A slot's handle is
-//! stored (release) after its object and read (acquire) before it. What keeps
-//! the object alive during a call is MPI's rule that no thread frees an object
-//! that another is using (MPI-5.0 §11.6.2); the call that frees one takes the
-//! reference out and holds it to its end.
-//!
-//! # Putting in and taking out
-//! is done under the table's lock. An object that is in the table already gets
-//! the same handle again, which then has to be freed as often as it was put in.
-//! So a call may hand out a predefined object too; but a program cannot free
-//! what no call has handed out.
+//! What handles of MPI stand for: a table for each kind of object.
 
 use crate::abi;
-use crate::border::Call;
+use crate::common::entry::Call;
+use crate::common::handles;
 use crate::objects::{Comm, Datatype, ErrorHandler, Group, Info, Message, Op, Session};
-use serried_engine::{Class, Error, Result};
-use std::cell::UnsafeCell;
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use serried_engine::{Class, Result};
+use std::sync::Arc;
+
+pub use crate::common::handles::{optional, prefix, required, Handle};
+
+/// A table of handles of this ABI.
+pub type Table<T> = handles::Table<T, abi::Handle>;
 
 /// Communicators.
-pub static COMMS: Table<Comm> = Table::new(1, Class::Comm, "communicator", abi::MPI_COMM_NULL);
+pub static COMMS: Table<Comm> =
+    Table::new(abi::KIND_OF_COMM, Class::Comm, "communicator", abi::MPI_COMM_NULL);
 /// Groups.
-pub static GROUPS: Table<Group> = Table::new(2, Class::Group, "group", abi::MPI_GROUP_NULL);
+pub static GROUPS: Table<Group> = Table::new(abi::KIND_OF_GROUP, Class::Group, "group", abi::MPI_GROUP_NULL);
 /// Datatypes.
-pub static DATATYPES: Table<Datatype> = Table::new(3, Class::Type, "datatype", abi::MPI_DATATYPE_NULL);
+pub static DATATYPES: Table<Datatype> =
+    Table::new(abi::KIND_OF_DATATYPE, Class::Type, "datatype", abi::MPI_DATATYPE_NULL);
 /// Error handlers.
 pub static ERRHANDLERS: Table<ErrorHandler> =
-    Table::new(5, Class::Errhandler, "error handler", abi::MPI_ERRHANDLER_NULL);
+    Table::new(abi::KIND_OF_ERRHANDLER, Class::Errhandler, "error handler", abi::MPI_ERRHANDLER_NULL);
 /// Reduction operations.
-pub static OPS: Table<Op> = Table::new(6, Class::Op, "operation", abi::MPI_OP_NULL);
+pub static OPS: Table<Op> = Table::new(abi::KIND_OF_OP, Class::Op, "operation", abi::MPI_OP_NULL);
 /// Info objects.
-pub static INFOS: Table<Info> = Table::new(7, Class::Info, "info object", abi::MPI_INFO_NULL);
+pub static INFOS: Table<Info> = Table::new(abi::KIND_OF_INFO, Class::Info, "info object", abi::MPI_INFO_NULL);
 /// Sessions.
-pub static SESSIONS: Table<Session> = Table::new(14, Class::Session, "session", abi::MPI_SESSION_NULL);
+pub static SESSIONS: Table<Session> =
+    Table::new(abi::KIND_OF_SESSION, Class::Session, "session", abi::MPI_SESSION_NULL);
 /// Matched messages.
-pub static MESSAGES: Table<Message> = Table::new(13, Class::Request, "message", abi::MPI_MESSAGE_NULL);
-/// The kind of requests, which the engine numbers itself.
-pub const REQUEST_KIND: u32 = 11;
+pub static MESSAGES: Table<Message> =
+    Table::new(abi::KIND_OF_MESSAGE, Class::Request, "message", abi::MPI_MESSAGE_NULL);
 
-const DYNAMIC: u32 = 0b11 << 30;
-const INDEX_BITS: u32 = 22;
-const FIRST_CHUNK: usize = 64;
-const CHUNKS: usize = 16;
-const PREDEFINED: usize = 256;
-
-/// The part of a handle that says that it is not predefined and of what kind.
-pub const fn prefix(kind: u32) -> u32 {
-    DYNAMIC | kind << 26
-}
-
-struct Slot<T> {
-    handle: AtomicU32,
-    value: UnsafeCell<Option<Arc<T>>>,
-}
-
-impl<T> Slot<T> {
-    const fn empty() -> Slot<T> {
-        Slot { handle: AtomicU32::new(0), value: UnsafeCell::new(None) }
-    }
-}
-
-/// The objects of one kind.
-pub struct Table<T: 'static> {
-    kind: u32,
-    class: Class,
-    noun: &'static str,
-    null: abi::Handle,
-    predefined: [Slot<T>; PREDEFINED],
-    chunks: [AtomicPtr<Slot<T>>; CHUNKS],
-    book: LazyLock<Mutex<Book>>,
-}
-
-/// What the lock guards.
-#[derive(Default)]
-struct Book {
-    free: VecDeque<u32>,
-    generations: Vec<u8>,
-    /// By the address of the object: its handle, and how often it was put in.
-    known: HashMap<usize, (u32, u32)>,
-}
-
-// SAFETY: a slot's value changes only under the lock of `book`, and is read
-// only by threads that hold a handle to it (see the module's text).
-unsafe impl<T: Send + Sync> Sync for Table<T> {}
-
-impl<T> Table<T> {
-    const fn new(kind: u32, class: Class, noun: &'static str, null: abi::Handle) -> Table<T> {
-        Table {
-            kind,
-            class,
-            noun,
-            null,
-            predefined: [const { Slot::empty() }; PREDEFINED],
-            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
-            book: LazyLock::new(Mutex::default),
-        }
-    }
-
-    /// The null handle of this kind.
-    pub fn null(&self) -> abi::Handle {
-        self.null
-    }
-
-    /// The object of a handle, for the time of the call.
-    #[inline]
-    pub fn get<'call>(&'static self, _call: &'call Call, handle: abi::Handle) -> Option<&'call Arc<T>> {
-        let raw = abi::raw(handle);
-        let slot = self.slot(raw)?;
-        if slot.handle.load(Ordering::Acquire) != raw {
-            return None;
-        }
-        // SAFETY: the slot holds this handle's object, and by MPI's rule nobody
-        // frees it while this call uses it.
-        unsafe { (*slot.value.get()).as_ref() }
-    }
-
-    /// Puts an object in; the same one again gets the same handle.
-    ///
-    /// # Errors
-    /// `NoMem` when four million objects of this kind exist.
-    pub fn put(&'static self, object: Arc<T>) -> Result<abi::Handle> {
-        let address = Arc::as_ptr(&object) as usize;
-        let mut book = self.lock();
-        if let Some((raw, times)) = book.known.get_mut(&address) {
-            *times += 1;
-            return Ok(abi::handle(*raw));
-        }
-        let index = self.free_index(&mut book)?;
-        let generation = u32::from(book.generations[index as usize] & 0xf);
-        let raw = prefix(self.kind) | generation << INDEX_BITS | index;
-        book.known.insert(address, (raw, 1));
-        self.fill(raw, object);
-        Ok(abi::handle(raw))
-    }
-
-    /// Gives a predefined handle its object (again, if it had one).
-    pub fn put_predefined(&'static self, handle: abi::Handle, object: Arc<T>) {
-        let raw = abi::raw(handle);
-        let mut book = self.lock();
-        book.known.insert(Arc::as_ptr(&object) as usize, (raw, 0));
-        self.fill(raw, object);
-    }
-
-    /// The handle of an object that is in the table.
-    pub fn handle_of(&'static self, object: &Arc<T>) -> Option<abi::Handle> {
-        self.lock().known.get(&(Arc::as_ptr(object) as usize)).map(|(raw, _)| abi::handle(*raw))
-    }
-
-    /// A live handle whose object is wanted. Looks at all of them: for errors.
-    #[cold]
-    pub fn find(&'static self, wanted: impl Fn(&T) -> bool) -> Option<abi::Handle> {
-        let book = self.lock();
-        let object_of = |raw: u32| {
-            // SAFETY: the lock is held, so no other thread changes the value.
-            self.slot(raw).and_then(|slot| unsafe { (*slot.value.get()).as_ref() })
-        };
-        let mut handles = book.known.values().map(|(raw, _)| *raw);
-        handles.find(|&raw| object_of(raw).is_some_and(|object| wanted(object))).map(abi::handle)
-    }
-
-    /// Shows all objects, each once.
-    #[cold]
-    pub fn each(&'static self, visit: &mut dyn FnMut(&Arc<T>)) {
-        let book = self.lock();
-        for (raw, _) in book.known.values() {
-            // SAFETY: the lock is held, so no other thread changes the value.
-            if let Some(object) = self.slot(*raw).and_then(|slot| unsafe { (*slot.value.get()).as_ref() }) {
-                visit(object);
-            }
-        }
-    }
-
-    /// Whether the handle of an object that is in the table would be gone with
-    /// the next [`Table::take`].
-    pub fn is_last(&'static self, object: &Arc<T>) -> bool {
-        self.lock().known.get(&(Arc::as_ptr(object) as usize)).map_or(0, |(_, times)| *times) <= 1
-    }
-
-    /// Gives up one reference of a handle; the handle is gone with the last.
-    ///
-    /// # Errors
-    /// The kind's class when the handle is null, stale or predefined.
-    pub fn take(&'static self, name: &str, handle: abi::Handle) -> Result<Arc<T>> {
-        let raw = abi::raw(handle);
-        let mut book = self.lock();
-        let slot = self.slot(raw).filter(|slot| slot.handle.load(Ordering::Acquire) == raw);
-        // SAFETY: the lock is held, so no other thread changes the value.
-        let found = slot.and_then(|slot| unsafe { (*slot.value.get()).as_ref() }).cloned();
-        let (Some(slot), Some(object)) = (slot, found) else { return Err(self.no_object(name, handle)) };
-        let address = Arc::as_ptr(&object) as usize;
-        let times = book.known.get(&address).map_or(0, |(_, times)| *times);
-        let dynamic = raw >> 26 == prefix(self.kind) >> 26;
-        match times {
-            0 => {
-                let noun = self.noun;
-                return Err(Error::new(
-                    self.class,
-                    format!("argument {name} is a predefined {noun}, which cannot be freed"),
-                ));
-            }
-            1 if dynamic => {
-                book.known.remove(&address);
-                slot.handle.store(0, Ordering::Release);
-                // SAFETY: the lock is held; the program says that nobody uses
-                // the handle any more, and `object` keeps what it stands for.
-                unsafe { *slot.value.get() = None };
-                let index = raw & ((1 << INDEX_BITS) - 1);
-                book.generations[index as usize] = book.generations[index as usize].wrapping_add(1);
-                book.free.push_back(index);
-            }
-            _ => {
-                book.known.insert(address, (raw, times - 1));
-            }
-        }
-        Ok(object)
-    }
-
-    /// The error for a handle that stands for nothing.
-    #[cold]
-    pub fn no_object(&self, name: &str, handle: abi::Handle) -> Error {
-        let noun = self.noun;
-        let what = if handle == self.null {
-            format!("argument {name} is the null {noun}")
-        } else {
-            format!("argument {name} ({:#x}) is no {noun}: it was never made, or has been freed", handle)
-        };
-        Error::new(self.class, what)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[inline]
-    fn slot(&'static self, raw: u32) -> Option<&'static Slot<T>> {
-        if raw >> 26 != prefix(self.kind) >> 26 {
-            return Some(&self.predefined[abi::predefined_index(raw)]);
-        }
-        let (chunk, offset) = place(raw & ((1 << INDEX_BITS) - 1));
-        let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
-        if chunk.is_null() {
-            return None;
-        }
-        // SAFETY: the chunk is there for ever and has a slot for every offset
-        // that `place` gives for it.
-        Some(unsafe { &*chunk.add(offset) })
-    }
-
-    fn free_index(&self, book: &mut Book) -> Result<u32> {
-        // A freed index rests while there are few, so that a stale handle shows.
-        if book.free.len() > 16 || book.generations.len() == FIRST_CHUNK * ((1 << CHUNKS) - 1) {
-            if let Some(index) = book.free.pop_front() {
-                return Ok(index);
-            }
-            return Err(Error::new(
-                Class::NoMem,
-                format!("the program holds four million handles of kind {}", self.noun),
-            ));
-        }
-        let index = book.generations.len() as u32;
-        book.generations.push(0);
-        let (chunk, offset) = place(index);
-        if offset == 0 {
-            let slots: Box<[Slot<T>]> = (0..FIRST_CHUNK << chunk).map(|_| Slot::empty()).collect();
-            self.chunks[chunk].store(Box::leak(slots).as_mut_ptr(), Ordering::Release);
-        }
-        Ok(index)
-    }
-
-    /// Stores an object and then its handle; the lock is held.
-    fn fill(&'static self, raw: u32, object: Arc<T>) {
-        if let Some(slot) = self.slot(raw) {
-            // SAFETY: the lock is held, and nobody has this handle yet.
-            unsafe { *slot.value.get() = Some(object) };
-            slot.handle.store(raw, Ordering::Release);
-        }
-    }
-}
-
-/// The chunk of an index and the place in it.
-fn place(index: u32) -> (usize, usize) {
-    let number = index as usize / FIRST_CHUNK + 1;
-    let chunk = number.ilog2() as usize;
-    (chunk, index as usize - FIRST_CHUNK * ((1 << chunk) - 1))
-}
-
-/// The object of an argument that must have one.
+/// The datatype of a message of `count` items; of one without items it may be
+/// null, as MPICH and Intel MPI take it, and is that of bytes.
 ///
 /// # Errors
-/// The kind's class when the handle is null or stale.
+/// `Type` when the handle is null or stale.
 #[inline]
-pub fn required<'call, T>(
-    table: &'static Table<T>,
+pub fn datatype_of<'call>(
     call: &'call Call,
     name: &str,
     handle: abi::Handle,
-) -> Result<&'call Arc<T>> {
-    table.get(call, handle).ok_or_else(|| table.no_object(name, handle))
+    count: i64,
+) -> Result<&'call Arc<Datatype>> {
+    match DATATYPES.get(call, handle) {
+        Some(datatype) => Ok(datatype),
+        None => datatype_of_none(call, name, handle, count),
+    }
 }
 
-/// The object of an argument that may be null.
-///
-/// # Errors
-/// The kind's class when the handle is stale.
-#[inline]
-pub fn optional<'call, T>(
-    table: &'static Table<T>,
+#[cold]
+fn datatype_of_none<'call>(
     call: &'call Call,
     name: &str,
     handle: abi::Handle,
-) -> Result<Option<&'call Arc<T>>> {
-    if handle == table.null {
-        return Ok(None);
-    }
-    required(table, call, name, handle).map(Some)
+    count: i64,
+) -> Result<&'call Arc<Datatype>> {
+    let empty = handle == DATATYPES.null() && count == 0;
+    required(&DATATYPES, call, name, if empty { abi::MPI_BYTE } else { handle })
 }
 
 #[cfg(test)]
-#[path = "handle_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_predefined_datatype_has_a_place_of_its_own() {
+        crate::predefined::install();
+        let call = Call::for_tests();
+        for &(handle, name, ..) in abi::PREDEFINED_DATATYPES {
+            let found = required(&DATATYPES, &call, "datatype", handle).map(|datatype| datatype.name());
+            assert_eq!(found.unwrap(), name);
+        }
+        assert!(abi::PREDEFINED_DATATYPES.len() > 60);
+        assert!(required(&DATATYPES, &call, "datatype", abi::MPI_COMM_WORLD).is_err());
+    }
+
+    #[test]
+    fn a_null_datatype_is_that_of_bytes_where_there_are_no_items() {
+        crate::predefined::install();
+        let call = Call::for_tests();
+        let found =
+            |handle, count| datatype_of(&call, "sendtype", handle, count).map(|datatype| datatype.name());
+        assert_eq!(found(abi::MPI_DATATYPE_NULL, 0).unwrap(), "MPI_BYTE");
+        assert_eq!(found(abi::MPI_INT, 0).unwrap(), "MPI_INT");
+        for (handle, count) in [(abi::MPI_DATATYPE_NULL, 1), (abi::MPI_COMM_WORLD, 0)] {
+            let error = found(handle, count).unwrap_err();
+            assert!(error.class() == Class::Type && error.message().contains("sendtype"), "{error}");
+        }
+    }
+}

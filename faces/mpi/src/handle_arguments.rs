@@ -1,11 +1,12 @@
-//! Handles behind pointers: results, handles that a call frees, arrays.
+//! Handles behind pointers: results, handles that a call frees, arrays; and
+//! handles that a call may have to leave alone.
 //!
 //! Each of these is made by a generated function from a C pointer that, by
 //! MPI's rules, is valid for the time of the call; a body must not keep it.
 
 use crate::abi;
 use crate::arguments::not_null;
-use crate::border::Call;
+use crate::common::entry::Call;
 use crate::handle::{self, Table};
 use serried_engine::Result;
 use std::sync::Arc;
@@ -103,6 +104,45 @@ impl<'call, T> InOut<'call, T> {
     pub fn put_handle(&self, handle: abi::Handle) {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle) };
+    }
+}
+
+/// A handle that does not count in every call: whatever it is, nobody looks at it
+/// before the body asks.
+pub struct Late<'call, T: 'static> {
+    table: &'static Table<T>,
+    call: &'call Call,
+    name: &'static str,
+    handle: abi::Handle,
+}
+
+impl<T> Clone for Late<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Late<'_, T> {}
+
+impl<'call, T> Late<'call, T> {
+    /// The handle as the program passed it.
+    #[inline(always)]
+    pub fn new(
+        table: &'static Table<T>,
+        call: &'call Call,
+        name: &'static str,
+        handle: abi::Handle,
+    ) -> Late<'call, T> {
+        Late { table, call, name, handle }
+    }
+
+    /// The object.
+    ///
+    /// # Errors
+    /// The kind's class for a null or stale handle.
+    #[inline(always)]
+    pub fn get(&self) -> Result<&'call Arc<T>> {
+        handle::required(self.table, self.call, self.name, self.handle)
     }
 }
 

@@ -1,12 +1,29 @@
 //! The objects behind predefined handles.
 
 use crate::abi::*;
-use crate::handle;
+use crate::handle::{self, Handle as _, COMMS};
 use crate::objects::{Comm, ErrorHandler, Group, Info, Op};
 use serried_engine::engine::Engine;
+use serried_engine::job::detect;
 use serried_engine::reduce::Builtin;
-use serried_engine::world::info::LONGEST_VALUE;
+use serried_engine::world::info;
+use std::ffi::c_int;
 use std::sync::{Arc, Once, OnceLock};
+
+/// The longest key of an info object, in bytes: as the engine and the ABI have it.
+pub const LONGEST_KEY: usize = lower(info::LONGEST_KEY, MPI_MAX_INFO_KEY);
+/// The longest value, in bytes.
+pub const LONGEST_VALUE: usize = lower(info::LONGEST_VALUE, MPI_MAX_INFO_VAL);
+
+/// The lower of a limit of the engine and one of the ABI, which counts the final 0.
+const fn lower(engine: usize, abi: c_int) -> usize {
+    let abi = abi as usize - 1;
+    if engine < abi {
+        engine
+    } else {
+        abi
+    }
+}
 
 /// Fills the tables with everything that needs no job: datatypes, operations,
 /// error handlers. Costs one load after the first time.
@@ -32,7 +49,7 @@ pub fn empty_group() -> Arc<Group> {
 }
 
 /// What `MPI_INFO_ENV` holds for a program with these arguments (MPI-5.0
-/// §11.2.1); what does not fit is cut.
+/// §11.2.1), before MPI starts as well as later; what does not fit is cut.
 ///
 /// # Errors
 /// None that is known.
@@ -43,9 +60,10 @@ pub fn environment_info(mut arguments: impl Iterator<Item = String>) -> serried_
     if !arguments.is_empty() {
         entries.push(("argv", arguments.join(" ")));
     }
-    if let Some(maxprocs) = ENVIRONMENT.get().and_then(|known| known.get("maxprocs")) {
-        entries.push(("maxprocs", maxprocs));
-    }
+    let known = ENVIRONMENT.get().and_then(|known| known.get("maxprocs"));
+    let announced =
+        || detect::announced_ranks(&|name| std::env::var(name).ok()).map(|ranks| ranks.to_string());
+    entries.extend(known.or_else(announced).map(|ranks| ("maxprocs", ranks)));
     if let Ok(directory) = std::env::current_dir() {
         entries.push(("wdir", directory.display().to_string()));
     }
@@ -64,16 +82,29 @@ pub fn environment_info(mut arguments: impl Iterator<Item = String>) -> serried_
 static ENVIRONMENT: OnceLock<Arc<Info>> = OnceLock::new();
 static COMMUNICATORS: OnceLock<[Arc<Comm>; 2]> = OnceLock::new();
 
-/// Puts the world communicators in when the engine has started.
+/// Puts the world communicators in when MPI begins.
 pub fn install_communicators(engine: &Engine) {
     let made = COMMUNICATORS.get_or_init(|| {
-        [Arc::new(Comm::world(engine.rank(), engine.size())), Arc::new(Comm::self_(engine.rank()))]
+        let world = Comm::world(engine.rank(), engine.size());
+        world.set_name("MPI_COMM_WORLD");
+        let alone = Comm::self_(engine.rank());
+        alone.set_name("MPI_COMM_SELF");
+        [Arc::new(world), Arc::new(alone)]
     });
     if let Some(environment) = ENVIRONMENT.get() {
         let _ = environment.set("maxprocs", &engine.size().to_string()); // a valid key and value
     }
-    handle::COMMS.put_predefined(MPI_COMM_WORLD, made[0].clone());
-    handle::COMMS.put_predefined(MPI_COMM_SELF, made[1].clone());
+    for (handle, communicator) in [MPI_COMM_WORLD, MPI_COMM_SELF].into_iter().zip(made) {
+        if COMMS.handle_of(communicator).is_none() {
+            COMMS.put_predefined(handle, communicator.clone());
+        }
+    }
+}
+
+/// Takes them out while the engine goes on without MPI.
+pub fn withdraw_communicators() {
+    COMMS.withdraw(MPI_COMM_WORLD);
+    COMMS.withdraw(MPI_COMM_SELF);
 }
 
 /// Deletes the attributes of `MPI_COMM_SELF`, which is the first thing that
@@ -83,30 +114,36 @@ pub fn install_communicators(engine: &Engine) {
 /// What a delete function of the program returns.
 pub fn delete_attributes() -> serried_engine::Result<()> {
     if let Some([world, alone]) = COMMUNICATORS.get() {
-        alone.attributes.delete_all(word(MPI_COMM_SELF))?;
-        world.attributes.delete_all(word(MPI_COMM_WORLD))?;
+        alone.attributes.delete_all(MPI_COMM_SELF.word())?;
+        world.attributes.delete_all(MPI_COMM_WORLD.word())?;
     }
     Ok(())
 }
 
+macro_rules! named_operators {
+    ($($name:ident $builtin:ident;)*) => {
+        [$(($name, stringify!($name), Builtin::$builtin)),*]
+    };
+}
+
 fn install_operations() {
-    let operations = [
-        (MPI_MAX, Builtin::Max),
-        (MPI_MIN, Builtin::Min),
-        (MPI_SUM, Builtin::Sum),
-        (MPI_PROD, Builtin::Product),
-        (MPI_LAND, Builtin::LogicalAnd),
-        (MPI_BAND, Builtin::BitAnd),
-        (MPI_LOR, Builtin::LogicalOr),
-        (MPI_BOR, Builtin::BitOr),
-        (MPI_LXOR, Builtin::LogicalXor),
-        (MPI_BXOR, Builtin::BitXor),
-        (MPI_MINLOC, Builtin::MinLocation),
-        (MPI_MAXLOC, Builtin::MaxLocation),
-        (MPI_REPLACE, Builtin::Replace),
-        (MPI_NO_OP, Builtin::NoOp),
-    ];
-    for (handle, builtin) in operations {
-        handle::OPS.put_predefined(handle, Op::predefined(builtin));
+    let operations = named_operators! {
+        MPI_MAX Max;
+        MPI_MIN Min;
+        MPI_SUM Sum;
+        MPI_PROD Product;
+        MPI_LAND LogicalAnd;
+        MPI_BAND BitAnd;
+        MPI_LOR LogicalOr;
+        MPI_BOR BitOr;
+        MPI_LXOR LogicalXor;
+        MPI_BXOR BitXor;
+        MPI_MINLOC MinLocation;
+        MPI_MAXLOC MaxLocation;
+        MPI_REPLACE Replace;
+        MPI_NO_OP NoOp;
+    };
+    for (handle, name, builtin) in operations {
+        handle::OPS.put_predefined(handle, Op::predefined(builtin, name));
     }
 }

@@ -1,8 +1,9 @@
 //! Requests as handles: the engine numbers them, the face adds the kind.
 
 use crate::abi;
+use crate::abi::KIND_OF_REQUEST;
 use crate::arguments::not_null;
-use crate::handle::{prefix, REQUEST_KIND};
+use crate::handle::{prefix, Handle};
 use serried_engine::request::RequestId;
 use serried_engine::{Class, Error, Result};
 
@@ -10,7 +11,7 @@ const ID_BITS: u32 = 26;
 
 /// The handle of a request.
 pub fn handle(id: RequestId) -> abi::Handle {
-    abi::handle(prefix(REQUEST_KIND) | id.0)
+    abi::Handle::from_raw(prefix(KIND_OF_REQUEST) | id.0)
 }
 
 /// The request of an argument; `None` for `MPI_REQUEST_NULL`. That it is not
@@ -23,8 +24,8 @@ pub fn get(name: &str, handle: abi::Handle) -> Result<Option<RequestId>> {
     if handle == abi::MPI_REQUEST_NULL {
         return Ok(None);
     }
-    let raw = abi::raw(handle);
-    if raw >> ID_BITS != prefix(REQUEST_KIND) >> ID_BITS {
+    let raw = handle.raw();
+    if raw >> ID_BITS != prefix(KIND_OF_REQUEST) >> ID_BITS {
         return Err(no_request(name, handle));
     }
     Ok(Some(RequestId(raw & ((1 << ID_BITS) - 1))))

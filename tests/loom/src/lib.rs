@@ -1,4 +1,4 @@
-//! The engine's own sources of mailbox, express boxes, doorbell and shared-out work, compiled
+//! The engine's own sources of mailbox, express boxes, doorbell, withdrawals and shared-out work, compiled
 //! over atomics and memory whose every interleaving loom tries: what they use of
 //! the engine (`crate::sync`, `crate::transport`, `super::area`,
 //! `super::packet`) stands for twins here. The rings are two lines and 64 bytes
@@ -11,6 +11,10 @@
 
 pub mod area;
 pub mod barrier;
+pub mod progress {
+    //! Where the engine has the barriers.
+    pub use super::barrier;
+}
 pub mod packet;
 pub mod sync;
 pub mod transport;
@@ -23,5 +27,7 @@ pub mod express;
 pub mod inbox;
 #[path = "../../../engine/src/transport/node/mailbox.rs"]
 pub mod mailbox;
-#[path = "../../../engine/src/collective/node/helped/part.rs"]
-pub mod part;
+#[path = "../../../engine/src/collective/node/protocol/claim.rs"]
+pub mod claim;
+#[path = "../../../engine/src/transport/node/withdrawals.rs"]
+pub mod withdrawals;

@@ -66,7 +66,6 @@ impl Memory {
     }
 
     pub fn fetch(self, _place: usize, _begin: u64, _end: u64) {}
-
 }
 
 pub fn describe(letter: &Letter<'_>) -> u64 {

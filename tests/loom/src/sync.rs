@@ -49,6 +49,12 @@ macro_rules! twin {
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 between_fences(order, AcqRel, |order| self.0.fetch_sub(value, order))
             }
+            pub fn fetch_or(&self, value: $number, order: Ordering) -> $number {
+                between_fences(order, AcqRel, |order| self.0.fetch_or(value, order))
+            }
+            pub fn fetch_and(&self, value: $number, order: Ordering) -> $number {
+                between_fences(order, AcqRel, |order| self.0.fetch_and(value, order))
+            }
             pub fn compare_exchange(
                 &self, old: $number, new: $number, order: Ordering, failed: Ordering,
             ) -> Result<$number, $number> {

@@ -1,8 +1,8 @@
-//! What the rings, the doorbell and shared-out work promise, in every interleaving of up to three
+//! What the rings, the doorbell, shared-out work and withdrawals promise, in every interleaving of up to three
 //! threads with a bounded number of preemptions. `LOOM_MAX_PREEMPTIONS` raises
 //! the bound.
 
-use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use loom::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use loom::sync::Arc;
 use loom::thread;
 use serried_loom::area::{Area, Shared};
@@ -10,9 +10,10 @@ use serried_loom::doorbell::Doorbell;
 use serried_loom::express;
 use serried_loom::inbox::Inbox;
 use serried_loom::mailbox::SenderView;
-use serried_loom::part::Part;
+use serried_loom::claim::Part;
 use serried_loom::sync::{AtomicU64, Ordering};
 use serried_loom::transport::Letter;
+use serried_loom::withdrawals::{List, Taking, Withdrawn};
 
 const DATA: u8 = 1;
 
@@ -177,25 +178,48 @@ fn a_box_has_one_owner() {
     });
 }
 
-#[test]
-fn no_ring_is_lost_and_the_ranks_awake_are_counted() {
-    every_interleaving(4, || {
-        let shared = Arc::new((Doorbell::new(), AtomicU64::new(0), serried_loom::sync::AtomicU32::new(0)));
-        // SAFETY: one structure holds both.
-        unsafe { shared.0.count_in(&shared.2) };
+/// A doorbell, what is published, and the ranks awake of two groups.
+struct Counted {
+    doorbell: Doorbell,
+    published: AtomicU64,
+    awake: [serried_loom::sync::AtomicU32; 2],
+}
+
+/// A rank of group 0 sleeps until two rounds are published; `between` does something before each look.
+fn counted_check(preemptions: usize, between: fn(&Doorbell), expected: [u32; 2]) {
+    every_interleaving(preemptions, move || {
+        let zero = || serried_loom::sync::AtomicU32::new(0);
+        let (doorbell, published) = (Doorbell::new(), AtomicU64::new(0));
+        let shared = Arc::new(Counted { doorbell, published, awake: [zero(), zero()] });
+        let apart = std::mem::size_of::<serried_loom::sync::AtomicU32>();
+        // SAFETY: one structure holds all.
+        unsafe { shared.doorbell.count_at(&shared.awake[0], apart) };
+        shared.doorbell.count_in(Some(0));
         let other = shared.clone();
         let thread = thread::spawn(move || {
             for round in 1..=2 {
-                other.1.store(round, Ordering::SeqCst);
-                other.0.ring();
+                other.published.store(round, Ordering::SeqCst);
+                other.doorbell.ring();
             }
         });
-        while shared.1.load(Ordering::SeqCst) < 2 {
-            shared.0.sleep_unless(|| shared.1.load(Ordering::SeqCst) >= 2, None);
+        while shared.published.load(Ordering::SeqCst) < 2 {
+            shared.doorbell.sleep_unless(|| shared.published.load(Ordering::SeqCst) >= 2, None);
+            between(&shared.doorbell);
         }
+        between(&shared.doorbell);
         thread.join().unwrap();
-        assert_eq!(shared.2.load(Ordering::SeqCst), 1);
+        assert_eq!([0, 1].map(|group: usize| shared.awake[group].load(Ordering::SeqCst)), expected);
     });
+}
+
+#[test]
+fn no_ring_is_lost_and_the_ranks_awake_are_counted() {
+    counted_check(4, |_| (), [1, 0]);
+}
+
+#[test]
+fn a_rank_that_goes_to_another_group_is_counted_there() {
+    counted_check(3, |doorbell| doorbell.count_in(Some(1)), [0, 1]);
 }
 
 #[test]
@@ -233,7 +257,7 @@ unsafe impl Send for SharedOut {}
 unsafe impl Sync for SharedOut {}
 
 impl SharedOut {
-    /// Does at most `most` pieces of an epoch, as `helped::share_out` does; whether there were any.
+    /// Does at most `most` pieces of an epoch, as `work_sharing::share_out` does; whether there were any.
     fn work(&self, epoch: u64, most: u32) -> bool {
         let Some(claimed) = self.part.claim(epoch, self.pieces.len() as u32, |left| left.min(most)) else {
             return false;
@@ -278,5 +302,46 @@ fn each_piece_of_a_part_is_done_once_and_seen_by_all_who_see_the_part_over() {
         shared.wait(2);
         assert!(shared.all_are(2));
         helpers.into_iter().for_each(|helper| helper.join().unwrap());
+    });
+}
+
+/// What two ranks have for one offer: 0 has made it, 1 may take it.
+struct Offered {
+    taking: Taking,
+    withdrawn: Withdrawn,
+    list: List,
+    /// The packet by which 0 learns that it is taken.
+    told: AtomicU32,
+}
+
+#[test]
+fn an_offer_is_either_taken_or_withdrawn() {
+    every_interleaving(5, || {
+        let offered = Arc::new(Offered {
+            taking: Taking::new(),
+            withdrawn: Withdrawn::new(),
+            list: List::new(),
+            told: AtomicU32::new(0),
+        });
+        let peer = Arc::clone(&offered);
+        let taker = thread::spawn(move || {
+            // The steps are those of `NodeTransport::begin_taking` and `Core::arrived`.
+            peer.taking.begin(0, 7, false);
+            let taken = !(peer.withdrawn.any() && peer.list.has(1, 7));
+            if taken {
+                peer.told.store(1, Release);
+            }
+            peer.taking.end();
+            taken
+        });
+        // And of `NodeTransport::withdraw`, whose barrier the kernel issues.
+        assert!(offered.list.add(1, 7));
+        offered.withdrawn.add();
+        serried_loom::sync::fence(Ordering::SeqCst);
+        while offered.taking.is(0, 7) {
+            thread::yield_now();
+        }
+        let is_taken = offered.told.load(Acquire) == 1;
+        assert_eq!(is_taken, taker.join().unwrap());
     });
 }

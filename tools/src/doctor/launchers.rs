@@ -46,7 +46,7 @@ pub fn look(findings: &mut Findings) {
         let text = format!("{name} is {}: {}", first.display(), maker.words());
         match maker {
             Maker::OpenMpi if matches!(name, "mpiexec" | "mpirun") => {
-                findings.warn("launcher", text, format!("start programs with {}", our_own()));
+                findings.note("launcher", format!("{text}. Start programs with {}", our_own()));
             }
             Maker::Serried => findings.fine("launcher", text),
             _ => findings.note("launcher", text),

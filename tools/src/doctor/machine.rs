@@ -1,6 +1,6 @@
 //! CPUs, memory, limits and sandboxes, as far as jobs feel them.
 
-use super::finding::Findings;
+use super::finding::{size, Findings};
 use crate::run::topology;
 use serried_engine::job::cpus;
 use serried_engine::memory::window::policy;
@@ -242,22 +242,6 @@ fn meminfo(name: &str) -> u64 {
     let value =
         text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok());
     value.unwrap_or(0) << 10
-}
-
-/// Bytes as people read them.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if value < 10.0 && unit > 0 {
-        format!("{value:.1} {}", UNITS[unit])
-    } else {
-        format!("{value:.0} {}", UNITS[unit])
-    }
 }
 
 #[cfg(test)]

@@ -15,13 +15,15 @@ pub mod library;
 mod linker;
 mod machine;
 mod network;
+mod packages;
 mod places;
+mod program;
 mod python;
 mod surroundings;
 mod trial;
 
 use crate::run::{find, host_name};
-use finding::{Findings, Report};
+use finding::Report;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -69,7 +71,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
 fn examine(program: Option<&OsStr>) -> Report {
     let mut report = Report::default();
     if let Some(program) = program {
-        report.add("program", |findings| look_at(program, findings));
+        report.add("program", |findings| program::look(program, findings));
     }
     report.add("launchers", launchers::look);
     report.add("environment", surroundings::look);
@@ -108,41 +110,4 @@ pub fn short() -> String {
 fn in_path(name: &OsStr) -> Result<PathBuf, String> {
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     find::program(name, &search, Path::new("."))
-}
-
-fn look_at(program: &OsStr, findings: &mut Findings) {
-    let script = Path::new(program);
-    if script.extension() == Some(OsStr::new("py")) && script.is_file() {
-        return match in_path(OsStr::new("python3")) {
-            Ok(python) => python::look(&python, findings),
-            Err(why) => findings.fault("program", why, "install Python"),
-        };
-    }
-    let path = match in_path(program) {
-        Ok(path) => path,
-        Err(why) => return findings.fault("program", why, ""),
-    };
-    if find::is_python(&path) {
-        return python::look(&interpreter(&path).unwrap_or(path), findings);
-    }
-    match elf::Elf::read(&path) {
-        Err(elf::Refusal::NotElf) => {
-            let text = format!("{} is a script; look at the program that it starts", path.display());
-            findings.note("program", text);
-        }
-        Err(elf::Refusal::Unreadable(why)) => {
-            findings.note("program", format!("{} cannot be read: {why}", path.display()));
-        }
-        _ => library::look(&path, findings),
-    }
-}
-
-/// The Python that the first line of a script names.
-fn interpreter(script: &Path) -> Option<PathBuf> {
-    let text = std::fs::read(script).ok()?;
-    let line = text.split(|&byte| byte == b'\n').next()?.strip_prefix(b"#!")?;
-    let words: Vec<&str> = std::str::from_utf8(line).ok()?.split_whitespace().collect();
-    let named =
-        words.iter().find(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("py")))?;
-    in_path(OsStr::new(named)).ok()
 }

@@ -1,7 +1,6 @@
 //! File systems: of the working directory and of temporary files.
 
-use super::finding::Findings;
-use super::machine::size;
+use super::finding::{size, Findings};
 use std::ffi::CString;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! What the supervisor hears: its ranks over PMI, and signals.
 
 use super::ending::{Ending, Reason};
-use super::launch::ERROR;
+use super::guard::Passed;
 use super::pmi_server::Action;
 use super::supervise::Supervisor;
 use super::verdict::{Cause, Failure, Stage};
@@ -75,7 +75,13 @@ impl Supervisor {
 
     /// The guard passes a signal on, or has died.
     pub(super) fn listen_to_guard(&mut self) {
-        match self.guard.next() {
+        let next = self.guard.next();
+        self.follow(next);
+    }
+
+    /// Does what the guard has said: a signal, or nothing, for it has died.
+    pub(super) fn follow(&mut self, said: Option<Passed>) {
+        match said {
             None => self.guard_has_died(),
             Some(passed) if passed.signal == libc::SIGTSTP => self.pause(),
             Some(passed) => {
@@ -97,7 +103,7 @@ impl Supervisor {
             Some(_) => {}
             None => {
                 let text = format!("serried: received {}; the job is ended\n", signals::name(signal));
-                self.sink(ERROR).say(&text);
+                self.say(&text);
                 self.ending = Some(Ending::begin(Reason::Signal(signal), now));
             }
         }

@@ -15,24 +15,28 @@ pub fn become_subreaper() {
 }
 
 /// Sends `signal` to every descendant of this process: to whole process groups
-/// where that spares our own, so that nothing forks itself away meanwhile.
-pub fn signal_all(signal: i32) {
+/// where that spares our own, so that nothing forks itself away meanwhile. Those
+/// that are known (groups are negative) get it first: looking around takes long
+/// where hundreds of ranks want the cores.
+pub fn signal_all(signal: i32, known: &[i32]) {
+    known.iter().for_each(|&target| signals::send(target, signal));
     // SAFETY: asking for one's own group cannot fail.
     let own_group = unsafe { libc::getpgrp() };
-    let mut groups = HashSet::new();
+    let mut done: HashSet<i32> = known.iter().copied().collect();
     for process in list() {
-        if process.group == own_group {
-            signals::send(process.id, signal);
-        } else if groups.insert(process.group) {
-            signals::send(-process.group, signal);
+        let target = if process.group == own_group { process.id } else { -process.group };
+        if done.insert(target) {
+            signals::send(target, signal);
         }
     }
 }
 
-/// Kills every descendant and takes their statuses, until there is none or
-/// `patience` is over (a process may be stuck inside the kernel).
-pub fn kill_all(patience: Duration) {
+/// Kills every descendant, those that are known first, and takes their statuses,
+/// until there is none or `patience` is over (a process may be stuck inside the
+/// kernel).
+pub fn kill_all(patience: Duration, known: &[i32]) {
     let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(2);
     loop {
         match reap_one() {
             Reaped::Nobody => return,
@@ -40,8 +44,9 @@ pub fn kill_all(patience: Duration) {
             Reaped::NotYet if Instant::now() > deadline => return,
             Reaped::NotYet => {}
         }
-        signal_all(libc::SIGKILL);
-        std::thread::sleep(Duration::from_millis(2));
+        signal_all(libc::SIGKILL, known);
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(100));
     }
 }
 

@@ -1,7 +1,10 @@
 //! Small helpers around descriptors.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
 
 /// A pipe, closed on exec: the end to read and the end to write.
 ///
@@ -41,19 +44,23 @@ pub fn never_block(descriptor: &OwnedFd) {
 
 /// The device and inode behind a descriptor.
 pub fn identity(descriptor: RawFd) -> Option<(u64, u64)> {
-    // SAFETY: an all-zero `stat` is a valid value to be overwritten.
-    let mut status: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `status` is a valid place; a bad descriptor is an error.
-    let known = unsafe { libc::fstat(descriptor, &mut status) } == 0;
-    known.then_some((status.st_dev, status.st_ino))
+    status(descriptor).map(|status| (status.st_dev, status.st_ino))
 }
 
 /// Whether a descriptor is a regular file.
 pub fn is_regular(descriptor: RawFd) -> bool {
-    // SAFETY: as in `identity`.
+    kind(descriptor) == Some(libc::S_IFREG)
+}
+
+fn kind(descriptor: RawFd) -> Option<libc::mode_t> {
+    status(descriptor).map(|status| status.st_mode & libc::S_IFMT)
+}
+
+fn status(descriptor: RawFd) -> Option<libc::stat> {
+    // SAFETY: an all-zero `stat` is a valid value to be overwritten; a bad descriptor is an error.
     unsafe {
         let mut status: libc::stat = std::mem::zeroed();
-        libc::fstat(descriptor, &mut status) == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG
+        (libc::fstat(descriptor, &mut status) == 0).then_some(status)
     }
 }
 
@@ -67,6 +74,14 @@ pub fn is_terminal(descriptor: RawFd) -> bool {
 pub fn is_in_foreground(descriptor: RawFd) -> bool {
     // SAFETY: a descriptor that is no terminal is an error, not a fault.
     unsafe { libc::tcgetpgrp(descriptor) == libc::getpgrp() }
+}
+
+/// How many bytes of a pipe nobody has read yet.
+pub fn unread(pipe: BorrowedFd) -> usize {
+    let mut count: libc::c_int = 0;
+    // SAFETY: `count` is a valid place for the answer; what is no pipe is an error, not a fault.
+    unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &mut count) };
+    count as usize
 }
 
 /// Reads what is there, up to the size of `buffer`.
@@ -87,6 +102,59 @@ pub fn write(descriptor: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: `bytes` is valid for its length.
     let put = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
     usize::try_from(put).map_err(|_| io::Error::last_os_error())
+}
+
+/// Waits until a descriptor takes something, or is broken.
+pub fn wait_for_room(descriptor: RawFd) {
+    let mut entry = libc::pollfd { fd: descriptor, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: `entry` is one valid pollfd.
+    unsafe { libc::poll(&mut entry, 1, -1) };
+}
+
+/// Closes a second descriptor of a file, at which some file systems (NFS) say
+/// what went wrong with writing.
+///
+/// # Errors
+/// What the system says.
+pub fn close_another(descriptor: RawFd) -> io::Result<()> {
+    // SAFETY: the second descriptor is ours, and closed once.
+    unsafe {
+        let second = check(libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0))?;
+        check(libc::close(second)).map(drop)
+    }
+}
+
+/// Whether the reader of a pipe has gone.
+pub fn has_no_reader(pipe: RawFd) -> bool {
+    let mut entry = libc::pollfd { fd: pipe, events: 0, revents: 0 };
+    // SAFETY: `entry` is one valid pollfd.
+    unsafe { libc::poll(&mut entry, 1, 0) > 0 && entry.revents & libc::POLLERR != 0 }
+}
+
+/// Whether there is something to read, or the end.
+pub fn is_ready(descriptor: BorrowedFd) -> bool {
+    let mut entry = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: `entry` is one valid pollfd.
+    unsafe { libc::poll(&mut entry, 1, 0) > 0 }
+}
+
+/// Writes a file anew.
+///
+/// # Errors
+/// What the system says.
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    close_another(file.as_raw_fd())
+}
+
+/// Whether writing to a descriptor can fail for want of room: it is a file, or
+/// a device that is neither a terminal nor the one that takes everything.
+pub fn can_be_full(descriptor: RawFd) -> bool {
+    let is_null = std::fs::metadata("/dev/null")
+        .is_ok_and(|null| Some((null.st_dev(), null.st_ino())) == identity(descriptor));
+    let device = kind(descriptor) == Some(libc::S_IFCHR) && !is_terminal(descriptor) && !is_null;
+    device || is_regular(descriptor)
 }
 
 /// Turns the C convention (negative: look at errno) into a result.

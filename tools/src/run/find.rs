@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A sentence that says why it cannot be run and what to try.
 pub fn program(name: &OsStr, search: &OsStr, directory: &Path) -> Result<PathBuf, String> {
-    if name.as_bytes().contains(&b'/') {
+    if name.as_bytes().contains(&b'/') || name == "." || name == ".." {
         let seen = directory.join(name);
         return match refusal(&seen) {
             None => Ok(PathBuf::from(name)),
@@ -121,5 +121,6 @@ mod tests {
         assert!(say("/etc/passwd", "/").contains("chmod +x"));
         assert!(say("/etc/../etc", "/").contains("is a directory"));
         assert!(say("./absent", "/").contains("no such file"));
+        assert!([".", ".."].iter().all(|name| say(name, "/").ends_with(": it is a directory")));
     }
 }

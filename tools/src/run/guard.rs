@@ -10,20 +10,31 @@
 //!
 //! Signals go down as bytes in a pipe: sent as signals, one would be lost while
 //! another of its kind is pending (`timeout` signals its whole process group).
+//!
+//! A launcher that is stopped hears nothing. A signal that asks the job to end
+//! wakes it, and so does the death of the guard. If it still does not hear (a
+//! debugger holds it), the guard ends the job itself.
 
-use super::descendants::{become_subreaper, kill_all, reap_one, Reaped};
+use super::descendants::{become_subreaper, kill_all, reap_one, signal_all, Reaped};
+use super::descriptors;
 use super::signals::{self, Signals};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SWEEP: Duration = Duration::from_secs(5);
+/// How long the launcher may take to hear that the job is to end.
+const HEARING: Duration = Duration::from_secs(3);
+/// From asking the ranks to end until they are killed.
+const LAST_SECOND: Duration = Duration::from_secs(1);
 
 /// What the launcher knows of its guard.
 #[derive(Debug)]
 pub struct Guard {
     pipe: File,
+    /// What was heard while the job was starting.
+    heard: Vec<Option<Passed>>,
 }
 
 /// A signal that the guard has passed down.
@@ -48,10 +59,28 @@ impl Guard {
         self.pipe.read_exact(&mut message).ok()?;
         Some(Passed { signal: i32::from(message[0]), from_terminal: message[1] != 0 })
     }
+
+    /// Listens while the job is starting; returns whether it is to end.
+    pub fn wants_the_end(&mut self) -> bool {
+        while descriptors::is_ready(self.pipe.as_fd()) {
+            let next = self.next();
+            self.heard.push(next);
+            if next.is_none_or(|passed| signals::asks_to_end(passed.signal)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What was heard while the job was starting.
+    pub fn take_heard(&mut self) -> Vec<Option<Passed>> {
+        std::mem::take(&mut self.heard)
+    }
 }
 
 /// Passes a signal down. Two bytes are written whole or not at all; a launcher
-/// that is gone is noticed elsewhere.
+/// that is gone is noticed elsewhere, and one that has not heard thousands of
+/// signals need not hear more.
 fn pass(pipe: &mut File, signal: i32, from_terminal: bool) {
     let _ = pipe.write_all(&[signal as u8, u8::from(from_terminal)]);
 }
@@ -62,7 +91,7 @@ fn pass(pipe: &mut File, signal: i32, from_terminal: bool) {
 /// # Errors
 /// What the system says.
 pub fn split(signals: &Signals) -> io::Result<Guard> {
-    let (read_end, write_end) = super::descriptors::pipe()?;
+    let (read_end, write_end) = descriptors::pipe()?;
     become_subreaper();
     // SAFETY: there is one thread, so the child may go on as usual.
     match unsafe { libc::fork() } {
@@ -70,10 +99,13 @@ pub fn split(signals: &Signals) -> io::Result<Guard> {
         0 => {
             drop(write_end);
             become_subreaper();
-            Ok(Guard { pipe: File::from(read_end) })
+            // SAFETY: plain system call.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCONT) };
+            Ok(Guard { pipe: File::from(read_end), heard: Vec::new() })
         }
         launcher => {
             drop(read_end);
+            descriptors::never_block(&write_end);
             std::process::exit(watch(launcher, signals, write_end))
         }
     }
@@ -82,15 +114,19 @@ pub fn split(signals: &Signals) -> io::Result<Guard> {
 /// Waits for the end of the launcher; returns the exit status of the job.
 fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
     let mut pipe = File::from(pipe);
+    // A signal that asks to end, and when it was passed down.
+    let mut asked: Option<(i32, Instant)> = None;
     loop {
-        let mut entry = libc::pollfd { fd: signals.descriptor(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: `entry` is one valid pollfd.
-        unsafe { libc::poll(&mut entry, 1, -1) };
+        signals.wait(asked.map(|(_, when)| HEARING.saturating_sub(when.elapsed())));
         while let Some(received) = signals.next() {
             match received.signal {
-                libc::SIGCHLD => {}
+                libc::SIGCHLD | libc::SIGXFSZ => {}
                 libc::SIGTSTP => pause(launcher, &mut pipe),
                 signal => pass(&mut pipe, signal, received.from_kernel),
+            }
+            if signals::asks_to_end(received.signal) {
+                signals::send(launcher, libc::SIGCONT);
+                asked.get_or_insert((received.signal, Instant::now()));
             }
         }
         while let Reaped::One(process, status) = reap_one() {
@@ -98,7 +134,24 @@ fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
                 return ended(launcher, status);
             }
         }
+        if let Some((signal, _)) = asked.take_if(|(_, when)| when.elapsed() >= HEARING) {
+            if descriptors::unread(pipe.as_fd()) > 0 {
+                return end_instead(launcher, signal);
+            }
+        }
     }
+}
+
+/// Ends the job in the place of a launcher that does not hear.
+fn end_instead(launcher: i32, signal: i32) -> i32 {
+    signal_all(libc::SIGTERM, &[]);
+    std::thread::sleep(LAST_SECOND);
+    kill_all(SWEEP, &[]);
+    super::say(&format!(
+        "serried: received {}; the launcher (process {launcher}) did not react, so the job has been ended\n",
+        signals::name(signal)
+    ));
+    128 + signal
 }
 
 /// The user stops the job from the terminal; we are back when it goes on. That may be before the
@@ -126,11 +179,11 @@ fn ended(launcher: i32, status: i32) -> i32 {
     if libc::WIFEXITED(status) {
         return libc::WEXITSTATUS(status);
     }
-    kill_all(SWEEP);
+    kill_all(SWEEP, &[]);
     let signal = libc::WTERMSIG(status);
-    eprintln!(
-        "serried: the launcher (process {launcher}) was killed by {}; the job has been ended",
+    super::say(&format!(
+        "serried: the launcher (process {launcher}) was killed by {}; the job has been ended\n",
         signals::name(signal)
-    );
+    ));
     128 + signal
 }

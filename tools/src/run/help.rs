@@ -13,6 +13,10 @@ ranks and places
   --map-by KIND            core, slot or node (neighbours), numa or socket (in turn)
   --report-bindings        say which rank is bound to which CPUs
   -wdir FOLDER             directory to run in (also --wd)
+  -hosts A,B, -f FILE      hosts, or a file of them (also -host, -hostfile, -machinefile): names
+                           of this machine only, for jobs on several are not there yet
+  -configfile FILE         a file with a program and its options in each line, in the place of
+                           `:`; # begins a comment, \\ continues a line
 
 environment (ranks inherit the launcher's)
   -x NAME[=VALUE]          set a variable for all programs (also --set-env)
@@ -42,6 +46,7 @@ end
   --stats                  at the end, show what each rank sent, received and waited for
 
 The exit status is that of the first rank that ended badly: its own, or 128 plus the
-signal that killed it; 127 if PROGRAM cannot be started; 124 after --timeout.
+signal that killed it; 127 if PROGRAM cannot be started; 124 after --timeout; 1 if all
+went well but output could not be written (a full disk), which is told in a line.
 Options of other launchers that mean nothing on one machine are accepted and named once.
 ";

@@ -4,22 +4,15 @@
 use super::descriptors::{self, never_block, pipe, socket_pair};
 use super::environment::{self, Identity};
 use super::options::Label;
-use super::output::Stream;
+use super::outlets::{Outlets, OUTPUT};
+use super::output::{Flow, Stream};
 use super::patterns::expand;
 use super::plan::Plan;
 use super::spawn::{self, Child, Inheritance};
 use serried_engine::job::NodeSegment;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-
-/// Where a stream of the launcher comes out.
-pub const OUTPUT: usize = 0;
-/// As [`OUTPUT`], for standard error.
-pub const ERROR: usize = 1;
 
 /// A rank that has been started.
 #[derive(Debug)]
@@ -39,8 +32,8 @@ pub struct Tap {
     pub pipe: Option<OwnedFd>,
     /// What came through it.
     pub stream: Stream,
-    /// [`OUTPUT`] or [`ERROR`].
-    pub sink: usize,
+    /// Where that goes: its number among the outlets.
+    pub outlet: usize,
 }
 
 /// A job that is running.
@@ -48,10 +41,12 @@ pub struct Tap {
 pub struct Launched {
     /// The segment that its ranks share.
     pub node: NodeSegment,
-    /// Its ranks.
+    /// Its ranks, as far as they have been started.
     pub ranks: Vec<Started>,
     /// Its output.
     pub taps: Vec<Tap>,
+    /// Where that goes.
+    pub outlets: Outlets,
     /// Where children report that they could not execute their program;
     /// `None` once all have.
     pub failures: Option<OwnedFd>,
@@ -62,11 +57,16 @@ pub struct Launched {
     pub shares_terminal: bool,
 }
 
-/// Starts everything.
+/// Starts the ranks, one after the other, the first in any case, until the job is to end: where they
+/// compute at once and are many more than the cores, starting all of them takes long.
 ///
 /// # Errors
 /// A sentence; ranks already started are below this process then.
-pub fn launch(plan: &Plan, mask: &libc::sigset_t) -> Result<Launched, String> {
+pub fn launch(
+    plan: &Plan,
+    mask: &libc::sigset_t,
+    mut is_to_end: impl FnMut() -> bool,
+) -> Result<Launched, String> {
     let open_files = descriptors::raise_limit();
     let node = NodeSegment::create(plan.size).map_err(|error| error.message().to_owned())?;
     let (failures, report) = pipe().map_err(said("a pipe"))?;
@@ -78,15 +78,18 @@ pub fn launch(plan: &Plan, mask: &libc::sigset_t) -> Result<Launched, String> {
         node,
         ranks: Vec::with_capacity(plan.size as usize),
         taps: Vec::new(),
+        outlets: Outlets::new(),
         failures: Some(failures),
         keyboard,
         shares_terminal: plan.size == 1 && descriptors::is_terminal(0),
     };
-    let mut files = Files::default();
     for rank in 0..plan.size {
+        if rank > 0 && is_to_end() {
+            break;
+        }
         let input =
             if rank == 0 { stdin.as_ref().map(AsRawFd::as_raw_fd) } else { Some(nothing.as_raw_fd()) };
-        launched.start_rank(plan, rank, input, report.as_raw_fd(), inheritance, &mut files)?;
+        launched.start_rank(plan, rank, input, report.as_raw_fd(), inheritance)?;
     }
     Ok(launched)
 }
@@ -110,7 +113,6 @@ impl Launched {
         input: Option<RawFd>,
         report: RawFd,
         inheritance: Inheritance,
-        files: &mut Files,
     ) -> Result<(), String> {
         let program = plan.program_of(rank);
         let (socket, theirs) = socket_pair().map_err(said("a socket"))?;
@@ -123,8 +125,7 @@ impl Launched {
             segment: self.node.descriptor().as_raw_fd(),
         };
         let own_environment = environment::of_rank(&identity);
-        let output = self.output(plan, rank, OUTPUT, files)?;
-        let error = self.output(plan, rank, ERROR, files)?;
+        let [output, error] = self.streams(plan, rank)?;
         let place = plan.places.as_ref().map(|places| cpu_set(&places[rank as usize]));
         let child = Child {
             path: &program.path,
@@ -144,32 +145,66 @@ impl Launched {
         Ok(())
     }
 
-    /// What becomes a rank's standard output or error; `None`: our own.
-    fn output(
-        &mut self,
-        plan: &Plan,
-        rank: u32,
-        sink: usize,
-        files: &mut Files,
-    ) -> Result<Option<OwnedFd>, String> {
+    /// What becomes a rank's standard output and error; `None`: our own. Where both go
+    /// to one file, or those of a single rank to one place, they keep their order.
+    fn streams(&mut self, plan: &Plan, rank: u32) -> Result<[Option<OwnedFd>; 2], String> {
+        let ways = [self.way(plan, rank, false)?, self.way(plan, rank, true)?];
+        let in_order = plan.size == 1 || plan.options.error_file.is_some();
+        let together = ways[0] == ways[1] && in_order;
+        let [output, error] = ways;
+        let output = output.map(|way| self.tap(rank, way)).transpose().map_err(said("a pipe"))?;
+        let error = match (&output, error) {
+            (Some(output), _) if together => Some(output.try_clone()),
+            (_, error) => error.map(|way| self.tap(rank, way)),
+        };
+        Ok([output, error.transpose().map_err(said("a pipe"))?])
+    }
+
+    /// Where a rank's standard output or error goes, and how; `None`: it has our own.
+    fn way(&mut self, plan: &Plan, rank: u32, error: bool) -> Result<Option<Way>, String> {
         let options = &plan.options;
-        let pattern = if sink == OUTPUT { &options.output_file } else { &options.error_file };
-        if let Some(pattern) = pattern {
-            return files.open(&expand(pattern, rank, plan.size, &plan.host)).map(Some);
+        if let Some(pattern) = if error { &options.error_file } else { &options.output_file } {
+            let name = |rank| expand(pattern, rank, plan.size, &plan.host);
+            let outlet = self.outlets.file(&name(rank)).map_err(said(&name(rank)))?;
+            // Whether the names depend on the rank.
+            let flow = if name(rank) == name(rank + 1) { Flow::Lines } else { Flow::Bytes };
+            return Ok(Some(Way { outlet, label: Vec::new(), flow }));
         }
-        if plan.size == 1 && options.label == Label::None {
+        let alone = plan.size == 1 && options.label == Label::None;
+        // A program alone on a terminal, or before a pipe, needs nobody in between. Where there may be
+        // no room for its output, it hardly ever looks, and we do.
+        if alone && !descriptors::can_be_full(1 + i32::from(error)) {
             return Ok(None);
         }
-        let (read_end, write_end) = pipe().map_err(said("a pipe"))?;
+        let flow = match (alone, rank) {
+            (true, _) => Flow::Bytes,
+            (_, 0) => Flow::Prompts,
+            _ => Flow::Lines,
+        };
+        let outlet = if error { self.outlets.error } else { OUTPUT };
+        Ok(Some(Way { outlet, label: label(plan, rank, error), flow }))
+    }
+
+    /// A pipe from a rank to an outlet: the end to write.
+    fn tap(&mut self, rank: u32, way: Way) -> io::Result<OwnedFd> {
+        let (read_end, write_end) = pipe()?;
         never_block(&read_end);
-        let stream = Stream::new(label(plan, rank, sink), rank == 0);
-        self.taps.push(Tap { rank, pipe: Some(read_end), stream, sink });
-        Ok(Some(write_end))
+        let stream = Stream::new(way.label, way.flow);
+        self.taps.push(Tap { rank, pipe: Some(read_end), stream, outlet: way.outlet });
+        Ok(write_end)
     }
 }
 
-fn label(plan: &Plan, rank: u32, sink: usize) -> Vec<u8> {
-    let name = if sink == OUTPUT { "stdout" } else { "stderr" };
+/// How a stream of a rank gets out.
+#[derive(PartialEq)]
+struct Way {
+    outlet: usize,
+    label: Vec<u8>,
+    flow: Flow,
+}
+
+fn label(plan: &Plan, rank: u32, error: bool) -> Vec<u8> {
+    let name = if error { "stderr" } else { "stdout" };
     match &plan.options.label {
         Label::None => String::new(),
         Label::Rank => format!("[{rank}] "),
@@ -177,25 +212,6 @@ fn label(plan: &Plan, rank: u32, sink: usize) -> Vec<u8> {
         Label::Pattern(pattern) => expand(pattern, rank, plan.size, &plan.host),
     }
     .into_bytes()
-}
-
-/// Files for output, each emptied once and then only added to, so that ranks
-/// whose pattern names the same file do not overwrite one another.
-#[derive(Default)]
-struct Files {
-    opened: HashSet<PathBuf>,
-}
-
-impl Files {
-    fn open(&mut self, name: &str) -> Result<OwnedFd, String> {
-        let fresh = self.opened.insert(PathBuf::from(name));
-        if let Some(folder) = Path::new(name).parent().filter(|folder| !folder.exists()) {
-            std::fs::create_dir_all(folder).map_err(said(&folder.display().to_string()))?;
-        }
-        let extra = if fresh { libc::O_TRUNC } else { 0 };
-        let file = File::options().append(true).create(true).custom_flags(extra).open(name);
-        file.map(OwnedFd::from).map_err(said(name))
-    }
 }
 
 fn raw(descriptor: &Option<OwnedFd>) -> Option<RawFd> {
@@ -209,9 +225,12 @@ fn said(what: &str) -> impl Fn(io::Error) -> String + '_ {
 /// The cause, and what to do about it where that is a limit.
 pub fn because(cause: &io::Error) -> String {
     let hint = match cause.raw_os_error() {
-        Some(libc::EMFILE) => "; the launcher needs 3 for each rank and some more: raise `ulimit -n`",
+        Some(libc::EMFILE) => {
+            "; the launcher needs 3 for each rank, 5 if its output goes to files, and some more: raise `ulimit -n`"
+        }
         Some(libc::ENFILE) => "; the whole machine has too many open files",
         Some(libc::EAGAIN) => "; the limit on processes is reached: raise `ulimit -u`, or start fewer ranks",
+        Some(libc::EFBIG) => "; the limit on the size of files is reached: raise `ulimit -f`",
         Some(libc::ENOMEM) => "; there is too little memory, or address space (`ulimit -v`)",
         _ => "",
     };

@@ -8,9 +8,11 @@
 //!
 //! The exit status is that of the first rank that ended badly: its own, or 128
 //! plus the signal; 127 if the program cannot be started, 124 after
-//! `--timeout`, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense.
+//! `--timeout`, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense,
+//! 1 if all went well but for output that could not be written.
 
 mod binding;
+mod configuration;
 mod conversation;
 mod descendants;
 mod descriptors;
@@ -19,20 +21,25 @@ pub mod environment;
 pub mod find;
 mod guard;
 mod help;
+mod hosts;
 mod last_calls;
 mod launch;
 mod memory_events;
+mod naps;
 mod option_table;
 mod options;
+mod outlets;
 mod output;
 mod patterns;
 mod plan;
 mod pmi_server;
 mod ranks;
 mod report;
+mod seen;
 pub mod signals;
 mod spawn;
 mod statistics;
+mod streams;
 mod supervise;
 pub mod topology;
 mod verdict;
@@ -40,12 +47,15 @@ mod watch;
 
 #[cfg(test)]
 mod options_tests;
+#[cfg(test)]
+mod watch_tests;
 
 pub use report::monotonic_now;
 
 use plan::Plan;
 use signals::Signals;
 use std::ffi::OsString;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 const USAGE_ERROR: i32 = 2;
@@ -60,15 +70,16 @@ pub fn command(arguments: &[OsString]) -> i32 {
         Err(text) => return complain(&text, USAGE_ERROR),
     };
     if options.help {
-        print!("{}", help::TEXT);
-        return 0;
+        return crate::print(help::TEXT);
     }
     if options.version {
-        println!("serried {}", env!("CARGO_PKG_VERSION"));
-        return 0;
+        return crate::print(crate::VERSION);
     }
     if !options.ignored.is_empty() {
-        eprintln!("serried: accepted, but without meaning on one machine: {}", options.ignored.join(", "));
+        say(&format!(
+            "serried: accepted, but without meaning on one machine: {}\n",
+            options.ignored.join(", ")
+        ));
     }
     crate::info::warn_of_misspelt();
     match plan::prepare(options) {
@@ -79,20 +90,22 @@ pub fn command(arguments: &[OsString]) -> i32 {
 
 /// Divides into guard and launcher, starts the job and sees it to its end.
 fn start(plan: Plan, started: Instant) -> i32 {
-    let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP]) {
+    let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP, libc::SIGXFSZ]) {
         Ok(signals) => signals,
         Err(cause) => return complain(&format!("no signals: {}", launch::because(&cause)), CANNOT_START),
     };
-    let guard = match guard::split(&signals) {
+    let mut guard = match guard::split(&signals) {
         Ok(guard) => guard,
         Err(cause) => return complain(&format!("cannot start: {}", launch::because(&cause)), CANNOT_START),
     };
-    match launch::launch(&plan, signals.before()) {
+    let deadline = plan.options.timeout.map(|allowed| started + allowed);
+    let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
+    match launch::launch(&plan, signals.before(), is_to_end) {
         Ok(job) => supervise::Supervisor::new(plan, job, signals, guard, started).run(),
         Err(text) => {
-            descendants::kill_all(Duration::from_secs(5));
+            descendants::kill_all(Duration::from_secs(5), &[]);
             complain(&text, CANNOT_START);
-            eprint!("{}", crate::doctor::short());
+            say(&crate::doctor::short());
             CANNOT_START
         }
     }
@@ -107,8 +120,13 @@ fn with_environment_timeout(mut options: options::Options) -> Result<options::Op
 }
 
 fn complain(text: &str, status: i32) -> i32 {
-    eprintln!("serried: {text}");
+    say(&format!("serried: {text}\n"));
     status
+}
+
+/// Says something on standard error, if anybody can hear it.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// The name of this machine.

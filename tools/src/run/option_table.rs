@@ -54,6 +54,10 @@ pub enum Meaning {
     LaunchOnly,
     /// `-hosts LIST`.
     Hosts,
+    /// `-hostfile FILE`.
+    HostFile,
+    /// `-configfile FILE`.
+    ConfigurationFile,
     /// What we do anyway, without values.
     Nothing,
     /// What we do anyway, with values.
@@ -94,13 +98,14 @@ const TABLE: &[(&str, Meaning)] = &[
     ("stats", Statistics),
     ("library-path", LibraryPath),
     ("launch-only", LaunchOnly),
-    ("hosts host H", Hosts),
+    ("hosts host H hostlist", Hosts),
+    ("f hostfile machinefile machine default-hostfile", HostFile),
+    ("configfile", ConfigurationFile),
     ("envall genvall localonly", Nothing),
     ("envlist genvlist", AlreadySo(1)),
     ("h help", Help),
     ("V version", Version),
     // No meaning on one machine.
-    ("f hostfile machinefile machine default-hostfile", Ignored(1)),
     ("oversubscribe nooversubscribe no-oversubscribe allow-run-as-root", Ignored(0)),
     ("mca gmca prtemca pmixmca omca tune am", Ignored(2)),
     ("ppn perhost npernode npersocket rank-by ranks-per-proc rankmap order-nodes", Ignored(1)),

@@ -7,8 +7,9 @@
 
 use super::binding::{Bind, Map};
 use super::option_table::{find, Meaning};
+use super::{configuration, hosts};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One program of the job (the parts between `:`).
@@ -112,21 +113,55 @@ pub struct Options {
 /// A sentence for the user: which option, what is wrong, what would be right.
 pub fn parse(arguments: &[OsString]) -> Result<Options, String> {
     let mut options = Options::default();
-    for section in arguments.split(|argument| argument == ":") {
-        let program =
-            Section { arguments: section, at: 0, program: Program::default() }.parse(&mut options)?;
-        if options.help || options.version {
-            return Ok(options);
-        }
-        if program.command.is_empty() {
-            return Err(match options.programs.len() {
-                0 => "which program? For example: serried run -n 4 ./program".into(),
-                _ => "there is no program behind `:`".into(),
-            });
-        }
-        options.programs.push(program);
+    let Some(file) = options.read(arguments)? else { return Ok(options) };
+    // Once more, the file first: what the command line says of the whole job counts.
+    let mut options = Options::default();
+    let said = |text: String| format!("-configfile {}: {text}", file.display());
+    if options.read(&configuration::read(&file).map_err(said)?).map_err(said)?.is_some() {
+        return Err(said("there is another -configfile in it".into()));
     }
+    let of_file = std::mem::take(&mut options.programs);
+    options.read(arguments)?;
+    options.programs.extend(of_file);
     Ok(options)
+}
+
+impl Options {
+    /// Adds what these arguments say; returns the configuration file that they name.
+    fn read(&mut self, arguments: &[OsString]) -> Result<Option<PathBuf>, String> {
+        let mut file = None;
+        for arguments in arguments.split(|argument| argument == ":") {
+            let mut section = Section { arguments, at: 0, program: Program::default(), file: None };
+            section.parse(self)?;
+            if self.help || self.version {
+                return Ok(None);
+            }
+            let program = section.program;
+            if section.file.is_none() {
+                self.add(program, file.is_some())?;
+            } else if file.is_some() {
+                return Err("-configfile: there can be one such file only".into());
+            } else if program != Program::default() {
+                return Err("-configfile FILE stands in the place of a program: its lines are the programs \
+                            with their own options, such as -n"
+                    .into());
+            } else {
+                file = section.file;
+            }
+        }
+        Ok(file)
+    }
+
+    fn add(&mut self, program: Program, others: bool) -> Result<(), String> {
+        if !program.command.is_empty() {
+            self.programs.push(program);
+            return Ok(());
+        }
+        Err(match self.programs.is_empty() && !others {
+            true => "which program? For example: serried run -n 4 ./program".into(),
+            false => "there is no program behind `:`".into(),
+        })
+    }
 }
 
 /// The arguments of one program, and how far they are read.
@@ -134,10 +169,12 @@ struct Section<'a> {
     arguments: &'a [OsString],
     at: usize,
     program: Program,
+    /// What `-configfile` names in it.
+    file: Option<PathBuf>,
 }
 
 impl Section<'_> {
-    fn parse(mut self, options: &mut Options) -> Result<Program, String> {
+    fn parse(&mut self, options: &mut Options) -> Result<(), String> {
         while let Some(argument) = self.arguments.get(self.at) {
             let text = argument.to_str().unwrap_or("");
             if text == "--" {
@@ -151,7 +188,7 @@ impl Section<'_> {
             self.option(text, options)?;
         }
         self.program.command = self.arguments[self.at..].to_vec();
-        Ok(self.program)
+        Ok(())
     }
 
     fn option(&mut self, text: &str, options: &mut Options) -> Result<(), String> {
@@ -274,7 +311,9 @@ impl Value<'_, '_> {
             Meaning::OnDeadlock => options.on_deadlock = OnDeadlock::named(&self.text()?)?,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,
-            Meaning::Hosts => only_this_machine(self.option, &self.text()?)?,
+            Meaning::Hosts => hosts::check_list(self.option, &self.text()?)?,
+            Meaning::HostFile => hosts::check_file(self.option, Path::new(&self.next()?))?,
+            Meaning::ConfigurationFile => self.section.file = Some(self.next()?.into()),
             Meaning::Nothing => {}
             Meaning::AlreadySo(values) => (0..values).try_for_each(|_| self.next().map(drop))?,
             Meaning::Ignored(values) => {
@@ -322,22 +361,6 @@ fn keep_library_path(text: &str) -> Result<bool, String> {
         "serried" => Ok(false),
         _ => Err(format!("--library-path {text}: known are keep and serried")),
     }
-}
-
-/// Other machines are not there yet: a list of hosts may only name this one.
-fn only_this_machine(option: &str, hosts: &str) -> Result<(), String> {
-    let own = super::host_name();
-    for host in hosts.split(',').filter(|host| !host.is_empty()) {
-        let name = host.split(':').next().unwrap_or("");
-        let short = own.split('.').next().unwrap_or("");
-        if !["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name) {
-            return Err(format!(
-                "{option} {hosts}: jobs on other machines ({name}) are not there yet in this version of Serried; \
-                 without {option} all ranks run on this machine"
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn unknown(text: &str) -> String {

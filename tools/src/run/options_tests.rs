@@ -52,10 +52,11 @@ fn labels_files_places_and_times_are_understood() {
 
 #[test]
 fn options_of_other_launchers_are_accepted_and_named() {
-    let options = read("--oversubscribe --allow-run-as-root --mca btl self -f hosts -ppn 2 -n 2 a").unwrap();
+    let options =
+        read("--oversubscribe --allow-run-as-root --mca btl self -rankmap 0,0 -ppn 2 -n 2 a").unwrap();
     assert_eq!(
         options.ignored.join(" "),
-        "--oversubscribe --allow-run-as-root --mca btl self -f hosts -ppn 2"
+        "--oversubscribe --allow-run-as-root --mca btl self -rankmap 0,0 -ppn 2"
     );
     assert_eq!(options.programs[0].command, ["a"]);
 }
@@ -70,6 +71,36 @@ fn complaints_name_the_option_and_the_way_out() {
     assert!(complaint("-n 4").contains("which program"));
     assert!(complaint("a : -n 2").contains("behind `:`"));
     assert!(read("-H localhost:4 -n 2 a").is_ok());
+    assert!(complaint("-hostfile /no/such/file -n 2 a").contains("no such file"));
+}
+
+#[test]
+fn a_configuration_file_stands_for_programs_and_the_command_line_counts_for_the_job() {
+    let file = std::env::temp_dir().join(format!("serried-configuration-{}", std::process::id()));
+    let with = |text: &str, line: &str| {
+        std::fs::write(&file, text).unwrap();
+        read(&line.replace("FILE", file.to_str().unwrap()))
+    };
+    let options =
+        with("--timeout 9 -genv A file -n 2 b\n-n 3 c", "--timeout 1 -genv A line -n 1 a : -configfile FILE");
+    let options = options.unwrap();
+    let programs: Vec<_> =
+        options.programs.iter().map(|p| (p.ranks.unwrap(), p.command[0].to_str().unwrap())).collect();
+    assert_eq!(programs, [(1, "a"), (2, "b"), (3, "c")]);
+    assert_eq!(options.timeout, Some(Duration::from_secs(1)));
+    assert_eq!(options.environment.last(), Some(&("A".into(), "line".into())));
+    assert_eq!(with("b", "-l -configfile FILE").unwrap().label, Label::Rank);
+    for (text, line, word) in [
+        ("b", "-configfile FILE -n 2 a", "in the place of a program"),
+        ("b", "-configfile FILE : -configfile FILE", "one such file only"),
+        ("-configfile x", "-configfile FILE", "another -configfile"),
+        ("-n 0 b", "-configfile FILE", "-n 0"),
+        ("-l\n-n 2 b", "-configfile FILE", "which program"),
+    ] {
+        let complaint = with(text, line).unwrap_err();
+        assert!(complaint.contains(word) && complaint.contains("-configfile"), "{complaint}");
+    }
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

@@ -58,9 +58,9 @@ pub fn prepare(options: Options) -> Result<Plan, String> {
         bind => binding::places(bind, options.map, size as usize, &topology::read()),
     };
     if options.bind != binding::Bind::None && places.is_none() {
-        eprintln!(
-            "serried: {size} ranks are more than the cores allowed here, so no rank is bound to a core"
-        );
+        super::say(&format!(
+            "serried: {size} ranks are more than the cores allowed here, so no rank is bound to a core\n"
+        ));
     }
     if options.report_bindings {
         report(places.as_deref(), size);
@@ -95,7 +95,8 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
         environment.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |path| path);
     let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
     let path = find::program(&program.command[0], search, &here)?;
-    let seen = here.join(&path);
+    // From here, and as the user has written it where the ranks run here.
+    let seen = directory.map_or(path.clone(), |folder| folder.join(path.strip_prefix(".").unwrap_or(&path)));
     let python = find::is_python(&seen);
     if !options.keep_library_path && python {
         environment::preload_malloc(&mut environment);
@@ -133,10 +134,10 @@ fn c_string(text: &OsStr) -> Result<CString, String> {
 
 fn report(places: Option<&[Vec<usize>]>, size: u32) {
     match places {
-        None => eprintln!("serried: {size} ranks, none bound"),
+        None => super::say(&format!("serried: {size} ranks, none bound\n")),
         Some(places) => {
             for (rank, place) in places.iter().enumerate() {
-                eprintln!("serried: rank {rank} is bound to CPU {}", topology::list_text(place));
+                super::say(&format!("serried: rank {rank} is bound to CPU {}\n", topology::list_text(place)));
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The life and death of ranks: what the supervisor does when a process ends.
 
 use super::ending::{Ending, Reason};
-use super::launch::ERROR;
 use super::report::{self, Scene};
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervise::Supervisor;
@@ -44,12 +43,19 @@ impl Rank {
     pub fn new(process: i32, socket: OwnedFd) -> Rank {
         Rank { process, life: Life::Alive, socket: Some(socket), heard: Vec::new() }
     }
+
+    /// A rank that will not be started any more.
+    pub fn never_started() -> Rank {
+        Rank { process: 0, life: Life::Ended, socket: None, heard: Vec::new() }
+    }
 }
 
 impl Supervisor {
     /// How far a rank has come in MPI.
     pub(super) fn stage(&self, rank: u32) -> Stage {
-        Stage::of(self.job.node.page(rank), self.pmi.stage(rank))
+        // Ranks show which CPUs they may use when they have claimed their pages.
+        let all_claimed = self.job.node.all_affinities_shown();
+        Stage::of(self.job.node.page(rank), self.pmi.stage(rank), all_claimed)
     }
 
     /// A process below us has ended: a rank, or something a rank left behind.
@@ -91,6 +97,11 @@ impl Supervisor {
         if self.ending.is_some() {
             return;
         }
+        // A single rank that writes to our own output meets a reader that has had enough by itself.
+        if failure.cause == Cause::Killed(libc::SIGPIPE) && [1, 2].into_iter().any(descriptors::has_no_reader)
+        {
+            return self.end(Reason::OutputClosed);
+        }
         let stage = self.stage(failure.rank);
         let program = self.plan.program_of(failure.rank);
         let others = self.ranks.iter().enumerate().filter(|(index, _)| *index != failure.rank as usize);
@@ -119,8 +130,8 @@ impl Supervisor {
     }
 
     /// Says what went wrong, also in the report.
-    fn tell(&mut self, text: &str) {
-        self.sink(ERROR).say(text);
+    pub(super) fn tell(&mut self, text: &str) {
+        self.say(text);
         self.told.push_str(text);
     }
 
@@ -143,6 +154,10 @@ impl Supervisor {
                 rank.process,
                 call.unwrap_or("still runs".into())
             );
+        }
+        match self.ranks.iter().filter(|rank| rank.process == 0).count() {
+            0 => {}
+            left => text += &format!("  {left} of {} ranks had not been started yet\n", self.plan.size),
         }
         self.tell(&text);
         self.end(Reason::Timeout);
@@ -230,14 +245,20 @@ impl Supervisor {
             STEP_DIRECTORY => format!("serried: cannot enter the directory (-wdir) of {path}: {reason}\n"),
             _ => format!("serried: cannot set up the streams of {path}: {reason}\n"),
         };
-        self.sink(ERROR).say(&text);
+        self.say(&text);
         self.end(Reason::CannotStart);
     }
 
     /// Passes a signal on to the ranks that still run.
     pub(super) fn pass_on(&self, signal: i32) {
-        for rank in self.ranks.iter().filter(|rank| rank.life != Life::Ended) {
-            signals::send(if self.job.shares_terminal { rank.process } else { -rank.process }, signal);
-        }
+        self.targets().into_iter().for_each(|target| signals::send(target, signal));
+    }
+
+    /// The process groups (negative) of the ranks that still run, or their
+    /// processes.
+    pub(super) fn targets(&self) -> Vec<i32> {
+        let sign = if self.job.shares_terminal { 1 } else { -1 };
+        let running = self.ranks.iter().filter(|rank| rank.life != Life::Ended);
+        running.map(|rank| sign * rank.process).collect()
     }
 }

@@ -115,6 +115,7 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
         Stage::Outside => return Some("it had not called MPI_Init".into()),
         Stage::Starting => return Some("it was inside MPI_Init".into()),
         Stage::Finalized => return Some("it had finalized".into()),
+        Stage::Overwritten => return Some("a wrong pointer or index has overwritten its record".into()),
         Stage::Inside | Stage::Aborted(_) => {}
     }
     let page = node.page(rank);

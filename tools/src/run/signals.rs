@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// Signals that the launcher passes on to its ranks.
 pub const FORWARDED: [i32; 5] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
@@ -58,6 +59,14 @@ impl Signals {
         self.descriptor.as_raw_fd()
     }
 
+    /// Waits for a signal, at most so long.
+    pub fn wait(&self, patience: Option<Duration>) {
+        let patience = patience.map_or(-1, |time| time.as_millis() as i32 + 1);
+        let mut entry = libc::pollfd { fd: self.descriptor(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `entry` is one valid pollfd.
+        unsafe { libc::poll(&mut entry, 1, patience) };
+    }
+
     /// The next signal that has come, if one has.
     pub fn next(&self) -> Option<Received> {
         // SAFETY: an all-zero record is a valid value to be overwritten.
@@ -78,10 +87,21 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Sends `signal` to a process or, if negative, to a process group.
+/// Whether a signal asks a process to end.
+pub fn asks_to_end(signal: i32) -> bool {
+    matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP)
+}
+
+/// Sends `signal` to a process or, if negative, to a process group. One that asks
+/// to end wakes those who are stopped, for they would hear it only later.
 pub fn send(process: i32, signal: i32) {
-    // SAFETY: plain system call; a process that is gone is an error, not a fault.
-    unsafe { libc::kill(process, signal) };
+    // SAFETY: plain system calls; a process that is gone is an error, not a fault.
+    unsafe {
+        libc::kill(process, signal);
+        if asks_to_end(signal) {
+            libc::kill(process, libc::SIGCONT);
+        }
+    }
 }
 
 /// The name of a signal.

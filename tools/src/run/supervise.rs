@@ -1,19 +1,18 @@
 //! The launcher while its job runs: one loop, one thread, no timer but the
 //! next deadline.
 
-use super::descendants::{kill_all, reap_one, Reaped};
+use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
 use super::guard::Guard;
-use super::launch::{Launched, ERROR, OUTPUT};
-use super::output::Sink;
+use super::launch::Launched;
 use super::plan::Plan;
 use super::pmi_server::PmiServer;
 use super::ranks::{Life, Rank};
 use super::report::monotonic_now;
 use super::signals::Signals;
 use super::watch::Watch;
-use super::{last_calls, memory_events, statistics};
+use super::{memory_events, streams};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -28,7 +27,6 @@ pub struct Supervisor {
     pub(super) job: Launched,
     pub(super) ranks: Vec<Rank>,
     pub(super) pmi: PmiServer,
-    pub(super) sinks: Vec<Sink>,
     pub(super) signals: Signals,
     pub(super) guard: Guard,
     pub(super) ending: Option<Ending>,
@@ -43,6 +41,8 @@ pub struct Supervisor {
     pub(super) watch: Option<Watch>,
     /// What was said of what went wrong.
     pub(super) told: String,
+    /// Whether output is lost.
+    pub(super) lost: bool,
 }
 
 /// What a polled descriptor stands for.
@@ -70,19 +70,15 @@ impl Supervisor {
         let program_of =
             |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
         let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect());
-        let one_sink = descriptors::identity(1) == descriptors::identity(2);
-        let mut sinks = vec![Sink::new(1)];
-        if !one_sink {
-            sinks.push(Sink::new(2));
-        }
-        let ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket)).collect();
+        let started_ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket));
+        let mut ranks: Vec<Rank> = started_ranks.collect();
+        ranks.resize_with(plan.size as usize, Rank::never_started);
         let watch = Watch::new(&job.node, plan.options.on_deadlock, started);
         Supervisor {
             plan,
             job,
             ranks,
             pmi,
-            sinks,
             signals,
             guard,
             ending: None,
@@ -94,11 +90,15 @@ impl Supervisor {
             no_children_since: None,
             watch,
             told: String::new(),
+            lost: false,
         }
     }
 
     /// Runs until nothing is left of the job; returns its exit status.
     pub fn run(mut self) -> i32 {
+        for said in self.guard.take_heard() {
+            self.follow(said);
+        }
         while !self.is_over() {
             let (mut entries, sources) = self.interests();
             let patience = self.patience();
@@ -112,34 +112,19 @@ impl Supervisor {
             self.reap();
             self.tick(Instant::now());
         }
+        self.write_to_the_end();
         let status = self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0);
-        if self.plan.options.statistics {
-            eprint!("{}", statistics::table(&self.job.node, self.started.elapsed()));
+        if status == 0 && self.lost {
+            return streams::OUTPUT_LOST;
         }
-        self.write_report();
         status
-    }
-
-    /// Writes the report that the user wants, if something went wrong.
-    fn write_report(&self) {
-        let Some(file) = self.plan.options.report.as_ref().filter(|_| !self.told.is_empty()) else { return };
-        let text = last_calls::report(&self.told, &self.job.node, self.started.elapsed());
-        if let Err(cause) = std::fs::write(file, text) {
-            eprintln!("serried: cannot write the report {}: {cause}", file.display());
-        }
-    }
-
-    /// The sink of the launcher's standard output or error.
-    pub(super) fn sink(&mut self, which: usize) -> &mut Sink {
-        let last = self.sinks.len() - 1;
-        &mut self.sinks[which.min(last)]
     }
 
     fn is_over(&self) -> bool {
         let quiet = self.no_children_since.is_some_and(|since| {
             self.job.taps.iter().all(|tap| tap.pipe.is_none()) || since.elapsed() > LAST_WORDS
         });
-        quiet && self.sinks.iter().all(|sink| sink.wants_to_write().is_none())
+        quiet && self.job.outlets.all().iter().all(|sink| sink.wants_to_write().is_none())
     }
 
     fn interests(&self) -> (Vec<libc::pollfd>, Vec<Source>) {
@@ -159,12 +144,12 @@ impl Supervisor {
             }
         }
         for (index, tap) in self.job.taps.iter().enumerate() {
-            let room = !self.sinks[tap.sink.min(self.sinks.len() - 1)].is_full();
+            let room = !self.job.outlets.all()[tap.outlet].is_full();
             if let Some(pipe) = tap.pipe.as_ref().filter(|_| room) {
                 add(pipe.as_raw_fd(), libc::POLLIN, Source::Tap(index));
             }
         }
-        for (index, sink) in self.sinks.iter().enumerate() {
+        for (index, sink) in self.job.outlets.all().iter().enumerate() {
             if let Some(descriptor) = sink.wants_to_write() {
                 add(descriptor, libc::POLLOUT, Source::Sink(index));
             }
@@ -186,7 +171,7 @@ impl Supervisor {
             Source::Failures => self.take_failures(),
             Source::Socket(index) => self.listen(index as u32),
             Source::Tap(index) => self.read_tap(index),
-            Source::Sink(index) => self.write_sink(index),
+            Source::Sink(index) => self.write_outlet(index),
             Source::Keyboard => self.read_keyboard(),
             Source::Typed => self.pass_typed(),
         }
@@ -222,17 +207,16 @@ impl Supervisor {
         }
         self.look_for_missed_rank(now);
         self.look_for_deadlock(now);
-        let sink_count = self.sinks.len();
         for (index, tap) in self.job.taps.iter_mut().enumerate() {
-            tap.stream.tick(index, &mut self.sinks[tap.sink.min(sink_count - 1)], now);
+            tap.stream.tick(index, self.job.outlets.get(tap.outlet), now);
         }
         if self.no_children_since.is_none() {
             let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
-            if all_ended && self.ending.is_none() {
-                self.ending = Some(Ending::begin(Reason::Leftovers, now));
+            if all_ended {
+                self.ending.get_or_insert_with(|| Ending::begin(Reason::Leftovers, now)).ranks_have_gone(now);
             }
-            if let Some(ending) = &mut self.ending {
-                ending.tick(now);
+            if let Some(signal) = self.ending.as_mut().and_then(|ending| ending.due(now)) {
+                signal_all(signal, &self.targets());
             }
         }
     }
@@ -251,64 +235,8 @@ impl Supervisor {
     }
 
     pub(super) fn guard_has_died(&self) -> ! {
-        kill_all(Duration::from_secs(5));
+        kill_all(Duration::from_secs(5), &self.targets());
         std::process::exit(128 + libc::SIGKILL)
-    }
-
-    fn read_tap(&mut self, index: usize) {
-        let tap = &mut self.job.taps[index];
-        let Some(pipe) = &tap.pipe else { return };
-        let last = self.sinks.len() - 1;
-        let sink = &mut self.sinks[tap.sink.min(last)];
-        let mut buffer = [0; 65536];
-        match descriptors::read(pipe.as_raw_fd(), &mut buffer) {
-            Ok(0) => {
-                tap.stream.end(index, sink);
-                tap.pipe = None;
-            }
-            Ok(count) => tap.stream.take(&buffer[..count], index, sink, Instant::now()),
-            Err(_) => {} // nothing there after all
-        }
-    }
-
-    /// Reads what a rank that has ended had still written.
-    pub(super) fn hear_out(&mut self, rank: u32) {
-        for index in 0..self.job.taps.len() {
-            while self.job.taps[index].rank == rank && self.has_input(index) {
-                self.read_tap(index);
-            }
-        }
-    }
-
-    fn has_input(&self, index: usize) -> bool {
-        let Some(pipe) = &self.job.taps[index].pipe else { return false };
-        let mut entry = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: `entry` is one valid pollfd.
-        unsafe { libc::poll(&mut entry, 1, 0) > 0 }
-    }
-
-    fn write_sink(&mut self, index: usize) {
-        self.sinks[index].write_some();
-        if self.sinks[index].is_broken() && self.ending.is_none() {
-            self.ending = Some(Ending::begin(Reason::OutputClosed, Instant::now()));
-        }
-    }
-
-    fn read_keyboard(&mut self) {
-        let mut buffer = [0; 4096];
-        match descriptors::read(0, &mut buffer) {
-            Ok(0) | Err(_) => self.job.keyboard = None,
-            Ok(count) => self.typed.extend_from_slice(&buffer[..count]),
-        }
-    }
-
-    fn pass_typed(&mut self) {
-        let Some(pipe) = &self.job.keyboard else { return };
-        match descriptors::write(pipe.as_raw_fd(), &self.typed) {
-            Ok(count) => drop(self.typed.drain(..count)),
-            Err(cause) if cause.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(_) => self.job.keyboard = None,
-        }
     }
 }
 
@@ -316,5 +244,3 @@ impl Supervisor {
 fn job_name() -> String {
     format!("{}_{:x}", std::process::id(), monotonic_now())
 }
-
-const _: () = assert!(OUTPUT == 0 && ERROR == 1);

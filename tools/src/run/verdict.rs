@@ -23,6 +23,8 @@ pub enum Stage {
     Starting,
     /// It is between MPI_Init and MPI_Finalize.
     Inside,
+    /// It was in MPI, but nothing stands on its page any more.
+    Overwritten,
     /// It has finalized.
     Finalized,
     /// It has called MPI_Abort with this code.
@@ -68,13 +70,15 @@ impl Ended {
 }
 
 impl Stage {
-    /// Of a rank with this page and this PMI conversation.
-    pub fn of(page: &Page, pmi: pmi_server::Stage) -> Stage {
+    /// Of a rank with this page and this PMI conversation, where all ranks are known to have claimed
+    /// their pages, or not.
+    pub fn of(page: &Page, pmi: pmi_server::Stage, all_claimed: bool) -> Stage {
         match page.state() {
             State::Starting => Stage::Starting,
             State::Running => Stage::Inside,
             State::Finalized => Stage::Finalized,
             State::Aborted => Stage::Aborted(page.identity.exit_code.load(Relaxed)),
+            State::Unused if all_claimed => Stage::Overwritten,
             State::Unused => match pmi {
                 pmi_server::Stage::Silent => Stage::Outside,
                 pmi_server::Stage::Running => Stage::Inside,
@@ -85,7 +89,7 @@ impl Stage {
 
     /// Whether the others can be waiting for this rank.
     pub fn takes_part(self) -> bool {
-        matches!(self, Stage::Starting | Stage::Inside)
+        matches!(self, Stage::Starting | Stage::Inside | Stage::Overwritten)
     }
 }
 
@@ -106,7 +110,7 @@ pub fn judge(rank: u32, ended: Ended, stage: Stage) -> Option<Failure> {
     let cause = match (stage, ended) {
         (Stage::Aborted(code), _) => Cause::Abort(code),
         (_, Ended::Killed(signal)) => Cause::Killed(signal),
-        (Stage::Starting | Stage::Inside, Ended::Exited(0)) => Cause::NoFinalize,
+        (stage, Ended::Exited(0)) if stage.takes_part() => Cause::NoFinalize,
         (_, Ended::Exited(0)) => return None,
         (_, Ended::Exited(status)) => Cause::Exited(status),
     };
@@ -126,6 +130,14 @@ mod tests {
         assert_eq!(cause(Ended::Exited(0), Stage::Outside), None);
         assert_eq!(cause(Ended::Exited(0), Stage::Finalized), None);
         assert_eq!(cause(Ended::Exited(0), Stage::Inside), Some(Cause::NoFinalize));
+    }
+
+    #[test]
+    fn a_page_on_which_nothing_stands_is_overwritten_once_all_are_claimed() {
+        let stage = |all_claimed| Stage::of(&Page::blank(), pmi_server::Stage::Silent, all_claimed);
+        assert_eq!([stage(false), stage(true)], [Stage::Outside, Stage::Overwritten]);
+        assert_eq!(cause(Ended::Exited(0), Stage::Overwritten), Some(Cause::NoFinalize));
+        assert!(Stage::Overwritten.takes_part());
     }
 
     #[test]

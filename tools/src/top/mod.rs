@@ -24,18 +24,18 @@ use meter::Meter;
 use options::{Face, Options};
 use report::Report;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
-usage: serried top [PID] [--json | --web [PORT]] [--interval SECONDS] [--count N]
+usage: serried top [PID] [--json | --web[=PORT]] [--interval SECONDS] [--count N]
 
 Shows what the ranks of a running job do: state and call of each, what their time goes into,
 rates of messages and bytes, memory, who sends how much to whom, and who is slow.
 PID is the launcher or a rank of the job; without it there must be one job of yours.
 
   --json               one JSON object a line for each interval, the last when the job has ended
-  --web [PORT]         the same as a page for a browser on this machine; prints its address
+  --web[=PORT]         the same as a page for a browser on this machine; prints its address
   -i, --interval S     seconds between two reports (1)
   -n, --count N        end after N reports
 
@@ -67,17 +67,37 @@ pub fn command(arguments: &[OsString]) -> i32 {
 }
 
 fn run(options: &Options) -> Result<i32, String> {
-    let job = attach::find(options.process)?.open()?;
+    let job = attach::find(options.process).map_err(|problem| with_hint(problem, options))?.open()?;
     // Before there are threads, so that they all leave signals to this one.
     let signals = Signals::take(&[]).map_err(|cause| format!("signals cannot be read: {cause}"))?;
     let meter = Meter::new(job);
     match options.face {
         Face::Terminal => screen::run(meter, options, &signals),
-        Face::Json => Ok(watch(meter, options, &signals, |report| {
-            // Who reads may have had enough.
-            writeln!(std::io::stdout().lock(), "{}", json::report(&report)).is_ok()
-        })),
+        Face::Json => {
+            let mut written = Ok(());
+            let status = watch(meter, options, &signals, |report| {
+                written = writeln!(std::io::stdout().lock(), "{}", json::report(&report));
+                written.is_ok()
+            });
+            match written {
+                // A reader may have had enough.
+                Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
+                    Err(format!("cannot write to standard output: {cause}"))
+                }
+                _ => Ok(status),
+            }
+        }
         Face::Web(port) => web::run(meter, options, port, &signals),
+    }
+}
+
+/// Adds how a port is given, where one may have been meant.
+fn with_hint(problem: String, options: &Options) -> String {
+    match (options.face, options.process) {
+        (Face::Web(0), Some(number)) if number <= i32::from(u16::MAX) => {
+            format!("{problem}\n  if {number} is meant as a port: --web={number}")
+        }
+        _ => problem,
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Options {
 pub fn parse(arguments: &[OsString]) -> Result<Option<Options>, String> {
     let mut options = Options { process: None, face: Face::Terminal, interval: 1.0, count: None };
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut words = words.iter().map(String::as_str).peekable();
+    let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         let (name, mut value) = match word.split_once('=') {
             Some((name, value)) if name.starts_with("--") => (name, Some(value)),
@@ -43,7 +43,6 @@ pub fn parse(arguments: &[OsString]) -> Result<Option<Options>, String> {
             "--help" | "-h" => return Ok(None),
             "--json" => options.face = Face::Json,
             "--web" => {
-                value = value.or_else(|| words.next_if(|word| word.parse::<u32>().is_ok()));
                 options.face = Face::Web(
                     value
                         .map_or(Ok(0), |port| port.parse())
@@ -64,6 +63,9 @@ pub fn parse(arguments: &[OsString]) -> Result<Option<Options>, String> {
             }
             _ if options.process.is_none() && word.parse::<i32>().is_ok_and(|number| number > 0) => {
                 options.process = word.parse().ok();
+            }
+            _ if options.process.is_some() && word.parse::<u32>().is_ok() => {
+                return Err(format!("`{word}` is a second process; a port is given as --web={word}"))
             }
             _ => return Err(format!("`{word}` is no option of top, and no process id")),
         }
@@ -93,9 +95,13 @@ mod tests {
         assert_eq!(options, Options { process: Some(77), face: Face::Json, interval: 0.5, count: Some(3) });
         let face = |line: &str| parsed(line).unwrap().unwrap().face;
         assert_eq!(
-            [face("--web"), face("--web 8080 77"), face("--web=1")],
+            [face("--web"), face("--web=8080 77"), face("--web=1")],
             [Face::Web(0), Face::Web(8080), Face::Web(1)]
         );
+        for line in ["--web 77", "77 --web", "--web=0 77"] {
+            let options = parsed(line).unwrap().unwrap();
+            assert_eq!((options.face, options.process), (Face::Web(0), Some(77)), "{line}");
+        }
         assert_eq!(parsed("--help"), Ok(None));
     }
 
@@ -104,9 +110,10 @@ mod tests {
         for (line, word) in [
             ("-x", "-x"),
             ("1 2", "`2`"),
+            ("77 --web 8080", "--web=8080"),
             ("--interval 0", "0.05"),
             ("--count", "how many"),
-            ("--web 70000", "port"),
+            ("--web=70000", "port"),
         ] {
             let refused = parsed(line).unwrap_err();
             assert!(refused.contains(word), "{line}: {refused}");

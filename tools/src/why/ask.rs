@@ -3,7 +3,8 @@
 use super::graph::Standing;
 use super::sources::Sources;
 use serried_engine::job::NodeView;
-use serried_engine::observe::{inquiry, Description};
+use serried_engine::observe::inquiry::{self, Wish};
+use serried_engine::observe::Description;
 use serried_engine::transport::node::doorbell_in;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -18,15 +19,18 @@ pub struct Round {
 impl Round {
     /// Asks the ranks in `whom`; the view must be writable. Those in `gone` will
     /// never do anything again.
-    pub fn begin(view: &NodeView, with_stack: bool, whom: &[u32], gone: &[u32]) -> Round {
-        let standing = |rank| if gone.contains(&rank) { Standing::Finalized } else { Standing::Free };
+    pub fn begin(view: &NodeView, wish: Wish, whom: &[u32], gone: &[u32]) -> Round {
+        let standing = |rank| match gone.contains(&rank) {
+            true => Standing::Finalized(left(view, rank)),
+            false => Standing::Free,
+        };
         let mut round = Round {
             asked: vec![None; view.local_ranks() as usize],
             ranks: (0..view.local_ranks()).map(standing).collect(),
         };
         for &rank in whom.iter().filter(|rank| !gone.contains(rank)) {
             if let Some(doorbell) = doorbell_in(view, rank) {
-                round.asked[rank as usize] = Some(inquiry::ask(view.page(rank), with_stack));
+                round.asked[rank as usize] = Some(inquiry::ask(view.page(rank), wish));
                 doorbell.ring();
             }
         }
@@ -70,12 +74,21 @@ impl Round {
     }
 }
 
+/// What a rank that has finalized has left behind.
+fn left(view: &NodeView, rank: u32) -> Option<Box<Description>> {
+    let (_, text) = view.report(rank).read()?;
+    let mut left = Description::read(&text).filter(|description| description.finalized)?;
+    plain_names(&mut left);
+    Some(Box::new(left))
+}
+
 /// The forms of a function for large counts are the same function to people, and
 /// match the others.
 fn plain_names(description: &mut Description) {
     description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
     let known = description.communicators.iter_mut().flat_map(|known| known.last.iter_mut().flatten());
     known.for_each(|operation| plain(&mut operation.call));
+    description.begun.iter_mut().for_each(|begun| plain(&mut begun.call));
 }
 
 fn plain(call: &mut String) {

@@ -58,7 +58,7 @@ fn headline(job: &Job, stuck: &[u32]) -> String {
         return words;
     }
     let needs = |rank: u32| job.ranks[rank as usize].description().into_iter().flat_map(needs_of);
-    let gone = |peer: &u32| job.ranks.get(*peer as usize) == Some(&Standing::Finalized);
+    let gone = |peer: &u32| job.ranks.get(*peer as usize).is_some_and(Standing::is_gone);
     let for_gone = |&rank: &u32| {
         let need = needs(rank).find(|need| !need.peers.is_empty() && need.peers.iter().all(gone))?;
         Some((rank, need.peers.clone()))
@@ -101,6 +101,7 @@ pub fn part(job: &Job, rank: u32) -> String {
             call => call,
         };
         let since = match thread.since {
+            0 if description.naps => " and sleeps, again and again".to_owned(),
             0 => ", again and again".to_owned(),
             since => format!(", since {}", seconds(job.now.saturating_sub(since))),
         };
@@ -127,6 +128,10 @@ fn waits(text: &mut String, job: &Job, description: &Description, thread: &Threa
     }
     if let Some(words) = collectives::missing(job.ranks, description, thread) {
         told = vec![words];
+    }
+    if thread.ways.iter().any(Vec::is_empty) {
+        let _ = writeln!(text, "    waits for nobody: what it waits for has come, or is being done");
+        return;
     }
     let _ = match told.as_slice() {
         [] => writeln!(text, "    waits for nothing that anybody could do"),
@@ -175,7 +180,7 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
         }
         Kind::Other => "for something that any rank may do".into(),
     };
-    let gone = |peer: &u32| job.ranks.get(*peer as usize) == Some(&Standing::Finalized);
+    let gone = |peer: &u32| job.ranks.get(*peer as usize).is_some_and(Standing::is_gone);
     if !need.peers.is_empty() && need.peers.iter().all(gone) {
         words += if need.peers.len() == 1 { ", which has finalized" } else { ", which have finalized" };
     }
@@ -270,4 +275,20 @@ fn receive(description: &Description, posted: &Envelope) -> String {
         None => "from any rank".into(),
     };
     format!("{from} {} on {}", tag(posted.tag), name(description, posted.context))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_whose_peers_are_at_work_is_not_said_to_wait_for_what_nobody_does() {
+        let said = |ways: Vec<Vec<Need>>| {
+            let threads = vec![Thread { call: "MPI_Reduce".into(), ways, ..Thread::default() }];
+            let waits = Standing::Waiting(Box::new(Description { threads, ..Description::default() }));
+            part(&Job { ranks: &[waits], who: &|_| "process 7".into(), now: 0 }, 0)
+        };
+        assert!(said(vec![vec![]]).contains("waits for nobody: what it waits for has come, or is being done"));
+        assert!(said(vec![]).contains("waits for nothing that anybody could do"));
+    }
 }

@@ -17,8 +17,9 @@ pub enum Standing {
     /// It has not answered: it computes, sleeps or is stopped, and may do
     /// anything later.
     Free,
-    /// It will never do anything for others again: it has finalized or ended.
-    Finalized,
+    /// It will never do anything for others again: it has finalized or ended. With what it has
+    /// left behind.
+    Finalized(Option<Box<Description>>),
     /// It waits, for this.
     Waiting(Box<Description>),
 }
@@ -30,6 +31,11 @@ impl Standing {
             Standing::Waiting(description) => Some(description),
             _ => None,
         }
+    }
+
+    /// Whether it has finalized or ended.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Standing::Finalized(_))
     }
 }
 
@@ -44,7 +50,7 @@ impl Moving<'_> {
     fn can_meet(&self, peer: u32, need: &Need) -> bool {
         match self.ranks.get(peer as usize) {
             None | Some(Standing::Free) => true,
-            Some(Standing::Finalized) => false,
+            Some(Standing::Finalized(_)) => false,
             Some(Standing::Waiting(_)) => {
                 let by_itself = |key: Key| self.collectives.get(&(peer, key)).copied().unwrap_or(false);
                 self.waits[peer as usize] || need.collective.is_some_and(by_itself)
@@ -123,7 +129,7 @@ mod tests {
     #[test]
     fn whoever_waits_for_any_is_free_while_one_can_come() {
         assert_eq!(stuck(&[on(&[1, 2]), on(&[0]), Standing::Free]), []);
-        assert_eq!(stuck(&[on(&[1, 2]), on(&[0]), Standing::Finalized]), [0, 1]);
+        assert_eq!(stuck(&[on(&[1, 2]), on(&[0]), Standing::Finalized(None)]), [0, 1]);
         let any = waits(vec![vec![need(&[1])], vec![need(&[2])]]);
         let all = waits(vec![vec![need(&[1]), need(&[2])]]);
         assert_eq!(stuck(&[any, on(&[0]), Standing::Free]), []);
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_has_finalized_helps_nobody_and_an_empty_way_is_open() {
-        assert_eq!(stuck(&[on(&[1]), Standing::Finalized]), [0]);
+        assert_eq!(stuck(&[on(&[1]), Standing::Finalized(None)]), [0]);
         assert_eq!(stuck(&[waits(vec![vec![]])]), []);
         assert_eq!(stuck(&[waits(vec![])]), [0]);
         assert_eq!(stuck(&[on(&[])]), [0]);

@@ -33,7 +33,7 @@ fn of_rank(seen: &Seen, rank: usize) -> String {
     let (shown, standing) = (&seen.ranks[rank], &seen.standing[rank]);
     let state = match standing {
         Standing::Free => "free",
-        Standing::Finalized => "finalized",
+        Standing::Finalized(_) => "finalized",
         Standing::Waiting(description) if description.polls => "polls",
         Standing::Waiting(_) => "waits",
     };

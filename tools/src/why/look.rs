@@ -6,6 +6,7 @@ use super::sources::Sources;
 use crate::attach::{Attached, Found, Snapshot};
 use crate::run::monotonic_now;
 use serried_engine::job::NodeView;
+use serried_engine::observe::inquiry::Wish;
 use serried_engine::observe::State;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -49,13 +50,13 @@ pub fn at(found: Found) -> Result<Seen, String> {
     let gone: Vec<u32> = ranks(view).filter(|&rank| view.page(rank).state() == State::Finalized).collect();
     let running: Vec<u32> = ranks(view).filter(|&rank| view.page(rank).state() == State::Running).collect();
     let before = polls(view);
-    let mut first = answers(view, true, &running, &gone);
+    let mut first = answers(view, Wish::STACK, &running, &gone);
     first.find_sources(view, &mut Sources::default());
     let now = monotonic_now();
     let mut stuck = graph::stuck(&first.ranks);
     if !stuck.is_empty() {
         std::thread::sleep(PAUSE);
-        let second = answers(view, false, &running, &gone);
+        let second = answers(view, Wish::default(), &running, &gone);
         let after = polls(view);
         let only_polls = |rank: u32| {
             let ((calls, polls), (calls_now, polls_now)) = (before[rank as usize], after[rank as usize]);
@@ -91,9 +92,9 @@ fn polls(view: &NodeView) -> Vec<(u64, u64)> {
     ranks(view).map(of).collect()
 }
 
-fn answers(view: &NodeView, with_stack: bool, whom: &[u32], gone: &[u32]) -> Round {
+fn answers(view: &NodeView, wish: Wish, whom: &[u32], gone: &[u32]) -> Round {
     let began = Instant::now();
-    let mut round = Round::begin(view, with_stack, whom, gone);
+    let mut round = Round::begin(view, wish, whom, gone);
     loop {
         let done = round.collect(view);
         let waits = |rank: u32| view.page(rank).call.waiting_since.load(Relaxed) != 0;

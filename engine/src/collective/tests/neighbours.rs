@@ -2,10 +2,9 @@
 
 use super::buffer::{check, group, items, shapes, Item, Side, UNTOUCHED};
 use crate::collective::{self as collective, Data, Neighbourhood, Operation, Sent};
-use crate::world::topology::Neighbours;
 
 fn hood(sources: Vec<Option<u32>>, destinations: Vec<Option<u32>>, cartesian: bool) -> Neighbourhood {
-    Neighbourhood { neighbours: Neighbours { sources, destinations }, cartesian }
+    Neighbourhood { sources, destinations, cartesian }
 }
 
 fn neighbours(hood: Neighbourhood, send: Sent, receive: &[Data]) -> Operation {
@@ -54,7 +53,7 @@ fn at_the_end_of_a_line_a_block_is_not_touched() {
         hood(both.clone(), both, true)
     };
     let side = |rank| {
-        let sources = line(rank).neighbours.sources;
+        let sources = line(rank).sources;
         let got = sources.iter().flat_map(|source| match source {
             Some(source) => items(*source, 2),
             None => vec![UNTOUCHED; 2],
@@ -87,7 +86,7 @@ fn on_a_graph_several_edges_of_one_pair_keep_their_order() {
         collective::neighbour_alltoall(edges(members.rank), send, receive)?.schedule(members)
     });
     let gathered = |rank| {
-        let sources = edges(rank).neighbours.sources;
+        let sources = edges(rank).sources;
         let got = sources.iter().flatten().flat_map(|&source| items(source, 3)).collect();
         Side::new(&items(rank, 3), got, (datatype, datatype))
     };

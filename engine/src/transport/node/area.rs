@@ -2,7 +2,8 @@
 //! of its lanes
 //!
 //! ```text
-//! Control (4 KiB) | mailbox (64 KiB) | shared-copy blocks (4 KiB) | express boxes | cells, by class
+//! Control (4 KiB) | mailbox (64 KiB) | shared tasks (4 KiB) | express boxes | cells, by class
+//! | list of what was withdrawn (4 KiB)
 //! ```
 
 use super::cells::{Returned, CLASSES};
@@ -10,19 +11,21 @@ use super::express::{self, BOXES, BOX_BYTES};
 use super::forks::Words;
 use super::mailbox::{self, LINES, LINE_BYTES};
 use super::packet::Memory;
+use super::shared_tasks::{TaskBlock, TASKS};
+use super::withdrawals::{List, Taking, Withdrawn};
 use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
 use crate::progress::Doorbell;
-use crate::transport::SharedCopy;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const CONTROL_BYTES: usize = 4096;
 const MAILBOX_AT: usize = CONTROL_BYTES;
-const BLOCKS_AT: usize = MAILBOX_AT + LINES as usize * LINE_BYTES;
-/// Shared-copy blocks of a rank.
-pub const BLOCKS: usize = 64;
-const EXPRESS_AT: usize = BLOCKS_AT + BLOCKS * 64;
+const TASKS_AT: usize = MAILBOX_AT + LINES as usize * LINE_BYTES;
+const EXPRESS_AT: usize = TASKS_AT + TASKS * 64;
 const CELLS_AT: usize = EXPRESS_AT + BOXES * BOX_BYTES;
+const LIST_AT: usize = LANE_BYTES - LIST_BYTES;
+/// Bytes of the list of what was withdrawn; reserved when there is something.
+pub const LIST_BYTES: usize = 4096;
 /// What has to be reserved before the first packet.
 pub const FIRST_BYTES: usize = EXPRESS_AT;
 
@@ -51,6 +54,10 @@ pub struct Control {
     pub returned: Line<Returned>,
     /// Cross-memory copies and forks, which wait for each other.
     pub forks: Line<Words>,
+    /// What the owner takes.
+    pub taking: Line<Taking>,
+    /// How much has been withdrawn from the owner.
+    pub withdrawn: Line<Withdrawn>,
 }
 
 /// Whose an express box is, and how far it has been read.
@@ -151,16 +158,22 @@ impl Area {
         express::Ring::new(unsafe { Memory::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) })
     }
 
-    /// A shared-copy block.
-    pub fn block(&self, block: u32) -> &SharedCopy {
-        assert!((block as usize) < BLOCKS, "shared-copy block {block} does not exist");
+    /// The words of a shared task.
+    pub fn task(&self, number: u32) -> &TaskBlock {
+        assert!((number as usize) < TASKS, "shared task {number} does not exist");
         // SAFETY: inside the blocks, 64-byte aligned; atomics only.
-        unsafe { &*self.base.add(BLOCKS_AT + block as usize * 64).cast::<SharedCopy>() }
+        unsafe { &*self.base.add(TASKS_AT + number as usize * 64).cast::<TaskBlock>() }
+    }
+
+    /// What the owner has withdrawn; only if it has reserved the memory for it.
+    pub fn withdrawals(&self) -> &List {
+        // SAFETY: inside the area, by the assertion below, 4 KiB aligned; atomics only.
+        unsafe { &*self.base.add(LIST_AT).cast::<List>() }
     }
 
     /// Address of byte `offset` of the cells.
     pub fn cells(&self, offset: usize) -> *mut u8 {
-        debug_assert!(CELLS_AT + offset < LANE_BYTES);
+        debug_assert!(CELLS_AT + offset < LIST_AT);
         // SAFETY: inside the area, by the assertion below and the callers.
         unsafe { self.base.add(CELLS_AT + offset) }
     }
@@ -177,13 +190,19 @@ pub fn express_offset(number: usize) -> usize {
     EXPRESS_AT + number * BOX_BYTES
 }
 
+/// Offset of the list of what was withdrawn in the area, to reserve it.
+pub const fn withdrawals_offset() -> usize {
+    LIST_AT
+}
+
 /// Offset of byte `offset` of the cells in the area, to reserve it.
 pub fn cells_offset(offset: usize) -> usize {
     CELLS_AT + offset
 }
 
 const _: () = assert!(std::mem::size_of::<Control>() <= CONTROL_BYTES);
-const _: () = assert!(std::mem::size_of::<SharedCopy>() == 64);
+const _: () = assert!(std::mem::size_of::<TaskBlock>() == 64);
+const _: () = assert!(std::mem::size_of::<List>() == LIST_BYTES && LIST_AT.is_multiple_of(4096));
 const _: () = {
     let mut total = CELLS_AT;
     let mut class = 0;
@@ -191,5 +210,5 @@ const _: () = {
         total += CLASSES[class].bytes * CLASSES[class].count;
         class += 1;
     }
-    assert!(total <= LANE_BYTES);
+    assert!(total <= LIST_AT);
 };

@@ -1,7 +1,7 @@
 //! Cells: memory of one's own that peers read.
 //!
 //! # Ownership
-//! A cell belongs to its owner until a packet that names it is pushed; then to
+//! A cell belongs to its owner until a packet that stands for it is pushed; then to
 //! the receiver of that packet, which reads it and sets the cell's flag; then to
 //! the owner again, which clears the flag when it looks for free cells.
 
@@ -9,6 +9,16 @@ use super::area::{cells_offset, Area};
 use crate::progress::barrier;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
+
+/// A cell of memory that its owner fills and a peer reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Cell {
+    /// Local rank of the owner.
+    pub owner: u32,
+    /// Which of its cells.
+    pub index: u32,
+}
 
 /// Cells of one size.
 #[derive(Debug)]
@@ -27,6 +37,9 @@ pub const CLASSES: [Class; 5] = [
     Class { bytes: 32 << 10, count: 16 },
     Class { bytes: 64 << 10, count: 16 },
 ];
+
+/// Bytes of the largest.
+pub const LARGEST: usize = CLASSES[CLASSES.len() - 1].bytes;
 
 /// All cells together.
 pub const CELLS: usize = {

@@ -33,7 +33,7 @@ impl Direct {
         node.page(peer).identity.window.load(Ordering::Acquire) // announced: paired with `Inner::publish`
     }
 
-    /// See [`crate::transport::Transport::lend`].
+    /// See [`crate::transport::OfferedMemory::lend`].
     #[inline]
     pub fn lend(&self, address: *const u8, bytes: u64, readers: u32) -> bool {
         self.own.is_some_and(|own| own.lend(address as usize, bytes as usize, readers))
@@ -45,19 +45,19 @@ impl Direct {
         self.own.is_some_and(|own| own.is_shared(address as usize, bytes as usize))
     }
 
-    /// See [`crate::transport::Transport::direct`].
+    /// See [`crate::transport::OfferedMemory::direct`].
     #[inline]
     pub fn direct(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let found = self.peers.direct(peer, Direct::announced(node, peer), address, bytes)?;
         Some(found.cast_const())
     }
 
-    /// See [`crate::transport::Transport::begin_write`].
+    /// See [`crate::transport::OfferedMemory::begin_write`].
     pub fn begin_write(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         self.peers.begin_write(peer, Direct::announced(node, peer), address, bytes)
     }
 
-    /// See [`crate::transport::Transport::end_write`].
+    /// See [`crate::transport::OfferedMemory::end_write`].
     pub fn end_write(&self, node: &NodeSegment, peer: u32) {
         self.peers.end_write(peer, Direct::announced(node, peer));
     }

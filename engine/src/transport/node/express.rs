@@ -42,7 +42,7 @@ const _: () = assert!(cfg!(loom) || 2 * length_for(LONG_LETTER_BYTES) + PART <= 
 const FETCHED: u64 = 1024;
 /// Packets to a peer after which a sender asks for a box.
 pub const HOT: u32 = 16;
-/// Kind of the packet that opens a box: the transport's own, header `[box, 0]`.
+/// Kind of the packet that opens a box: header `[box, 0]`.
 pub const OPEN: u8 = 0xff;
 /// Kind of the packet that skips the bytes up to the ring's end.
 pub const SKIP: u8 = 0xfe;

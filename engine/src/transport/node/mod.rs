@@ -12,20 +12,27 @@ mod forks;
 mod gone;
 mod inbox;
 pub mod mailbox;
+mod offered_memory;
+mod offers;
 pub mod packet;
 mod passing;
+mod payloads;
 mod peer;
 mod reach;
+mod shared_tasks;
+pub mod withdrawals;
 
-use self::area::{Area, BLOCKS, FIRST_BYTES};
+use self::area::{Area, FIRST_BYTES};
 use self::inbox::Inbox;
 use self::passing::Passer;
 use self::peer::{first_contact, Peer};
-use self::reach::Remote;
+
 use crate::job::{NodeSegment, NodeView};
 use crate::progress::{barrier, Doorbell};
-use crate::transport::{Arrival, Arrivals, Cell, Letter, Means, SharedCopy, Transport, LETTER_BYTES};
-use crate::{Class, Error, Result};
+use crate::transport::{
+    Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, LETTER_BYTES, OWN_KINDS, PLACES,
+};
+use crate::Result;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -40,7 +47,11 @@ pub struct NodeTransport {
     inbox: Inbox,
     pool: cells::Pool,
     peers: Vec<Option<Box<Peer>>>,
-    free_blocks: Vec<u32>,
+    tasks: shared_tasks::Tasks,
+    /// The cell of the packet that was looked at last, if it has to be given back.
+    in_hand: Option<cells::Cell>,
+    /// The packet that was looked at last, if its payload is long.
+    long: Option<Arrival>,
     means_allowed: Means,
     direct: Option<Arc<direct::Direct>>,
     /// Peers that pretend to be on another node; empty where nobody does.
@@ -48,6 +59,8 @@ pub struct NodeTransport {
     passer: Passer,
     /// Peers' barriers reach this process.
     registered: bool,
+    /// How much of mine is withdrawn, and its peers have not answered.
+    withdrawn: u32,
 }
 
 impl NodeTransport {
@@ -82,12 +95,15 @@ impl NodeTransport {
             inbox: Inbox::new(own),
             pool: cells::Pool::new(own),
             peers: (0..node.local_ranks()).map(|_| None).collect(),
-            free_blocks: (0..BLOCKS as u32).collect(),
+            tasks: shared_tasks::Tasks::default(),
+            in_hand: None,
+            long: None,
             means_allowed: Means::CrossMemory,
             direct: None,
             apart: Vec::new(),
             passer: Passer::default(),
             registered: barrier::register(),
+            withdrawn: 0,
             node,
         })
     }
@@ -130,32 +146,20 @@ impl NodeTransport {
         forks::Between { own: self.own, peer: self.area_of(peer), number: peer }
     }
 
-    /// Finds out how memory of `peer` can be read, as far as that is known now.
-    #[cold]
-    fn try_to_reach(&mut self, peer: u32) {
-        let pid = self.node.page(peer).identity.pid.load(Ordering::Relaxed);
-        let apart = self.is_apart(peer);
-        let Some(entry) = &mut self.peers[peer as usize] else { return };
-        if let Remote::Untried = entry.remote {
-            let other = || "SERRIED_COPY asks for other means".to_owned();
-            entry.remote = match self.means_allowed {
-                _ if apart => Remote::Closed("SERRIED_NODES puts it on another node".to_owned()),
-                Means::Cells => Remote::Closed(other()),
-                Means::MemoryFile => Remote::Asked(other()),
-                Means::Direct | Means::CrossMemory => match reach::probe(&entry.area, pid) {
-                    Some(found) => found.unwrap_or_else(Remote::Asked),
-                    None => return, // it has not come so far
-                },
-            };
-            if matches!(entry.remote, Remote::Asked(_)) && !self.passer.want(&self.own, &entry.area) {
-                entry.remote = Remote::Closed(entry.remote.why().to_owned());
+    /// Does what a packet of the transport's own says; `true`: it has brought `self.long`.
+    #[inline(never)]
+    fn take_own(&mut self, arrival: &Arrival) -> bool {
+        if arrival.kind == payloads::LONG {
+            if self.long.is_none() {
+                self.arrived_long(arrival);
             }
+            return true;
         }
-        if let Remote::Asked(why) = &mut entry.remote {
-            if let Some(file) = self.passer.take(&self.own, &entry.area) {
-                entry.remote = Remote::MemoryFile(file, std::mem::take(why));
-            }
+        self.advance(arrival);
+        if arrival.kind == express::OPEN {
+            self.inbox.open(arrival.header[0] as usize);
         }
+        false
     }
 
     /// Wakes every rank of the node that sleeps: somebody waits for room here.
@@ -166,6 +170,9 @@ impl NodeTransport {
         }
     }
 }
+
+/// A rank looks at its mailbox and its express boxes.
+const _: () = assert!(express::BOXES < PLACES);
 
 /// Where a local rank of `node` sleeps.
 pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Doorbell {
@@ -188,7 +195,7 @@ fn areas(node: &'static NodeSegment, lane: usize) -> impl Iterator<Item = (u32, 
     (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer, lane)))
 }
 
-impl Transport for NodeTransport {
+impl Packets for NodeTransport {
     #[inline(always)]
     fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
         let (node, route, registered) = (self.node, (self.me, peer, self.lane), self.registered);
@@ -225,181 +232,25 @@ impl Transport for NodeTransport {
     fn peek(&mut self) -> Option<Arrival> {
         loop {
             let arrival = self.inbox.peek()?;
-            if arrival.kind < express::SKIP {
+            if arrival.kind < OWN_KINDS {
                 return Some(arrival);
             }
-            self.advance(&arrival);
-            if arrival.kind == express::OPEN {
-                self.inbox.open(arrival.header[0] as usize);
+            // A copy for the call, and the result in a place of its own: so what comes in
+            // packets stays in registers.
+            if self.take_own(&{ arrival }) {
+                return self.long;
             }
         }
     }
 
     #[inline(always)]
     fn advance(&mut self, arrival: &Arrival) {
+        if arrival.is_long {
+            return self.advance_long(&{ *arrival });
+        }
         if self.inbox.advance(arrival) {
             self.wake_all();
         }
-    }
-
-    fn largest_cell(&self) -> usize {
-        cells::CLASSES[cells::CLASSES.len() - 1].bytes
-    }
-
-    fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>> {
-        let again = self.peer(peer)?.distance.is_near();
-        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
-        let reserve = |offset, bytes| node.reserve_transport(me, first + offset, bytes);
-        let index = self.pool.take(bytes, again, reserve)?;
-        Ok(index.map(|index| Cell { owner: me, index }))
-    }
-
-    #[inline]
-    fn cell_address(&self, cell: Cell) -> *mut u8 {
-        cells::address(&self.area_of(cell.owner), cell.index)
-    }
-
-    unsafe fn fill_cell(&mut self, peer: u32, cell: Cell, source: *const u8, bytes: usize) -> Result<()> {
-        let target = self.cell_address(cell);
-        let distance = &mut self.peer(peer)?.distance;
-        // SAFETY: the caller vouches for both sides.
-        unsafe { distance.copy(source, target, bytes) };
-        Ok(())
-    }
-
-    #[inline]
-    fn give_back(&mut self, cell: Cell) {
-        let area = self.area_of(cell.owner);
-        let doorbell = area.doorbell();
-        if area.control().returned.0.give(cell.index, self.registered && doorbell.has_promised()) {
-            doorbell.ring();
-        }
-    }
-
-    fn want_cells(&mut self) -> bool {
-        self.own.control().returned.0.want()
-    }
-
-    #[inline]
-    fn means(&mut self, peer: u32) -> Means {
-        if peer == self.me {
-            return Means::Direct;
-        }
-        let Ok(entry) = self.peer(peer) else { return Means::Cells };
-        if !entry.remote.is_settled() {
-            self.try_to_reach(peer);
-        }
-        self.peers[peer as usize].as_ref().map_or(Means::Cells, |entry| entry.remote.means())
-    }
-
-    fn why_not_better(&self, peer: u32) -> String {
-        self.peers[peer as usize].as_ref().map_or(String::new(), |entry| entry.remote.why().to_owned())
-    }
-
-    #[inline]
-    fn direct(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*const u8> {
-        if peer == self.me {
-            return Some(address as *const u8);
-        }
-        if self.is_apart(peer) {
-            return None;
-        }
-        self.direct.as_ref()?.direct(self.node, peer, address, bytes)
-    }
-
-    #[inline]
-    fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
-        if self.is_apart(peer) || !self.is_shared(address, bytes) {
-            return false;
-        }
-        self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
-    }
-
-    fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64) {
-        if let Ok(peer) = self.peer(peer) {
-            peer.distance.was_read(bytes, ticks);
-        }
-    }
-
-    #[inline]
-    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
-        let is_shared = self.direct.as_ref().is_some_and(|direct| direct.lend(address, bytes, readers));
-        if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
-            let (node, me) = (self.node, self.me);
-            self.passer.serve(&self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
-        }
-        is_shared
-    }
-
-    #[inline]
-    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
-        self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
-    }
-
-    fn begin_write(&mut self, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
-        if self.is_apart(peer) {
-            return None;
-        }
-        self.direct.as_ref()?.begin_write(self.node, peer, address, bytes)
-    }
-
-    fn end_write(&mut self, peer: u32) {
-        if let Some(direct) = &self.direct {
-            direct.end_write(self.node, peer);
-        }
-    }
-
-    unsafe fn read(&mut self, peer: u32, remote: u64, pieces: &[(usize, usize)]) -> Result<Means> {
-        if peer == self.me {
-            // SAFETY: our own addresses, offered by ourselves.
-            unsafe { direct::copy(remote as *const u8, pieces) };
-            return Ok(Means::Direct);
-        }
-        let rest = reach::Kernel {
-            remote: self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote),
-            between: self.between(peer),
-        };
-        let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
-        if let Some(direct) = &self.direct {
-            // SAFETY: the caller vouches for the pieces.
-            let read = unsafe { direct.read(self.node, peer, &rest, remote, pieces) };
-            if gone::or_gone(read, peer, process)? {
-                return Ok(Means::Direct);
-            }
-        }
-        // SAFETY: the caller vouches for the pieces.
-        gone::or_gone(unsafe { rest.read(remote, pieces) }, peer, process)
-    }
-
-    unsafe fn write(&mut self, peer: u32, remote: u64, local: *const u8, bytes: usize) -> Result<()> {
-        let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
-            return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
-        };
-        // SAFETY: the caller vouches for both sides.
-        let write = || unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
-        let written = self.between(peer).copy(write);
-        gone::or_gone(written, peer, || pid)
-    }
-
-    fn take_shared_copy(&mut self) -> Option<u32> {
-        self.free_blocks.pop()
-    }
-
-    fn free_shared_copy(&mut self, block: u32) {
-        self.free_blocks.push(block);
-    }
-
-    fn shared_copy(&self, owner: u32, block: u32) -> &SharedCopy {
-        let area = self.area_of(owner);
-        let block: *const SharedCopy = area.block(block);
-        // SAFETY: the block lies in the node segment, which lives for ever.
-        unsafe { &*block }
-    }
-
-    fn doorbell(&self) -> &Doorbell {
-        let doorbell: *const Doorbell = self.own.doorbell();
-        // SAFETY: it lies in the node segment, which lives for ever.
-        unsafe { &*doorbell }
     }
 
     fn arrivals(&self) -> Arrivals {
@@ -408,6 +259,12 @@ impl Transport for NodeTransport {
 
     fn want_room(&mut self, peer: u32) {
         self.area_of(peer).control().room_wanted.0.store(1, Ordering::SeqCst);
+    }
+
+    fn doorbell(&self) -> &Doorbell {
+        let doorbell: *const Doorbell = self.own.doorbell();
+        // SAFETY: it lies in the node segment, which lives for ever.
+        unsafe { &*doorbell }
     }
 
     fn ring_self(&self) {

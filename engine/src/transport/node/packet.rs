@@ -5,6 +5,7 @@
 
 use crate::memory::copy::fetch;
 use crate::sync::AtomicU64;
+use crate::transport::short_copy::copy;
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
 
 /// Where the payload begins.
@@ -96,6 +97,7 @@ unsafe fn read(place: *const u8, word: u64) -> Arrival {
     unsafe {
         Arrival {
             kind: word as u8,
+            is_long: false,
             bytes: (word as u32) >> 8,
             header: place.add(8).cast::<[u64; 2]>().read(),
             payload: place.add(PAYLOAD_AT),
@@ -107,63 +109,4 @@ unsafe fn read(place: *const u8, word: u64) -> Arrival {
 #[inline]
 pub fn describe(letter: &Letter<'_>) -> u64 {
     (letter.payload.len() as u64) << 8 | letter.kind as u64
-}
-
-/// Copies bytes, the few of most messages without a call.
-///
-/// # Safety
-/// Both sides must have `bytes` bytes and not overlap each other.
-#[inline(always)]
-pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
-    // SAFETY: each branch stays inside `bytes`, by its condition.
-    unsafe {
-        if bytes > 64 {
-            std::ptr::copy_nonoverlapping(source, target, bytes);
-        } else if bytes >= 32 {
-            copy_ends::<[u128; 2]>(source, target, bytes);
-        } else if bytes >= 16 {
-            copy_ends::<u128>(source, target, bytes);
-        } else if bytes >= 8 {
-            copy_ends::<u64>(source, target, bytes);
-        } else if bytes >= 4 {
-            copy_ends::<u32>(source, target, bytes);
-        } else {
-            for place in 0..bytes {
-                target.add(place).write(source.add(place).read());
-            }
-        }
-    }
-}
-
-/// Copies the first and the last `T` of `bytes` bytes.
-///
-/// # Safety
-/// `size_of::<T>() <= bytes <= 2 * size_of::<T>()`, and as for [`copy`].
-#[inline(always)]
-unsafe fn copy_ends<T: Copy>(source: *const u8, target: *mut u8, bytes: usize) {
-    let last = bytes - std::mem::size_of::<T>();
-    // SAFETY: by the caller; both are read before either is written.
-    unsafe {
-        let head = source.cast::<T>().read_unaligned();
-        let tail = source.add(last).cast::<T>().read_unaligned();
-        target.cast::<T>().write_unaligned(head);
-        target.add(last).cast::<T>().write_unaligned(tail);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_length_is_copied_whole_and_not_a_byte_more() {
-        let source: Vec<u8> = (1..=100).collect();
-        for bytes in 0..=100 {
-            let mut target = [0u8; 120];
-            // SAFETY: both sides are long enough.
-            unsafe { copy(source.as_ptr(), target.as_mut_ptr(), bytes) };
-            assert_eq!(target[..bytes], source[..bytes]);
-            assert!(target[bytes..].iter().all(|&byte| byte == 0), "{bytes}");
-        }
-    }
 }

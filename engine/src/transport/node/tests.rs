@@ -2,14 +2,31 @@
 //! real segment.
 
 use super::*;
-use crate::transport::{Packet, Plain, LONG_LETTER_BYTES};
+use crate::transport::conformance::{conformance, Place};
+use crate::transport::{AccessDescriptor, Load, Packet, Payloads, Plain, Source, LONG_LETTER_BYTES};
+
+struct Threads;
+
+impl Place for Threads {
+    type Transport = NodeTransport;
+
+    fn job(&self, ranks: u32) -> Vec<NodeTransport> {
+        let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(ranks).unwrap()));
+        for rank in 0..ranks {
+            node.page(rank).identity.pid.store(std::process::id(), Ordering::Relaxed);
+        }
+        (0..ranks).map(|rank| NodeTransport::attach(node, rank).unwrap()).collect()
+    }
+
+    fn beside(&self, transport: &NodeTransport) -> NodeTransport {
+        transport.beside(1).unwrap()
+    }
+}
+
+conformance!(Threads);
 
 fn pair() -> (NodeTransport, NodeTransport) {
-    let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
-    for rank in 0..2 {
-        node.page(rank).identity.pid.store(std::process::id(), Ordering::Relaxed);
-    }
-    (NodeTransport::attach(node, 0).unwrap(), NodeTransport::attach(node, 1).unwrap())
+    Threads.pair()
 }
 
 fn number(value: u64) -> Packet {
@@ -129,28 +146,49 @@ fn many_senders_lose_nothing() {
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
+/// Loads a payload of `bytes` bytes of one value.
+fn load(owner: &mut NodeTransport, bytes: usize, value: u8, is_awaited: bool) -> Option<Packet> {
+    // SAFETY: the transport has room for as many bytes.
+    let mut pack = |target: *mut u8| unsafe { std::ptr::write_bytes(target, value, bytes) };
+    let source = Source::Packed(&mut pack);
+    // SAFETY: no more is packed.
+    unsafe { owner.load(1, Load { kind: 5, header: [7, 8], bytes, is_awaited, source }).unwrap() }
+}
+
 #[test]
-fn cells_run_out_and_come_back() {
+fn cells_run_out_and_come_back_when_what_they_brought_was_read_or_released() {
     let (mut owner, mut peer) = pair();
-    let mut taken = Vec::new();
-    while let Some(cell) = owner.take_cell(1, 60_000).unwrap() {
-        // SAFETY: the cell is ours and 64 KiB long.
-        unsafe { std::ptr::write_bytes(owner.cell_address(cell), cell.index as u8, 65536) };
-        taken.push(cell);
+    let mut loaded = 0u8;
+    while let Some(packet) = load(&mut owner, 60_000, loaded, false) {
+        assert!(owner.push(1, &packet.letter()).unwrap());
+        loaded += 1;
     }
-    assert_eq!(taken.len(), 16);
-    assert!(owner.take_cell(1, 100_000).unwrap().is_none());
-    for cell in taken {
-        // SAFETY: the owner has filled it.
-        assert_eq!(unsafe { peer.cell_address(cell).add(65535).read() }, cell.index as u8);
-        peer.give_back(cell);
+    assert_eq!(loaded, 16);
+    let mut kept = Vec::new();
+    for value in 0..16 {
+        let arrival = peer.peek().expect("it was pushed");
+        assert_eq!((arrival.kind, arrival.bytes, arrival.header), (5, 60_000, [7, 8]));
+        // SAFETY: the payload is that long.
+        assert_eq!(unsafe { arrival.payload().add(59_999).read() }, value);
+        if value % 2 == 0 {
+            kept.push(peer.retain(&arrival));
+        }
+        peer.advance(&arrival);
     }
-    let cell = owner.take_cell(1, 60_000).unwrap().unwrap();
-    let other = owner.take_cell(1, 60_000).unwrap().unwrap();
-    assert_ne!(cell.index, other.index);
+    assert!((0..8).all(|value| load(&mut owner, 60_000, value, true).is_some()));
+    assert!(load(&mut owner, 60_000, 0, true).is_none(), "half of them are retained");
+    for (which, retained) in kept.into_iter().enumerate() {
+        // SAFETY: the payload is that long.
+        assert_eq!(unsafe { retained.payload.add(59_999).read() }, 2 * which as u8);
+        peer.release(retained);
+    }
+    assert!(owner.want_load());
+    let (one, other) =
+        (load(&mut owner, 60_000, 0, true).unwrap(), load(&mut owner, 60_000, 0, true).unwrap());
+    assert_ne!(one.payload, other.payload);
     // The last one is still in the caches.
-    peer.give_back(other);
-    assert_eq!(owner.take_cell(1, 60_000).unwrap().unwrap().index, other.index);
+    owner.unload(&other);
+    assert_eq!(load(&mut owner, 60_000, 0, true).unwrap().payload, other.payload);
 }
 
 #[test]
@@ -161,7 +199,10 @@ fn the_memory_of_a_peer_is_reached_or_honestly_not() {
     let source = [5u8; 64];
     let mut target = [0u8; 64];
     // SAFETY: both lie on our stack.
-    unsafe { one.read(1, source.as_ptr() as u64, &[(target.as_mut_ptr() as usize, 64)]).unwrap() };
+    unsafe {
+        one.read(1, AccessDescriptor::host(source.as_ptr() as u64, 64), &[(target.as_mut_ptr() as usize, 64)])
+            .unwrap()
+    };
     assert_eq!(source, target);
 
     let (mut limited, _other) = pair();
@@ -181,10 +222,11 @@ fn a_memory_file_comes_from_a_peer_that_sends_and_is_read() {
     assert_eq!(owner.own.control().passing.0.wanted.load(Ordering::Relaxed), 0);
     assert_eq!(reader.means(1), Means::MemoryFile);
     let mut back = vec![0u8; data.len()];
+    let memory = owner.describe(data.as_ptr(), data.len() as u64);
     let pieces = [(back.as_mut_ptr() as usize, 100), (back.as_mut_ptr() as usize + 100, data.len() - 100)];
     // SAFETY: the pieces are `back`.
-    assert_eq!(unsafe { reader.read(1, data.as_ptr() as u64, &pieces).unwrap() }, Means::MemoryFile);
+    assert_eq!(unsafe { reader.read(1, memory, &pieces).unwrap() }, Means::MemoryFile);
     assert_eq!(back, data);
     // SAFETY: nothing is written.
-    assert!(unsafe { reader.write(1, data.as_ptr() as u64, back.as_ptr(), 1) }.is_err());
+    assert!(unsafe { reader.write(1, memory.part(0, 1), back.as_ptr()) }.is_err());
 }

@@ -55,7 +55,7 @@ fn way_over(bridge: Option<Bridge>, tag: i32) -> Result<(Line, u32)> {
         return Err(Error::new(Class::Comm, "the leader of the local group passes no peer communicator"));
     };
     let remote_leader = peer.peers().check_rank(remote_leader)?;
-    Ok((peer.making_line(tag), remote_leader))
+    Ok((peer.joining_line(tag), remote_leader))
 }
 
 /// `MPI_Intercomm_create_from_groups`: joins two groups that have no
@@ -75,10 +75,11 @@ pub fn intercomm_create_from_groups(
     let (remote, remote_leader) = remote;
     let (leader, other) = (local.check_rank(local_leader)?, remote.check_rank(remote_leader)?);
     check_disjoint(local, remote)?;
-    let local_line = meeting_line(exchange, local, string_tag)?;
-    let leaders = [local.job_rank(leader), remote.job_rank(other)];
-    let (low, high) = (leaders[0].min(leaders[1]), leaders[0].max(leaders[1]));
-    let between = context::meeting(string_tag, [u32::MAX, low, high].into_iter());
+    let local_line = meeting_line(exchange, local, string_tag, remote)?;
+    let sides = [(local.job_rank(leader), local), (remote.job_rank(other), remote)];
+    let [low, high] = if sides[0].0 < sides[1].0 { sides } else { [sides[1], sides[0]] };
+    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().chain([u32::MAX]));
+    let between = context::meeting(string_tag, [u32::MAX, low.0, high.0].into_iter().chain(both));
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;
     let bridge = (rank == leader).then_some((bridge, other));

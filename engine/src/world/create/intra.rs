@@ -1,34 +1,26 @@
 //! Communicators of given groups.
 
-use super::{agree, check_intra, check_members, inter};
-use crate::world::{context, Communicator, ErrorHandler, Exchange, Group, Line};
+use super::{agree, check_intra, check_members};
+use crate::world::exchange::{garbled, read_words, words, Broadcast};
+use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
 
-/// `MPI_Comm_create`: a communicator of `group`, a part of the parent's group;
-/// collective over the parent, but only members wait for each other. `None`
-/// for those who are not in `group`. Over an intercommunicator, an
-/// intercommunicator of the groups given on both sides.
-///
-/// # Errors
-/// `Group` when a member of `group` is not in the parent.
-pub fn create(
+/// The part of [`super::create`] for parents with one group.
+pub(super) fn create(
     exchange: &dyn Exchange,
     parent: &Communicator,
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
-    if parent.is_inter() {
-        return inter::create(exchange, parent, group);
-    }
     check_members(group, &parent.group)?;
     over_line(exchange, parent, group, parent.collective_line(exchange)?)
 }
 
-/// `MPI_Comm_create_group`: as [`create`], but called by the members of `group`
-/// alone; calls with different tags do not meet.
+/// `MPI_Comm_create_group`: as [`super::create`], but called by the members of `group`
+/// alone; calls with different tags do not meet, nor do calls for different groups.
 ///
 /// # Errors
-/// `Group` as for [`create`], `Comm` when the parent is an intercommunicator,
+/// `Group` as for [`super::create`], and when the members call for different groups, `Comm` when the parent is an intercommunicator,
 /// `Tag` when the tag is negative.
 pub fn create_group(
     exchange: &dyn Exchange,
@@ -53,19 +45,24 @@ pub fn create_from_group(
     string_tag: &str,
     error_handler: Arc<ErrorHandler>,
 ) -> Result<Communicator> {
-    let line = meeting_line(exchange, group, string_tag)?;
+    let line = meeting_line(exchange, group, string_tag, &Group::empty())?;
     let rank = line.rank;
     let context = agree(exchange, line)?;
     Ok(Communicator::new(context, group.clone(), rank).with_error_handler(error_handler))
 }
 
-/// The line of a group that has no communicator yet.
-pub(super) fn meeting_line(exchange: &dyn Exchange, group: &Arc<Group>, string_tag: &str) -> Result<Line> {
+/// The line of a group that has no communicator yet, and makes one with the group `other`.
+pub(super) fn meeting_line(
+    exchange: &dyn Exchange,
+    group: &Arc<Group>,
+    string_tag: &str,
+    other: &Group,
+) -> Result<Line> {
     let job_rank = exchange.contexts().job_rank();
     let rank = group.rank_of(job_rank).ok_or_else(|| {
         Error::new(Class::Group, "the calling process is not in the group of which it makes a communicator")
     })?;
-    let context = context::meeting(string_tag, group.iter());
+    let context = context::meeting(string_tag, group.iter().chain([u32::MAX]).chain(other.iter()));
     Ok(Line { peers: group.clone(), rank, context, tag: 0 })
 }
 
@@ -76,17 +73,35 @@ pub(super) fn check_tag(tag: i32) -> Result<()> {
     }
 }
 
-/// A communicator of `group`, which agrees in the context and with the tag of
-/// `line`.
+/// A communicator of `group`, which agrees over a line of the parent. Messages there are told apart
+/// by the ranks of the parent, for groups may share members, who call for one group after the other.
 fn over_line(
     exchange: &dyn Exchange,
     parent: &Communicator,
     group: &Arc<Group>,
     line: Line,
 ) -> Result<Option<Communicator>> {
-    let job_rank = exchange.contexts().job_rank();
-    let Some(rank) = group.rank_of(job_rank) else { return Ok(None) };
-    let context = agree(exchange, Line { peers: group.clone(), rank, ..line })?;
+    let Some(rank) = group.rank_of(exchange.contexts().job_rank()) else { return Ok(None) };
+    let members = group.iter().filter_map(|member| parent.group.rank_of(member)).collect();
+    let mine = group.digest();
+    let proposal = match rank {
+        0 => words([exchange.contexts().propose()?, mine]),
+        _ => Vec::new(),
+    };
+    let told = complete(exchange, Broadcast::among(line, members, rank, proposal))?;
+    let [context, theirs] = read_words(&told)?.try_into().map_err(|_| garbled())?;
+    if theirs != mine {
+        return Err(of_another_group(group));
+    }
     let made = Communicator::new(context, group.clone(), rank);
     Ok(Some(made.with_error_handler(parent.error_handler())))
+}
+
+fn of_another_group(group: &Group) -> Error {
+    let first = group.job_rank(0);
+    let message = format!(
+        "the first process of the group (job rank {first}) makes a communicator of another group here: all members \
+         must give the same group, and those that are in several groups must call for these in the same order"
+    );
+    Error::new(Class::Group, message)
 }

@@ -14,12 +14,31 @@ mod tests;
 pub(super) use dup::start_copy;
 pub use dup::{dup, start_dup, Copied, Duplication};
 pub use inter::{intercomm_create, intercomm_create_from_groups, intercomm_merge, Bridge};
-pub use intra::{create, create_from_group, create_group};
+pub use intra::{create_from_group, create_group};
 pub use split::{split, split_type, SplitType};
 
 use super::exchange::{read_words, words, Broadcast, Exchange, Line};
 use super::{complete, Communicator, Group};
 use crate::{Class, Error, Result};
+use std::sync::Arc;
+
+/// `MPI_Comm_create`: a communicator of `group`, a part of the parent's group;
+/// collective over the parent, but only members wait for each other. `None`
+/// for those who are not in `group`. Over an intercommunicator, an
+/// intercommunicator of the groups given on both sides.
+///
+/// # Errors
+/// `Group` when a member of `group` is not in the parent.
+pub fn create(
+    exchange: &dyn Exchange,
+    parent: &Communicator,
+    group: &Arc<Group>,
+) -> Result<Option<Communicator>> {
+    match parent.is_inter() {
+        true => inter::create(exchange, parent, group),
+        false => intra::create(exchange, parent, group),
+    }
+}
 
 /// One context for all ranks of a line: the proposal of its first rank.
 fn start_agreement(exchange: &dyn Exchange, line: Line) -> Result<Broadcast> {

@@ -4,7 +4,7 @@ use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
 use crate::world::exchange::{garbled, join, read_words, split as split_bytes, words, Allgather};
 use crate::world::{complete, Communicator, Exchange, Group, Info};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 use std::sync::Arc;
 
 /// What a process says when it splits.
@@ -35,11 +35,7 @@ pub fn split(
         None => NOWHERE,
         Some(Ok(color)) => color,
         Some(Err(_)) => {
-            let color = color.unwrap_or_default();
-            return Err(Error::new(
-                Class::Arg,
-                format!("color {color}: a color is not negative, or MPI_UNDEFINED to be in no part"),
-            ));
+            return Err(Error::because(Class::Arg, Cause::NegativeColor(color.unwrap_or_default())))
         }
     };
     by_color(exchange, parent, color, key)

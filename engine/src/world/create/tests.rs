@@ -1,6 +1,6 @@
 use super::*;
 use crate::world::twin::{run, Rank};
-use crate::world::{Comparison, ErrorHandler, Info, Keyval, Line, Pending};
+use crate::world::{context, Comparison, ErrorHandler, Info, Keyval, Line, Pending};
 use std::sync::{Arc, Mutex};
 
 /// Checks that a communicator works: everybody tells everybody its job rank.
@@ -60,7 +60,7 @@ fn halves(me: &Rank) -> (u64, Communicator, Communicator) {
 fn a_duplicate_is_congruent_and_takes_attributes_hints_and_handler_but_no_name() {
     run(3, |me| {
         let world = &me.world;
-        let key = Arc::new(Keyval::new(Box::new(|call| Ok(Some(call.value + 1))), Box::new(|_| Ok(()))));
+        let key = Arc::new(Keyval::new(0, Box::new(|call| Ok(Some(call.value + 1))), Box::new(|_| Ok(()))));
         world.attributes.set(0, &key, 41).unwrap();
         world.set_error_handler(Arc::new(ErrorHandler::Return));
         let attributes = world.attributes.copy_all(0).unwrap();
@@ -132,6 +132,81 @@ fn disjoint_groups_create_at_once_and_the_others_get_nothing() {
         }
         let strange = Arc::new(Group::new(vec![9]));
         assert_eq!(create(me, &me.world, &strange).unwrap_err().class(), Class::Group);
+    });
+}
+
+#[test]
+fn groups_that_share_members_do_not_mix_with_one_tag_whoever_comes_first() {
+    let pairs: [&[i32]; 4] = [&[0, 3], &[1, 3], &[2, 3], &[0, 1, 2, 3]];
+    for late in 0..4 {
+        run(4, |me| {
+            if me.rank() == late {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            for members in pairs {
+                let group = Arc::new(me.world.group.incl(members).unwrap());
+                if let Some(made) = create_group(me, &me.world, &group, 0).unwrap() {
+                    check(me, &made);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn threads_make_communicators_with_different_tags_at_the_same_time() {
+    run(3, |me| {
+        std::thread::scope(|scope| {
+            for tag in 0..6 {
+                let members: &[i32] = match tag % 3 {
+                    0 => &[2, 0, 1],
+                    1 => &[0, 2],
+                    _ => &[1, 2],
+                };
+                let group = Arc::new(me.world.group.incl(members).unwrap());
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        if let Some(made) = create_group(me, &me.world, &group, tag).unwrap() {
+                            check(me, &made);
+                        }
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_group_and_two_leaders_may_meet_on_one_communicator_with_one_tag() {
+    run(2, |me| {
+        let both = Arc::new(me.world.group.incl(&[0, 1]).unwrap());
+        let alone = Communicator::new(context::of_self(me.rank()), Arc::new(Group::new(vec![me.rank()])), 0);
+        let bridge = Bridge { peer: &me.world, remote_leader: 1 - me.rank() as i32 };
+        let join = || intercomm_create(me, &alone, 0, Some(bridge), 5).unwrap();
+        let group = || create_group(me, &me.world, &both, 5).unwrap().unwrap();
+        // As two threads may come.
+        let (joined, made) = match me.rank() {
+            0 => {
+                let made = group();
+                (join(), made)
+            }
+            _ => (join(), group()),
+        };
+        check(me, &joined);
+        check(me, &made);
+    });
+}
+
+#[test]
+fn members_that_name_different_groups_are_told() {
+    run(3, |me| {
+        let members: &[i32] = if me.rank() == 0 { &[0, 1, 2] } else { &[0, 2, 1] };
+        let group = Arc::new(me.world.group.incl(members).unwrap());
+        let made = create_group(me, &me.world, &group, 0);
+        match me.rank() {
+            0 => assert!(made.is_ok()),
+            _ => assert_eq!(made.unwrap_err().class(), Class::Group),
+        }
     });
 }
 

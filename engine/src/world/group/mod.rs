@@ -10,6 +10,7 @@ mod members;
 #[cfg(test)]
 mod tests;
 
+use super::context;
 use crate::{Class, Error, Result};
 use members::Members;
 
@@ -75,6 +76,12 @@ impl Group {
     /// The job ranks of the members in their order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.size()).map(|rank| self.job_rank(rank))
+    }
+
+    /// A number that groups share which have the same members in the same order, and others do not
+    /// but by a rare chance.
+    pub fn digest(&self) -> u64 {
+        context::hash(self.iter().flat_map(u32::to_le_bytes))
     }
 
     /// Checks a rank given by a program.

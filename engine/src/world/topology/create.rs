@@ -5,7 +5,7 @@ use super::{Cart, DistGraph, Edges, Graph, Topology};
 use crate::world::create::{create, start_copy, Copied};
 use crate::world::exchange::{read_words, words, Allgather};
 use crate::world::{complete, Communicator, Exchange, Group, Info};
-use crate::{Class, Error, Result};
+use crate::{Cause, Class, Error, Result};
 use std::sync::Arc;
 
 /// `MPI_Cart_create`: the first processes of the parent form a grid; the others
@@ -95,7 +95,7 @@ pub fn dist_graph_create(
     for bytes in gathered {
         let numbers = read_words(&bytes)?;
         if numbers.first() != Some(&u64::from(weights.is_some())) {
-            return Err(Error::new(Class::NotSame, "some processes give weights and others MPI_UNWEIGHTED"));
+            return Err(Error::because(Class::NotSame, Cause::WeightsDiffer));
         }
         for edge in numbers[1..].chunks_exact(3) {
             let (source, destination, weight) = (edge[0] as u32, edge[1] as u32, edge[2] as i32);

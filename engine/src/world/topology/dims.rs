@@ -41,43 +41,46 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
     Ok(())
 }
 
-/// `product` in `count` factors that do not increase, with the smallest sum,
-/// then the smallest spread, then the largest first factor (as MPICH and Open
-/// MPI choose).
+/// `product` in `count` factors that do not increase, with the smallest difference between the
+/// largest and the smallest, then the smallest sum, then the largest first factor (see
+/// `docs/architecture.md`).
 fn balance(product: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(product);
-    let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, 0, Vec::new()) };
+    let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, 0), factors: Vec::new() };
     if count > 0 {
         search.go(product, count, 0);
     }
-    search.best.2
+    search.factors
 }
 
 struct Search {
     /// Ascending.
     divisors: Vec<i64>,
     chosen: Vec<i64>,
-    /// Sum, largest less smallest, and the factors.
-    best: (i64, i64, Vec<i64>),
+    /// Largest less smallest, and sum.
+    best: (i64, i64),
+    /// The factors that are so.
+    factors: Vec<i64>,
 }
 
 impl Search {
     fn go(&mut self, product: i64, count: usize, sum: i64) {
-        // Equal factors have the smallest sum: nothing below this can be found.
-        let least = count as f64 * (product as f64).powf(1.0 / count as f64);
-        if sum as f64 + least > self.best.0 as f64 + 1e-6 {
+        // The smallest factor is not above the mean: nothing nearer than this can be found.
+        let mean = (product as f64).powf(1.0 / count as f64);
+        let first = self.chosen.first().copied();
+        if first.is_some_and(|first| first as f64 - mean > self.best.0 as f64 + 1e-6) {
             return;
         }
         let largest = self.chosen.last().copied().unwrap_or(product);
         if count == 1 {
-            let spread = self.chosen.first().map_or(0, |first| first - product);
-            if product <= largest && (sum + product, spread) <= (self.best.0, self.best.1) {
-                let factors = self.chosen.iter().copied().chain([product]).collect();
-                self.best = (sum + product, spread, factors);
+            let found = (first.map_or(0, |first| first - product), sum + product);
+            if product <= largest && found <= self.best {
+                self.best = found;
+                self.factors = self.chosen.iter().copied().chain([product]).collect();
             }
             return;
         }
-        let at_least = ((product as f64).powf(1.0 / count as f64) - 1e-6).ceil() as i64;
+        let at_least = (mean - 1e-6).ceil() as i64;
         let from = self.divisors.partition_point(|&divisor| divisor < at_least);
         for place in from..self.divisors.len() {
             let factor = self.divisors[place];
@@ -127,6 +130,10 @@ mod tests {
         assert_eq!(filled(360, &[0; 3]), [10, 6, 6]);
         assert_eq!(filled(1008, &[0; 3]), [12, 12, 7]);
         assert_eq!(filled(55_440, &[0; 3]), [44, 36, 35]);
+        // As near as possible, though other extents have a smaller sum.
+        assert_eq!(filled(76_908, &[0; 3]), [52, 51, 29]);
+        assert_eq!(filled(35_200, &[0; 3]), [40, 40, 22]);
+        assert_eq!(filled(50_820, &[0; 4]), [21, 20, 11, 11]);
         assert_eq!(filled(720_720, &[0; 5]), [20, 18, 14, 13, 11]);
         assert_eq!(filled(1, &[0; 5]), [1; 5]);
         assert_eq!(filled(2_147_483_647, &[0; 3]), [2_147_483_647, 1, 1]);
@@ -140,6 +147,17 @@ mod tests {
         for (nodes, dims) in [(0, [0, 0]), (-4, [0, 0]), (4, [-1, 0]), (4, [2, 3]), (4, [3, 0])] {
             assert_eq!(dims_create(nodes, &mut dims.clone()).unwrap_err().class(), Class::Dims);
         }
+    }
+
+    #[test]
+    fn the_worst_products_are_found_at_once() {
+        let began = std::time::Instant::now();
+        for count in 1..=24 {
+            filled(2_095_133_040, &vec![0; count]);
+            filled(2_147_483_640, &vec![0; count]);
+            filled(1 << 30, &vec![0; count]);
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
     }
 
     #[test]

@@ -1,20 +1,7 @@
-//! One constant of MPI as a line of `constants.api`: name, C type, value in the
-//! standard ABI, value in MPICH's.
+//! One constant of MPI as a line of `constants.api`: name, C type, and for a
+//! predefined datatype its element. Each ABI's file says the value.
 
-use crate::{Abi, Problem};
-
-/// A value as the table writes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A number, kept as written (hexadecimal or decimal).
-    Number(String),
-    /// The name of another constant.
-    Alias(String),
-    /// The address of an object or function of this name in the library.
-    Symbol,
-    /// This ABI has no such constant.
-    None,
-}
+use crate::Problem;
 
 /// A constant.
 #[derive(Clone, Debug)]
@@ -25,24 +12,15 @@ pub struct Constant {
     pub name: String,
     /// `int`, `MPI_Datatype`, `void*`.
     pub c_type: String,
-    standard: Value,
-    mpich: Value,
-}
-
-impl Constant {
-    /// The value in an ABI.
-    pub fn value(&self, abi: Abi) -> &Value {
-        match abi {
-            Abi::Standard => &self.standard,
-            Abi::Mpich => &self.mpich,
-        }
-    }
+    /// What the engine calls the element of a predefined datatype (`Basic::Int32`);
+    /// with `/2` if external32 gives it half the bytes.
+    pub element: Option<String>,
 }
 
 /// Reads the table; the problem comes with its line number.
 ///
 /// # Errors
-/// The first line that has not four columns.
+/// The first line that is no constant.
 pub fn parse(text: &str) -> Result<Vec<Constant>, (usize, Problem)> {
     let mut section = String::new();
     let mut found = Vec::new();
@@ -51,26 +29,17 @@ pub fn parse(text: &str) -> Result<Vec<Constant>, (usize, Problem)> {
             section = title.to_string();
             continue;
         }
-        match line.split_whitespace().collect::<Vec<_>>()[..] {
-            [] => (),
-            [name, c_type, standard, mpich] => found.push(Constant {
-                section: section.clone(),
-                name: name.to_string(),
-                c_type: c_type.to_string(),
-                standard: value(standard),
-                mpich: value(mpich),
-            }),
-            _ => return Err((index + 1, "a constant has a name, a type and two values".to_string())),
-        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, c_type, element) = match words[..] {
+            [] => continue,
+            [name, c_type] => (name, c_type, None),
+            [name, c_type @ "MPI_Datatype", element] => (name, c_type, Some(element.to_string())),
+            _ => {
+                return Err((index + 1, "a constant has a name and a type; a datatype has an element".into()))
+            }
+        };
+        let (name, c_type) = (name.to_string(), c_type.to_string());
+        found.push(Constant { section: section.clone(), name, c_type, element });
     }
     Ok(found)
-}
-
-fn value(word: &str) -> Value {
-    match word {
-        "-" => Value::None,
-        "symbol" => Value::Symbol,
-        _ if word.starts_with("MPI") => Value::Alias(word.to_string()),
-        _ => Value::Number(word.to_string()),
-    }
 }

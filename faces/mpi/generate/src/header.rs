@@ -1,41 +1,56 @@
-//! `mpi.h` of the standard ABI: types and callback types as they stand in
-//! `types.h` and `callbacks.h`, constants and prototypes made from the tables.
+//! `mpi.h` of an ABI: types and constants made from its file, callback types as they
+//! stand in `callbacks.h`, prototypes made from the tables.
 
-use crate::constant::{Constant, Value};
+use crate::abi::{Abi, Form};
+use crate::constant::Constant;
 use crate::declaration::Declaration;
-use crate::{Abi, Api};
+use crate::kind::{object, OBJECTS};
+use crate::status::{self, Field};
+use crate::symbol::Symbol;
+use crate::value::Value;
+use crate::Api;
 use std::fmt::Write;
 
-const TYPES: &str = include_str!("types.h");
 const CALLBACKS: &str = include_str!("callbacks.h");
 const EPILOGUE: &str = "\n#if defined(__cplusplus)\n}\n#endif\n\n#endif\n";
+/// The types of the tool interface, which are the same in all ABIs.
+const TOOL_TYPES: &str = "
+typedef struct MPI_T_enum_t *MPI_T_enum;
+typedef struct MPI_T_cvar_handle_t *MPI_T_cvar_handle;
+typedef struct MPI_T_pvar_handle_t *MPI_T_pvar_handle;
+typedef struct MPI_T_pvar_session_t *MPI_T_pvar_session;
+typedef struct MPI_T_event_registration_t *MPI_T_event_registration;
+typedef struct MPI_T_event_instance_t *MPI_T_event_instance;
+typedef int MPI_T_cb_safety;
+typedef int MPI_T_source_order;
+";
 
 /// The whole header.
-pub fn header(api: &Api) -> String {
-    let mut text = TYPES.to_string() + CALLBACKS;
+pub fn header(api: &Api, abi: &Abi) -> String {
+    let mut text = prologue(abi) + &types(abi) + TOOL_TYPES + CALLBACKS + &exported(api, abi);
     let mut section = "";
     for constant in &api.constants {
-        let Some(value) = value(constant) else { continue };
+        let Some(value) = value(constant, abi) else { continue };
         if section != constant.section {
             section = &constant.section;
             let _ = writeln!(text, "\n/* {section} */");
         }
         let _ = writeln!(text, "#define {:<34} {value}", constant.name);
     }
-    text + &prototypes(api, Abi::Standard) + EPILOGUE
+    text + &prototypes(api, abi) + EPILOGUE
 }
 
 /// The callback types and the prototypes of an ABI, to be compiled after
 /// another header of that ABI: where they differ, the compiler says so.
-pub fn declarations(api: &Api, abi: Abi) -> String {
+pub fn declarations(api: &Api, abi: &Abi) -> String {
     CALLBACKS.to_string() + &prototypes(api, abi)
 }
 
 /// `name value` of every constant of an ABI that has a number, a line each.
-pub fn numbers(api: &Api, abi: Abi) -> String {
-    let value_of = |constant: &Constant| match constant.value(abi) {
+pub fn numbers(api: &Api, abi: &Abi) -> String {
+    let value_of = |constant: &Constant| match abi.value(constant) {
         Value::Number(number) => Some(number.clone()),
-        Value::Alias(name) => match api.constants.iter().find(|other| other.name == *name)?.value(abi) {
+        Value::Alias(name) => match abi.value(api.constants.iter().find(|other| other.name == *name)?) {
             Value::Number(number) => Some(number.clone()),
             _ => None,
         },
@@ -45,12 +60,78 @@ pub fn numbers(api: &Api, abi: Abi) -> String {
     api.constants.iter().filter_map(line).collect()
 }
 
-fn prototypes(api: &Api, abi: Abi) -> String {
+fn prologue(abi: &Abi) -> String {
+    let (name, library) = (&abi.name, &abi.soname);
+    let size_t = if abi.status.contains(&Field::Bytes) { "#include <stddef.h>\n" } else { "" };
+    format!(
+        "/* mpi.h of Serried: the C interface of MPI-5.0 under the {name} ({library}).\n \
+         * Made by serried-mpi-generate from faces/mpi/api; programs built with it run with any MPI library of that ABI. */\n\
+         #ifndef MPI_H_ABI\n#define MPI_H_ABI\n\n{size_t}#include <stdint.h>\n\n\
+         #if defined(__cplusplus)\nextern \"C\" {{\n#endif\n\n\
+         typedef intptr_t MPI_Aint;\ntypedef int64_t MPI_Offset;\ntypedef int64_t MPI_Count;\n\n"
+    )
+}
+
+fn types(abi: &Abi) -> String {
+    let mut text = status::in_c(&abi.status) + "\n";
+    for kind in OBJECTS {
+        let c_type = kind.c;
+        let form = if kind.name == "file" { abi.files } else { abi.handles };
+        let _ = match form {
+            Form::Integers => writeln!(text, "typedef int {c_type};"),
+            Form::Pointers | Form::Objects => writeln!(text, "typedef {} *{c_type};", structure(abi, c_type)),
+        };
+    }
+    if abi.has(Some("fortran")).1 {
+        let ints = status::ints(&abi.status);
+        let _ = write!(text, "\ntypedef int MPI_Fint;\ntypedef struct {{\n    MPI_Fint MPI_internal[{ints}];\n}} MPI_F08_status;\n");
+    }
+    text
+}
+
+/// The incomplete structure behind a handle.
+fn structure(abi: &Abi, c_type: &str) -> String {
+    format!("struct {}{}", abi.tags, c_type.trim_start_matches("MPI_"))
+}
+
+/// Declarations of the objects whose addresses are predefined handles, and of what
+/// else constants are found by.
+fn exported(api: &Api, abi: &Abi) -> String {
+    let mut lines = Vec::new();
+    for constant in &api.constants {
+        let c_type = &constant.c_type;
+        let line = match abi.value(constant) {
+            Value::Object(symbol, _) => format!("extern {} {symbol};\n", structure(abi, c_type)),
+            Value::Exported(symbol) => match abi.symbols.iter().find(|known| known.name() == symbol) {
+                Some(Symbol::Function(name, function)) => {
+                    format!("int {name}({});\n", function.parameters_in_c())
+                }
+                _ if *symbol == constant.name => format!("extern {} const {symbol};\n", pointer(c_type)),
+                _ => format!("extern void *const {symbol};\n"),
+            },
+            _ => continue,
+        };
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("\n/* what constants are found by */\n{}", lines.concat()),
+    }
+}
+
+/// A pointer type as C writes it.
+fn pointer(c_type: &str) -> String {
+    c_type.replacen('*', " *", 1)
+}
+
+fn prototypes(api: &Api, abi: &Abi) -> String {
     let mut text = String::new();
     for profiling in ["", "P"] {
         let mut chapter = "";
-        for declaration in &api.declarations {
-            if !declaration.is_in(abi) || declaration.unlisted && abi == Abi::Standard {
+        for declaration in api.declarations_of(abi) {
+            if !abi.has(declaration.marks.set.as_deref()).1 {
                 continue;
             }
             if chapter != declaration.chapter {
@@ -66,26 +147,26 @@ fn prototypes(api: &Api, abi: Abi) -> String {
     text
 }
 
-fn value(constant: &Constant) -> Option<String> {
-    match constant.value(Abi::Standard) {
-        Value::None | Value::Symbol => None,
+fn value(constant: &Constant, abi: &Abi) -> Option<String> {
+    let c_type = &constant.c_type;
+    match abi.value(constant) {
+        Value::None | Value::Hidden(_) => None,
+        Value::Exported(symbol) if *symbol == constant.name => None,
+        Value::Exported(symbol) => Some(format!("(({}){symbol})", pointer(c_type))),
         Value::Alias(other) => Some(other.clone()),
-        Value::Number(number) if constant.c_type == "int" && number.starts_with('-') => {
-            Some(format!("({number})"))
-        }
-        Value::Number(number) if constant.c_type == "int" => Some(number.clone()),
-        Value::Number(number) => Some(format!("(({}){number})", constant.c_type)),
+        Value::Object(symbol, _) => object(c_type).map(|_| format!("(&{symbol})")),
+        Value::Number(number) if c_type == "int" && number.starts_with('-') => Some(format!("({number})")),
+        Value::Number(number) if c_type == "int" => Some(number.clone()),
+        Value::Number(number) => Some(format!("(({c_type}){number})")),
     }
 }
 
 fn prototype(declaration: &Declaration, profiling: &str, wide: bool) -> String {
     let returns = declaration.returns.as_deref().unwrap_or("int");
-    let mut arguments: Vec<String> = declaration
-        .arguments
-        .iter()
-        .map(|argument| argument.kind.c_declaration(&argument.name, wide))
-        .collect();
-    if declaration.name == "MPI_Pcontrol" {
+    let declared =
+        |argument: &crate::declaration::Argument| argument.kind.c_declaration(&argument.name, wide);
+    let mut arguments: Vec<String> = declaration.arguments.iter().map(declared).collect();
+    if declaration.variadic {
         arguments.push("...".to_string());
     }
     if arguments.is_empty() {

@@ -1,5 +1,5 @@
 //! The kinds of arguments: how C declares one, in the int form and in the form
-//! with 64-bit counts (`_c`), and how the border makes of it what a body gets.
+//! with 64-bit counts (`_c`), and how the entry makes of it what a body gets.
 //!
 //! In the rows below `%` stands for the name of the argument.
 
@@ -34,8 +34,21 @@ pub struct Plain {
 pub struct Handle {
     object: &'static Object,
     direction: Direction,
-    optional: bool,
+    demand: Demand,
     array: bool,
+}
+
+/// What a handle that a call reads must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Demand {
+    /// That of an object.
+    Object,
+    /// That of an object, or null (`info?`).
+    Nullable,
+    /// Anything, until the body asks for the object (`late datatype`).
+    Late,
+    /// That of an object, or null where this other argument is 0 (`datatype of count`).
+    NullableWithout(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,24 +61,34 @@ enum Direction {
 /// A kind of object that handles stand for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Object {
-    name: &'static str,
-    c: &'static str,
+    /// Its name in the tables.
+    pub name: &'static str,
+    /// Its type in C.
+    pub c: &'static str,
+    /// Its number, which stands in the 32 bits of a handle.
+    pub number: u32,
     table: &'static str,
 }
 
-const OBJECTS: &[Object] = &[
-    Object { name: "comm", c: "MPI_Comm", table: "COMMS" },
-    Object { name: "group", c: "MPI_Group", table: "GROUPS" },
-    Object { name: "datatype", c: "MPI_Datatype", table: "DATATYPES" },
-    Object { name: "op", c: "MPI_Op", table: "OPS" },
-    Object { name: "info", c: "MPI_Info", table: "INFOS" },
-    Object { name: "errhandler", c: "MPI_Errhandler", table: "ERRHANDLERS" },
-    Object { name: "session", c: "MPI_Session", table: "SESSIONS" },
-    Object { name: "message", c: "MPI_Message", table: "MESSAGES" },
-    Object { name: "request", c: "MPI_Request", table: "" },
-    Object { name: "win", c: "MPI_Win", table: "WINS" },
-    Object { name: "file", c: "MPI_File", table: "FILES" },
+/// All kinds.
+pub const OBJECTS: &[Object] = &[
+    Object { name: "comm", c: "MPI_Comm", number: 1, table: "COMMS" },
+    Object { name: "group", c: "MPI_Group", number: 2, table: "GROUPS" },
+    Object { name: "datatype", c: "MPI_Datatype", number: 3, table: "DATATYPES" },
+    Object { name: "op", c: "MPI_Op", number: 6, table: "OPS" },
+    Object { name: "info", c: "MPI_Info", number: 7, table: "INFOS" },
+    Object { name: "errhandler", c: "MPI_Errhandler", number: 5, table: "ERRHANDLERS" },
+    Object { name: "session", c: "MPI_Session", number: 14, table: "SESSIONS" },
+    Object { name: "message", c: "MPI_Message", number: 13, table: "MESSAGES" },
+    Object { name: "request", c: "MPI_Request", number: 11, table: "" },
+    Object { name: "win", c: "MPI_Win", number: 8, table: "WINS" },
+    Object { name: "file", c: "MPI_File", number: 4, table: "FILES" },
 ];
+
+/// The kind of object of a C type.
+pub fn object(c_type: &str) -> Option<&'static Object> {
+    OBJECTS.iter().find(|object| object.c == c_type)
+}
 
 macro_rules! rows {
     ($($name:literal: $c:literal | $c_wide:literal, $rust:literal | $rust_wide:literal => $convert:literal;)*) => {
@@ -174,6 +197,24 @@ impl Kind {
         }
     }
 
+    /// Whether this is the error handler of an object that the call makes.
+    pub fn is_error_handler(&self) -> bool {
+        matches!(self, Kind::Handle(handle) if handle.object.name == "errhandler" && handle.direction == Direction::In)
+    }
+
+    /// Whether this is where a new communicator or session goes: its name in [`crate::rust`].
+    pub fn made_with_handler(&self) -> Option<&'static str> {
+        match self {
+            Kind::Handle(Handle { object, direction: Direction::Out, array: false, .. }) => match object.name
+            {
+                "comm" => Some("NewComm"),
+                "session" => Some("NewSession"),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether this is one communicator, session, window or file whose error
     /// handler answers for the call: its name in [`crate::rust`].
     pub fn answers_for_errors(&self) -> Option<&'static str> {
@@ -210,24 +251,31 @@ pub fn raw_rust_type(c_type: &str) -> &'static str {
         "int *" | "MPI_Fint *" | "MPI_F08_status *" => "*mut c_int",
         "const int *" | "const MPI_Fint *" | "const MPI_F08_status *" => "*const c_int",
         "char ***" => "*mut *mut *mut c_char",
-        _ if OBJECTS.iter().any(|object| object.c == c_type) => "abi::Handle",
+        _ if object(c_type).is_some() => "abi::Handle",
         _ => "*mut c_void",
     }
 }
 
 impl Handle {
     fn parse(text: &str) -> Option<Handle> {
+        let (text, demand) = match text.split_once(" of ") {
+            Some((rest, count)) => (rest, Demand::NullableWithout(count.to_string())),
+            None => match (text.strip_prefix("late "), text.strip_suffix('?')) {
+                (Some(rest), _) => (rest, Demand::Late),
+                (None, Some(rest)) => (rest, Demand::Nullable),
+                (None, None) => (text, Demand::Object),
+            },
+        };
         let (direction, rest) = match text.split_once(' ') {
             Some(("out", rest)) => (Direction::Out, rest),
             Some(("inout", rest)) => (Direction::InOut, rest),
             Some(_) => return None,
             None => (Direction::In, text),
         };
-        let (rest, optional) = rest.strip_suffix('?').map_or((rest, false), |rest| (rest, true));
         let find = |name: &str| OBJECTS.iter().find(|object| object.name == name);
         match (find(rest), rest.strip_suffix('s').and_then(find)) {
-            (Some(object), _) => Some(Handle { object, direction, optional, array: false }),
-            (None, Some(object)) => Some(Handle { object, direction, optional, array: true }),
+            (Some(object), _) => Some(Handle { object, direction, demand, array: false }),
+            (None, Some(object)) => Some(Handle { object, direction, demand, array: true }),
             (None, None) => None,
         }
     }
@@ -259,10 +307,14 @@ impl Handle {
             ("request", false, Direction::Out) => "OutRequest::new(\"%\", %)?".to_string(),
             ("request", false, Direction::InOut) => "InOutRequest::new(\"%\", %)?".to_string(),
             ("request", true, _) => "Requests::new(\"%\", % as *mut abi::Handle)".to_string(),
-            (_, false, Direction::In) if self.optional => {
-                format!("handle::optional({table}, call, \"%\", %)?")
-            }
-            (_, false, Direction::In) => format!("handle::required({table}, call, \"%\", %)?"),
+            (_, false, Direction::In) => match &self.demand {
+                Demand::Object => format!("handle::required({table}, call, \"%\", %)?"),
+                Demand::Nullable => format!("handle::optional({table}, call, \"%\", %)?"),
+                Demand::Late => format!("Late::new({table}, call, \"%\", %)"),
+                Demand::NullableWithout(count) => {
+                    format!("handle::datatype_of(call, \"%\", %, i64::from({count}))?")
+                }
+            },
             (_, false, Direction::Out) => format!("Out::new({table}, \"%\", %)?"),
             (_, false, Direction::InOut) => format!("InOut::new({table}, call, \"%\", %)?"),
             (_, true, Direction::In) => format!("Handles::new({table}, call, \"%\", %)"),

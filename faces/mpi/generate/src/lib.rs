@@ -1,26 +1,24 @@
-//! Reads the tables in `faces/mpi/api` and makes from them what the compiler
-//! and the programs see: the `extern "C"` functions of an ABI, its constants,
-//! `mpi.h`, the list of call names.
+//! Reads the tables in `faces/mpi/api` and the file of an ABI, and makes from them
+//! what the compiler and the programs see: the `extern "C"` functions, types and
+//! constants of that ABI, `mpi.h`, the list of call names.
 //!
-//! Each function of MPI stands once in a table; see `docs/architecture.md` for
-//! the kinds of arguments. Errors name the file and the line.
+//! Each function of MPI stands once in a table, each ABI in one file; see
+//! `docs/guides/new-function.md` and `docs/guides/new-abi.md`. Errors name the file
+//! and the line.
 
+pub mod abi;
 pub mod constant;
 pub mod declaration;
+pub mod exports;
 pub mod header;
 pub mod kind;
-pub mod rust;
+pub mod module;
+pub mod status;
+pub mod symbol;
+pub mod value;
 
-use std::path::Path;
-
-/// The two ABIs that the one table makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abi {
-    /// The standard ABI of MPI-5.0 chapter 20: handles are pointers.
-    Standard,
-    /// The ABI of MPICH: handles are ints.
-    Mpich,
-}
+use abi::Abi;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with a table, and where.
 pub type Problem = String;
@@ -40,13 +38,10 @@ impl Api {
     /// # Errors
     /// A file that cannot be read, or the first line that cannot be understood.
     pub fn read(api: &Path) -> Result<Api, Problem> {
-        let listing = std::fs::read_dir(api).map_err(|error| format!("{}: {error}", api.display()))?;
-        let mut files: Vec<_> = listing.flatten().map(|entry| entry.path()).collect();
-        files.sort();
         let mut found = Api { declarations: Vec::new(), constants: Vec::new() };
-        for file in files.iter().filter(|file| file.extension().is_some_and(|name| name == "api")) {
+        for file in files(api, "api")? {
             let text =
-                std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+                std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             let chapter = file.file_stem().unwrap_or_default().to_string_lossy();
             let at = |(line, what): (usize, Problem)| format!("{}:{line}: {what}", file.display());
             if chapter == "constants" {
@@ -57,21 +52,47 @@ impl Api {
         }
         Ok(found)
     }
+
+    /// The functions that an ABI has.
+    pub fn declarations_of<'a>(&'a self, abi: &'a Abi) -> impl Iterator<Item = &'a declaration::Declaration> {
+        self.declarations.iter().filter(|declaration| abi.has_function(declaration))
+    }
 }
 
-/// For a build script: writes `functions.rs` and `constants.rs` of `abi` into
-/// `out`, and tells cargo to run again when a table changes.
+/// The files of a folder whose names end in `.ending`, sorted.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Problem> {
+    let listing = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let all = listing.flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = all.filter(|file| file.extension().is_some_and(|name| name == ending)).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// For the build script of a library: makes what its ABI needs and tells cargo how
+/// to link. `package` is the folder of its manifest, which has the one file of its
+/// ABI; the tables are in `faces/mpi/api` of a folder above it.
 ///
 /// # Errors
-/// As [`Api::read`], or a file that cannot be written.
-pub fn build(api: &Path, out: &Path, abi: Abi) -> Result<(), Problem> {
+/// As [`Api::read`] and [`Abi::read`], or a file that cannot be written.
+pub fn build(package: &Path, out: &Path) -> Result<(), Problem> {
+    let above = package.ancestors().map(|folder| folder.join("faces/mpi/api"));
+    let api = above.into_iter().find(|folder| folder.is_dir()).ok_or("there is no faces/mpi/api above")?;
+    let found = files(package, "abi")?;
+    let [file] = &found[..] else {
+        return Err(format!("{} has {} files of an ABI, not one", package.display(), found.len()));
+    };
     println!("cargo:rerun-if-changed={}", api.display());
-    let tables = Api::read(api)?;
+    println!("cargo:rerun-if-changed={}", file.display());
+    let tables = Api::read(&api)?;
+    let abi = Abi::read(file, &tables)?;
     let write = |name: &str, text: String| {
         std::fs::write(out.join(name), text).map_err(|error| format!("{name} in {}: {error}", out.display()))
     };
-    write("functions.rs", rust::functions(&tables, abi)?)?;
-    write("constants.rs", rust::constants(&tables, abi))
+    write("abi.rs", module::module(&tables, &abi))?;
+    write("calls.rs", exports::lists(&tables))?;
+    write("exports.rs", exports::functions(&tables, &abi)?)?;
+    link(&abi.soname);
+    Ok(())
 }
 
 /// By these names our libraries take the place of the C library's allocator.
@@ -86,10 +107,11 @@ const ALLOCATOR: [&str; 8] = [
     "malloc_usable_size",
 ];
 
-/// For a build script: how the library is linked that programs know as `soname`.
-pub fn link(soname: &str) {
+/// How the library is linked that programs know as `soname`.
+fn link(soname: &str) {
     let tell = |argument: &str| println!("cargo:rustc-cdylib-link-arg=-Wl,{argument}");
     tell(&format!("-soname,{soname}"));
+    // Functions only: programs may have copies of exported objects, and these count then.
     tell("-Bsymbolic-functions");
     // But malloc and its relatives: where a program brings its own, our calls go there too.
     for name in ALLOCATOR {

@@ -1,18 +1,20 @@
 //! Writes to standard output what the tables make:
 //!
 //! ```text
-//! serried-mpi-generate header                        mpi.h of the standard ABI
-//! serried-mpi-generate names                         the names of all calls
-//! serried-mpi-generate constants standard|mpich      name and value, a line each
-//! serried-mpi-generate declarations standard|mpich   callback types and prototypes
+//! serried-mpi-generate header [ABI]          mpi.h
+//! serried-mpi-generate names                 the names of all calls
+//! serried-mpi-generate constants ABI         name and value, a line each
+//! serried-mpi-generate declarations ABI      callback types and prototypes
 //! ```
-//! The last argument may be the folder of the tables, `faces/mpi/api` otherwise.
+//! An ABI is the name of a folder in `faces/mpi` (`standard`, `mpich`) or a file. The
+//! last argument may be the folder of the tables, `faces/mpi/api` otherwise.
 
-use serried_mpi_generate::{header, rust, Abi, Api};
-use std::path::Path;
+use serried_mpi_generate::abi::Abi;
+use serried_mpi_generate::{exports, header, Api};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: serried-mpi-generate header|names|constants ABI|declarations ABI [FOLDER]";
+const USAGE: &str = "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI [FOLDER]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,18 +31,25 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Result<String, String> {
-    let (what, rest) = arguments.split_first().ok_or(USAGE)?;
-    let (abi, rest) = match rest.split_first() {
-        Some((&"standard", rest)) => (Some(Abi::Standard), rest),
-        Some((&"mpich", rest)) => (Some(Abi::Mpich), rest),
-        _ => (None, rest),
+    let (what, mut rest) = arguments.split_first().ok_or(USAGE)?;
+    let tables = match rest.split_last() {
+        Some((last, others)) if Path::new(last).join("constants.api").is_file() => {
+            rest = others;
+            PathBuf::from(last)
+        }
+        _ => PathBuf::from("faces/mpi/api"),
     };
-    let api = Api::read(Path::new(rest.first().copied().unwrap_or("faces/mpi/api")))?;
-    match (*what, abi) {
-        ("header", None) => Ok(header::header(&api)),
-        ("names", None) => Ok(rust::names(&api).join("\n") + "\n"),
-        ("constants", Some(abi)) => Ok(header::numbers(&api, abi)),
-        ("declarations", Some(abi)) => Ok(header::declarations(&api, abi)),
+    let api = Api::read(&tables)?;
+    let abi = |name: &str| match Path::new(name).is_file() {
+        true => Abi::read(Path::new(name), &api),
+        false => Abi::read(&tables.with_file_name(name).join(name).with_extension("abi"), &api),
+    };
+    match (*what, rest) {
+        ("header", []) => Ok(header::header(&api, &abi("standard")?)),
+        ("header", [name]) => Ok(header::header(&api, &abi(name)?)),
+        ("names", []) => Ok(exports::names(&api).join("\n") + "\n"),
+        ("constants", [name]) => Ok(header::numbers(&api, &abi(name)?)),
+        ("declarations", [name]) => Ok(header::declarations(&api, &abi(name)?)),
         _ => Err(USAGE.to_string()),
     }
 }

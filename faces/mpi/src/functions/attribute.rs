@@ -3,8 +3,8 @@
 use super::communicator::owner;
 use super::keyval::{with_callbacks, Keyvals, OF_COMMUNICATORS, OF_DATATYPES, OF_WINDOWS};
 use crate::arguments::{not_null, OutValue};
-use crate::border::engine;
-use crate::handle::DATATYPES;
+use crate::entry::engine;
+use crate::handle::{Handle, DATATYPES};
 use crate::objects::{Comm, Datatype};
 use crate::{abi, codes};
 use serried_engine::{Class, Error, Result};
@@ -15,13 +15,13 @@ use std::sync::Arc;
 type Pointer = *mut c_void;
 
 fn create(
-    keyvals: &Keyvals,
+    keyvals: &'static Keyvals,
     copy: *const c_void,
     delete: *const c_void,
     keyval: OutValue<c_int>,
     extra_state: Pointer,
 ) -> Result<()> {
-    keyval.set(keyvals.add(with_callbacks(copy, delete, extra_state))?);
+    keyval.set(keyvals.add(|number| with_callbacks(number, copy, delete, extra_state))?);
     Ok(())
 }
 
@@ -158,7 +158,7 @@ pub fn type_delete_attr(datatype: &Arc<Datatype>, type_keyval: c_int) -> Result<
 
 /// The word by which callbacks know a datatype: its handle.
 pub fn datatype_owner(datatype: &Arc<Datatype>) -> usize {
-    DATATYPES.handle_of(datatype).map_or(0, abi::word)
+    DATATYPES.handle_of(datatype).map_or(0, Handle::word)
 }
 
 /// `MPI_Win_create_keyval`: keyvals come before windows do.

@@ -3,8 +3,8 @@
 use super::group::comparison;
 use crate::abi;
 use crate::arguments::{read_string, write_string, OutValue};
-use crate::border::engine;
-use crate::handle::COMMS;
+use crate::entry::engine;
+use crate::handle::{Handle, COMMS};
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, Group, Info};
 use crate::request::OutRequest;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The word by which callbacks know a communicator: its handle.
 pub fn owner(comm: &Arc<Comm>) -> usize {
-    COMMS.handle_of(comm).map_or(0, abi::word)
+    COMMS.handle_of(comm).map_or(0, Handle::word)
 }
 
 /// Stores a communicator, or the null handle for those who got none.
@@ -188,7 +188,7 @@ pub fn comm_free(comm: InOut<Comm>) -> Result<()> {
     if [abi::MPI_COMM_WORLD, abi::MPI_COMM_SELF].contains(&given) {
         return Err(Error::new(Class::Comm, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
     }
-    comm.get()?.attributes.delete_all(abi::word(given))?;
+    comm.get()?.attributes.delete_all(given.word())?;
     let freed = comm.take()?;
     freed.free();
     super::point_to_point::communicator_is_freed(&freed);

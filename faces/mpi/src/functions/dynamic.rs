@@ -1,7 +1,7 @@
 //! Dynamic processes (MPI-5.0 §11.8, §11.10): what is true without them.
 
 use super::communicator::comm_free;
-use crate::border::engine;
+use crate::entry::engine;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Comm;
 use serried_engine::Result;

@@ -2,20 +2,23 @@
 //! clocks, memory.
 
 use crate::arguments::{read_string, write_string, OutValue};
-use crate::border::engine;
+use crate::entry::engine;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
-use crate::{abi, border, codes, predefined};
+use crate::{abi, codes, entry, predefined, start};
 use serried_engine::job::hardware;
 use serried_engine::memory::window;
 use serried_engine::observe::page::add;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
-static FINALIZED: AtomicBool = AtomicBool::new(false);
+static FINALIZATION: AtomicU32 = AtomicU32::new(NOT_YET);
+const NOT_YET: u32 = 0;
+const UNDER_WAY: u32 = 1;
+const FINALIZED: u32 = 2;
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(abi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: OnceLock<std::thread::ThreadId> = OnceLock::new();
 
@@ -24,7 +27,7 @@ pub fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
     if INITIALIZED.swap(true, Relaxed) {
         return Err(Error::new(Class::Other, "MPI_Init or MPI_Init_thread has been called before"));
     }
-    border::acquire_engine()?;
+    start::acquire_engine()?;
     let _ = MAIN_THREAD.set(std::thread::current().id());
     Ok(())
 }
@@ -44,23 +47,33 @@ pub fn init_thread(
     }
     init(argc, argv)?;
     if required == abi::MPI_THREAD_MULTIPLE {
-        border::engine()?.set_threaded();
+        entry::engine()?.set_threaded();
     }
     THREAD_LEVEL.store(required, Relaxed);
     provided.set(required);
     Ok(())
 }
 
-/// `MPI_Finalize` (§11.2.2).
+/// `MPI_Finalize` (§11.2.2). The delete functions of the attributes run while MPI does: in
+/// them `MPI_Finalized` gives false (§11.2.4), and where one refuses, MPI goes on running.
 pub fn finalize() -> Result<()> {
     if !INITIALIZED.load(Relaxed) {
         return Err(Error::new(Class::Other, "MPI_Init or MPI_Init_thread has not been called"));
     }
-    if FINALIZED.swap(true, Relaxed) {
-        return Err(Error::new(Class::Other, "MPI_Finalize has been called before"));
+    match FINALIZATION.compare_exchange(NOT_YET, UNDER_WAY, Relaxed, Relaxed) {
+        Ok(_) => {}
+        Err(UNDER_WAY) => {
+            let sentence =
+                "MPI_Finalize is under way: it was called again in a delete function of an attribute, \
+                            or in another thread";
+            return Err(Error::new(Class::Other, sentence));
+        }
+        Err(_) => return Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
     }
-    predefined::delete_attributes()?;
-    border::release_engine()
+    let deleted = predefined::delete_attributes();
+    FINALIZATION.store(if deleted.is_ok() { FINALIZED } else { NOT_YET }, Relaxed);
+    deleted?;
+    start::release_engine()
 }
 
 /// `MPI_Initialized` (§11.2.1).
@@ -71,7 +84,7 @@ pub fn initialized(flag: OutValue<c_int>) -> Result<()> {
 
 /// `MPI_Finalized` (§11.2.3).
 pub fn finalized(flag: OutValue<c_int>) -> Result<()> {
-    flag.set_flag(FINALIZED.load(Relaxed));
+    flag.set_flag(FINALIZATION.load(Relaxed) == FINALIZED);
     Ok(())
 }
 
@@ -89,7 +102,7 @@ pub fn is_thread_main(flag: OutValue<c_int>) -> Result<()> {
 
 /// `MPI_Abort` (§9.8): ends the whole job, whatever the communicator.
 pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
-    match border::engine() {
+    match entry::engine() {
         Ok(engine) => engine.abort(errorcode, ""),
         Err(_) => std::process::exit(serried_engine::job::exit_status(errorcode)),
     }

@@ -1,8 +1,8 @@
 //! Error handlers (MPI-5.0 §9.3, §16.1).
 
-use crate::blame;
 use crate::callbacks::HandleError;
-use crate::handle::{COMMS, SESSIONS};
+use crate::error_handler;
+use crate::handle::{Handle, COMMS, SESSIONS};
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, ErrorHandler, Session};
 use crate::{abi, codes};
@@ -23,7 +23,7 @@ fn create(
     let handler = ErrorHandler::User(
         subject,
         Box::new(move |object, code| {
-            let mut object = abi::from_word(object);
+            let mut object = abi::Handle::from_word(object);
             // SAFETY: the program says that this is its error handler.
             unsafe { function(&mut object, code) };
         }),
@@ -31,9 +31,13 @@ fn create(
     errhandler.put(Arc::new(handler))
 }
 
-fn check(handler: &ErrorHandler, subject: Subject) -> Result<()> {
+/// Whether an object of a kind can have an error handler.
+///
+/// # Errors
+/// `Errhandler` for the program's own that was made for another kind.
+pub fn check(handler: &ErrorHandler, subject: Subject) -> Result<()> {
     match handler {
-        ErrorHandler::User(made_for, _) if *made_for != subject => Err(Error::new(
+        ErrorHandler::User(made_for, _) if !handler.suits(subject) => Err(Error::new(
             Class::Errhandler,
             format!("argument errhandler was made for a {made_for:?} and not for a {subject:?}"),
         )),
@@ -44,7 +48,7 @@ fn check(handler: &ErrorHandler, subject: Subject) -> Result<()> {
 /// Calls a handler as an error of `function` would.
 fn call(handler: &ErrorHandler, object: abi::Handle, function: &str, errorcode: c_int) -> Result<()> {
     let text = codes::text_of(errorcode)?;
-    blame::run(handler, object, function, errorcode, &Error::new(Class::User(errorcode), text));
+    error_handler::run(handler, object, function, errorcode, &Error::new(Class::User(errorcode), text));
     Ok(())
 }
 

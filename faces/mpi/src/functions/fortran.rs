@@ -1,42 +1,21 @@
-//! Handles and statuses for Fortran (MPI-5.0 §19.3.4, §19.3.5), of MPICH's ABI
-//! alone: a Fortran integer holds the 32 bits of a handle.
+//! Handles and statuses for Fortran (MPI-5.0 §19.3.4, §19.3.5), which the standard
+//! ABI does not have: a Fortran integer stands for a handle as that of `MPI_Comm_toint`.
 
-use crate::abi::{self, FileHandle, Handle, Status};
-use crate::functions::handle::{file_fromint, file_toint};
+pub use super::handle::{
+    comm_fromint as comm_f2c, comm_toint as comm_c2f, errhandler_fromint as errhandler_f2c,
+    errhandler_toint as errhandler_c2f, file_fromint as file_f2c, file_toint as file_c2f,
+    group_fromint as group_f2c, group_toint as group_c2f, info_fromint as info_f2c, info_toint as info_c2f,
+    message_fromint as message_f2c, message_toint as message_c2f, op_fromint as op_f2c, op_toint as op_c2f,
+    request_fromint as request_f2c, request_toint as request_c2f, session_fromint as session_f2c,
+    session_toint as session_c2f, type_fromint as type_f2c, type_toint as type_c2f, win_fromint as win_f2c,
+    win_toint as win_c2f,
+};
+
+use crate::abi::{self, Status};
 use std::ffi::c_int;
 
-macro_rules! as_integers {
-    ($($c2f:ident $f2c:ident),* $(,)?) => {$(
-        /// The Fortran integer of a handle.
-        pub fn $c2f(handle: Handle) -> c_int {
-            abi::raw(handle) as c_int
-        }
-
-        /// The handle of a Fortran integer.
-        pub fn $f2c(integer: c_int) -> Handle {
-            abi::handle(integer as u32)
-        }
-    )*};
-}
-
-as_integers! {
-    comm_c2f comm_f2c, errhandler_c2f errhandler_f2c, group_c2f group_f2c, info_c2f info_f2c,
-    message_c2f message_f2c, op_c2f op_f2c, request_c2f request_f2c, session_c2f session_f2c,
-    type_c2f type_f2c, win_c2f win_f2c,
-}
-
-/// As [`file_toint`], for Fortran.
-pub fn file_c2f(handle: FileHandle) -> c_int {
-    file_toint(handle)
-}
-
-/// As [`file_fromint`], for Fortran.
-pub fn file_f2c(integer: c_int) -> FileHandle {
-    file_fromint(integer)
-}
-
 /// Ints in a status: as a Fortran array and as the Fortran 2008 type, which lie
-/// in memory as the C structure does in both ABIs.
+/// in memory as the C structure does.
 fn copy_status(from: *const c_int, to: *mut c_int) -> c_int {
     if from.is_null() || to.is_null() {
         return abi::MPI_ERR_ARG;

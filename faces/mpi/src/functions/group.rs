@@ -1,7 +1,7 @@
 //! Groups (MPI-5.0 §7.3).
 
 use crate::arguments::{number, Ints, OutArray, OutValue};
-use crate::border::engine;
+use crate::entry::engine;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Group;
 use crate::{abi, predefined};

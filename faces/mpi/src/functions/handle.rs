@@ -1,35 +1,33 @@
-//! Handles as integers (MPI-5.0 §20.4): the 32 bits of the handle.
+//! Handles as integers (MPI-5.0 §20.4), which are also those of Fortran (§19.3.4).
 
 use crate::abi::{self, FileHandle, Handle};
+use crate::common::handles::Handle as _;
 use std::ffi::c_int;
 
 macro_rules! as_integers {
-    ($($toint:ident $fromint:ident),* $(,)?) => {$(
+    ($($toint:ident $fromint:ident $handle:ident $kind:ident;)*) => {$(
         /// The integer of a handle.
-        pub fn $toint(handle: Handle) -> c_int {
-            abi::raw(handle) as c_int
+        pub fn $toint(handle: $handle) -> c_int {
+            handle.to_integer()
         }
 
         /// The handle of an integer.
-        pub fn $fromint(integer: c_int) -> Handle {
-            abi::handle(integer as u32)
+        pub fn $fromint(integer: c_int) -> $handle {
+            $handle::from_integer(abi::$kind, integer)
         }
     )*};
 }
 
 as_integers! {
-    comm_toint comm_fromint, errhandler_toint errhandler_fromint, group_toint group_fromint,
-    info_toint info_fromint, message_toint message_fromint, op_toint op_fromint,
-    request_toint request_fromint, session_toint session_fromint, type_toint type_fromint,
-    win_toint win_fromint,
-}
-
-/// The integer of a file handle.
-pub fn file_toint(handle: FileHandle) -> c_int {
-    handle as c_int
-}
-
-/// The file handle of an integer.
-pub fn file_fromint(integer: c_int) -> FileHandle {
-    integer as u32 as FileHandle
+    comm_toint comm_fromint Handle KIND_OF_COMM;
+    errhandler_toint errhandler_fromint Handle KIND_OF_ERRHANDLER;
+    file_toint file_fromint FileHandle KIND_OF_FILE;
+    group_toint group_fromint Handle KIND_OF_GROUP;
+    info_toint info_fromint Handle KIND_OF_INFO;
+    message_toint message_fromint Handle KIND_OF_MESSAGE;
+    op_toint op_fromint Handle KIND_OF_OP;
+    request_toint request_fromint Handle KIND_OF_REQUEST;
+    session_toint session_fromint Handle KIND_OF_SESSION;
+    type_toint type_fromint Handle KIND_OF_DATATYPE;
+    win_toint win_fromint Handle KIND_OF_WIN;
 }

@@ -4,7 +4,8 @@ use crate::abi;
 use crate::arguments::{not_null, number, read_string, write_string, OutValue};
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Info;
-use serried_engine::world::info::check_key;
+use crate::predefined::{LONGEST_KEY, LONGEST_VALUE};
+use serried_engine::world::info::{check_key, check_value};
 use serried_engine::Result;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -26,12 +27,25 @@ pub fn info_free(info: InOut<Info>) -> Result<()> {
 
 /// `MPI_Info_set`.
 pub fn info_set(info: &Arc<Info>, key: *const c_char, value: *const c_char) -> Result<()> {
-    info.set(&read_string("key", key)?, &read_string("value", value)?)
+    set(info, &read_key(key)?, &read_string("value", value)?)
+}
+
+/// The key of an argument, which with its final 0 has room where a program of this
+/// ABI has room for keys.
+fn read_key(key: *const c_char) -> Result<String> {
+    let key = read_string("key", key)?;
+    check_key(&key, LONGEST_KEY)?;
+    Ok(key)
+}
+
+fn set(info: &Info, key: &str, value: &str) -> Result<()> {
+    check_value(key, value, LONGEST_VALUE)?;
+    info.set(key, value)
 }
 
 /// `MPI_Info_delete`.
 pub fn info_delete(info: &Arc<Info>, key: *const c_char) -> Result<()> {
-    info.delete(&read_string("key", key)?)
+    info.delete(&read_key(key)?)
 }
 
 /// `MPI_Info_get_nkeys`.
@@ -99,13 +113,10 @@ pub fn info_get_string(
 }
 
 fn look_up(info: &Info, key: *const c_char) -> Result<Option<String>> {
-    let key = read_string("key", key)?;
-    check_key(&key)?;
-    Ok(info.get(&key))
+    Ok(info.get(&read_key(key)?))
 }
 
 /// `MPIX_Info_set_hex`: the bytes of a value as hexadecimal digits.
-#[allow(dead_code)] // the standard ABI has it not
 pub fn mpix_info_set_hex(
     info: &Arc<Info>,
     key: *const c_char,
@@ -118,7 +129,7 @@ pub fn mpix_info_set_hex(
     }
     // SAFETY: the program says that the value has so many bytes.
     let bytes = (0..length).map(|index| unsafe { value.cast::<u8>().add(index).read() });
-    info.set(&read_string("key", key)?, &bytes.map(|byte| format!("{byte:02x}")).collect::<String>())
+    set(info, &read_key(key)?, &bytes.map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
 /// `MPI_Info_create_env`: what `MPI_INFO_ENV` holds, for these arguments.

@@ -2,20 +2,42 @@
 //! program's callbacks behind them (MPI-5.0 §7.7).
 
 use crate::callbacks::{CopyAttribute, DeleteAttribute};
+use crate::handle::Handle;
 use crate::{abi, codes};
 use serried_engine::world::attribute::{Call, Keyval};
 use serried_engine::{Class, Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Keyvals for one kind of object.
+///
+/// A number lives as long as its key: that is, after the program has freed it, as
+/// long as a value is cached under it or a call uses it (MPI-5.0 §7.7.2).
 pub struct Keyvals {
     /// The numbers of this kind begin after it.
     base: c_int,
     noun: &'static str,
-    known: Mutex<BTreeMap<c_int, Arc<Keyval>>>,
+    known: Mutex<BTreeMap<c_int, Known>>,
+}
+
+/// What a number stands for.
+struct Known {
+    key: Weak<Keyval>,
+    /// The program's own hold, until it frees the key.
+    given: Option<Arc<Keyval>>,
+}
+
+/// The number of a key, which holds it: it is free again when it is dropped.
+pub struct Number {
+    of: &'static Keyvals,
+    number: c_int,
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        self.of.lock().remove(&self.number);
+    }
 }
 
 /// For communicators.
@@ -32,11 +54,11 @@ impl Keyvals {
         Keyvals { base, noun, known: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Gives a key a number: the lowest that is free.
+    /// Makes a key that has a number: the lowest that is free.
     ///
     /// # Errors
     /// `NoMem` when a million exist.
-    pub fn add(&self, keyval: Keyval) -> Result<c_int> {
+    pub fn add(&'static self, make: impl FnOnce(Number) -> Keyval) -> Result<c_int> {
         let mut known = self.lock();
         if known.len() == MOST {
             return Err(Error::new(Class::NoMem, format!("a million keyvals for {} exist", self.noun)));
@@ -46,8 +68,8 @@ impl Keyvals {
             true => last + 1,
             false => (self.base + 1..last).find(|number| !known.contains_key(number)).unwrap_or(last + 1),
         };
-        keyval.word.store(number as usize, Relaxed);
-        known.insert(number, Arc::new(keyval));
+        let key = Arc::new(make(Number { of: self, number }));
+        known.insert(number, Known { key: Arc::downgrade(&key), given: Some(key) });
         Ok(number)
     }
 
@@ -56,15 +78,20 @@ impl Keyvals {
     /// # Errors
     /// `Keyval` when there is none.
     pub fn get(&self, name: &str, number: c_int) -> Result<Arc<Keyval>> {
-        self.lock().get(&number).cloned().ok_or_else(|| self.no_keyval(name, number))
+        let found = self.lock().get(&number).and_then(|known| known.key.upgrade());
+        found.ok_or_else(|| self.no_keyval(name, number))
     }
 
-    /// Takes a number away; values cached under its key stay.
+    /// The program gives a key up. Values cached under it stay, and as long as there
+    /// are any it may do so again: its callbacks and libraries each have a copy of the number.
     ///
     /// # Errors
     /// `Keyval` when there is none.
     pub fn free(&self, name: &str, number: c_int) -> Result<()> {
-        self.lock().remove(&number).map(drop).ok_or_else(|| self.no_keyval(name, number))
+        let key = self.get(name, number)?;
+        let given = self.lock().get_mut(&number).and_then(|known| known.given.take());
+        drop((key, given)); // with the lock free, for they may be the last
+        Ok(())
     }
 
     #[cold]
@@ -79,24 +106,31 @@ impl Keyvals {
         Error::new(Class::Keyval, what)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<c_int, Arc<Keyval>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<c_int, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A key with the program's callbacks.
-pub fn with_callbacks(copy: *const c_void, delete: *const c_void, extra_state: *mut c_void) -> Keyval {
+pub fn with_callbacks(
+    number: Number,
+    copy: *const c_void,
+    delete: *const c_void,
+    extra_state: *mut c_void,
+) -> Keyval {
     let extra_state = extra_state as usize;
     let (copy, delete) = (Copy::of(copy), of_delete(delete));
     Keyval::new(
+        number.number as usize,
         Box::new(move |call| match copy {
             Copy::Never => Ok(None),
             Copy::Same => Ok(Some(call.value)),
             Copy::Ask(function) => ask(function, call, extra_state),
         }),
         Box::new(move |call| {
+            let _held = &number; // as long as this function is there
             let Some(function) = delete else { return Ok(()) };
-            let (owner, keyval) = (abi::from_word(call.owner), call.keyval as c_int);
+            let (owner, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
             // SAFETY: the program says that this is its delete callback.
             let code =
                 unsafe { function(owner, keyval, call.value as *mut c_void, extra_state as *mut c_void) };
@@ -117,12 +151,18 @@ impl Copy {
         if function.is_null() {
             return Copy::Never;
         }
-        if abi::is_dup_fn(function) {
+        if is_duplicate(function) {
             return Copy::Same;
         }
         // SAFETY: not null, and the program says that it is a copy callback.
         Copy::Ask(unsafe { std::mem::transmute::<*const c_void, CopyAttribute>(function) })
     }
+}
+
+/// Whether a copy function is `MPI_COMM_DUP_FN` or its kin. Where an ABI has several,
+/// the others copy when they are called.
+fn is_duplicate(function: *const c_void) -> bool {
+    function == abi::MPI_COMM_DUP_FN.cast_const()
 }
 
 fn of_delete(function: *const c_void) -> Option<DeleteAttribute> {
@@ -132,7 +172,7 @@ fn of_delete(function: *const c_void) -> Option<DeleteAttribute> {
 }
 
 fn ask(function: CopyAttribute, call: Call, extra_state: usize) -> Result<Option<usize>> {
-    let (owner, keyval) = (abi::from_word(call.owner), call.keyval as c_int);
+    let (owner, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
     let (extra_state, value) = (extra_state as *mut c_void, call.value as *mut c_void);
     let mut copied: *mut c_void = std::ptr::null_mut();
     let mut flag: c_int = 0;
@@ -155,4 +195,45 @@ fn check(code: c_int, which: &str) -> Result<()> {
         Class::User(code),
         format!("the program's {which} callback for an attribute returned {code} ({text})"),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serried_engine::world::attribute::Attributes;
+    use std::ptr::{null, null_mut};
+
+    fn made(keyvals: &'static Keyvals) -> c_int {
+        keyvals.add(|number| with_callbacks(number, null(), null(), null_mut())).unwrap()
+    }
+
+    #[test]
+    fn a_freed_number_lives_until_nothing_is_cached_under_it_and_comes_again() {
+        static KEYVALS: Keyvals = Keyvals::new(5 << 24, "tests");
+        let (cached, number) = (Attributes::default(), made(&KEYVALS));
+        cached.set(0, &KEYVALS.get("k", number).unwrap(), 41).unwrap();
+        KEYVALS.free("k", number).unwrap();
+        KEYVALS.free("k", number).unwrap();
+        let other = made(&KEYVALS);
+        assert_ne!(other, number);
+        let key = KEYVALS.get("k", number).unwrap();
+        assert_eq!(cached.get(&key), Some(41));
+        cached.delete(0, &key).unwrap();
+        assert!(KEYVALS.get("k", number).is_ok(), "the call in progress holds it");
+        drop(key);
+        assert_eq!(KEYVALS.get("k", number).unwrap_err().class(), Class::Keyval);
+        assert_eq!(KEYVALS.free("k", number).unwrap_err().class(), Class::Keyval);
+        assert_eq!(made(&KEYVALS), number);
+    }
+
+    #[test]
+    fn a_freed_number_that_nothing_is_cached_under_is_gone_at_once() {
+        static KEYVALS: Keyvals = Keyvals::new(6 << 24, "tests");
+        for _ in 0..3 {
+            let number = made(&KEYVALS);
+            assert_eq!(number, (6 << 24) + 1);
+            KEYVALS.free("k", number).unwrap();
+            assert!(KEYVALS.get("k", number).is_err());
+        }
+    }
 }

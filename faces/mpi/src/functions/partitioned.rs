@@ -2,7 +2,7 @@
 
 use super::point_to_point::{data, outgoing, wanted};
 use crate::arguments::{Ints, OutValue};
-use crate::border::engine;
+use crate::entry::engine;
 use crate::objects::{Comm, Datatype, Info};
 use crate::request::OutRequest;
 use serried_engine::message::partitioned::Data;
@@ -55,6 +55,10 @@ pub fn psend_init(
     Ok(())
 }
 
+/// `MPI_Psend_init_c`, which the Forum's header declares beside the only form that
+/// the standard has; that takes an `MPI_Count` already.
+pub use self::psend_init as psend_init_c;
+
 /// `MPI_Precv_init` (§4.2.1).
 #[allow(clippy::too_many_arguments)] // as MPI has it
 pub fn precv_init(
@@ -81,6 +85,9 @@ pub fn precv_init(
     request.put(engine()?.partitioned_receive(data, (!null_process).then_some(envelope))?);
     Ok(())
 }
+
+/// `MPI_Precv_init_c`, as [`psend_init_c`].
+pub use self::precv_init as precv_init_c;
 
 /// `MPI_Pready` (§4.2.2).
 pub fn pready(partition: c_int, request: Option<RequestId>) -> Result<()> {

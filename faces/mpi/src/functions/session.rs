@@ -1,13 +1,16 @@
 //! Sessions (MPI-5.0 §11.3), and communicators without a parent (§7.4.2,
 //! §7.6.2).
 
+use super::errhandler::check;
 use super::group::put as put_group;
 use crate::abi;
 use crate::arguments::{number, read_string, write_string, OutValue};
-use crate::border::{acquire_engine, engine, release_engine};
+use crate::entry::engine;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, ErrorHandler, Group, Info, Session};
+use crate::start::{acquire_engine, release_engine};
 use serried_engine::world::create;
+use serried_engine::world::errhandler::Subject;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -19,6 +22,7 @@ pub fn session_init(
     errhandler: &Arc<ErrorHandler>,
     session: Out<Session>,
 ) -> Result<()> {
+    check(errhandler, Subject::Session)?;
     let engine = acquire_engine()?;
     let wanted = info.and_then(|info| info.get("thread_level"));
     let levels = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED"];
@@ -97,6 +101,7 @@ pub fn comm_create_from_group(
     errhandler: &Arc<ErrorHandler>,
     newcomm: Out<Comm>,
 ) -> Result<()> {
+    check(errhandler, Subject::Communicator)?;
     let tag = read_tag(stringtag)?;
     if group.size() == 0 {
         newcomm.put_null();
@@ -118,6 +123,7 @@ pub fn intercomm_create_from_groups(
     errhandler: &Arc<ErrorHandler>,
     newintercomm: Out<Comm>,
 ) -> Result<()> {
+    check(errhandler, Subject::Communicator)?;
     let tag = read_tag(stringtag)?;
     if local_group.size() == 0 || remote_group.size() == 0 {
         newintercomm.put_null();

@@ -1,5 +1,6 @@
-//! As much of HTTP/1.1 as a page of one's own needs: GET, no bodies, a line of
-//! headers after the other, limits on everything.
+//! As much of HTTP/1.1 as a page of one's own needs: GET and HEAD, a line of
+//! headers after the other, limits on everything. All else gets an answer that
+//! says so, and the connection ends.
 
 use std::io::{self, Read, Write};
 
@@ -17,8 +18,20 @@ pub struct Request {
     pub host: Option<String>,
     /// The page that asks, if a script does.
     pub origin: Option<String>,
-    /// It wants no more after this.
+    /// Nothing can come after this: it wants no more, or sends a body, which
+    /// nobody reads.
     pub close: bool,
+}
+
+/// What has come.
+#[derive(Debug, PartialEq)]
+pub enum Heard {
+    /// A request.
+    Request(Request),
+    /// Something else; the status that says so.
+    Nonsense(u16),
+    /// The end of the connection.
+    End,
 }
 
 /// What it gets.
@@ -42,25 +55,27 @@ impl Response {
     }
 }
 
-/// The next request; `None` at the end of the connection, or when it makes no sense.
-pub fn read(stream: &mut impl Read) -> Option<Request> {
+/// The next request.
+pub fn read(stream: &mut impl Read) -> Heard {
     let mut head = Vec::new();
     let mut byte = [0u8; 1];
     // Browsers send nothing ahead without a body, so a byte at a time costs little.
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() == HEAD_BYTES || stream.read(&mut byte).ok()? == 0 {
-            return None;
+        match stream.read(&mut byte) {
+            _ if head.len() == HEAD_BYTES => return Heard::Nonsense(431),
+            Ok(1) => head.push(byte[0]),
+            _ => return Heard::End,
         }
-        head.push(byte[0]);
     }
-    parse(&String::from_utf8(head).ok()?)
+    let request = String::from_utf8(head).ok().and_then(|head| parse(&head));
+    request.map_or(Heard::Nonsense(400), Heard::Request)
 }
 
 fn parse(head: &str) -> Option<Request> {
     let mut lines = head.split("\r\n");
     let mut words = lines.next()?.split(' ');
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-    if words.next().is_some() || !version.starts_with("HTTP/1.") || !target.starts_with('/') {
+    if words.next().is_some() || !version.starts_with("HTTP/1.") {
         return None;
     }
     let (mut host, mut origin, mut close) = (None, None, version == "HTTP/1.0");
@@ -72,24 +87,27 @@ fn parse(head: &str) -> Option<Request> {
             "host" if host.replace(value.to_ascii_lowercase()).is_some() => return None,
             "origin" => origin = Some(value.to_ascii_lowercase()),
             "connection" => close |= value.eq_ignore_ascii_case("close"),
-            "content-length" if value != "0" => return None,
-            "transfer-encoding" => return None,
+            "content-length" => close |= value != "0",
+            "transfer-encoding" => close = true,
             _ => {}
         }
     }
     Some(Request { method: method.to_owned(), target: target.to_owned(), host, origin, close })
 }
 
-/// Sends an answer that no other page may use and nobody keeps.
+/// Sends an answer that no other page may use and nobody keeps; to HEAD without
+/// its body.
 ///
 /// # Errors
 /// What the system says.
-pub fn write(stream: &mut impl Write, response: &Response) -> io::Result<()> {
+pub fn write(stream: &mut impl Write, response: &Response, with_body: bool) -> io::Result<()> {
     let reason = match response.status {
         200 => "OK",
+        400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",
-        _ => "Method Not Allowed",
+        405 => "Method Not Allowed\r\nAllow: GET, HEAD",
+        _ => "Request Header Fields Too Large",
     };
     let head = format!(
         "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
@@ -101,40 +119,61 @@ pub fn write(stream: &mut impl Write, response: &Response) -> io::Result<()> {
         response.kind,
         response.body.len()
     );
-    stream.write_all(&[head.as_bytes(), response.body.as_bytes()].concat())
+    let body = if with_body { response.body.as_bytes() } else { &[] };
+    stream.write_all(&[head.as_bytes(), body].concat())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn request(stream: &mut &[u8]) -> Request {
+        match read(stream) {
+            Heard::Request(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_request_is_read_and_one_after_the_other() {
         let mut bytes =
             "GET /a HTTP/1.1\r\nHost: LocalHost:1\r\nOrigin: http://x\r\n\r\nGET /b HTTP/1.0\r\n\r\n"
                 .as_bytes();
-        let first = read(&mut bytes).unwrap();
+        let first = request(&mut bytes);
         assert_eq!(
             (first.target.as_str(), first.host.as_deref(), first.close),
             ("/a", Some("localhost:1"), false)
         );
         assert_eq!(first.origin.as_deref(), Some("http://x"));
-        let second = read(&mut bytes).unwrap();
+        let second = request(&mut bytes);
         assert_eq!((second.target.as_str(), second.host, second.close), ("/b", None, true));
-        assert_eq!(read(&mut bytes), None);
+        assert_eq!(read(&mut bytes), Heard::End);
+    }
+
+    #[test]
+    fn a_body_is_not_taken_for_the_next_request() {
+        for header in ["Content-Length: 5", "Transfer-Encoding: chunked"] {
+            let text = format!("POST / HTTP/1.1\r\n{header}\r\n\r\nhello");
+            assert!(request(&mut text.as_bytes()).close, "{header}");
+        }
+        assert!(!request(&mut "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n".as_bytes()).close);
     }
 
     #[test]
     fn nonsense_is_refused() {
         let long = format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(HEAD_BYTES));
-        for text in [
-            "GET /",
-            "GET http://x/ HTTP/1.1\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-            "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
-            long.as_str(),
-        ] {
-            assert_eq!(read(&mut text.as_bytes()), None);
+        let twice = "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n";
+        for (text, status) in [("GET /\r\n\r\n", 400), (twice, 400), (long.as_str(), 431)] {
+            assert_eq!(read(&mut text.as_bytes()), Heard::Nonsense(status));
         }
+        assert_eq!(read(&mut "GET /".as_bytes()), Heard::End);
+    }
+
+    #[test]
+    fn the_answer_to_head_has_no_body_but_its_length() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &Response::ok("text/plain", "hello".into()), false).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("Content-Length: 5\r\n") && text.ends_with("\r\n\r\n"));
     }
 }

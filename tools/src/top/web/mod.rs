@@ -13,8 +13,9 @@ use super::options::Options;
 use super::{json, watch};
 use crate::run::signals::Signals;
 use history::History;
-use http::{Request, Response};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use http::{Heard, Request, Response};
+use std::io::Read;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,9 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Connections served at a time; more are closed at once.
 const CONNECTIONS: usize = 16;
+
+/// How much of a request that is refused is read nevertheless (bytes).
+const UNREAD: u64 = 1 << 20;
 
 /// What all connections know.
 struct Site {
@@ -102,12 +106,27 @@ fn accept(listener: &TcpListener, site: &Arc<Site>) {
 fn serve(mut stream: TcpStream, site: &Site) {
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok();
     stream.set_write_timeout(Some(Duration::from_secs(10))).ok();
-    while let Some(request) = http::read(&mut stream) {
-        let answer = site.answer(&request);
-        if http::write(&mut stream, &answer).is_err() || request.close {
+    loop {
+        let (answer, with_body, close) = match http::read(&mut stream) {
+            Heard::Request(request) => (site.answer(&request), request.method != "HEAD", request.close),
+            Heard::Nonsense(status) => (Response::refusal(status, "this is no request"), true, true),
+            Heard::End => return,
+        };
+        if http::write(&mut stream, &answer, with_body).is_err() {
             return;
         }
+        if close {
+            return take_leave(stream);
+        }
     }
+}
+
+/// Closes a connection. What was not read yet would make the system throw away what was answered,
+/// so some of it is read.
+fn take_leave(stream: TcpStream) {
+    stream.set_read_timeout(Some(Duration::from_secs(1))).ok();
+    let _ = stream.shutdown(Shutdown::Write);
+    let _ = std::io::copy(&mut stream.take(UNREAD), &mut std::io::sink());
 }
 
 impl Site {
@@ -133,8 +152,8 @@ impl Site {
                 "the address needs the token that `serried top --web` has printed",
             );
         }
-        if request.method != "GET" {
-            return Response::refusal(405, "there is nothing here but to read");
+        if !["GET", "HEAD"].contains(&request.method.as_str()) {
+            return Response::refusal(405, "this page can be read (GET, HEAD) and nothing else");
         }
         match rest {
             Some("") => Response::ok("text/html; charset=utf-8", PAGE.to_owned()),
@@ -186,6 +205,21 @@ mod tests {
         }
         assert_eq!(status("localhost:8000", Some("http://localhost:8000"), "/abc/data"), 200);
         assert_eq!(status("127.0.0.1:8000", None, "/abc/other"), 404);
+    }
+
+    #[test]
+    fn the_page_can_be_read_and_nothing_else() {
+        let status = |method: &str, target: &str| {
+            let host = Some("localhost:8000".to_owned());
+            let request =
+                Request { method: method.into(), target: target.into(), host, origin: None, close: false };
+            site().answer(&request).status
+        };
+        assert_eq!(
+            ["GET", "HEAD", "POST", "OPTIONS", "get"].map(|m| status(m, "/abc/")),
+            [200, 200, 405, 405, 405]
+        );
+        assert_eq!([status("POST", "/"), status("OPTIONS", "*"), status("CONNECT", "a:1")], [403; 3]);
     }
 
     #[test]

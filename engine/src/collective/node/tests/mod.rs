@@ -17,14 +17,14 @@ use std::cell::Cell;
 use std::future::Future;
 use std::sync::Arc;
 
-mod exchange;
-mod helped;
-mod later;
-mod offers;
-mod pushed;
-mod reach;
+mod irregular;
+mod nonblocking;
+mod offer;
+mod pair_broadcast;
+mod pair_exchange;
+mod peer_memory;
 mod reduction;
-mod swap;
+mod work_sharing;
 
 /// Zeroed memory for blocks.
 struct Memory {
@@ -70,7 +70,7 @@ struct Sleeper<'a> {
 }
 
 impl Wait for Sleeper<'_> {
-    fn wait<'a>(&'a self, seat: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+    fn wait<'a>(&'a self, seat: &'a Member, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
         self.wait_now(seat, until);
         std::future::ready(Ok(()))
     }
@@ -81,57 +81,63 @@ impl Sleeper<'_> {
         Sleeper { doorbell, looks, writes: Cell::default() }
     }
 
-    fn wait_now(&self, seat: &Seat, until: Until) {
+    fn wait_now(&self, seat: &Member, until: Until) {
         for _ in 0..self.looks {
-            if seat.block().holds(until) {
+            if seat.control_block().holds(until) {
                 return;
             }
             std::thread::yield_now();
         }
-        while !seat.block().holds(until) {
-            seat.block().lie_down(seat.rank, until);
+        while !seat.control_block().holds(until) {
+            seat.control_block().lie_down(seat.rank, until);
             // No limit: a wake that is missed hangs the test.
-            self.doorbell.sleep_unless(|| seat.block().holds(until), None);
-            seat.block().get_up(seat.rank);
+            self.doorbell.sleep_unless(|| seat.control_block().holds(until), None);
+            seat.control_block().get_up(seat.rank);
         }
     }
 }
 
-fn run(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<()> {
-    super::run(seat, operation, by)
+/// A member that waits and reaches the memory of others as `by` says.
+fn party<'a, 'b>(member: &'a Member, by: &'a Sleeper<'b>) -> Party<'a, Sleeper<'b>, Sleeper<'b>> {
+    Party { member, waits: by, memory: by }
 }
 
-fn run_large(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<()> {
-    at_once(super::run_large(seat, operation, by))
+fn run(seat: &Member, operation: &Operation, by: &Sleeper) -> Result<()> {
+    super::run(&party(seat, by), operation)
 }
 
-fn can(seat: &Seat, operation: &Operation, by: &Sleeper) -> Result<bool> {
-    at_once(super::can(seat, operation, by))
+fn run_large(seat: &Member, operation: &Operation, by: &Sleeper) -> Result<()> {
+    at_once(super::run_large(&party(seat, by), operation))
+}
+
+fn can(seat: &Member, operation: &Operation, by: &Sleeper) -> Result<bool> {
+    at_once(super::can(&party(seat, by), operation))
 }
 
 /// Runs `body` at each of `size` seats.
-fn at_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
+fn at_seats(size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
     at_block(Shape::new(size), size, body);
 }
 
-/// The same at a block with wide slots.
-fn at_wide_seats(size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
+/// The same at a block with wide slots, of members that share CPUs.
+fn at_wide_seats(size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
     let shape = Shape::with_wide_slots(size);
     assert!(shape.is_wide());
     at_block(shape, size, body);
 }
 
-fn at_block(shape: Shape, size: u32, body: impl Fn(&Seat, &Sleeper) + Sync) {
+fn at_block(shape: Shape, size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
     // SAFETY: fresh memory of the right size, which stays.
-    let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
+    let block = unsafe { ControlBlock::new(Memory::new(shape.bytes()).base, shape) };
     block.found();
-    let place = |peer| Place { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
-    let places: Vec<Place> = (0..size).map(place).collect();
+    let place = |peer| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let places: Vec<Endpoint> = (0..size).map(place).collect();
     std::thread::scope(|scope| {
         for rank in 0..size {
             let (places, body) = (&places, &body);
             scope.spawn(move || {
-                let seat = Seat::new(block, rank, 2, places.clone().into_boxed_slice());
+                let seat = Member::new(block, rank, 2, places.clone().into_boxed_slice());
+                let seat = seat.sharing_cpus(shape.is_wide());
                 let doorbell = places[rank as usize].doorbell;
                 play(|| body(&seat, &Sleeper::new(doorbell, rank % 3 * 5)));
             });
@@ -189,7 +195,7 @@ impl Turn {
     }
 
     /// What a member has and what it shall get.
-    fn side(&self, seat: &Seat) -> Side {
+    fn side(&self, seat: &Member) -> Side {
         let (rank, size, count) = (seat.rank, seat.size, self.count);
         let datatype = &self.datatype(rank);
         let is_root = rank == self.root;
@@ -259,7 +265,7 @@ impl Turn {
         }
     }
 
-    fn operation(&self, seat: &Seat, side: &mut Side, operator: &Arc<Operator>) -> Operation {
+    fn operation(&self, seat: &Member, side: &mut Side, operator: &Arc<Operator>) -> Operation {
         let root = Root::Rank(self.root);
         let is_root = seat.rank == self.root;
         let count = self.count;
@@ -318,7 +324,7 @@ fn any_sequence_of_operations_gives_what_mpi_says() {
 }
 
 /// A sequence of short operations and long ones; says how many were long.
-fn mixed(seat: &Seat, wait: &Sleeper, operator: &Arc<Operator>, counts: &[usize]) -> u32 {
+fn mixed(seat: &Member, wait: &Sleeper, operator: &Arc<Operator>, counts: &[usize]) -> u32 {
     let size = seat.size;
     let mut random = Random::new(u64::from(size) + 100);
     let mut large = 0;
@@ -376,7 +382,7 @@ fn members_that_disagree_about_long_payload_get_an_error_and_go_on() {
 }
 
 /// Runs an operation as the engine does; says whether it was a long one.
-fn run_any(seat: &Seat, operation: &Operation, by: &Sleeper) -> bool {
+fn run_any(seat: &Member, operation: &Operation, by: &Sleeper) -> bool {
     if fits(seat, operation) {
         run(seat, operation, by).unwrap();
         return false;
@@ -423,7 +429,7 @@ fn a_pool_lends_what_it_has_and_takes_back_what_all_have_left() {
 struct Noting(std::cell::Cell<Option<Until>>);
 
 impl Wait for Noting {
-    fn wait<'a>(&'a self, _: &'a Seat, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
+    fn wait<'a>(&'a self, _: &'a Member, until: Until) -> impl Future<Output = Result<()>> + Unpin + 'a {
         self.0.set(Some(until));
         std::future::ready(Ok(()))
     }
@@ -433,16 +439,17 @@ impl Wait for Noting {
 fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else() {
     let shape = Shape::new(2);
     // SAFETY: fresh memory of the right size, which stays.
-    let block = unsafe { Block::new(Memory::new(shape.bytes()).base, shape) };
-    let place = |peer| Place { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
-    let seat = Seat::new(block, 0, 2, (0..2).map(place).collect());
+    let block = unsafe { ControlBlock::new(Memory::new(shape.bytes()).base, shape) };
+    let place = |peer| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let seat = Member::new(block, 0, 2, (0..2).map(place).collect());
     let mut bytes = [7u8; 100];
     let data = Data::new(bytes.as_mut_ptr(), 0, 100, &Datatype::basic(Basic::Packed)).unwrap();
     let waits_for = |has_payload: bool| {
         let (epoch, noted) = (seat.begin(), Noting(None.into()));
         match has_payload {
             true => {
-                super::later::at_once(seat.room(epoch, &noted)).unwrap();
+                let party = Party { member: &seat, waits: &noted, memory: &() };
+                at_once(party.wait_until_free(epoch)).unwrap();
                 seat.publish(epoch, &data);
             }
             false => seat.arrive(epoch),

@@ -102,7 +102,7 @@ fn sums_have_the_bits_of_the_message_forms() {
 
 /// The sums that a member gets from a scan and a reduce_scatter of numbers, in
 /// pieces of `part` numbers.
-fn partial_sums(seat: &Seat, by: &Sleeper, part: usize, is_long: bool) -> Vec<u64> {
+fn partial_sums(seat: &Member, by: &Sleeper, part: usize, is_long: bool) -> Vec<u64> {
     const LONG: usize = 6000;
     let operator = Arc::new(Operator::builtin(Builtin::Sum));
     let size = seat.size as usize;
@@ -187,7 +187,7 @@ fn scans_have_the_bits_of_the_message_form() {
 }
 
 /// Where `numbers` can begin in `room` so that the others reach them as `plain` says.
-pub fn placed(seat: &Seat, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain: Plain) -> Data {
+pub fn placed(seat: &Member, by: &Sleeper, room: &mut Vec<f64>, numbers: &[f64], plain: Reachable) -> Data {
     let bytes = 8 * numbers.len() as u64;
     room.resize(numbers.len() + 8, 0.0);
     let first =
@@ -214,7 +214,7 @@ fn where_ranks_share_cores_a_sum_has_an_epoch_less_if_all_can_write_the_result()
             }
             for (closed, in_place) in [(size, false), (size, true), (1, false), (1, true)] {
                 let (mut send, mut room) = (mine.clone(), Vec::new());
-                let plain = if seat.rank == closed { Plain::Nothing } else { Plain::All };
+                let plain = if seat.rank == closed { Reachable::Nothing } else { Reachable::All };
                 let receive = placed(seat, by, &mut room, &mine, plain);
                 let result = receive.address.cast_const().cast::<f64>();
                 let send = (!in_place).then(|| doubles(&mut send));

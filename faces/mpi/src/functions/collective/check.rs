@@ -1,9 +1,10 @@
 //! Checks of arguments that collective operations share.
 
+use super::LateType;
 use crate::arguments::{self, is_in_place, Counts};
+use crate::common::page;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use crate::own;
 use serried_engine::collective::{Data, Members, Root};
 use serried_engine::message::{PROC_NULL, ROOT};
 use serried_engine::observe::page::NONE;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// Who takes part; says on the rank's page what the call is about.
 #[inline]
 pub fn members(comm: &Comm) -> Result<Members> {
-    own::page().about(comm.context(), NONE, NONE, 0);
+    page::own().about(comm.context(), NONE, NONE, 0);
     Ok(Members::from(comm))
 }
 
@@ -38,7 +39,7 @@ pub fn members_of_one_group(comm: &Comm) -> Result<Members> {
 /// `Root` for what is no root in this communicator.
 #[inline(always)]
 pub fn members_and_root(comm: &Comm, root: i32) -> Result<(Members, Root)> {
-    own::page().about(comm.context(), if root < 0 { NONE } else { root }, NONE, 0);
+    page::own().about(comm.context(), if root < 0 { NONE } else { root }, NONE, 0);
     let members = Members::from(comm);
     let checked = match root {
         ROOT if comm.is_inter() => Some(Root::Me),
@@ -85,10 +86,22 @@ impl Names {
     /// # Errors
     /// `Count`, `Type` or `Buffer`, with the argument that is wrong.
     #[inline(always)]
-    pub fn data(&self, buffer: *const c_void, count: i64, datatype: Option<&Arc<Datatype>>) -> Result<Data> {
+    pub fn data(&self, buffer: *const c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
         arguments::count(self.count, count)?;
-        let datatype = self.committed(datatype)?;
+        self.committed(datatype)?;
         self.placed(buffer, 0, count, datatype)
+    }
+
+    /// As [`Names::data`], where the datatype counts from here on: before it the
+    /// buffer, for with `MPI_IN_PLACE` it may be anything.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn late_data(&self, buffer: *const c_void, count: i64, datatype: LateType) -> Result<Data> {
+        self.outside_place(buffer)?;
+        arguments::count(self.count, count)?;
+        self.data(buffer, count, datatype.get()?)
     }
 
     /// As [`Names::data`], unless the buffer is `MPI_IN_PLACE`.
@@ -101,7 +114,7 @@ impl Names {
         members: &Members,
         buffer: *const c_void,
         count: i64,
-        datatype: Option<&Arc<Datatype>>,
+        datatype: &Arc<Datatype>,
     ) -> Result<Option<Data>> {
         if in_place(members, buffer) {
             return Ok(None);
@@ -117,13 +130,15 @@ impl Names {
         &self,
         buffer: *const c_void,
         (counts, displacements): (Counts, Counts),
-        datatype: Option<&Arc<Datatype>>,
+        datatype: LateType,
         number: usize,
     ) -> Result<Vec<Data>> {
+        self.outside_place(buffer)?;
         if number == 0 {
             return Ok(Vec::new());
         }
-        let datatype = self.committed(datatype)?;
+        let datatype = datatype.get()?;
+        self.committed(datatype)?;
         self.arrays(counts, displacements)?;
         let block = |index| {
             let count = self.count_at(counts, index)?;
@@ -144,17 +159,18 @@ impl Names {
         datatypes: Handles<Datatype>,
         number: usize,
     ) -> Result<Vec<Data>> {
+        self.outside_place(buffer)?;
         if number > 0 {
             self.arrays(counts, displacements)?;
         }
         let block = |index| {
             let count = self.count_at(counts, index)?;
-            let datatype = datatypes.get_nullable(index)?;
-            if count == 0 && datatype.is_none() {
-                return Ok(Data::nothing());
-            }
-            let datatype = self.committed(datatype)?;
-            self.outside_place(buffer)?;
+            let datatype = match datatypes.get_nullable(index)? {
+                Some(datatype) => datatype,
+                None if count == 0 => return Ok(Data::nothing()),
+                None => return Err(null_datatype(self.datatype)),
+            };
+            self.committed(datatype)?;
             let place = buffer.cast::<u8>().wrapping_offset(displacements.get(index) as isize);
             self.placed(place.cast(), 0, count, datatype)
         };
@@ -191,15 +207,11 @@ impl Names {
     }
 
     #[inline(always)]
-    fn committed<'a>(&self, datatype: Option<&'a Arc<Datatype>>) -> Result<&'a Arc<Datatype>> {
-        let name = self.datatype;
-        let Some(datatype) = datatype else {
-            return Err(null_datatype(name));
-        };
+    fn committed(&self, datatype: &Datatype) -> Result<()> {
         if !datatype.is_committed() {
-            return Err(arguments::uncommitted(name, datatype));
+            return Err(arguments::uncommitted(self.datatype, datatype));
         }
-        Ok(datatype)
+        Ok(())
     }
 
     /// Data whose count and datatype have been checked.

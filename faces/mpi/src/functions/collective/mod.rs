@@ -11,8 +11,8 @@ mod neighbor;
 mod reduction;
 
 use crate::arguments::Counts;
-use crate::border::engine;
-use crate::handle_arguments::Handles;
+use crate::entry::engine;
+use crate::handle_arguments::{Handles, Late};
 use crate::objects::{Comm, Datatype, Info, Op};
 use crate::request::OutRequest;
 use serried_engine::collective::Operation;
@@ -71,8 +71,8 @@ macro_rules! forms {
     };
 }
 
-/// A datatype that counts at some ranks only.
-type MaybeType<'a> = Option<&'a Arc<Datatype>>;
+/// A datatype that counts at some ranks only, or not with `MPI_IN_PLACE`.
+type LateType<'call> = Late<'call, Datatype>;
 
 forms! { movement ()
     barrier ibarrier barrier_init,
@@ -83,8 +83,8 @@ forms! { movement (buffer: *mut c_void, count: i64, datatype: &Arc<Datatype>, ro
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType,
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: LateType,
         root: i32
     )
     gather igather gather_init,
@@ -92,39 +92,39 @@ forms! { movement (
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType,
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: LateType,
         root: i32
     )
     gatherv igatherv gatherv_init,
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcounts: Counts, displs: Counts, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType,
+        sendbuf: *const c_void, sendcounts: Counts, displs: Counts, sendtype: LateType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: LateType,
         root: i32
     )
     scatterv iscatterv scatterv_init,
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: LateType
     )
     allgather iallgather allgather_init,
     alltoall ialltoall alltoall_init,
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: LateType
     )
     allgatherv iallgatherv allgatherv_init,
 }
 
 forms! { movement (
-        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: MaybeType
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: LateType,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: LateType
     )
     alltoallv ialltoallv alltoallv_init,
 }
@@ -159,23 +159,23 @@ forms! { reduction (
 }
 
 forms! { neighbor (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcount: i64, recvtype: MaybeType
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcount: i64, recvtype: LateType
     )
     neighbor_allgather ineighbor_allgather neighbor_allgather_init,
     neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init,
 }
 
 forms! { neighbor (
-        sendbuf: *const c_void, sendcount: i64, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: MaybeType
+        sendbuf: *const c_void, sendcount: i64, sendtype: LateType,
+        recvbuf: *mut c_void, recvcounts: Counts, displs: Counts, recvtype: LateType
     )
     neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init,
 }
 
 forms! { neighbor (
-        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: MaybeType,
-        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: MaybeType
+        sendbuf: *const c_void, sendcounts: Counts, sdispls: Counts, sendtype: LateType,
+        recvbuf: *mut c_void, recvcounts: Counts, rdispls: Counts, recvtype: LateType
     )
     neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init,
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::too_many_arguments)] // they are MPI's own
 
 use super::check::{apart, fits, in_place, members, members_and_root, BUFFER, RECEIVE, SEND};
-use super::MaybeType;
+use super::LateType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
@@ -30,21 +30,32 @@ pub fn bcast(
     let (_, root) = members_and_root(comm, root)?;
     let data = match root {
         Root::Nobody => Data::nothing(),
-        _ => BUFFER.data(buffer, count, Some(datatype))?,
+        _ => BUFFER.data(buffer, count, datatype)?,
     };
     Ok(Operation::Broadcast { root, data })
+}
+
+/// What a rank sends to all, unless that is in place.
+fn unless_in_place(
+    members: &Members,
+    (buffer, count, datatype): (*const c_void, i64, LateType),
+) -> Result<Option<Data>> {
+    match in_place(members, buffer) {
+        true => Ok(None),
+        false => SEND.late_data(buffer, count, datatype).map(Some),
+    }
 }
 
 /// What a rank sends to a root, if anything; at the root it may be in place.
 fn to_root(
     members: &Members,
     role: Role,
-    (buffer, count, datatype): (*const c_void, i64, MaybeType),
+    (buffer, count, datatype): (*const c_void, i64, LateType),
 ) -> Result<Option<Data>> {
     match role {
         Role::Absent => Ok(None),
         Role::Root if members.remote.is_some() || in_place(members, buffer) => Ok(None),
-        _ => SEND.data(buffer, count, datatype).map(Some),
+        _ => SEND.late_data(buffer, count, datatype).map(Some),
     }
 }
 
@@ -52,12 +63,12 @@ fn to_root(
 fn from_root(
     members: &Members,
     role: Role,
-    (buffer, count, datatype): (*mut c_void, i64, MaybeType),
+    (buffer, count, datatype): (*mut c_void, i64, LateType),
 ) -> Result<Option<Data>> {
     match role {
         Role::Absent => Ok(None),
         Role::Root if members.remote.is_some() || in_place(members, buffer) => Ok(None),
-        _ => RECEIVE.data(buffer, count, datatype).map(Some),
+        _ => RECEIVE.late_data(buffer, count, datatype).map(Some),
     }
 }
 
@@ -74,10 +85,10 @@ fn own(send: Option<&Data>, receive: Option<&Data>) -> Result<()> {
 pub fn gather(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
@@ -85,7 +96,7 @@ pub fn gather(
     let role = members.role(root);
     let send = to_root(&members, role, (sendbuf, sendcount, sendtype))?;
     let receive = match role {
-        Role::Root => Some(RECEIVE.data(recvbuf, recvcount, recvtype)?),
+        Role::Root => Some(RECEIVE.late_data(recvbuf, recvcount, recvtype)?),
         _ => None,
     };
     let block = receive.as_ref().map(|receive| receive.block(members.rank, members.peers())).transpose()?;
@@ -97,11 +108,11 @@ pub fn gather(
 pub fn gatherv(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcounts: Counts,
     displs: Counts,
-    recvtype: MaybeType,
+    recvtype: LateType,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
@@ -120,17 +131,17 @@ pub fn gatherv(
 pub fn scatter(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let (members, root) = members_and_root(comm, root)?;
     let role = members.role(root);
     let send = match role {
-        Role::Root => Some(SEND.data(sendbuf, sendcount, sendtype)?),
+        Role::Root => Some(SEND.late_data(sendbuf, sendcount, sendtype)?),
         _ => None,
     };
     let receive = from_root(&members, role, (recvbuf, recvcount, recvtype))?;
@@ -144,10 +155,10 @@ pub fn scatterv(
     sendbuf: *const c_void,
     sendcounts: Counts,
     displs: Counts,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
@@ -166,15 +177,15 @@ pub fn scatterv(
 pub fn allgather(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let members = members(comm)?;
-    let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
-    let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
+    let send = unless_in_place(&members, (sendbuf, sendcount, sendtype))?;
+    let receive = RECEIVE.late_data(recvbuf, recvcount, recvtype)?;
     if let Some(send) = &send {
         apart(send, &receive.times(members.peers())?)?;
         if members.remote.is_none() {
@@ -188,15 +199,15 @@ pub fn allgather(
 pub fn allgatherv(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcounts: Counts,
     displs: Counts,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let members = members(comm)?;
-    let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
+    let send = unless_in_place(&members, (sendbuf, sendcount, sendtype))?;
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, displs), recvtype, members.peers() as usize)?;
     if members.remote.is_none() {
         own(send.as_ref(), receive.get(members.rank as usize))?;
@@ -208,15 +219,15 @@ pub fn allgatherv(
 pub fn alltoall(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let members = members(comm)?;
-    let send = SEND.unless_in_place(&members, sendbuf, sendcount, sendtype)?;
-    let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
+    let send = unless_in_place(&members, (sendbuf, sendcount, sendtype))?;
+    let receive = RECEIVE.late_data(recvbuf, recvcount, recvtype)?;
     if let Some(send) = &send {
         apart(&send.times(members.peers())?, &receive.times(members.peers())?)?;
         if members.remote.is_none() {
@@ -241,11 +252,11 @@ pub fn alltoallv(
     sendbuf: *const c_void,
     sendcounts: Counts,
     sdispls: Counts,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcounts: Counts,
     rdispls: Counts,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let members = members(comm)?;

@@ -4,11 +4,12 @@
 #![allow(clippy::too_many_arguments)] // they are MPI's own
 
 use super::check::{members, RECEIVE, SEND};
-use super::MaybeType;
+use super::LateType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
 use serried_engine::collective::{self, Neighbourhood, Operation, Sent};
+use serried_engine::engine::participants::neighbourhood;
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 /// My edges, and how many of them are incoming and outgoing.
 fn edges(comm: &Arc<Comm>) -> Result<(Neighbourhood, usize, usize)> {
     members(comm)?;
-    let hood = Neighbourhood::of(comm)?;
-    let (incoming, outgoing) = (hood.neighbours.sources.len(), hood.neighbours.destinations.len());
+    let hood = neighbourhood(comm)?;
+    let (incoming, outgoing) = (hood.sources.len(), hood.destinations.len());
     Ok((hood, incoming, outgoing))
 }
 
@@ -25,15 +26,15 @@ fn edges(comm: &Arc<Comm>) -> Result<(Neighbourhood, usize, usize)> {
 pub fn neighbor_allgather(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let (hood, ..) = edges(comm)?;
-    let send = SEND.data(sendbuf, sendcount, sendtype)?;
-    let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
+    let send = SEND.late_data(sendbuf, sendcount, sendtype)?;
+    let receive = RECEIVE.late_data(recvbuf, recvcount, recvtype)?;
     collective::neighbour_allgather(hood, send, receive)
 }
 
@@ -41,15 +42,15 @@ pub fn neighbor_allgather(
 pub fn neighbor_allgatherv(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcounts: Counts,
     displs: Counts,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let (hood, incoming, _) = edges(comm)?;
-    let send = SEND.data(sendbuf, sendcount, sendtype)?;
+    let send = SEND.late_data(sendbuf, sendcount, sendtype)?;
     let receive = RECEIVE.blocks(recvbuf, (recvcounts, displs), recvtype, incoming)?;
     Ok(Operation::Neighbours { hood, send: Sent::Same(send), receive })
 }
@@ -58,15 +59,15 @@ pub fn neighbor_allgatherv(
 pub fn neighbor_alltoall(
     sendbuf: *const c_void,
     sendcount: i64,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcount: i64,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let (hood, ..) = edges(comm)?;
-    let send = SEND.data(sendbuf, sendcount, sendtype)?;
-    let receive = RECEIVE.data(recvbuf, recvcount, recvtype)?;
+    let send = SEND.late_data(sendbuf, sendcount, sendtype)?;
+    let receive = RECEIVE.late_data(recvbuf, recvcount, recvtype)?;
     collective::neighbour_alltoall(hood, send, receive)
 }
 
@@ -75,11 +76,11 @@ pub fn neighbor_alltoallv(
     sendbuf: *const c_void,
     sendcounts: Counts,
     sdispls: Counts,
-    sendtype: MaybeType,
+    sendtype: LateType,
     recvbuf: *mut c_void,
     recvcounts: Counts,
     rdispls: Counts,
-    recvtype: MaybeType,
+    recvtype: LateType,
     comm: &Arc<Comm>,
 ) -> Result<Operation> {
     let (hood, incoming, outgoing) = edges(comm)?;

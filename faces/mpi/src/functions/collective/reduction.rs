@@ -24,10 +24,10 @@ pub fn reduce(
     let send = match role {
         Role::Absent => None,
         Role::Root if members.remote.is_some() || in_place(&members, sendbuf) => None,
-        _ => Some(OPERAND.data(sendbuf, count, Some(datatype))?),
+        _ => Some(OPERAND.data(sendbuf, count, datatype)?),
     };
     let receive = match role {
-        Role::Root => Some(RESULT.data(recvbuf, count, Some(datatype))?),
+        Role::Root => Some(RESULT.data(recvbuf, count, datatype)?),
         _ => None,
     };
     if let (Some(send), Some(receive)) = (&send, &receive) {
@@ -45,8 +45,8 @@ fn both(
     count: i64,
     datatype: &Arc<Datatype>,
 ) -> Result<(Option<Data>, Data)> {
-    let send = OPERAND.unless_in_place(members, sendbuf, count, Some(datatype))?;
-    let receive = RESULT.data(recvbuf, count, Some(datatype))?;
+    let send = OPERAND.unless_in_place(members, sendbuf, count, datatype)?;
+    let receive = RESULT.data(recvbuf, count, datatype)?;
     if let Some(send) = &send {
         apart(send, &receive)?;
     }
@@ -124,9 +124,9 @@ pub fn reduce_scatter(
     let total = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
     let total = total.and_then(|total| i64::try_from(total).ok()).unwrap_or(i64::MAX);
     let mine = counts[members.rank as usize] as i64;
-    let send = OPERAND.unless_in_place(&members, sendbuf, total, Some(datatype))?;
+    let send = OPERAND.unless_in_place(&members, sendbuf, total, datatype)?;
     let room = if send.is_some() { mine } else { total };
-    let receive = RESULT.data(recvbuf, room, Some(datatype))?;
+    let receive = RESULT.data(recvbuf, room, datatype)?;
     if let Some(send) = &send {
         apart(send, &receive)?;
     }

@@ -16,7 +16,7 @@ fn give(large: bool, newtype: &Out<Datatype>, made: Arc<Datatype>) -> Result<()>
     newtype.put(if large { made.made_with_large_counts() } else { made })
 }
 
-/// The length of an array, from a count that the border has checked.
+/// The length of an array, from a count that the entry has checked.
 fn length(count: i64) -> usize {
     count as usize
 }

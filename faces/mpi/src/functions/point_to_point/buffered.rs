@@ -8,7 +8,7 @@
 use super::outgoing;
 use crate::abi;
 use crate::arguments::OutCount;
-use crate::border::engine;
+use crate::entry::engine;
 use crate::objects::{Comm, Datatype, Session};
 use crate::request::OutRequest;
 use serried_engine::message::Mode;

@@ -10,10 +10,10 @@ pub use buffered::*;
 pub use probe::*;
 pub use sendrecv::*;
 
-use crate::arguments::{self, is_in_place, rank_text};
-use crate::border::engine;
+use crate::arguments::{self, is_in_place, is_special, rank_text};
+use crate::common::page;
+use crate::entry::engine;
 use crate::objects::{Comm, Datatype};
-use crate::own;
 use crate::request::OutRequest;
 use crate::status::StatusOut;
 use serried_engine::message::work::Recipe;
@@ -59,8 +59,7 @@ pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Bu
         return Err(arguments::uncommitted("datatype", datatype));
     }
     let buffer = Buffer::new(buf.cast(), count as u64, datatype);
-    // Null and MPI_IN_PLACE of both ABIs are -1, 0 and 1.
-    if (buf as usize).wrapping_add(1) <= 2 || buffer.bytes() > i64::MAX as u64 {
+    if is_special(buf) || buffer.bytes() > i64::MAX as u64 {
         check_odd(buf, count, datatype, buffer.bytes())?;
     }
     Ok(buffer)
@@ -135,7 +134,7 @@ pub fn outgoing(
         return Err(bad_tag(tag, false));
     }
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
-    own::page().about(comm.context(), dest, tag, buffer.bytes());
+    page::own().about(comm.context(), dest, tag, buffer.bytes());
     Ok(Outgoing { buffer, envelope, peer })
 }
 
@@ -150,7 +149,7 @@ pub fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Result<(Envelope
     if tag < 0 && tag != ANY_TAG {
         return Err(bad_tag(tag, true));
     }
-    own::page().about(comm.context(), source, tag, room);
+    page::own().about(comm.context(), source, tag, room);
     Ok((Envelope { context: comm.context(), source, tag }, null_process))
 }
 

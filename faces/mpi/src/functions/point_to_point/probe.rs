@@ -3,7 +3,7 @@
 use super::{data, report, wanted};
 use crate::abi;
 use crate::arguments::OutValue;
-use crate::border::engine;
+use crate::entry::engine;
 use crate::handle::MESSAGES;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Message;

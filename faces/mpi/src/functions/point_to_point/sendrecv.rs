@@ -1,7 +1,7 @@
 //! Send and receive in one call (MPI-5.0 §3.10).
 
 use super::{incoming, outgoing, receive, report, short, Incoming, Outgoing};
-use crate::border::engine;
+use crate::entry::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
 use crate::status::StatusOut;

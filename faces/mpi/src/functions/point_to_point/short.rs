@@ -2,9 +2,10 @@
 //! fits a packet. Whatever else there is, right or wrong, goes the long way,
 //! which also says what is wrong.
 
-use crate::border::engine_of_call;
+use crate::arguments::is_special;
+use crate::common::page;
+use crate::entry::engine_of_call;
 use crate::objects::{Comm, Datatype};
-use crate::own;
 use crate::status::StatusOut;
 use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
 use serried_engine::request::RequestId;
@@ -15,9 +16,7 @@ use std::ffi::c_void;
 /// Address and bytes of what a call names, if that is one block of memory.
 #[inline(always)]
 fn block(buf: *mut c_void, count: i64, datatype: &Datatype) -> Option<(*mut u8, u64)> {
-    // Null and MPI_IN_PLACE of both ABIs are -1, 0 and 1.
-    let odd = (buf as usize).wrapping_add(1) <= 2;
-    if odd || count < 0 || !datatype.is_committed() {
+    if is_special(buf) || count < 0 || !datatype.is_committed() {
         return None;
     }
     let (offset, bytes) = datatype.dense(count as u64)?;
@@ -47,7 +46,7 @@ pub fn sent(
     let sent = engine.send_letter(peer, envelope, address, bytes as usize)?;
     // The message is on its way: now there is time. What has not gone tells it the long way.
     if sent {
-        own::page().about_first(comm.context(), dest, tag, bytes);
+        page::own().about_first(comm.context(), dest, tag, bytes);
     }
     Ok(sent)
 }
@@ -69,7 +68,7 @@ pub fn receiving(
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine_of_call()?;
     let Some((wanted, _)) = matched(source, tag, comm) else { return Ok(None) };
-    own::page().about_first(comm.context(), source, tag, room);
+    page::own().about_first(comm.context(), source, tag, room);
     engine.start_block_receive(wanted, address, room).map(Some)
 }
 
@@ -117,8 +116,8 @@ pub fn received(
     let engine = engine_of_call()?;
     let Some((wanted, peer)) = matched(source, tag, comm) else { return Ok(false) };
     match first {
-        true => own::page().about_first(comm.context(), source, tag, room),
-        false => own::page().about(comm.context(), source, tag, room),
+        true => page::own().about_first(comm.context(), source, tag, room),
+        false => page::own().about(comm.context(), source, tag, room),
     };
     let Some(taken) = engine.receive_letter(wanted, peer, address, room) else {
         return Ok(false);

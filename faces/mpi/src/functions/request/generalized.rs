@@ -3,8 +3,8 @@
 
 use crate::abi;
 use crate::arguments::not_null;
-use crate::border::engine;
 use crate::callbacks::{CancelRequest, FreeRequest, QueryRequest};
+use crate::entry::engine;
 use crate::request::OutRequest;
 use crate::status::StatusOut;
 use serried_engine::request::{RequestId, Status};

@@ -10,7 +10,7 @@ pub use several::*;
 pub use status::*;
 
 use crate::arguments::OutValue;
-use crate::border::engine;
+use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::{InOutRequest, Requests};
 use crate::status::StatusOut;
@@ -94,7 +94,6 @@ pub fn request_get_status(
 }
 
 /// `MPIX_Request_is_complete`: gives 1 or 0 and no error code.
-#[allow(dead_code)] // the standard ABI has it not
 pub fn mpix_request_is_complete(request: crate::abi::Handle) -> c_int {
     let found = crate::request::get("request", request).and_then(look);
     c_int::from(matches!(found, Ok(Some(_))))

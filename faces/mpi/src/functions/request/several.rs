@@ -3,7 +3,7 @@
 use super::{finish, generalized, look};
 use crate::abi;
 use crate::arguments::{OutArray, OutValue};
-use crate::border::engine;
+use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::Requests;
 use crate::status::StatusOut;

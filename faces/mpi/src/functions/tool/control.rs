@@ -3,14 +3,14 @@
 
 use super::enumeration::MEANS;
 use super::{error, handle_at, no_handle, no_index, no_name, null, put, put_handle, put_text, ready, Raw};
+use crate::abi;
 use crate::arguments::{read_string, OutValue};
-use crate::{abi, border};
+use crate::common::{engine, settings};
 use serried_engine::message::EAGER_BYTES;
-use serried_engine::settings::{Settings, COPY, MEMORY, SETTINGS};
+use serried_engine::settings::{COPY, MEMORY, SETTINGS};
 use serried_engine::transport::Means;
 use serried_engine::Result;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::{Mutex, PoisonError};
 
 /// The longest value of a setting that is a text, with its final 0.
 const TEXT: usize = 256;
@@ -23,34 +23,6 @@ pub enum Control {
     Setting(usize),
     /// The longest message that is sent at once.
     Eager,
-}
-
-/// What tools have written, for the engine when it starts.
-#[derive(Clone, Copy)]
-struct Written {
-    memory: Option<u64>,
-    copy: Option<Means>,
-}
-
-static WRITTEN: Mutex<Written> = Mutex::new(Written { memory: None, copy: None });
-
-fn written() -> Written {
-    *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The settings of the engine: those of the environment, and what tools have
-/// written since.
-///
-/// # Errors
-/// `Arg` for a value of the environment that means nothing.
-pub fn settings() -> Result<Settings> {
-    let found = Settings::read(|name| std::env::var(name).ok())?;
-    let written = written();
-    Ok(Settings {
-        memory: written.memory.unwrap_or(found.memory),
-        copy: written.copy.unwrap_or(found.copy),
-        ..found
-    })
 }
 
 /// Which of the settings are for the engine of a rank.
@@ -209,9 +181,9 @@ pub fn t_cvar_read(handle: Raw, buf: *mut c_void) -> Result<()> {
         return Err(null("buf"));
     }
     match control.kind() {
-        Kind::Bytes => put(buf.cast(), settings()?.memory),
+        Kind::Bytes => put(buf.cast(), settings::current()?.memory),
         Kind::Means => {
-            let copy = settings()?.copy;
+            let copy = settings::current()?.copy;
             put(buf.cast(), LADDER.iter().position(|means| *means == copy).unwrap_or(0) as c_int);
         }
         Kind::Fixed => put(buf.cast(), EAGER_BYTES),
@@ -233,20 +205,22 @@ pub fn t_cvar_write(handle: Raw, buf: *const c_void) -> Result<()> {
     if matches!(control.kind(), Kind::Text | Kind::Fixed) {
         return never("cannot be written");
     }
-    if border::page().is_some() {
+    if engine::page().is_some() {
         return never("can be written only before MPI starts");
     }
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     match control.kind() {
-        // SAFETY: MPI says that a value of the variable's type is there.
-        Kind::Bytes => written.memory = Some(unsafe { buf.cast::<u64>().read() }),
+        Kind::Bytes => {
+            // SAFETY: MPI says that a value of the variable's type is there.
+            let bytes = unsafe { buf.cast::<u64>().read() };
+            settings::choose(|chosen| chosen.memory = Some(bytes));
+        }
         _ => {
             // SAFETY: as above.
             let value = unsafe { buf.cast::<c_int>().read() };
             let means = usize::try_from(value).ok().and_then(|value| LADDER.get(value));
             let means = means
                 .ok_or_else(|| error(abi::MPI_T_ERR_INVALID, format!("{value} is no means of copying")))?;
-            written.copy = Some(*means);
+            settings::choose(|chosen| chosen.copy = Some(*means));
         }
     }
     Ok(())

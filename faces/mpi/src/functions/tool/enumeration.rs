@@ -3,7 +3,7 @@
 
 use super::{error, no_index, put, put_text, ready, Raw};
 use crate::abi;
-use crate::functions::NAMES;
+use crate::calls::NAMES;
 use serried_engine::Result;
 use std::ffi::{c_char, c_int};
 
@@ -39,7 +39,7 @@ impl Enumeration {
     fn words(&self) -> &'static [&'static str] {
         match self.words {
             Words::These(words) => words,
-            Words::Calls => NAMES,
+            Words::Calls => &NAMES,
         }
     }
 

@@ -4,10 +4,10 @@
 //! at a time; so callbacks may call anything and need not be thread-safe. What
 //! happens within a callback is told later.
 
-use super::registration::{Callback, Farewell, Registration, LEVELS};
+use super::callback::{Callback, Dropped, Farewell, Registration, LEVELS};
 use super::slots::Slots;
 use super::{lock, Raw, Tool};
-use crate::border;
+use crate::common::engine;
 use serried_engine::observe::events::{self, Event, Kind, Told};
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ pub fn choose(registrations: &Slots<Registration>) {
     let wanted = registrations.values().filter(|one| one.callback().is_some());
     let kinds = wanted.fold(0, |kinds, one| kinds | 1 << one.kind as u32);
     events::listen(told, kinds);
-    border::set_listened(kinds != 0);
+    engine::set_listened(kinds != 0);
 }
 
 /// The instance that a callback gets: the address of what it has in hand.
@@ -52,7 +52,7 @@ fn told(what: Told) {
 }
 
 /// Calls one callback of each handle for a kind of event.
-fn each(kind: Kind, call: impl Fn(Raw, &Callback, Option<super::registration::Dropped>)) {
+fn each(kind: Kind, call: impl Fn(Raw, &Callback, Option<Dropped>)) {
     let mut chosen = Vec::new();
     for (handle, found) in lock().registrations.all().filter(|(_, found)| found.kind == kind) {
         if let Some(callback) = found.callback() {

@@ -6,6 +6,7 @@
 //! called before `MPI_Init` and after `MPI_Finalize`. Errors are bare codes
 //! (`MPI_T_ERR_…`), which tools compare with, and no error handler is called.
 
+mod callback;
 mod category;
 mod control;
 mod enumeration;
@@ -40,7 +41,7 @@ struct Tool {
     controls: Slots<control::Control>,
     sessions: Slots<()>,
     performances: Slots<performance::Handle>,
-    registrations: Slots<registration::Registration>,
+    registrations: Slots<callback::Registration>,
 }
 
 static TOOL: Mutex<Tool> = Mutex::new(Tool {
@@ -67,16 +68,6 @@ fn ready() -> Result<MutexGuard<'static, Tool>> {
 /// An error of the tool interface.
 fn error(code: c_int, text: impl Into<String>) -> Error {
     Error::new(Class::User(code), text)
-}
-
-/// The bare code that a function of this chapter returns.
-pub fn code(error: &Error) -> c_int {
-    match error.class() {
-        Class::User(code) => code,
-        Class::NoMem => abi::MPI_T_ERR_MEMORY,
-        Class::UnsupportedOperation => abi::MPI_T_ERR_NOT_SUPPORTED,
-        _ => abi::MPI_T_ERR_INVALID,
-    }
 }
 
 fn no_index(what: &str, index: c_int) -> Error {

@@ -199,7 +199,7 @@ fn one(tool: &mut Tool, session: Raw, handle: Raw) -> Result<&mut Handle> {
 fn each(session: Raw, handle: Raw, refusal: c_int, work: impl Fn(&mut Handle)) -> Result<()> {
     let mut tool = ready()?;
     gather_peaks(&mut tool);
-    if handle == all_handles() {
+    if handle == abi::MPI_T_PVAR_ALL_HANDLES {
         tool.sessions.get(session).ok_or_else(no_session)?;
         let mine = tool.performances.all().map(|(_, found)| found);
         mine.filter(|found| found.session == session as usize && !found.variable.class.is_continuous())
@@ -212,10 +212,6 @@ fn each(session: Raw, handle: Raw, refusal: c_int, work: impl Fn(&mut Handle)) -
     }
     work(found);
     Ok(())
-}
-
-fn all_handles() -> Raw {
-    abi::all_handles()
 }
 
 /// `MPI_T_pvar_start`.
@@ -247,7 +243,7 @@ pub fn t_pvar_read(session: Raw, handle: Raw, buf: *mut c_void) -> Result<()> {
 
 /// Checks that a call which needs a buffer names one variable, and has it.
 fn check_single(handle: Raw, buf: *const c_void) -> Result<()> {
-    if handle == all_handles() {
+    if handle == abi::MPI_T_PVAR_ALL_HANDLES {
         let _tool = ready()?;
         return Err(no_handle("single performance variable"));
     }

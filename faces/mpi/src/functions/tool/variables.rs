@@ -3,7 +3,7 @@
 
 use super::enumeration::{Enumeration, STATES};
 use crate::abi;
-use crate::border;
+use crate::common::engine;
 use serried_engine::observe::events::UNEXPECTED_SINCE;
 use serried_engine::observe::flow::Sent;
 use serried_engine::observe::page::Page;
@@ -73,10 +73,10 @@ impl Variable {
     /// What it is now, since the rank began; 0 before MPI starts.
     pub fn now(&self) -> u64 {
         match self.read {
-            Source::State => border::page().map_or(0, |page| page.state() as u64),
-            Source::Ranks => border::size(),
-            Source::Derived(read) => border::page().map_or(0, |page| read(border::sent(), page)),
-            Source::Counter(field) => border::counted().map_or(0, |page| field(page).load(Relaxed)),
+            Source::State => engine::page().map_or(0, |page| page.state() as u64),
+            Source::Ranks => engine::size(),
+            Source::Derived(read) => engine::page().map_or(0, |page| read(engine::sent(), page)),
+            Source::Counter(field) => engine::counted().map_or(0, |page| field(page).load(Relaxed)),
         }
     }
 
@@ -96,7 +96,7 @@ impl Variable {
 
 /// The level under the one high-water mark, and the mark since it was set last.
 pub fn level_and_peak() -> (u64, u64) {
-    let level = border::page().map_or(0, |page| page.counters.unexpected_now.load(Relaxed));
+    let level = engine::page().map_or(0, |page| page.counters.unexpected_now.load(Relaxed));
     (level, UNEXPECTED_SINCE.load(Relaxed).max(level))
 }
 

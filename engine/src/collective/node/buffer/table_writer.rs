@@ -1,0 +1,168 @@
+//! Publishing a table of blocks.
+
+use crate::collective::node::buffer::contiguous::Contiguous;
+use crate::collective::node::buffer::expected::{Expected, ExpectedBlock};
+use crate::collective::node::buffer::peer_memory::PeerMemory;
+use crate::collective::node::buffer::table_entry::{
+    Apart, Entry, APART, ENTRY, EXPECTED, EXPECTS, LENT, MEMBER,
+};
+use crate::collective::node::protocol::member::Member;
+use crate::collective::node::protocol::party::Party;
+use crate::collective::node::protocol::wait::Wait;
+use crate::collective::{schedule, Data};
+use crate::Result;
+
+/// What I have published.
+pub(crate) struct Published {
+    pub epoch: u64,
+    pub is_lent: bool,
+    /// Memory that the others read.
+    _copies: Vec<Contiguous>,
+    _table: Vec<Entry>,
+}
+
+/// What goes into a slot behind a table.
+struct Inside<'a> {
+    /// Bytes that are in use.
+    used: u64,
+    room: u64,
+    /// Whole blocks, and where they go.
+    blocks: Vec<(u64, &'a Data)>,
+    /// The ends of others, and where they go.
+    ends: Vec<(u64, Apart, u64)>,
+}
+
+impl<'a> Inside<'a> {
+    /// Room for so many bytes, if there is some.
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let place = self.used;
+        (place + bytes <= self.room).then(|| {
+            self.used += bytes;
+            place
+        })
+    }
+
+    /// Puts the ends of a block that is lent there, if there is room.
+    fn put_ends(&mut self, lent: &Contiguous, entry: Entry) -> Entry {
+        let (head, tail) = lent.beyond_reach();
+        if head + tail == 0 {
+            return entry;
+        }
+        let Some(place) = self.take(APART + head + tail) else { return entry };
+        let apart = Apart { address: lent.address as u64, head: head as u32, tail: tail as u32 };
+        self.ends.push((place, apart, lent.bytes));
+        Entry { place, bytes: entry.bytes | LENT }
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Safety
+    /// The slot must be ours.
+    unsafe fn write(&self, slot: *mut u8) {
+        for &(place, data) in &self.blocks {
+            let address = slot.wrapping_add(place as usize);
+            // SAFETY: by the caller; the program lends the blocks.
+            unsafe { schedule::copy(data, &Data { address, ..Data::packed(data.bytes()) }) };
+        }
+        for &(place, apart, bytes) in &self.ends {
+            let (from, head, tail) = (apart.address as *const u8, apart.head as usize, apart.tail as usize);
+            // SAFETY: as above.
+            unsafe {
+                let to = slot.add(place as usize);
+                to.cast::<Apart>().write_unaligned(apart);
+                let to = to.add(APART as usize);
+                std::ptr::copy_nonoverlapping(from, to, head);
+                std::ptr::copy_nonoverlapping(from.add(bytes as usize - tail), to.add(head), tail);
+            }
+        }
+    }
+}
+
+/// Lends blocks that lie one behind the other as one: a page that two of them share is in the middle
+/// then.
+pub(crate) fn lend_together(party: &Party<'_, impl Wait, impl PeerMemory>, blocks: &[Data]) {
+    let mut all: Option<(*mut u8, u64)> = None;
+    for (address, bytes) in blocks.iter().filter_map(Data::dense).filter(|block| block.1 > 0) {
+        all = match all {
+            None => Some((address, bytes)),
+            Some((first, before)) if first.wrapping_add(before as usize) == address => {
+                Some((first, before + bytes))
+            }
+            Some(_) => return,
+        };
+    }
+    if let Some((address, bytes)) = all {
+        party.memory.lend(party.member, (address.cast_const(), bytes), 1);
+    }
+}
+
+/// How the blocks are offered that are too long for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Long {
+    /// Where they lie: so many others read each.
+    Lent(u32),
+    /// As copies: what comes takes their place.
+    Copied,
+}
+
+/// Whether a table of so many blocks and a list of what a member expects fit into a slot.
+pub(crate) fn has_room(me: &Member, blocks: usize, expected: usize) -> bool {
+    ((blocks + 1) * ENTRY + expected * EXPECTED) as u64 <= me.slot()
+}
+
+/// Publishes blocks, and what this member expects, as far as there is room.
+pub(crate) async fn publish(
+    party: &Party<'_, impl Wait, impl PeerMemory>,
+    blocks: &[(u32, &Data)],
+    expected: Option<&Expected>,
+    long: Long,
+) -> Result<Published> {
+    let lines = (blocks.len() + 1) * ENTRY;
+    let expected = expected.map(|expected| &expected.list[..]);
+    let expected = expected.filter(|list| has_room(party.member, blocks.len(), list.len()));
+    let head = lines + expected.map_or(0, |list| list.len() * EXPECTED);
+    let fits = head as u64 <= party.slot();
+    let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());
+    let (used, room) = if fits { (head as u64, party.slot()) } else { (ENTRY as u64, 0) };
+    let mut inside = Inside { used, room, blocks: Vec::new(), ends: Vec::new() };
+    for &(member, data) in blocks {
+        let bytes = data.bytes();
+        let entry = |place| Entry::new(place, bytes, member);
+        table.push(if bytes == 0 {
+            entry(0)
+        } else if let Some(place) = inside.take(bytes) {
+            inside.blocks.push((place, data));
+            entry(place)
+        } else {
+            let copy = match long {
+                Long::Copied => Contiguous::copied(party, data)?,
+                Long::Lent(readers) => Contiguous::to_read(party, data, readers)?,
+            };
+            let entry = inside.put_ends(&copy, entry(copy.address as u64));
+            copies.push(copy);
+            entry
+        });
+    }
+    let is_lent = !copies.is_empty() || !fits;
+    let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
+    let number = table.len() as u64 | if is_lent { LENT } else { 0 };
+    let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
+    let first = Entry { place: elsewhere, bytes: number | expects };
+    let epoch = party.begin();
+    party.wait_until_free(epoch).await?;
+    party.publish_table(epoch, inside.used as usize, |target| {
+        // SAFETY: the table and what is behind it have `used` bytes together, and
+        // the place is ours; the program lends the blocks.
+        unsafe {
+            target.cast::<Entry>().write_unaligned(first);
+            if fits {
+                let to = target.add(ENTRY).cast::<Entry>();
+                std::ptr::copy_nonoverlapping(table.as_ptr(), to, table.len());
+                let (list, to) = (expected.unwrap_or_default(), target.add(lines).cast::<ExpectedBlock>());
+                std::ptr::copy_nonoverlapping(list.as_ptr(), to, list.len());
+            }
+            inside.write(target);
+        }
+    });
+    Ok(Published { epoch, is_lent, _copies: copies, _table: table })
+}

@@ -1,0 +1,166 @@
+//! The memory of the ranks of a node: mapped here as far as it lies in their windows, else reached
+//! through the kernel.
+
+use super::reach::{self, Remote};
+use super::{areas, direct, gone, NodeTransport};
+use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
+use crate::{Class, Error, Result};
+use std::sync::atomic::Ordering;
+
+impl NodeTransport {
+    /// Finds out how memory of `peer` can be read, as far as that is known now.
+    #[cold]
+    fn try_to_reach(&mut self, peer: u32) {
+        let pid = self.node.page(peer).identity.pid.load(Ordering::Relaxed);
+        let apart = self.is_apart(peer);
+        let Some(entry) = &mut self.peers[peer as usize] else { return };
+        if let Remote::Untried = entry.remote {
+            let other = || "SERRIED_COPY asks for other means".to_owned();
+            entry.remote = match self.means_allowed {
+                _ if apart => Remote::Closed("SERRIED_NODES puts it on another node".to_owned()),
+                Means::Cells => Remote::Closed(other()),
+                Means::MemoryFile => Remote::Asked(other()),
+                Means::Direct | Means::CrossMemory => match reach::probe(&entry.area, pid) {
+                    Some(found) => found.unwrap_or_else(Remote::Asked),
+                    None => return, // it has not come so far
+                },
+            };
+            if matches!(entry.remote, Remote::Asked(_)) && !self.passer.want(&self.own, &entry.area) {
+                entry.remote = Remote::Closed(entry.remote.why().to_owned());
+            }
+        }
+        if let Remote::Asked(why) = &mut entry.remote {
+            if let Some(file) = self.passer.take(&self.own, &entry.area) {
+                entry.remote = Remote::MemoryFile(file, std::mem::take(why));
+            }
+        }
+    }
+}
+
+impl OfferedMemory for NodeTransport {
+    #[inline]
+    fn means(&mut self, peer: u32) -> Means {
+        if peer == self.me {
+            return Means::Direct;
+        }
+        let Ok(entry) = self.peer(peer) else { return Means::Cells };
+        if !entry.remote.is_settled() {
+            self.try_to_reach(peer);
+        }
+        self.peers[peer as usize].as_ref().map_or(Means::Cells, |entry| entry.remote.means())
+    }
+
+    fn why_not_better(&self, peer: u32) -> String {
+        self.peers[peer as usize].as_ref().map_or(String::new(), |entry| entry.remote.why().to_owned())
+    }
+
+    #[inline]
+    fn describe(&mut self, address: *const u8, bytes: u64) -> AccessDescriptor {
+        AccessDescriptor::host(address as u64, bytes)
+    }
+
+    #[inline]
+    fn direct(&mut self, peer: u32, memory: AccessDescriptor) -> Option<*const u8> {
+        if peer == self.me {
+            return Some(memory.address as *const u8);
+        }
+        if self.is_apart(peer) || memory.kind != MemoryKind::HOST {
+            return None;
+        }
+        self.direct.as_ref()?.direct(self.node, peer, memory.address, memory.bytes)
+    }
+
+    #[inline]
+    fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
+        if self.is_apart(peer) || !self.is_shared(address, bytes) {
+            return false;
+        }
+        self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
+    }
+
+    fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64) {
+        if let Ok(peer) = self.peer(peer) {
+            peer.distance.was_read(bytes, ticks);
+        }
+    }
+
+    #[inline]
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
+        let is_shared = self.direct.as_ref().is_some_and(|direct| direct.lend(address, bytes, readers));
+        if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
+            let (node, me) = (self.node, self.me);
+            self.passer.serve(&self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
+        }
+        is_shared
+    }
+
+    #[inline]
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+        self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
+    }
+
+    fn begin_write(&mut self, peer: u32, memory: AccessDescriptor) -> Option<*mut u8> {
+        if self.is_apart(peer) || memory.kind != MemoryKind::HOST {
+            return None;
+        }
+        self.direct.as_ref()?.begin_write(self.node, peer, memory.address, memory.bytes)
+    }
+
+    fn end_write(&mut self, peer: u32) {
+        if let Some(direct) = &self.direct {
+            direct.end_write(self.node, peer);
+        }
+    }
+
+    unsafe fn read(
+        &mut self,
+        peer: u32,
+        memory: AccessDescriptor,
+        pieces: &[(usize, usize)],
+    ) -> Result<Means> {
+        let remote = host_address(memory)?;
+        if peer == self.me {
+            // SAFETY: our own addresses, offered by ourselves.
+            unsafe { direct::copy(remote as *const u8, pieces) };
+            return Ok(Means::Direct);
+        }
+        let rest = reach::Kernel {
+            remote: self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote),
+            between: self.between(peer),
+        };
+        let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
+        if let Some(direct) = &self.direct {
+            // SAFETY: the caller vouches for the pieces.
+            let read = unsafe { direct.read(self.node, peer, &rest, remote, pieces) };
+            if gone::or_gone(read, peer, process)? {
+                return Ok(Means::Direct);
+            }
+        }
+        // SAFETY: the caller vouches for the pieces.
+        gone::or_gone(unsafe { rest.read(remote, pieces) }, peer, process)
+    }
+
+    unsafe fn write(&mut self, peer: u32, memory: AccessDescriptor, local: *const u8) -> Result<()> {
+        let (remote, bytes) = (host_address(memory)?, memory.bytes as usize);
+        let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
+            return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
+        };
+        // SAFETY: the caller vouches for both sides.
+        let write = || unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
+        let written = self.between(peer).copy(write);
+        gone::or_gone(written, peer, || pid)
+    }
+}
+
+/// Where memory of a peer begins, if it is such as the kernel copies.
+#[inline]
+fn host_address(memory: AccessDescriptor) -> Result<u64> {
+    match memory.kind {
+        MemoryKind::HOST => Ok(memory.address),
+        MemoryKind(kind) => {
+            let message =
+                format!("memory of kind {kind} cannot be read or written by another process of the node");
+            Err(Error::new(Class::Intern, message))
+        }
+    }
+}

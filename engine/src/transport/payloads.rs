@@ -1,0 +1,77 @@
+//! Payloads that are too long for a packet.
+//!
+//! The sender's transport copies such a payload into memory of its own and makes a packet that stands for
+//! it, which is pushed as any other. At the receiver the packet arrives with its payload, which can be
+//! read until the packet is advanced over, or if it is retained, until it is released. What memory this
+//! is, and how the payload comes from there to the receiver, only the transport knows.
+
+use super::{Arrival, Packet};
+use crate::Result;
+
+/// A payload to be sent, and the packet that shall bring it.
+pub struct Load<'a> {
+    /// What the packet means to the message room.
+    pub kind: u8,
+    /// 16 bytes that the message room reads at its arrival.
+    pub header: [u64; 2],
+    /// Bytes of the payload.
+    pub bytes: usize,
+    /// Whether the receiver has asked for it, and so gives its memory back soon. Such payloads have
+    /// memory that no other takes: all other memory may lie with messages that wait behind them.
+    pub is_awaited: bool,
+    /// Where it comes from.
+    pub source: Source<'a>,
+}
+
+/// Where a payload comes from.
+pub enum Source<'a> {
+    /// A block: it is copied in the way that is quickest between the two ranks.
+    Block(*const u8),
+    /// Whatever this writes to the address that it gets.
+    Packed(&'a mut dyn FnMut(*mut u8)),
+}
+
+/// A payload whose packet has been advanced over. It has to be released, once.
+#[derive(Clone, Copy, Debug)]
+pub struct Retained {
+    /// Where it is.
+    pub payload: *const u8,
+    /// Its length.
+    pub bytes: u64,
+    /// By what the transport knows it.
+    pub(crate) token: u64,
+}
+
+// SAFETY: the payload lies in the transport's memory; whoever has the transport may read it.
+unsafe impl Send for Retained {}
+// SAFETY: as above.
+unsafe impl Sync for Retained {}
+
+/// Sending and keeping payloads that are too long for a packet.
+pub trait Payloads {
+    /// The longest payload that [`Payloads::load`] takes.
+    fn longest_payload(&self) -> usize;
+
+    /// Copies a payload, and makes a packet that brings it to `peer` when it is pushed; `None` when
+    /// there is no memory for it now.
+    ///
+    /// # Errors
+    /// When the peer cannot be reached.
+    ///
+    /// # Safety
+    /// A block must be readable for `bytes` bytes; what packs must write no more.
+    unsafe fn load(&mut self, peer: u32, load: Load<'_>) -> Result<Option<Packet>>;
+
+    /// A packet will not be pushed: what it stands for is given back, if it does for anything.
+    fn unload(&mut self, packet: &Packet);
+
+    /// Asks to be woken when there is memory again; `true` if there is some already.
+    fn want_load(&mut self) -> bool;
+
+    /// Keeps the payload of the packet that was looked at last and [is long](Arrival::is_long), beyond
+    /// [`advance`](super::Packets::advance).
+    fn retain(&mut self, arrival: &Arrival) -> Retained;
+
+    /// A payload that was retained has been read.
+    fn release(&mut self, retained: Retained);
+}

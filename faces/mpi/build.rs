@@ -1,0 +1,13 @@
+//! The build script of every library: makes the `extern "C"` functions, types and
+//! constants of its ABI, whose file lies beside the manifest.
+
+use std::path::Path;
+
+fn main() {
+    let variable = |name| std::env::var(name).expect("cargo sets it");
+    let (package, out) = (variable("CARGO_MANIFEST_DIR"), variable("OUT_DIR"));
+    if let Err(problem) = serried_mpi_generate::build(Path::new(&package), Path::new(&out)) {
+        eprintln!("{problem}");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,112 @@
+//! From an error to the error handler that answers for the call (MPI-5.0 §9.3).
+
+use crate::abi::{self, Handle};
+use crate::common::engine;
+use crate::common::entry::Call;
+use crate::handle::{Handle as _, COMMS, ERRHANDLERS, SESSIONS};
+use crate::objects::ErrorHandler;
+use crate::{codes, predefined, wording};
+use serried_engine::world::errhandler::Subject;
+use serried_engine::Error;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// Whose error handler answers for a call.
+#[derive(Clone, Copy, Debug)]
+pub enum RaisedOn {
+    /// That of the communicator on which the error says it happened, if it
+    /// does; else [`of_no_object`].
+    NoObject,
+    /// That of this communicator, if it is one; else [`of_no_object`].
+    Comm(Handle),
+    /// That of this session, if it is one; else [`of_no_object`].
+    Session(Handle),
+    /// This one, which a new communicator shall have (§7.4.2), if it is one for
+    /// communicators; else [`of_no_object`].
+    NewComm(Handle),
+    /// As [`RaisedOn::NewComm`], for a new session (§11.3.1).
+    NewSession(Handle),
+    /// That of files, which returns.
+    File,
+    /// Nobody: the code is returned (tool interface).
+    Nobody,
+}
+
+/// An error handler and the object that it is told.
+type Answer = (Arc<ErrorHandler>, Handle);
+
+/// Hands an error to the handler that answers for it, and gives the code that
+/// the call returns. Without an engine there is no communicator and so no
+/// handler but the one that ends the program (MPI-5.0 §9.3).
+#[cold]
+pub fn answer(call: &Call, raised_on: RaisedOn, function: &str, code: c_int, error: &Error) -> c_int {
+    let found = match raised_on {
+        RaisedOn::File | RaisedOn::Nobody => return code,
+        RaisedOn::Comm(handle) => of_communicator(call, handle),
+        RaisedOn::Session(handle) => of_session(call, handle),
+        RaisedOn::NewComm(handler) => given(call, handler, Subject::Communicator, abi::MPI_COMM_NULL),
+        RaisedOn::NewSession(handler) => given(call, handler, Subject::Session, abi::MPI_SESSION_NULL),
+        // The requests of the call know their communicator.
+        RaisedOn::NoObject => error
+            .context()
+            .and_then(|context| COMMS.find(|communicator| communicator.context() == context))
+            .and_then(|handle| of_communicator(call, handle)),
+    };
+    let found = found.or_else(|| of_no_object(call));
+    let (handler, object) = found.unwrap_or_else(|| (Arc::new(ErrorHandler::Fatal), abi::MPI_COMM_NULL));
+    run(&handler, object, function, code, error)
+}
+
+/// Who answers where no object does (docs/errors.md): `MPI_COMM_SELF`, as MPI-5.0
+/// §9.3 says; but as long as that has the handler that it had first, and that ends
+/// the job, `MPI_COMM_WORLD`, as it was before MPI-4.0.
+fn of_no_object(call: &Call) -> Option<Answer> {
+    of_communicator(call, abi::MPI_COMM_SELF)
+        .filter(|(handler, _)| !matches!(**handler, ErrorHandler::Fatal))
+        .or_else(|| of_communicator(call, abi::MPI_COMM_WORLD))
+}
+
+/// Runs an error handler for an object, as [`answer`] does.
+pub fn run(handler: &ErrorHandler, object: Handle, function: &str, code: c_int, error: &Error) -> c_int {
+    match handler {
+        ErrorHandler::Fatal | ErrorHandler::Abort => fatal(function, code, error),
+        ErrorHandler::Return => code,
+        ErrorHandler::User(_, function) => {
+            let mut code = code;
+            function(object.word(), &mut code);
+            code
+        }
+    }
+}
+
+fn of_communicator(call: &Call, handle: Handle) -> Option<Answer> {
+    COMMS.get(call, handle).map(|communicator| (communicator.error_handler(), handle))
+}
+
+fn of_session(call: &Call, handle: Handle) -> Option<Answer> {
+    SESSIONS.get(call, handle).map(|session| (session.error_handler(), handle))
+}
+
+/// A handler that the call was given for an object of a kind, which is not there yet.
+fn given(call: &Call, handler: Handle, subject: Subject, object: Handle) -> Option<Answer> {
+    predefined::install(); // a session may begin before everything else
+    let handler = ERRHANDLERS.get(call, handler).filter(|handler| handler.suits(subject))?;
+    Some((handler.clone(), object))
+}
+
+/// Ends the program because of an error that nobody handles; the exit status
+/// is the error's class.
+fn fatal(function: &str, code: c_int, error: &Error) -> ! {
+    let class = codes::class_of(code).unwrap_or(abi::MPI_ERR_UNKNOWN);
+    let sentence = wording::sentence(error);
+    match engine::running() {
+        Some(engine) => {
+            let message = format!("serried: rank {}: {function} failed: {sentence}", engine.rank());
+            engine.abort(class, &message)
+        }
+        None => {
+            eprintln!("serried: {function} failed: {sentence}");
+            std::process::exit(serried_engine::job::exit_status(class))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! MPI under one ABI, and the root of a shared library: each package that has the file
+//! of an ABI (`standard`, `mpich`) compiles this tree over the types of that ABI.
+//!
+//! Everything here is written once; what an ABI has of its own is data, which the
+//! build script makes into [`abi`], [`calls`] and [`exports`]. Other faces, and what
+//! all share, are modules of the same crate (see `faces/common`).
+
+mod abi;
+mod arguments;
+#[allow(dead_code)] // where the ABI exports them
+mod attribute_functions;
+mod callbacks;
+mod calls;
+mod class;
+mod codes;
+#[path = "../../common/src/mod.rs"]
+mod common;
+mod entry;
+mod error_handler;
+mod exports;
+mod functions;
+mod handle;
+mod handle_arguments;
+#[cfg(target_env = "gnu")]
+#[path = "../../malloc/src/symbols.rs"]
+mod malloc;
+mod objects;
+mod predefined;
+mod predefined_datatypes;
+mod request;
+mod start;
+mod status;
+mod wording;
+
+/// What the engine is told of all faces of this library when it starts.
+static LIBRARY: common::engine::Library =
+    common::engine::Library { names: &[&calls::NAMES], directory: |visit| handle::COMMS.each(visit) };
