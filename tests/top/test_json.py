@@ -112,7 +112,9 @@ def test_attaching_and_detaching_at_any_time_does_not_disturb_the_job(start, lau
         if len(watchers) > 3:
             watchers[-4].send_signal([signal.SIGKILL, signal.SIGTERM, signal.SIGINT][len(watchers) % 3])
     job.end()
-    assert all(watcher.wait(PATIENCE) in (-9, 130, 143, 0, 1) for watcher in watchers)
+    # A signal that comes while the process only begins ends it as it ends any other.
+    codes = [watcher.wait(PATIENCE) for watcher in watchers]
+    assert set(codes) <= {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 130, 143, 0, 1}, codes
 
 
 @pytest.mark.parametrize("process, words", [(2147483647, "there is no process"), (os.getpid(), "belongs to no job")])

@@ -67,9 +67,10 @@ pub fn command(arguments: &[OsString]) -> i32 {
 }
 
 fn run(options: &Options) -> Result<i32, String> {
-    let job = attach::find(options.process).map_err(|problem| with_hint(problem, options))?.open()?;
-    // Before there are threads, so that they all leave signals to this one.
+    // First of all, so that it ends orderly at any time; and before there are threads, so that they all leave
+    // signals to this one.
     let signals = Signals::take(&[]).map_err(|cause| format!("signals cannot be read: {cause}"))?;
+    let job = attach::find(options.process).map_err(|problem| with_hint(problem, options))?.open()?;
     let meter = Meter::new(job);
     match options.face {
         Face::Terminal => screen::run(meter, options, &signals),
