@@ -7,7 +7,9 @@ static void show(const char *what, const MPI_Status *status)
 {
     printf("%s: source %d, tag %d", what, status->MPI_SOURCE == MPI_PROC_NULL ? -1000 : status->MPI_SOURCE,
            status->MPI_TAG == MPI_ANY_TAG ? -2000 : status->MPI_TAG);
-#ifndef MPI_ABI
+#ifdef OPEN_MPI
+    printf(", bytes %zu, cancelled %d", status->_ucount, status->_cancelled);
+#elif !defined MPI_ABI
     printf(", count %#x %#x", (unsigned)status->count_lo, (unsigned)status->count_hi_and_cancelled);
 #endif
     printf("\n");

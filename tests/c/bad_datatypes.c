@@ -7,7 +7,7 @@ static MPI_Datatype t = MPI_DATATYPE_NULL, null = MPI_DATATYPE_NULL, uncommitted
 
 static void constructors(void)
 {
-    int one[] = {1, 1}, minus[] = {1, -1}, zero[] = {0, 0}, two[] = {2, 2}, three[] = {3, 3};
+    int one[] = {1, 1}, minus[] = {1, -1}, zero[] = {0, 0}, two[] = {2, 2}, three[] = {3, 3}, refused[] = {1, -3};
     MPI_Aint places[] = {0, 8};
     MPI_Datatype types[] = {MPI_INT, MPI_DATATYPE_NULL};
     BAD(MPI_ERR_COUNT, "count|-1", MPI_Type_contiguous(-1, MPI_INT, &t));
@@ -40,7 +40,7 @@ static void constructors(void)
     BAD(MPI_ERR_ARG, "rank|4", MPI_Type_create_darray(4, 4, 2, two, block, usual, two, MPI_ORDER_C, MPI_INT, &t));
     BAD(MPI_ERR_ARG, "7777", MPI_Type_create_darray(4, 0, 2, two, wrong, usual, two, MPI_ORDER_C, MPI_INT, &t));
     BAD(MPI_ERR_ARG, "", MPI_Type_create_darray(5, 0, 2, two, block, usual, two, MPI_ORDER_C, MPI_INT, &t));
-    BAD(MPI_ERR_ARG, "", MPI_Type_create_darray(4, 0, 2, two, block, minus, two, MPI_ORDER_C, MPI_INT, &t));
+    BAD(MPI_ERR_ARG, "", MPI_Type_create_darray(4, 0, 2, two, block, refused, two, MPI_ORDER_C, MPI_INT, &t));
     BAD(MPI_ERR_TYPE, "oldtype", MPI_Type_create_resized(null, 0, 8, &t));
     BAD(MPI_ERR_TYPE, "oldtype", MPI_Type_dup(null, &t));
     BAD(MPI_ERR_ARG, "precision|range", MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &t));

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from launching import PROGRAMS, SERRIED, compile_c, in_time, peer_compiler, program
+from launching import PEERS, PROGRAMS, SERRIED, compile_c, in_time, peer_compiler, program
 
 
 def lines(result):
@@ -135,8 +135,32 @@ def test_a_program_that_is_refused_is_named_as_the_user_has_written_it(launcher,
     compile_c(PROGRAMS.parent / "golden/hello.c", tmp_path / "hello", compiler=peer_compiler("openmpi"))
     (tmp_path / "below").mkdir()
     shutil.copy(tmp_path / "hello", tmp_path / "below/hello")
-    assert "cannot start ./hello: it is built for Open MPI" in launcher.run("-n", 2, "./hello").stderr
-    assert "cannot start below/hello: " in launcher.run("-n", 2, "-wdir", "below", "./hello").stderr
+    said = launcher.run("-n", 2, "--launch-only", "./hello").stderr
+    assert "cannot start ./hello: it would load Open MPI" in said
+    assert "cannot start below/hello: " in launcher.run("-n", 2, "--launch-only", "-wdir", "below", "./hello").stderr
+
+
+@pytest.mark.parametrize("how", ["-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"])
+def test_a_program_for_open_mpi_runs_whatever_path_is_in_it(launcher, tmp_path, how):
+    """A RUNPATH comes behind the library path, an RPATH before it: then our library is preloaded."""
+    folder = PEERS / "openmpi/lib"
+    flags = [how, f"-Wl,-rpath,{folder}"]
+    compile_c(PROGRAMS.parent / "golden/hello.c", tmp_path / "hello", *flags, compiler=peer_compiler("openmpi"))
+    result = launcher.run("-n", 3, "./hello")
+    assert sorted(result.stdout.split("\n")[:-1]) == [f"rank {rank} of 3" for rank in range(3)], result
+
+
+def test_a_program_for_open_mpi_finds_its_launchers_variables(launcher, tmp_path):
+    (tmp_path / "ask.c").write_text(
+        "#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(void) { if (getenv(\"NEVER\")) MPI_Init(0, 0);\n"
+        'puts(getenv("OMPI_COMM_WORLD_RANK")); puts(getenv("OMPI_COMM_WORLD_LOCAL_SIZE")); }\n'
+    )
+    compile_c(tmp_path / "ask.c", tmp_path / "ask", compiler=peer_compiler("openmpi"))
+    result = launcher.run("-n", 2, "./ask")
+    assert sorted(result.stdout.split()) == ["0", "1", "2", "2"], result
+    other = launcher.run("-n", 2, "sh", "-c", "echo ${OMPI_COMM_WORLD_RANK-none}")
+    assert other.stdout.split() == ["none", "none"], other
 
 
 def test_a_failed_exec_is_reported_once(launcher, tmp_path):

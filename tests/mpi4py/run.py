@@ -34,7 +34,8 @@ LOGS = jobs.BUILD / "test/mpi4py"
 @dataclass(frozen=True)
 class Run:
     """One job. `binding` says which mpi4py: "wheel" is the unmodified wheel of PyPI and speaks the MPICH ABI;
-    "standard" is built from mpi4py's source with our own mpicc and mpi.h and speaks the MPI-5 standard ABI.
+    "standard" is built from mpi4py's source with our own mpicc and mpi.h and speaks the MPI-5 standard ABI; "openmpi" is
+    the wheel, told to speak Open MPI's.
     """
 
     launcher: str
@@ -44,7 +45,8 @@ class Run:
     nodes: str = ""  # how many nodes the ranks pretend to be on, as in SERRIED_NODES
 
     def settings(self):
-        given = {"SERRIED_COPY": self.copy, "SERRIED_NODES": self.nodes}
+        abi = "openmpi" if self.binding == "openmpi" else ""
+        given = {"SERRIED_COPY": self.copy, "SERRIED_NODES": self.nodes, "MPI4PY_MPIABI": abi}
         return {name: value for name, value in given.items() if value}
 
     def __str__(self):
@@ -64,12 +66,12 @@ def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",
 RUNS = [
     *combinations(["serried"], [1, 2, 5]),
     *combinations(["hydra"], [2, 5]),
-    *combinations(["serried"], [2], ["standard"]),
+    *combinations(["serried"], [2], ["standard", "openmpi"]),
     *combinations(["serried"], [4], nodes=["2"]),
 ]
 # What must be right before a release: well over an hour.
 EVERYTHING = [
-    *combinations(["serried"], [1, 2, 3, 4, 5, 8], ["wheel", "standard"]),
+    *combinations(["serried"], [1, 2, 3, 4, 5, 8], ["wheel", "standard", "openmpi"]),
     *combinations(["hydra"], [1, 2, 3, 4, 5, 8]),
     *combinations(["serried"], [2, 5, 8], copies=["direct", "cross-memory", "memory-file", "cells"]),
     *combinations(["serried"], [4, 8], nodes=["2"]),
@@ -83,7 +85,7 @@ sys.argv = sys.argv[2:]
 sys.path[0] = os.path.dirname(sys.argv[0])
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-PYTHONS = {"wheel": jobs.PYTHON, "standard": jobs.BUILD / "venv-standard/bin/python"}
+PYTHONS = {"wheel": jobs.PYTHON, "openmpi": jobs.PYTHON, "standard": jobs.BUILD / "venv-standard/bin/python"}
 
 
 class Result:
@@ -203,7 +205,7 @@ def read_options():
     parser.add_argument("--everything", action="store_true", help="all runs that must be right")
     parser.add_argument("--launcher", default="serried", help="serried, hydra, or a command line")
     parser.add_argument("--ranks", help="numbers of ranks")
-    parser.add_argument("--binding", default="wheel", help="which mpi4py: wheel, standard")
+    parser.add_argument("--binding", default="wheel", help="which mpi4py: wheel, standard, openmpi")
     parser.add_argument("--copy", default="", help="means of copying, as in SERRIED_COPY")
     parser.add_argument("--nodes", default="", help="nodes to pretend, as in SERRIED_NODES")
     parser.add_argument("--library", default=jobs.STAGE / "lib", help="folder of the MPI library to load")

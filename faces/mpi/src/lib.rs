@@ -21,6 +21,8 @@ mod exports;
 mod functions;
 mod handle;
 mod handle_arguments;
+#[allow(dead_code)] // where the ABI exports them
+mod internals;
 #[cfg(target_env = "gnu")]
 #[path = "../../malloc/src/symbols.rs"]
 mod malloc;

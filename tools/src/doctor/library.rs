@@ -48,12 +48,17 @@ impl Maker {
 
 /// Whether this is the name of an MPI library in C.
 pub fn is_mpi(name: &str) -> bool {
-    ["libmpi.so", "libmpi_abi.so", "libmpich.so"].iter().any(|start| name.starts_with(start))
+    ["libmpi.so", "libmpi_abi.so", "libmpich.so", "libmpi_mpifh.so"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
+
+/// The library of Open MPI 4 and 5, which ours takes the place of.
+const OPEN_MPI: &str = "libmpi.so.40";
 
 /// Open MPI counts its libraries in tens: `libmpi.so.40`.
 fn is_open_mpi(name: &str) -> bool {
-    ["libmpi.so.40", "libmpi.so.20", "libmpi.so.1", "libmpi.so.80"].contains(&name)
+    [OPEN_MPI, "libmpi_mpifh.so.40", "libmpi.so.20", "libmpi.so.1", "libmpi.so.80"].contains(&name)
 }
 
 /// The ABI behind a name that a program asks for.
@@ -94,6 +99,10 @@ pub fn search(with_ours: bool) -> Search {
     if with_ours {
         variables = environment::of_program(&Default::default(), &Default::default(), variables);
     }
+    search_in(&variables)
+}
+
+fn search_in(variables: &Environment) -> Search {
     let value =
         |name: &str| variables.get(OsStr::new(name)).and_then(|value| value.to_str()).unwrap_or_default();
     Search::new(value("LD_LIBRARY_PATH"), value("LD_PRELOAD"))
@@ -116,7 +125,10 @@ pub fn look(program: &Path, findings: &mut Findings) {
         let text = format!("{} is a program for another kind of processor", program.display());
         return findings.fault("program", text, "build it on this machine");
     }
-    let image = search(true).load(elf.clone());
+    let mut variables =
+        environment::of_program(&Default::default(), &Default::default(), std::env::vars_os().collect());
+    take_open_mpi(program, &mut variables, true);
+    let image = search_in(&variables).load(elf.clone());
     for (name, asker) in image.missing.iter().filter(|(name, _)| !is_mpi(name)) {
         findings.fault(
             "library",
@@ -157,8 +169,8 @@ fn which_mpi(program: &Path, elf: &Elf, image: &Image, findings: &mut Findings) 
         match is_open_mpi(&wanted) {
             true => findings.fault(
                 "mpi",
-                format!("{name} is built for Open MPI: it asks for {wanted}"),
-                rebuild(),
+                format!("{name} is built for Open MPI: it asks for {wanted}, which is nowhere"),
+                for_open_mpi(&wanted),
             ),
             false => {
                 findings.fault("mpi", format!("{name} asks for {wanted}, which is nowhere"), stage_first())
@@ -181,8 +193,8 @@ fn which_mpi(program: &Path, elf: &Elf, image: &Image, findings: &mut Findings) 
             .fine("mpi", format!("started by `serried run`, {name} loads {path}: Serried, {}", abi(&wanted))),
         Maker::OpenMpi => {
             let text =
-                format!("{name} is built for Open MPI ({}): it loads {path}, not Serried", abi(&wanted));
-            findings.fault("mpi", text, rebuild());
+                format!("{name} is built for Open MPI: it loads {path} and not Serried, {}", because(first));
+            findings.fault("mpi", text, for_open_mpi(&wanted));
         }
         Maker::Mpich | Maker::Intel => {
             let text =
@@ -240,10 +252,20 @@ fn stage_first() -> String {
 }
 
 /// What to do with a program of another ABI.
-pub fn rebuild() -> String {
+fn rebuild() -> String {
     let compiler = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("mpicc")));
     let compiler = compiler.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("mpicc"));
     format!("build it again with {} (or MPICH's mpicc); its source need not change", compiler.display())
+}
+
+/// What to do with a program for Open MPI that does not get our library: only Open MPI 4
+/// and 5 have the ABI that ours has.
+fn for_open_mpi(wanted: &str) -> String {
+    if wanted.ends_with(".so.40") {
+        stage_first()
+    } else {
+        rebuild()
+    }
 }
 
 /// `e_machine` of this program.
@@ -251,41 +273,72 @@ pub fn this_machine() -> u16 {
     std::env::current_exe().ok().and_then(|path| Elf::read(&path).ok()).map_or(0, |elf| elf.machine)
 }
 
-/// Why a program can never be part of a job of ours, whatever is around it: it
-/// is built for Open MPI. For `serried run`, before it starts anything.
-pub fn refusal(program: &Path, library_path: &str, preload: &str) -> Option<String> {
-    let elf = Elf::read(program).ok()?;
-    // Most programs ask for their MPI themselves; the search is for the others.
-    let direct = elf.needed.iter().find(|name| is_mpi(name)).cloned();
-    let wanted = match direct {
-        Some(name) => name,
-        None => {
-            let image = Search::new(library_path, preload).load(elf);
-            let missing = image.missing.iter().map(|(name, _)| name.clone()).find(|name| is_mpi(name));
-            missing.or_else(|| mpi_of(&image).first().and_then(|one| one.elf.soname.clone()))?
-        }
-    };
-    is_open_mpi(&wanted).then(|| {
-        format!(
-            "cannot start {}: it is built for Open MPI (it asks for {wanted}), so each rank would be alone;\n  {}",
-            program.display(),
-            rebuild()
-        )
-    })
+/// What `serried run` can do with a program, where it is built for Open MPI.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ForOpenMpi {
+    /// It is not built for Open MPI.
+    Not,
+    /// It gets our library.
+    Ours,
+    /// It gets another one, so that each rank would be alone: what to tell the user.
+    Refused(String),
 }
 
-/// The same of a Python whose variables make mpi4py take Open MPI.
-pub fn refusal_of_python(abi: &str, library: &str) -> Option<String> {
-    let abi: String = abi.to_lowercase().chars().filter(|letter| !" -_".contains(*letter)).collect();
-    let taken = Path::new(library).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let why = match (abi.as_str(), is_open_mpi(taken)) {
-        ("openmpi", _) => "MPI4PY_MPIABI",
-        ("", true) => "MPI4PY_LIBMPI",
-        _ => return None,
-    };
-    Some(format!(
-        "cannot start Python: {why} makes mpi4py take Open MPI, so each rank would be alone;\n  unset {why}"
+/// Has a program that is built for Open MPI get our library: by the library path or,
+/// where an RPATH comes before that and `may_preload`, by `LD_PRELOAD`.
+pub fn take_open_mpi(program: &Path, environment: &mut Environment, may_preload: bool) -> ForOpenMpi {
+    let Ok(elf) = Elf::read(program) else { return ForOpenMpi::Not };
+    // Most programs ask for their MPI themselves; the search is for the others.
+    if elf.needed.iter().any(|name| is_mpi(name) && !is_open_mpi(name)) {
+        return ForOpenMpi::Not;
+    }
+    let image = search_in(environment).load(elf.clone());
+    let Some(wanted) = wanted(&image).filter(|name| is_open_mpi(name)) else { return ForOpenMpi::Not };
+    if loads_ours(&image) {
+        return ForOpenMpi::Ours;
+    }
+    let ours = environment::library_folder().map(|folder| folder.join(OPEN_MPI));
+    if let Some(ours) = ours.filter(|ours| may_preload && ours.exists()) {
+        let mut preloaded = environment.clone();
+        environment::put_in_front(&mut preloaded, "LD_PRELOAD", &ours);
+        if loads_ours(&search_in(&preloaded).load(elf)) {
+            *environment = preloaded;
+            return ForOpenMpi::Ours;
+        }
+    }
+    ForOpenMpi::Refused(format!(
+        "cannot start {}: it would load Open MPI ({wanted}) and not Serried, so each rank would be alone;\n  {}",
+        program.display(),
+        match may_preload {
+            true => for_open_mpi(&wanted),
+            false => "leave out --launch-only: then it gets the library of Serried for Open MPI's programs".into(),
+        }
     ))
+}
+
+/// The MPI library that an image asks for, loaded or missing.
+fn wanted(image: &Image) -> Option<String> {
+    let missing = image.missing.iter().map(|(name, _)| name.clone()).find(|name| is_mpi(name));
+    missing.or_else(|| mpi_of(image).first().and_then(|one| one.elf.soname.clone()))
+}
+
+fn loads_ours(image: &Image) -> bool {
+    let found = mpi_of(image);
+    found.first().is_some_and(|one| Maker::of(&one.elf) == Maker::Serried)
+        && !image.missing.iter().any(|(name, _)| is_mpi(name))
+}
+
+/// Why a Python cannot be part of a job of ours: its variable makes mpi4py take an Open
+/// MPI. The file is looked at, since our library may have the same name.
+pub fn refusal_of_python(library: &str) -> Option<String> {
+    let name = Path::new(library).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let elf = Elf::read(Path::new(library)).ok();
+    let is_theirs = elf.map_or(is_open_mpi(name), |elf| Maker::of(&elf) == Maker::OpenMpi);
+    is_theirs.then(|| {
+        "cannot start Python: MPI4PY_LIBMPI makes mpi4py take Open MPI, so each rank would be alone;\n  \
+         unset MPI4PY_LIBMPI"
+            .into()
+    })
 }
 
 #[cfg(test)]
@@ -294,11 +347,8 @@ mod tests {
 
     #[test]
     fn a_python_that_takes_open_mpi_is_refused() {
-        assert!(refusal_of_python("Open-MPI", "").unwrap().contains("MPI4PY_MPIABI"));
-        assert!(refusal_of_python("", "/x/libmpi.so.40").unwrap().contains("MPI4PY_LIBMPI"));
-        assert!(
-            refusal_of_python("mpich", "/x/libmpi.so.40").is_none() && refusal_of_python("", "").is_none()
-        );
+        assert!(refusal_of_python("/x/libmpi.so.40").unwrap().contains("MPI4PY_LIBMPI"));
+        assert!(refusal_of_python("/x/libmpi.so.12").is_none() && refusal_of_python("").is_none());
     }
 
     #[test]

@@ -121,11 +121,15 @@ fn look_at(python: &Python, package: &Path, findings: &mut Findings) {
 }
 
 fn under_serried(names: &[&str], findings: &mut Findings) {
-    match std::env::var("MPI4PY_MPIABI").ok().or_else(|| std::env::var("MPI4PY_LIBMPI").ok()) {
-        Some(abi) if abi == "openmpi" || abi.contains("libmpi.so.40") => {
+    let library = std::env::var("MPI4PY_LIBMPI").unwrap_or_default();
+    match std::env::var("MPI4PY_MPIABI").ok().or_else(|| Some(library.clone()).filter(|it| !it.is_empty())) {
+        _ if library::refusal_of_python(&library).is_some() => {
             let text =
-                format!("the environment makes mpi4py take Open MPI ({abi}), so each rank would be alone");
-            findings.fault("mpi4py", text, "unset MPI4PY_MPIABI MPI4PY_LIBMPI");
+                format!("MPI4PY_LIBMPI makes mpi4py take Open MPI ({library}), so each rank would be alone");
+            findings.fault("mpi4py", text, "unset MPI4PY_LIBMPI");
+        }
+        Some(abi) if abi == "openmpi" && library.is_empty() => {
+            findings.fine("mpi4py", "started by `serried run`, mpi4py takes Serried (libmpi.so.40)");
         }
         Some(choice) => findings.note("mpi4py", format!("the environment makes mpi4py take {choice}")),
         None if names.contains(&"mpich") || names.contains(&"mpiabi") => {

@@ -42,12 +42,18 @@ pub fn of_program(options: &Options, program: &Program, inherited: Environment) 
 }
 
 /// The mpi4py wheel looks for an MPI beside its Python before it asks the
-/// library path; unless the user has chosen, it gets ours.
+/// library path; unless the user has chosen, it gets ours, for the ABI that the user wants.
 fn choose_for_mpi4py(environment: &mut Environment, folder: &Path) {
-    if !environment.contains_key(OsStr::new("MPI4PY_MPIABI")) {
-        let library = folder.join("libmpi.so.12").into_os_string();
-        environment.entry("MPI4PY_LIBMPI".into()).or_insert(library);
-    }
+    let abi = environment.get(OsStr::new("MPI4PY_MPIABI")).and_then(|abi| abi.to_str()).unwrap_or_default();
+    let abi: String = abi.to_lowercase().chars().filter(|letter| !" -_".contains(*letter)).collect();
+    let library = match abi.as_str() {
+        "" | "mpich" => "libmpi.so.12",
+        "openmpi" => "libmpi.so.40",
+        "mpiabi" => "libmpi_abi.so.1",
+        _ => return,
+    };
+    let library = folder.join(library).into_os_string();
+    environment.entry("MPI4PY_LIBMPI".into()).or_insert(library);
 }
 
 /// Has a program that loads its MPI library late begin with our malloc, so that
@@ -64,7 +70,8 @@ fn belongs_to_launcher(name: &OsStr) -> bool {
     name == SEGMENT.as_bytes() || OTHER_LAUNCHERS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-fn put_in_front(environment: &mut Environment, name: &str, folder: &Path) {
+/// Puts a folder or file before all others of a variable that lists them.
+pub fn put_in_front(environment: &mut Environment, name: &str, folder: &Path) {
     let mut value = folder.as_os_str().to_owned();
     if let Some(old) = environment.get(OsStr::new(name)).filter(|old| !old.is_empty()) {
         value.push(":");
@@ -106,12 +113,14 @@ pub struct Identity {
     pub pmi_inode: u64,
     /// Descriptor of the node segment.
     pub segment: i32,
+    /// Whether its program is built for Open MPI.
+    pub open_mpi: bool,
 }
 
 /// The variables that tell a rank who it is.
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
-    let Identity { rank, size, pmi, pmi_inode, segment } = identity;
-    let texts = [
+    let Identity { rank, size, pmi, pmi_inode, segment, open_mpi } = identity;
+    let mut texts = vec![
         format!("PMI_RANK={rank}"),
         format!("PMI_SIZE={size}"),
         format!("PMI_FD={pmi}"),
@@ -119,6 +128,13 @@ pub fn of_rank(identity: &Identity) -> Vec<CString> {
         format!("MPI_LOCALNRANKS={size}"),
         format!("{SEGMENT}={segment}:{pmi_inode}"),
     ];
+    if *open_mpi {
+        // Programs read these before MPI_Init, to see whether they are parallel.
+        let values =
+            [("RANK", rank), ("SIZE", size), ("LOCAL_RANK", rank), ("LOCAL_SIZE", size), ("NODE_RANK", rank)];
+        texts.extend(values.map(|(name, value)| format!("OMPI_COMM_WORLD_{name}={value}")));
+        texts.push(format!("OMPI_UNIVERSE_SIZE={size}"));
+    }
     texts.into_iter().map(|text| CString::new(text).expect("no NUL in these")).collect()
 }
 

@@ -123,6 +123,7 @@ impl Launched {
             pmi: theirs.as_raw_fd(),
             pmi_inode: descriptors::identity(theirs.as_raw_fd()).map_or(0, |(_, inode)| inode),
             segment: self.node.descriptor().as_raw_fd(),
+            open_mpi: program.open_mpi,
         };
         let own_environment = environment::of_rank(&identity);
         let [output, error] = self.streams(plan, rank)?;

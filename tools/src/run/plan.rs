@@ -2,6 +2,7 @@
 //! environments made, CPUs divided. Nothing has been started yet, so every
 //! failure here is one sentence and no process.
 
+use super::environment::Environment;
 use super::options::Options;
 use super::{binding, environment, find, topology};
 use crate::doctor::library;
@@ -38,6 +39,8 @@ pub struct Prepared {
     pub directory: Option<CString>,
     /// The ranks that run it.
     pub ranks: Range<u32>,
+    /// Whether it is built for Open MPI.
+    pub open_mpi: bool,
 }
 
 /// Prepares everything.
@@ -101,31 +104,41 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
     if !options.keep_library_path && python {
         environment::preload_malloc(&mut environment);
     }
-    if ranks.end > 1 || options.programs.len() > 1 {
-        refuse_open_mpi(&seen, python, &environment)?;
-    }
+    let open_mpi = match take_open_mpi(&seen, python, &mut environment, options) {
+        Err(refusal) if ranks.end > 1 || options.programs.len() > 1 => return Err(refusal),
+        taken => taken.unwrap_or(false),
+    };
     Ok(Prepared {
         path: c_string(path.as_os_str())?,
         arguments: program.command.iter().map(|argument| c_string(argument)).collect::<Result<_, _>>()?,
         environment: environment::strings(&environment),
         directory: directory.map(|folder: &PathBuf| c_string(Path::as_os_str(folder))).transpose()?,
         ranks,
+        open_mpi,
     })
 }
 
-/// Ranks of a program that is built for Open MPI would each be alone: it knows
-/// nothing of us, and no launcher of its own answers.
-fn refuse_open_mpi(
+/// Has a program that is built for Open MPI get our library; returns whether it is.
+///
+/// # Errors
+/// It would get another library, where each rank would be alone.
+fn take_open_mpi(
     program: &Path,
     python: bool,
-    environment: &environment::Environment,
-) -> Result<(), String> {
-    let value = |name: &str| environment.get(OsStr::new(name)).and_then(|value| value.to_str()).unwrap_or("");
-    let refusal = match python {
-        true => library::refusal_of_python(value("MPI4PY_MPIABI"), value("MPI4PY_LIBMPI")),
-        false => library::refusal(program, value("LD_LIBRARY_PATH"), value("LD_PRELOAD")),
-    };
-    refusal.map_or(Ok(()), Err)
+    environment: &mut Environment,
+    options: &Options,
+) -> Result<bool, String> {
+    if python {
+        let library = environment.get(OsStr::new("MPI4PY_LIBMPI")).and_then(|value| value.to_str());
+        let library = library.unwrap_or_default();
+        let refusal = library::refusal_of_python(library);
+        return refusal.map_or(Ok(library.ends_with("/libmpi.so.40")), Err);
+    }
+    match library::take_open_mpi(program, environment, !options.keep_library_path) {
+        library::ForOpenMpi::Not => Ok(false),
+        library::ForOpenMpi::Ours => Ok(true),
+        library::ForOpenMpi::Refused(refusal) => Err(refusal),
+    }
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {

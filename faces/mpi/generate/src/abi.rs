@@ -19,6 +19,7 @@
 //! bytes      NAME 20                       an exported object of zeros
 //! pointer    NAME own|1|OBJECT             an exported pointer: to an int of its own, a number, an object
 //! function   NAME duplicate|null_copy|null_delete   an exported attribute function
+//! internal   NAME                          an exported function of that library's inside: a call ends the program
 //! MPI_X      VALUE                         a constant (see `value.rs`)
 //! ```
 
@@ -167,6 +168,7 @@ impl Abi {
             ("function", [name, body]) => {
                 self.symbols.push(Symbol::Function(name.clone(), AttributeFunction::parse(body)?));
             }
+            ("internal", [name]) => self.symbols.push(Symbol::Internal(name.clone())),
             (name, [value]) if name.starts_with("MPI") => {
                 let value = Value::parse(value)?;
                 if self.values.insert(name.to_string(), value).is_some() {

@@ -145,6 +145,10 @@ fn exported(abi: &Abi) -> String {
                 body.name(),
                 body.arguments(),
             ),
+            Symbol::Internal(name) => writeln!(
+                text,
+                "#[no_mangle]\npub extern \"C\" fn {name}() -> c_int {{\n    crate::internals::called({name:?})\n}}"
+            ),
         };
     }
     text

@@ -12,6 +12,8 @@ pub enum Symbol {
     Pointer(String, Target),
     /// An attribute function.
     Function(String, AttributeFunction),
+    /// A function inside the library whose ABI it is, which nobody can call here.
+    Internal(String),
 }
 
 /// The attribute functions of MPI itself (MPI-5.0 §7.7.2).
@@ -40,7 +42,10 @@ impl Symbol {
     /// Its name.
     pub fn name(&self) -> &str {
         match self {
-            Symbol::Bytes(name, _) | Symbol::Pointer(name, _) | Symbol::Function(name, _) => name,
+            Symbol::Bytes(name, _)
+            | Symbol::Pointer(name, _)
+            | Symbol::Function(name, _)
+            | Symbol::Internal(name) => name,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Extensions of MPICH that programs ask for before they use what is not there:
+//! Extensions of MPICH and Open MPI that programs ask for before they use what is not there:
 //! GPUs and communicators of threads.
 
 use crate::arguments::OutValue;
@@ -15,6 +15,11 @@ pub fn mpix_gpu_query_support(_gpu_type: c_int, is_supported: OutValue<c_int>) -
 
 /// `MPIX_Query_cuda_support`
 pub fn mpix_query_cuda_support() -> c_int {
+    0
+}
+
+/// `MPIX_Query_rocm_support`
+pub fn mpix_query_rocm_support() -> c_int {
     0
 }
 
