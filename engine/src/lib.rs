@@ -20,6 +20,7 @@ pub mod engine;
 pub mod error;
 pub mod job;
 pub mod kept;
+mod lock_order;
 pub mod memory;
 pub mod message;
 pub mod observe;

@@ -9,11 +9,11 @@ use super::reason::Reason;
 use super::{unseen, Engine};
 use crate::clock;
 use crate::job::node_segment::REPORT_BYTES;
+use crate::lock_order::{self, Level, Ordered};
 use crate::observe::description::{Description, Need, Thread};
 use crate::observe::inquiry::{has_wish, Wish};
 use crate::observe::page::{add, OBSERVED};
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 /// Memory for what a rank leaves behind.
 const LAST_WORDS: usize = 4096;
@@ -145,7 +145,7 @@ impl Engine {
     }
 
     /// The answer to a question; what was collected for another one is dropped.
-    fn open(&self, number: u64) -> MutexGuard<'_, Answer> {
+    fn open(&self, number: u64) -> Ordered<'_, Answer> {
         let mut answer = self.answers();
         if answer.number != number {
             *answer = Answer { number, ..Answer::default() };
@@ -153,8 +153,8 @@ impl Engine {
         answer
     }
 
-    fn answers(&self) -> MutexGuard<'_, Answer> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn answers(&self) -> Ordered<'_, Answer> {
+        lock_order::lock(&self.answers, Level::ANSWERS)
     }
 
     /// Leaves for observers how far this rank has come: it will not answer any more.

@@ -9,6 +9,7 @@ use crate::collective::{self, Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
+use crate::lock_order::{self, Level, Ordered};
 use crate::message::work::Turn;
 use crate::observe::ledger::Call;
 use crate::observe::page::add_together;
@@ -20,7 +21,7 @@ use crate::world::Communicator;
 use crate::Result;
 use std::future::Future;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Of what the lender of a block tells: the block has wide slots.
 const WIDE: u64 = 1 << 63;
@@ -237,8 +238,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn pool(&self) -> Ordered<'_, Pool> {
+        lock_order::lock(&self.blocks, Level::POOL)
     }
 
     /// Takes back the blocks that nobody uses any more.

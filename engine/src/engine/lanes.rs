@@ -17,6 +17,7 @@
 
 use super::{Core, Engine};
 use crate::job::node_segment::LANES;
+use crate::lock_order::Level;
 use crate::observe::page;
 use crate::progress::lock::{EngineLock, Guard};
 use crate::request::{self, RequestId};
@@ -36,7 +37,7 @@ pub(super) struct Lanes {
 impl Lanes {
     /// The first one only.
     pub fn new(first: Core) -> Lanes {
-        Lanes { first: EngineLock::new(first, false), others: OnceLock::new() }
+        Lanes { first: EngineLock::new(first, Level::lane(0), false), others: OnceLock::new() }
     }
 
     /// A lane by its number; the first one if it is not there.
@@ -94,7 +95,7 @@ impl Engine {
         let beside = |number| {
             let mut core = first.beside(number)?;
             core.count_apart();
-            Ok(EngineLock::new(core, true))
+            Ok(EngineLock::new(core, Level::lane(number), true))
         };
         let others = (1..LANES).map(beside).collect::<Result<Box<[_]>>>()?;
         first.count_apart();

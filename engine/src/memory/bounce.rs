@@ -12,7 +12,8 @@
 
 use super::window::heap::Birth;
 use super::window::Window;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::lock_order::{self, Level, Ordered};
+use std::sync::Mutex;
 
 /// The shortest buffer, and how many lengths there are: each is twice the one before.
 const SHORTEST: usize = 8 << 10;
@@ -41,8 +42,8 @@ static UNUSED: Mutex<Unused> =
     Mutex::new(Unused { addresses: [const { Vec::new() }; LENGTHS], bytes: 0, missed: [0; LENGTHS] });
 
 impl Unused {
-    fn lock() -> MutexGuard<'static, Unused> {
-        UNUSED.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock() -> Ordered<'static, Unused> {
+        lock_order::lock(&UNUSED, Level::BOUNCE)
     }
 
     fn take(&mut self, length: usize) -> Option<usize> {

@@ -7,9 +7,10 @@
 //! wait; later ones are counted and lost.
 
 use crate::clock;
+use crate::lock_order::{self, Level, Ordered};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,8 +126,8 @@ fn tell_all() {
     TELLING.store(false, std::sync::atomic::Ordering::Release);
 }
 
-fn lock() -> MutexGuard<'static, Option<Notes>> {
-    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> Ordered<'static, Option<Notes>> {
+    lock_order::lock(&NOTES, Level::NOTES)
 }
 
 #[cfg(test)]

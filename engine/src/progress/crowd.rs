@@ -18,10 +18,11 @@ use super::spread::Spread;
 use super::{clock, Doorbell};
 use crate::job::cpu_set::CpuSet;
 use crate::job::{cpus, NodeSegment};
+use crate::lock_order::{self, Level, Ordered};
 use crate::observe::affinity::Affinity;
 use crate::observe::Page;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// Nanoseconds after which a rank that waits reads again which CPUs it may use.
 const BETWEEN_READINGS: u64 = 50_000_000;
@@ -210,8 +211,8 @@ impl Crowd {
         is_known.then(|| groups(&sets, pages().filter_map(|affinity| affinity.quota()).min()))
     }
 
-    fn own(&self) -> MutexGuard<'_, Own> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn own(&self) -> Ordered<'_, Own> {
+        lock_order::lock(&self.own, Level::CROWD)
     }
 }
 

@@ -5,6 +5,7 @@
 //! is in several of them then, the lanes, so that threads on different
 //! communicators do not meet.)
 
+use crate::lock_order::{self, Held, Level};
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -16,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 #[repr(align(128))]
 pub struct EngineLock<T> {
     threaded: AtomicBool,
+    level: Level,
     mutex: Mutex<()>,
     value: UnsafeCell<T>,
 }
@@ -29,6 +31,7 @@ unsafe impl<T: Send> Sync for EngineLock<T> {}
 pub struct Guard<'a, T> {
     value: *mut T,
     held: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
+    _order: Held,
 }
 
 impl<T> Drop for Guard<'_, T> {
@@ -48,9 +51,10 @@ fn release(held: &mut ManuallyDrop<Option<MutexGuard<'_, ()>>>) {
 
 impl<T> EngineLock<T> {
     /// Locks only if `threaded`.
-    pub fn new(value: T, threaded: bool) -> EngineLock<T> {
+    pub fn new(value: T, level: Level, threaded: bool) -> EngineLock<T> {
         EngineLock {
             threaded: AtomicBool::new(threaded),
+            level,
             mutex: Mutex::new(()),
             value: UnsafeCell::new(value),
         }
@@ -71,8 +75,13 @@ impl<T> EngineLock<T> {
     /// Takes the lock. Not reentrant: nothing of the user is called meanwhile.
     #[inline(always)]
     pub fn lock(&self) -> Guard<'_, T> {
+        lock_order::check(self.level);
         let held = if self.threaded.load(Relaxed) { Some(self.acquire()) } else { None };
-        Guard { value: self.value.get(), held: ManuallyDrop::new(held) }
+        Guard {
+            value: self.value.get(),
+            held: ManuallyDrop::new(held),
+            _order: lock_order::enter(self.level),
+        }
     }
 
     /// Takes the lock if nobody has it.
@@ -85,7 +94,11 @@ impl<T> EngineLock<T> {
                 Err(TryLockError::WouldBlock) => return None,
             },
         };
-        Some(Guard { value: self.value.get(), held: ManuallyDrop::new(held) })
+        Some(Guard {
+            value: self.value.get(),
+            held: ManuallyDrop::new(held),
+            _order: lock_order::enter(self.level),
+        })
     }
 
     #[cold]
