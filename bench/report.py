@@ -1,4 +1,8 @@
-"""From figures to files: a table in Markdown, all values in JSON, plots."""
+#!/usr/bin/env python3
+"""From figures to files: a table in Markdown, all values in JSON, plots.
+
+    bench/report.py     writes docs/performance.md and the table of the README from the recorded run (pages.py)
+"""
 
 import json
 import os
@@ -6,10 +10,12 @@ import platform
 import statistics
 import time
 
+import pages
 import plots
 from figures import BOUND, FREE, bar_of, meets, more_is_better
 from words import size_text, value_text
 
+GOOD = "*good*: the same of the best fifth of the rounds of each. "
 METHOD = """Each program ran with all libraries at once, but only one library's ranks were awake at a time: point by
 point they took turns of some ten milliseconds (`bench/gate.py`), many rounds. Jobs that cannot be held (start-up,
 Intel's benchmark) ran whole, one after the other, several rounds. Shown are medians. *ratio*: ours to the rival's of
@@ -83,6 +89,18 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
 
 
+def record(figures, rounds):
+    """Makes this run the recorded one, and writes the pages with our figures."""
+    name, date = machine().rsplit(", ", 1)
+    pages.keep(figures, name, date, rounds, summary(figures))
+    pages.write(page_method())
+
+
+def page_method():
+    """The method without what only the table of a run has."""
+    return METHOD.replace(GOOD, "")
+
+
 def write(figures, folder):
     """Prints the table and leaves it in `folder` as latest.md and latest.json, with plots beside it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,3 +117,7 @@ def write(figures, folder):
     (folder / "latest.json").write_text(json.dumps({"machine": machine(), "values": flat, "notes": figures.notes}))
     names = ["latest.md", "latest.json", *plots.draw(figures, folder)]
     print(f"written: {', '.join(names)} in {os.path.relpath(folder)}")
+
+
+if __name__ == "__main__":
+    pages.write(page_method())

@@ -114,6 +114,7 @@ def read_options():
     parser.add_argument("--ranks", nargs="+", type=int, help="only these numbers of ranks")
     parser.add_argument("--rounds", type=int, help="rounds of each program (as in the plan)")
     parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn, or one whole job (30)")
+    parser.add_argument("--record", action="store_true", help="keep this run in bench/record.json and in the pages")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results")
     return parser.parse_args()
 
@@ -131,6 +132,8 @@ def main():
         bench.measure(program, ranks, rounds)
         print(f"  {program} on {ranks} ranks, {rounds} rounds  [{time.monotonic() - began:.0f} s]", flush=True)
     report.write(bench.figures, options.out)
+    if options.record:
+        report.record(bench.figures, "quick" if QUICK else "all")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,147 @@
+"""The pages with our figures: docs/performance.md and a block of the README, written from bench/record.json.
+
+The record is one run of `make bench`, kept with `bench/run.py --record`, and single experiments that people have
+entered. So every figure in the project has one source; the house check compares the pages with it.
+"""
+
+import json
+import pathlib
+import textwrap
+
+from figures import BOUND, FREE, bar_of, meets, more_is_better
+from words import size_text, value_text
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RECORD = ROOT / "bench/record.json"
+BEGIN, END = "<!-- figures of bench/record.json, written by bench/report.py -->", "<!-- end of figures -->"
+
+# The rows of the README: words, program, ranks, name, size. More ranks than the two cores are said so.
+README_ROWS = [
+    ("latency, 8 B", "p2p", 2, "latency", 8),
+    ("latency, 256 B", "p2p", 2, "latency", 256),
+    ("latency, 2 KiB", "p2p", 2, "latency", 2 << 10),
+    ("latency, 16 KiB", "p2p", 2, "latency", 16 << 10),
+    ("latency, 64 KiB, freshly written", "p2p", 2, "latency-fresh", 64 << 10),
+    ("latency, 1 MiB, freshly written", "p2p", 2, "latency-fresh", 1 << 20),
+    ("messages of 8 B, millions a second", "p2p", 2, "rate", 8),
+    ("two threads of a rank, a communicator each, 8 B, M/s", "threads", 1, "two-threads", 8),
+    ("barrier", "collectives", 2, "barrier", 0),
+    ("bcast, 64 KiB", "collectives", 2, "bcast", 64 << 10),
+    ("reduce, 4 KiB", "collectives", 2, "reduce", 4 << 10),
+    ("allreduce, 512 B", "collectives", 2, "allreduce", 512),
+    ("allreduce, 1 MiB", "collectives", 2, "allreduce", 1 << 20),
+    ("alltoall, 64 KiB", "collectives", 2, "alltoall", 64 << 10),
+    ("barrier", "collectives", 8, "barrier", 0),
+    ("allreduce, 8 B", "collectives", 8, "allreduce", 8),
+    ("allreduce, 1 MiB", "collectives", 8, "allreduce", 1 << 20),
+    ("alltoall, 64 KiB", "collectives", 8, "alltoall", 64 << 10),
+    ("ping-pong of two, the others wait, 8 B", "collectives", 8, "pingpong-two", 8),
+    ("ping-pong of four pairs, 8 B", "collectives", 8, "pingpong-pairs", 8),
+    ("an empty program, start to end, s", "startup", 64, "start to end", 0),
+]
+
+
+def table(rows):
+    head, *body = rows
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *body])
+
+
+def keep(figures, machine, date, rounds, summary):
+    """Makes a run the recorded one; experiments stay as they were."""
+    points = [
+        {"point": list(point), "ratio": figures.ratio(point),
+         "medians": {name: figures.median(name, point) for name in figures.titles}}
+        for point in figures.points() if not point[2].endswith(FREE)
+    ]
+    record = {"machine": machine, "date": date, "rounds": rounds, "summary": summary, "titles": figures.titles,
+              "notes": figures.notes, "points": points, "experiments": read()["experiments"]}
+    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def read():
+    return json.loads(RECORD.read_text())
+
+
+def medians(record, row):
+    return [value_text(row["medians"].get(name)) for name in record["titles"]]
+
+
+def readme_block(record):
+    """What stands between the marks in the README."""
+    found = {tuple(row["point"][:4]): row for row in record["points"]}
+    rows = [["", "ranks", *record["titles"].values(), "ratio"]]
+    for words, program, ranks, name, size in README_ROWS:
+        row = found.get((program, ranks, name, size))
+        if row:
+            where = f"{ranks} on 2 cores" if program == "collectives" and ranks > 2 else str(ranks)
+            rows.append([words, where, *medians(record, row), value_text(row["ratio"], 2)])
+    run = "quick run" if record["rounds"] == "quick" else "run"
+    words = (f"One {run} of `make bench` on {record['date']} ({record['machine']}). Medians in µs where no unit is given; "
+             f"{record['summary']}.")
+    return f"{textwrap.fill(words, 120)}\n\n{table(rows)}"
+
+
+def all_points(record):
+    """The recorded run as a table."""
+    rows = [["", "ranks", "size", "unit", *record["titles"].values(), "ratio", "bar", "met"]]
+    for row in record["points"]:
+        point = tuple(row["point"])
+        program, ranks, name, size, unit = point
+        bar, ratio = bar_of(point), row["ratio"]
+        sign = "≥" if more_is_better(point) else "≤"
+        met = "" if bar is None or ratio is None else "yes" if meets(point, ratio, bar) else "NO"
+        shown = "" if name.removesuffix(BOUND) in ("barrier", "start to end") else size_text(size)
+        rows.append([f"IMB {name}" if program == "imb" else name, str(ranks), shown, unit, *medians(record, row),
+                     value_text(ratio, 2), "" if bar is None else f"{sign} {bar:g}", met])
+    return table(rows)
+
+
+def page(record, method):
+    """docs/performance.md."""
+    notes = "".join(f"- {note}\n" for note in record["notes"])
+    experiments = "\n\n".join(f"### {one['title']}\n\n{one['how'][0].upper()}{one['how'][1:]}.\n\n{table(one['table'])}"
+                              for one in record["experiments"])
+    return f"""# Performance
+
+All figures are on this page. `bench/report.py` writes it, and the table in the README, from `bench/record.json`: do not edit it.
+`make bench` measures on your machine; `bench/run.py --record` makes that run the recorded one.
+
+## Side by side
+
+{record['machine']}, {record['date']}, {record['rounds']} rounds. {record['summary']}.
+
+{all_points(record)}
+
+{notes}
+{method}
+
+## What the table does not show
+
+Some calls that it does not measure are slower than Open MPI's or Intel MPI's on two cores. They are above all the v-forms of
+gather and scatter with a few bytes, persistent requests, and long messages (over 64 KiB) between buffers that cannot be
+mapped, such as those on a stack. The cores of a virtual machine are nearer or farther from each other from minute to minute, so a
+bar that is just met in one run may be missed in the next.
+
+## Single experiments
+
+Each was made once, by hand, and is not repeated by `make bench`, unless it says so.
+
+{experiments}
+"""
+
+
+def pages(method):
+    """Path -> text of each page that has our figures, as it should be."""
+    record = read()
+    readme = (ROOT / "README.md").read_text()
+    before, rest = readme.split(BEGIN)
+    after = rest.split(END)[1]
+    return {
+        "docs/performance.md": page(record, method),
+        "README.md": f"{before}{BEGIN}\n{readme_block(record)}\n{END}{after}",
+    }
+
+
+def write(method):
+    for name, text in pages(method).items():
+        (ROOT / name).write_text(text)
