@@ -1,5 +1,5 @@
 /* ranks: 2 3 4
- * Communicators of several lanes (see docs/architecture.md): threads that each use their own, requests of many
+ * Communicators of several lanes (see docs/rooms/engine.md): threads that each use their own, requests of many
  * communicators waited for together, and all sorts of operations in each of them. */
 #include "check.h"
 #include <pthread.h>

@@ -13,6 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "support"))
+import docs  # noqa: E402
 import jobs  # noqa: E402
 from circles import circles  # noqa: E402
 
@@ -116,7 +117,7 @@ def what_faces_share_names_none(files, _ratchet):
 def licences_and_texts(files, _ratchet):
     """The texts every newcomer looks for are there."""
     for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT",
-                 "docs/architecture.md"):
+                 "docs/overview.md", "docs/glossary.md", "docs/performance.md"):
         if not files.get(name, "").strip():
             yield f"{name} is missing"
 
@@ -130,6 +131,7 @@ RULES = [
     modules_say_what_they_are,
     what_faces_share_names_none,
     licences_and_texts,
+    *docs.RULES,
 ]
 
 

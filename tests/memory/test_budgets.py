@@ -1,6 +1,6 @@
 """What memory ranks have: after they have begun, and when messages come that nobody has asked for.
 
-The budgets are those of docs/architecture.md ("Memory of a rank"). KiB everywhere.
+The budgets are those of docs/rooms/message.md ("Memory of a rank"). KiB everywhere.
 """
 
 import re

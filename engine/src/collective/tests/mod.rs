@@ -7,6 +7,9 @@ mod hierarchy;
 mod movement;
 mod neighbours;
 mod reduction;
+/// The example of `docs/guides/new-algorithm.md`.
+#[path = "../../../../docs/guides/toy_algorithm.rs"]
+mod toy_algorithm;
 pub mod twin;
 
 use super::{Advance, Data, Port, Schedule, Ticket};

@@ -1,6 +1,7 @@
 //! Operations that move data within one group.
 
 use super::buffer::{check, group, items, shapes, Buffer, Item, Side, UNTOUCHED};
+use super::toy_algorithm;
 use crate::collective::selection::{Alltoall, Broadcast, Rooted};
 use crate::collective::{self as collective, Data, Root};
 use crate::datatype::Datatype;
@@ -41,6 +42,19 @@ fn broadcast_gives_everybody_the_data_of_the_root() {
                 collective::broadcast::build(members, Root::Rank(root), side.receive.data(), algorithm)
             });
         }
+    });
+}
+
+#[test]
+fn the_algorithm_of_the_guide_is_a_broadcast() {
+    for_all(|size, root, count| {
+        let side = |rank| {
+            let before = if rank == root { items(root, count) } else { vec![UNTOUCHED; count] };
+            Side::in_place(&before, items(root, count), &shape(rank))
+        };
+        check("chain", &group(size), (0..size).map(side).collect(), |members, side| {
+            toy_algorithm::chain(members, root, side.receive.data())
+        });
     });
 }
 

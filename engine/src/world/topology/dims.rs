@@ -43,7 +43,7 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result<()> {
 
 /// `product` in `count` factors that do not increase, with the smallest difference between the
 /// largest and the smallest, then the smallest sum, then the largest first factor (see
-/// `docs/architecture.md`).
+/// `docs/decisions/0020-grids-with-the-smallest-difference.md`).
 fn balance(product: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(product);
     let mut search = Search { divisors, chosen: Vec::new(), best: (i64::MAX, 0), factors: Vec::new() };
