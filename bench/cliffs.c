@@ -71,7 +71,7 @@ static void alltoallv(int items)
     MPI_Alltoallv(out, counts, places, MPI_DOUBLE, in, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-/* What counts is the payload of a rank; where it has a block for each, it is all of them. */
+/* The payload of a rank counts; where it has a block for each, it is all of them. */
 static const struct {
     const char *name;
     void (*run)(int items);

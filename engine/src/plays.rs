@@ -15,7 +15,7 @@ pub fn play(part: impl FnOnce()) {
         std::panic::set_hook(Box::new(move |panic| {
             before(panic);
             if PLAYS.get() {
-                // What a macro prints, as the hook before does, the test would keep for its end.
+                // The test would keep for its end what a macro prints, as the hook before does.
                 let _ = writeln!(std::io::stderr(), "a rank of a test has failed: {panic}");
                 std::process::abort();
             }

@@ -154,7 +154,7 @@ static void no_wake_is_missed(const char *where)
     long_waits = 0;
 }
 
-/* Who waits for a late one sleeps. */
+/* A rank that waits for a late one sleeps. */
 static void late_ones(MPI_Comm comm)
 {
     for (int round = 0; round < 20; round++) {
@@ -170,7 +170,7 @@ static void late_ones(MPI_Comm comm)
     no_wake_is_missed("late ones");
 }
 
-/* What is under way ends, also if its communicator has been freed. */
+/* An operation under way ends, also if its communicator has been freed. */
 static void freed_meanwhile(void)
 {
     for (int time = 0; time < 20; time++) {

@@ -1,6 +1,6 @@
 /* ranks: 1 2 4 8 */
 /* With SERRIED_REPRODUCIBLE=1 every sum is the number nearest to the true one: for all numbers of ranks up to that of the
- * job, in every order of ranks, for short and long vectors, blocking or not. What is true is found out by another way
+ * job, in every order of ranks, for short and long vectors, blocking or not. The true sums are found by another way
  * than the library's: a growing list of numbers that do not overlap (Shewchuk). */
 #include "check.h"
 #include <complex.h>

@@ -1,6 +1,7 @@
 /* ranks: 2 3 5
  * Collectives of data in memory that never becomes shared: what malloc of the library does not give. Others find copies
- * of it. Who has gone on writes to its buffers at once, while others are late and still want what was there. */
+ * of it. A rank that has gone on writes to its buffers at once, while others are late and still want the data that were
+ * there. */
 #include "check.h"
 #include <sys/mman.h>
 

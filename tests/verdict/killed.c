@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
             MPI_Recv(&x, 1, MPI_INT, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* Whoever leaves the last barrier first has woken the other. */
+    /* The rank that leaves the last barrier first has woken the other. */
     for (int looks = 0; me == 1 && looks < 60000 && !is_asleep(first); looks++)
         usleep(1000);
     if (me == 1)

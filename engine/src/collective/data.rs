@@ -1,8 +1,7 @@
 //! Slices of data: the arithmetic that schedules do on buffers.
 //!
-//! Everything here is address arithmetic; no byte of a buffer is touched.
-//! Whoever makes a [`Data`] through [`Data::new`] or [`Data::times`] gets an
-//! error where sizes do not fit 64 bits; slices of such data always fit.
+//! Everything here is address arithmetic; no byte of a buffer is touched. [`Data::new`] and
+//! [`Data::times`] return an error where sizes do not fit 64 bits; slices of such data always fit.
 
 use super::port::Data;
 use crate::datatype::{Basic, Datatype};

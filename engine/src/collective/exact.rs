@@ -1,8 +1,8 @@
 //! Reductions whose sums are exact (`reduce/exact`), by messages.
 //!
-//! An element is added up where all its operands are. So the ranks exchange shares of
-//! their operands, each adds up one share, and hands it on: as many bytes as recursive
-//! halving moves, in one step. What is short everybody adds up who needs it.
+//! An element is added up where all its operands are. So the ranks exchange shares of their
+//! operands, each adds up one share, and hands it on: as many bytes as recursive halving moves, in
+//! one step. Short operands go to every rank that needs the sum, and each adds them up itself.
 
 use super::selection::WINDOW;
 use super::{allgather, Data, Members, Schedule};

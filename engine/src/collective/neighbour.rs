@@ -12,9 +12,8 @@ pub struct Neighbourhood {
     pub sources: Vec<Option<u32>>,
     /// Whom block `i` of a send buffer is for.
     pub destinations: Vec<Option<u32>>,
-    /// Whether they are those of a Cartesian grid: per dimension the lower
-    /// one, then the higher one. What is sent down arrives from above, which
-    /// matters where both are the same rank.
+    /// Whether they are those of a Cartesian grid: per dimension the lower one, then the higher
+    /// one. Data sent down arrive from above, which matters where both are the same rank.
     pub cartesian: bool,
 }
 

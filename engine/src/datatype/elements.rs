@@ -55,7 +55,7 @@ impl Datatype {
         let (mut datatype, mut rest) = (self, number % self.elements());
         while rest > 0 {
             if let Some(basic) = datatype.as_basic() {
-                // What is left is the first member of a pair.
+                // The rest is the first member of a pair.
                 return Ok(bytes + basic.pair().map_or(0, |(first, _)| first.size()));
             }
             // Whole blocks of a structure come before the part that is cut.

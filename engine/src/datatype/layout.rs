@@ -1,10 +1,9 @@
 //! Where the bytes of one item lie, in the order in which they are sent.
 //!
-//! A `Layout` is a small tree. Regular types stay small however many blocks
-//! they have: a vector of a million blocks is one `Loop` over one `Block`.
-//! Irregular types need one number per block where all blocks are alike, and a
-//! [`Part`] per block else. What is adjacent is merged while the tree is built,
-//! so that a type whose bytes lie in one piece is always a single `Block`.
+//! A `Layout` is a small tree. Regular types stay small however many blocks they have: a vector of
+//! a million blocks is one `Loop` over one `Block`. Irregular types need one number per block where
+//! all blocks are alike, and a [`Part`] per block else. Adjacent parts are merged while the tree is
+//! built, so a type whose bytes lie in one piece is always a single `Block`.
 //!
 //! No tree is deeper than about 200 levels, so that walking it by recursion is
 //! safe: a loop over a loop at least doubles the size, and sequences beyond

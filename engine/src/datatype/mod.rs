@@ -164,9 +164,9 @@ impl Datatype {
         self.map.alignment
     }
 
-    /// The range of bytes, relative to the address, that `count` items touch:
-    /// (begin, end). Nothing touched gives (0, 0). What a staging buffer for
-    /// them needs is `end - begin`, with its address moved by `-begin`.
+    /// The range of bytes, relative to the address, that `count` items touch: (begin, end). Nothing
+    /// touched gives (0, 0). A staging buffer for them needs `end - begin` bytes, with its address
+    /// moved by `-begin`.
     pub fn span(&self, count: u64) -> Result<(i64, i64)> {
         if count == 0 || self.size() == 0 {
             return Ok((0, 0));

@@ -79,8 +79,8 @@ impl Engine {
         self.answers().threads.retain(|known| known.number != number);
     }
 
-    /// What was asked for is not there. A rank that calls such functions only is
-    /// as stuck as one that waits.
+    /// A call has asked for something that is not there. A rank that makes only such calls is as
+    /// stuck as one that waits.
     #[inline]
     pub(super) fn polled(&self, reason: Reason) {
         add(&self.page.own().idle_polls, 1);

@@ -56,7 +56,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What one rank sends to another must be what that one expects.
+    /// Each rank must send to another one what that one expects.
     fn compare_traffic(
         &self,
         communicator: &Communicator,
@@ -87,7 +87,7 @@ impl Engine {
         Err(Error::new(Class::Count, sentence).in_context(context))
     }
 
-    /// What all members must say alike, they must.
+    /// Members must agree on what they have to give alike.
     fn compare_arguments(
         &self,
         communicator: &Communicator,

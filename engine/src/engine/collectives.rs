@@ -301,10 +301,10 @@ impl Beside for AtBlock<'_> {
         self.me.control_block().get_up(self.me.rank);
     }
 
-    /// Who has arrived does not need this core: the last of several ranks that share
-    /// one keeps it while it waits for those on other cores, and goes on first. Who waits
-    /// for one member, as under a root, lets others here catch up that are behind by more
-    /// than the operation they all wait in: sooner or later that member waits for them.
+    /// Members that have arrived do not need this core: the last of several ranks that share one
+    /// keeps it while it waits for those on other cores, and goes on first. A member that waits for
+    /// one other, as under a root, lets those here catch up that are behind by more than the
+    /// operation they all wait in: sooner or later that member waits for them.
     fn looks(&self, crowd: &Crowd) -> u32 {
         let me = self.me;
         let core_of = |member| self.node.page(me.peer(member)).identity.core.load(Relaxed);

@@ -361,7 +361,7 @@ impl<'a> Describer<'a> {
         let unexpected = queue(lanes.iter().flat_map(|core| core.matching.heads(HEADS)).collect());
         self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
         let collectives = self.under_way();
-        // What is due to be polled may be done a moment later.
+        // Work that is due to be polled may be done a moment later.
         let due = |core: &&Core| core.background.iter().any(|work| work.seen != Some(core.epoch));
         let due = lanes.iter().any(due);
         let counters = &page.counters;

@@ -82,7 +82,7 @@ impl Exchange for Engine {
             if done()? {
                 return Ok(());
             }
-            // Whatever `done` waits for comes as a message, which moves the epoch of a lane.
+            // Everything that `done` waits for comes as a message, which moves the epoch of a lane.
             self.wait_across(Reason::Exchange, |core| (core.epoch != epochs[core.lane()]).then_some(()))?;
         }
     }

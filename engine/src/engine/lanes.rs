@@ -10,10 +10,10 @@
 //! program says that several threads will call at once (`MPI_THREAD_MULTIPLE`), and
 //! new communicators are spread over them once all ranks of the job have them.
 //!
-//! Whoever waits in a lane drives the others too: before it sleeps, and now and then
-//! while it finds what it waits for at once. Then it passes by a lane whose lock is
-//! taken, for who has taken it drives it. Nobody waits for a lock with another one in
-//! hand, except for describing the rank, in the order of the lanes.
+//! A thread that waits in a lane drives the others too: before it sleeps, and now and then while it
+//! finds at once what it waits for. It skips a lane whose lock is taken, because the thread that
+//! has taken it drives it. No thread waits for a lane's lock with another one in hand, except to
+//! describe the rank, in the order of the lanes.
 
 use super::{Core, Engine};
 use crate::job::node_segment::LANES;
@@ -144,7 +144,7 @@ impl Engine {
         core.turns = core.turns.wrapping_add(1);
         if core.turns.is_multiple_of(TURNS) {
             core.publish(self.flows);
-            // Whoever waits sees an error when it drives the lane itself.
+            // A waiting thread sees an error when it drives the lane itself.
             let _ = self.drive_others(core.lane());
         }
     }

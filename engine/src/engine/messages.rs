@@ -65,8 +65,8 @@ impl Engine {
                 return core.taken(taken);
             }
         }
-        // What else has come stays where it is, or it would have to be kept: it
-        // may well be for the receives that are started next.
+        // Other packets stay where they are, or they would have to be kept: they may well be for
+        // the receives that are started next.
         let request = core.start_block_receive(wanted, address, room)?;
         Ok(core.requests.id(request))
     }
@@ -110,8 +110,8 @@ impl Engine {
         Ok(core.requests.id(request))
     }
 
-    /// Receives and waits for it; the failure of the operation is in the status.
-    /// Who has a block has tried [`Engine::receive_letter`] before.
+    /// Receives and waits for it; the failure of the operation is in the status. A caller with a
+    /// block has tried [`Engine::receive_letter`] before.
     ///
     /// # Errors
     /// What went wrong on the way.

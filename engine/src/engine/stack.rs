@@ -1,7 +1,7 @@
-//! The stack of a thread that waits: addresses of its calls, and the lines of Python
-//! where there is Python. The thread looks at its own stack, so nobody is stopped and
-//! no right is needed. What functions and lines the addresses are is for who asks to
-//! find out: reading debugging information would cost this process memory that stays.
+//! The stack of a thread that waits: addresses of its calls, and the lines of Python where there is
+//! Python. The thread looks at its own stack, so nobody is stopped and no right is needed. The
+//! observer finds out which functions and lines the addresses are: reading debugging information
+//! here would cost this process memory that stays.
 
 use super::python;
 use std::ffi::{c_int, c_void};

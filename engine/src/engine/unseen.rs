@@ -1,6 +1,6 @@
-//! What can move this process unseen, besides its own threads and its peers in MPI: signal handlers of
-//! the program, and memory that it shares with others in a way of its own. Nobody can tell what
-//! these will do, so a rank that they might move is never said to be stuck.
+//! Signal handlers of the program, and memory that it shares with others in a way of its own. Both can
+//! move this process unseen, besides its own threads and its peers in MPI. Nobody can tell what these
+//! will do, so a rank that they might move is never said to be stuck.
 
 use std::ffi::CStr;
 use std::fs;

@@ -6,8 +6,8 @@
 //! is the one by which the entry knows that MPI runs. The rest is written when the
 //! message is on its way, or before its coming is waited for: there a rank has time.
 //!
-//! What a usual call need not know is looked at where one is not usual: before MPI and
-//! after it, within another call, with somebody who listens, with several threads.
+//! Everything that a usual call need not know is looked at where a call is not usual: before MPI
+//! and after it, within another call, with somebody who listens, with several threads.
 
 use super::recorder::{Entry, Recorded, Recorder, ENTRY};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

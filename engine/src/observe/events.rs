@@ -102,8 +102,8 @@ fn note(event: Event) {
     }
 }
 
-/// Tells the listener what has been noted so far. No lock of the engine may be
-/// held. What happens while it is told waits for the next time.
+/// Tells the listener what has been noted so far. No lock of the engine may be held. Events that
+/// happen meanwhile wait for the next time.
 #[inline]
 pub fn tell() {
     if WANTED.load(Relaxed) != 0 {
@@ -141,7 +141,7 @@ mod tests {
             Told::Event(event) => (event.kind, event.values[0]),
             Told::Lost(kind, lost) => (kind, lost + 1000),
         });
-        // What is raised meanwhile waits, and telling within telling is nothing.
+        // Events that are raised meanwhile wait, and telling within telling does nothing.
         raise(Kind::Error, [99; 4]);
         tell();
     }

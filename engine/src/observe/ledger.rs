@@ -101,8 +101,8 @@ impl<'a> Ledger<'a> {
         &self.pages.entries[(first.wrapping_add(number) % PLACES as u64) as usize]
     }
 
-    /// Writes down call `number` (from 1) on a communicator. What others write down
-    /// from now on they compare with it.
+    /// Writes down call `number` (from 1) on a communicator. Others compare with it what they write
+    /// down from now on.
     pub fn write(&self, context: u64, number: u64, call: Call, traffic: Option<Traffic>) {
         let keep = |(to, from): Traffic| {
             let words_at = self.keep(to.len() + from.len(), to.iter().chain(from))?;

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Tags of one kind of collective: 30 bits.
 const TAGS: u32 = (1 << 30) - 1;
 
-/// A communicator. What messages need never changes once it is made; names,
-/// hints, the error handler and attributes do.
+/// A communicator. The part that messages need never changes once it is made; names, hints, the
+/// error handler and attributes do.
 ///
 /// It lives as long as someone holds it: a request holds its communicator, so a
 /// program may free one while communication is pending (MPI-5.0 §7.4.3).

@@ -11,10 +11,10 @@
 //! bit 0       0: point-to-point, 1: collectives
 //! ```
 //!
-//! Whoever makes a communicator proposes an id of its own; the group takes the
-//! proposal of one member. So agreeing costs one small broadcast, ids need not
-//! be given back, and two disjoint groups never choose the same id. A rank that
-//! makes 100 000 communicators a second runs out after 31 days, with an error.
+//! A rank that makes a communicator proposes an id of its own; the group takes the proposal of one
+//! member. So agreeing costs one small broadcast, ids need not be given back, and two disjoint
+//! groups never choose the same id. A rank that makes 100 000 communicators a second runs out after
+//! 31 days, with an error.
 
 use crate::job::node_segment::LANES;
 use crate::{Class, Error, Result};

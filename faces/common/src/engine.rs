@@ -5,11 +5,11 @@
 //! §11.3; OpenSHMEM starts again too). In between faces come and go in any order.
 //!
 //! # A face that is not running
-//! While the engine runs, a usual call of any face passes the entry wall without a
-//! look at its face, for that would be a branch in every call. So a face that does not
-//! run has nothing in its tables by which a call could reach the engine: its
-//! participant puts that in when it joins and takes it out when it leaves. What then
-//! fails says that the face is not running ([`Participant::explain`]).
+//! While the engine runs, a usual call of any face passes the entry wall without a look at its
+//! face, for that would be a branch in every call. So a face that does not run has nothing in its
+//! tables by which a call could reach the engine: its participant puts that in when it joins and
+//! takes it out when it leaves. A call that fails then says that the face is not running
+//! ([`Participant::explain`]).
 
 use super::{page, settings};
 use serried_engine::engine::{Directory, Engine};

@@ -54,7 +54,7 @@ fn faces_come_and_go_in_any_order_and_the_last_ends_the_engine() {
     assert_eq!(running(), (true, false, true));
     FIRST.release().unwrap();
     assert_eq!(running(), (false, false, false));
-    // What the last face has in its tables stays: errors after the end are raised on it.
+    // The tables of the last face stay: errors after the end are raised on it.
     assert_eq!(in_tables(), [1, 0]);
 
     assert!(std::ptr::eq(engine, SECOND.acquire(&LIBRARY).unwrap()));

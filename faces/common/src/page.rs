@@ -1,9 +1,9 @@
 //! This process's own page at an address that is fixed when the library is linked.
 //!
-//! What is written in every call would need the page's address each time, and a
-//! register to keep it in. So the process maps its page once more, over a variable:
-//! a note is then one instruction. Before that, and in a process that never joins a
-//! job, the variable is memory like any other; the calls noted there go with the rank.
+//! A note in every call would need the page's address each time, and a register to keep it in. So
+//! the process maps its page once more, over a variable: a note is then one instruction. Before
+//! that, and in a process that never joins a job, the variable is memory like any other; the calls
+//! noted there go with the rank.
 
 use serried_engine::job::Job;
 use serried_engine::observe::Page;

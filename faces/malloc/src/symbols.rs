@@ -223,7 +223,7 @@ unsafe fn of_libc(block: *mut c_void) -> usize {
     }
 }
 
-/// What is done for a program behind its back leaves its error number alone.
+/// Work behind the program's back leaves its error number alone.
 #[inline]
 fn keeping_errno<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: the address of this thread's error number.

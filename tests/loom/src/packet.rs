@@ -11,7 +11,7 @@ pub const PAYLOAD_AT: usize = 24;
 #[derive(Debug)]
 struct Word {
     atomic: AtomicU64,
-    /// Who uses the word as data holds it for that time.
+    /// A thread that uses the word as data holds it for that time.
     data: UnsafeCell<()>,
 }
 

@@ -121,8 +121,7 @@ impl Attached {
     }
 }
 
-/// A job mapped for writing. Whoever has one keeps to the words that the page
-/// has for observers.
+/// A job mapped for writing. Its user keeps to the words that the page has for observers.
 #[derive(Debug)]
 pub struct Writable {
     /// The mapping; its pages may be written.

@@ -30,7 +30,7 @@ pub fn look(findings: &mut Findings) {
     findings.fine("pairs", "a job of two ranks, tried just now, works");
     let mut said = Vec::new();
     for line in out.lines().filter(|line| line.starts_with("    ")).map(str::trim) {
-        // What is the same for both ranks but for the number of the process is said once.
+        // A fact that is the same for both ranks, but for the number of the process, is said once.
         let words: String = line.chars().filter(|letter| !letter.is_ascii_digit()).collect();
         if said.contains(&words) {
             continue;

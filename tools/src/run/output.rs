@@ -5,7 +5,7 @@
 //! may also show a prompt: an unfinished line goes out after a quiet moment,
 //! if it cannot be the cut-off end of a full stdio buffer.
 //!
-//! What cannot be written is lost, and [`Sink`] says why; its owner tells it.
+//! Output that cannot be written is lost, and [`Sink`] says why; its owner tells it.
 //!
 //! Pure but for what [`Sink`] writes: bytes in, bytes out, time as an argument.
 

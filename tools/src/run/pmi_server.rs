@@ -1,8 +1,7 @@
 //! The PMI-1 server: what a rank linked to MPICH or Intel MPI asks its
 //! launcher while it starts and ends.
 //!
-//! Pure: lines in, lines out. Who reads and writes the sockets is the
-//! supervisor.
+//! Pure: lines in, lines out. The supervisor reads and writes the sockets.
 
 use serried_engine::job::PmiLine;
 use std::collections::HashMap;

@@ -59,7 +59,7 @@ impl Supervisor {
         self.job.outlets.get(error).say(text);
     }
 
-    /// What waited for this outlet is lost.
+    /// Everything that waited for this outlet is lost.
     fn lose(&mut self, number: usize, cause: &io::Error) {
         if cause.kind() == io::ErrorKind::BrokenPipe {
             if self.ending.is_none() {

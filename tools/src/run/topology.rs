@@ -16,8 +16,8 @@ pub struct Topology {
     pub sockets: Vec<Vec<usize>>,
 }
 
-/// Reads the topology of this machine. What /sys does not tell counts as one
-/// core per CPU and one domain for all.
+/// Reads the topology of this machine. Where /sys tells nothing, each CPU counts as a core, and all
+/// are one domain.
 pub fn read() -> Topology {
     let allowed = cpus::allowed();
     let domains = numa_of_cpus();

@@ -1,10 +1,10 @@
 //! Watching the job for ranks that cannot go on.
 //!
-//! Twice a second the launcher looks at the ranks' pages. Ranks that have waited for
-//! a second in one call are asked what they wait for; if some of them are stuck by
-//! the graph of all waits, they are asked once more a moment later, and nothing may
-//! have moved in between. Whoever had finalized is taken from before the first
-//! question, so that what it had sent before has been seen by the second.
+//! Twice a second the launcher looks at the ranks' pages. Ranks that have waited for a second in
+//! one call are asked what they wait for; if some of them are stuck by the graph of all waits, they
+//! are asked once more a moment later, and nothing may have moved in between. The ranks that have
+//! finalized are taken from before the first question, so the second one has seen all that they had
+//! sent.
 //!
 //! A rank that calls what finds nothing, and sleeps in between, is a suspect only after long, and
 //! if its thread is seen to do nothing else (`naps`).
@@ -417,15 +417,15 @@ fn confirmed(suspicion: &Suspicion, ranks: &[Standing]) -> Vec<u32> {
         let stamp = ranks[*rank as usize].description().map(|described| described.stamp);
         suspicion.stuck.iter().any(|(known, before)| known == rank && Some(*before) == stamp)
     };
-    // Who waits for one that has moved may be free now: then nobody is judged.
+    // A rank that waits for one that has moved may be free now: then nobody is judged.
     match stuck.iter().all(still) {
         true => stuck,
         false => Vec::new(),
     }
 }
 
-/// Puts descriptions with stacks in the place of those without; `false` if one of
-/// these ranks has moved. Who has not answered in time is told without.
+/// Puts descriptions with stacks in the place of those without; `false` if one of these ranks has
+/// moved. A rank that has not answered in time is told without.
 fn take_stacks(ranks: &mut [Standing], with_stacks: Vec<Standing>) -> bool {
     for (rank, standing) in with_stacks.into_iter().enumerate() {
         let Some(stamp) = standing.description().map(|described| described.stamp) else { continue };

@@ -1,9 +1,9 @@
 //! Makes reports of an attached job: looks often for what time goes into, and
 //! compares snapshots for the rest.
 //!
-//! Counters are exact, so rates are. Time asleep is exact too. What a rank does
-//! otherwise it does not say by a clock, which would cost it more than a message;
-//! so its page is looked at many times a second, and looks are counted.
+//! Counters are exact, so rates are. Time asleep is exact too. A rank does not say by a clock what
+//! else it does, which would cost it more than a message; so its page is looked at many times a
+//! second, and looks are counted.
 
 use super::reading::Reading;
 use super::report::{Counts, Doing, Flow, Means, Memory, Rank, Report, Share, Slowest};

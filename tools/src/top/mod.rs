@@ -121,7 +121,7 @@ fn watch(
                 return 128 + signal;
             }
         }
-        // Who was held up does not hurry to catch up.
+        // A loop that was held up does not hurry to catch up.
         next = (next + step).max(Instant::now() + step / 2);
         left -= 1;
         let report = meter.report();

@@ -20,8 +20,8 @@ pub struct Reading {
     pub time: f64,
     /// The pages.
     pub snapshots: Vec<Snapshot>,
-    /// Messages and bytes, `[from * ranks + to]`. What a rank has taken by itself
-    /// stands in its own row.
+    /// Messages and bytes, `[from * ranks + to]`. Bytes that a rank has taken by itself stand in
+    /// its own row.
     pub flows: Vec<(u64, u64)>,
 }
 

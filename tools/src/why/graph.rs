@@ -1,9 +1,9 @@
-//! Who cannot go on: the graph of waits, with "all of" and "any of". Pure.
+//! Ranks that cannot go on: the graph of waits, with "all of" and "any of". Pure.
 //!
-//! A rank can go on if it computes, or if one of the ways on that one of its
-//! threads waits for is open: if each need of that way can be met by some rank that
-//! can go on. Who cannot, by the smallest set for which that is true, is stuck:
-//! nobody outside of that set can help, and inside everyone waits.
+//! A rank can go on if it computes, or if one of the ways on that one of its threads waits for is
+//! open: if each need of that way can be met by some rank that can go on. The ranks that cannot, by
+//! the smallest set for which that is true, are stuck: nobody outside of that set can help, and
+//! inside everyone waits.
 //!
 //! A collective operation under way goes on by itself while its rank waits for
 //! something else, so it is a node of its own.

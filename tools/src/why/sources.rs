@@ -1,8 +1,7 @@
 //! Functions and source lines of the stacks that ranks tell as bare addresses.
 //!
-//! Whoever may look at a job may read what its processes have mapped (/proc/PID/maps),
-//! so the debugging information is read here, and a rank that is asked keeps no memory
-//! for it.
+//! A user who may look at a job may read what its processes have mapped (/proc/PID/maps), so the
+//! debugging information is read here, and a rank that is asked keeps no memory for it.
 
 use super::module::{Call, Module};
 use serried_engine::observe::description::Thread;
@@ -50,7 +49,7 @@ impl Sources {
         let mut places: Vec<(String, u64)> = Vec::new();
         for &address in &addresses {
             let inside = |mapping: &&Mapping| (mapping.start..mapping.end).contains(&address);
-            // What was made at run time is in no file.
+            // Code that was made at run time is in no file.
             let Some(mapping) = maps.iter().find(inside) else { continue };
             self.modules.entry(mapping.file.clone()).or_insert_with(|| open(process, mapping));
             places.push((mapping.file.clone(), address - mapping.start + mapping.offset));

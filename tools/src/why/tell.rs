@@ -111,7 +111,7 @@ fn queues(text: &mut String, seen: &Seen, rank: u32) {
     }
 }
 
-/// Who has waited least makes the others wait.
+/// The rank that has waited least makes the others wait.
 fn slow(text: &mut String, seen: &Seen) {
     let mut waited: Vec<(u64, u32)> =
         seen.ranks.iter().map(|rank| (rank.waited(seen.now), rank.rank)).collect();

@@ -12,7 +12,7 @@
 //! left where they have to wait, at blocks of their own ([`Task`]), because a block
 //! counts operations. Both may be mixed, for they never match each other (MPI-5.0 §6.12).
 //!
-//! What is too long for a slot goes straight between the buffers of the program
+//! Payload that is too long for a slot goes straight between the buffers of the program
 //! (`algorithm/zero_copy.rs`), or by messages where the members cannot reach each other's memory.
 
 mod algorithm;

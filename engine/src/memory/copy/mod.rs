@@ -13,9 +13,9 @@
 //! where a plain copy took more than twice as long; or longer at all, where so much is
 //! copied that no cache keeps it until it is read.
 //!
-//! What another core reads next, and soon, goes through the caches in any case: past them
-//! the writer is quicker and the reader slower by more. It is copied as libc does or by
-//! vectors, whichever is quicker: by vectors if the other core is near.
+//! Data that another core reads next, and soon, go through the caches in any case: past them the
+//! writer is quicker and the reader slower by more. They are copied as libc does or by vectors,
+//! whichever is quicker: by vectors if the other core is near.
 
 mod past_caches;
 mod vectors;

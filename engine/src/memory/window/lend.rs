@@ -75,7 +75,7 @@ impl Window {
 
 impl super::Inner {
     /// Notes that so many peers want a message that begins at this page; how often it was wanted by now.
-    /// Whoever has been told that it is often enough starts anew.
+    /// The count starts anew once it has been often enough.
     fn warm(&mut self, page: u32, readers: u32) -> u16 {
         let (block, by) = (page < BLOCK_PAGES, readers.min(OFTEN.into()) as u16);
         let heat = if block { self.ranges.warm(page, by) } else { self.annex_heat.warm(page, by) };

@@ -32,8 +32,8 @@
 //!    `end_write`, and forking waits for that.
 //! 5. The child of a fork is no rank: it takes memory from elsewhere.
 //!
-//! What the owner knows is in private memory; peers see a copy of the bits on
-//! the *board* at the beginning of the window.
+//! The owner's knowledge is in private memory; peers see a copy of the bits on the *board* at the
+//! beginning of the window.
 
 mod annex;
 pub mod bits;

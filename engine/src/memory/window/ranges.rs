@@ -1,9 +1,8 @@
 //! Which pages of a window are in use: an allocator of page ranges.
 //!
-//! Neighbouring free ranges are always merged, except with pages that were
-//! never used. What it knows about a range stands beside the window, in private
-//! memory, in the entries of the range's first and last page; entries between
-//! say nothing about ranges.
+//! Neighbouring free ranges are always merged, except with pages that were never used. The
+//! allocator's knowledge about a range stands beside the window, in private memory, in the entries of the
+//! range's first and last page; entries between say nothing about ranges.
 //!
 //! A free range is *clean* when its pages read as zero.
 

@@ -1,12 +1,11 @@
 //! Tables: from a handle to the engine's object, and back.
 //!
 //! # Looking up
-//! A lookup takes no lock and counts no reference. Slots never move: they lie
-//! in chunks that double in size and are never given back. A slot's handle is
-//! stored (release) after its object and read (acquire) before it. What keeps
-//! the object alive during a call is MPI's rule that no thread frees an object
-//! that another is using (MPI-5.0 §11.6.2); the call that frees one takes the
-//! reference out and holds it to its end.
+//! A lookup takes no lock and counts no reference. Slots never move: they lie in chunks that double
+//! in size and are never given back. A slot's handle is stored (release) after its object and read
+//! (acquire) before it. The object stays alive during a call by MPI's rule that no thread frees an
+//! object that another is using (MPI-5.0 §11.6.2); the call that frees one takes the reference out
+//! and holds it to its end.
 //!
 //! # Putting in and taking out
 //! is done under the table's lock. An object that is in the table already gets

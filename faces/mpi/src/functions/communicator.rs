@@ -154,7 +154,7 @@ pub fn comm_split_type(
         }
     };
     let info = info.map(|info| &**info);
-    // Who is in no part may say so anyhow (§7.4.2).
+    // A process that is in no part may say so anyhow (§7.4.2).
     let agreed = || vec![Agreed::choice("split_type", &NAMES_OF_SPLIT, name)];
     put(&newcomm, create::split_type(&engine()?.agreeing(&agreed), comm, split_type, key, info)?)
 }

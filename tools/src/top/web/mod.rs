@@ -121,8 +121,8 @@ fn serve(mut stream: TcpStream, site: &Site) {
     }
 }
 
-/// Closes a connection. What was not read yet would make the system throw away what was answered,
-/// so some of it is read.
+/// Closes a connection. If the request was not read, the system would throw the answer away; so
+/// some of it is read.
 fn take_leave(stream: TcpStream) {
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok();
     let _ = stream.shutdown(Shutdown::Write);

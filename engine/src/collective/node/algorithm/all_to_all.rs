@@ -11,7 +11,7 @@ use crate::collective::{schedule, Data};
 use crate::memory::copy::last_cache;
 use crate::Result;
 
-/// What all members write in an operation stays in no cache, if it is so much.
+/// If all members together write so much in an operation, no cache keeps it.
 const BEYOND: u64 = 16 << 20;
 
 /// A block of each member to all.
@@ -63,7 +63,7 @@ pub(crate) async fn alltoall(
     }
     let mut lent = match send {
         Some(send) => Contiguous::to_read(party, &send.times(party.size)?, 1)?,
-        // What comes takes the place of what others still want to read.
+        // Incoming blocks take the place of data that others still want to read.
         None => Contiguous::copied(party, &receive.times(party.size)?)?,
     };
     let epoch = begin(party, &lent).await?;

@@ -48,7 +48,8 @@ pub fn fits(me: &Member, operation: &Operation) -> bool {
             || pair::applies(me, operation, total))
 }
 
-/// What all members read of one member, or of each, is read sooner where it lies if it is longer.
+/// Payload that all members read of one member, or of each, is read sooner where it lies if it is
+/// longer.
 const READ_BY_ALL: u64 = 32 << 10;
 
 /// Whether payload goes over wide slots. They are of no use where one member would do all
@@ -313,7 +314,7 @@ async fn alltoall(
     let whole = blocks(party.member, receive.bytes());
     let epoch = party.begin();
     party.wait_until_free(epoch).await?;
-    // What comes may take the place of what the others still want to read: not in the slot.
+    // Incoming data may take the place of data that the others still want to read: not in the slot.
     party.publish(epoch, &send.unwrap_or(receive).times(party.size)?);
     party.wait_for_all(epoch).await?;
     let mine = u64::from(party.rank) * receive.bytes();

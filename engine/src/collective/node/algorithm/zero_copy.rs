@@ -9,15 +9,14 @@
 //! them: each for itself.
 //!
 //! # Ownership
-//! One epoch begins the operation: who has arrived there has lent its buffers,
-//! and touches in them from then on only what its part of the operation writes.
-//! One epoch ends it: who has arrived there has done with the memory of others,
-//! and who has lent some returns when all have. In an allreduce by shares there is
-//! one in the middle: who has arrived there has written its share of the result,
-//! which the others then read; unless each has put its share into the results of all.
-//! Where all that others read is copies that stay behind (`retained.rs`), nothing ends the operation,
-//! as if they lay in slots; and who has lent such a copy does not wait for the end.
-//! What members write are the shares; no two overlap, and nobody reads an operand in the
+//! One epoch begins the operation. A member that has arrived there has lent its buffers, and from
+//! then on touches in them only what its part of the operation writes. One epoch ends it. A member
+//! that has arrived there has done with the memory of others; a member that has lent some returns
+//! when all have. An allreduce by shares has one in the middle: a member that has arrived there has
+//! written its share of the result, which the others then read; unless each has put its share into
+//! the results of all. Where the others read only copies that stay behind (`retained.rs`), nothing
+//! ends the operation, as if they lay in slots, and a member that has lent such a copy does not wait
+//! for the end. Members write only their shares; no two overlap, and nobody reads an operand in the
 //! share of another.
 //!
 //! A member that fails once it has begun arrives at the remaining epochs all the

@@ -1,8 +1,8 @@
 //! Data in one piece, as an operation lends them: the program's own, or a copy of them.
 //!
-//! What others do not reach by plain loads and stores they would have to copy through the kernel, which takes
-//! some microseconds before it moves a byte. So they find a copy of it in a bounce buffer, if there is one, and
-//! results come home from there. Data with gaps are always copied.
+//! Memory that others do not reach by plain loads and stores would have to be copied through the kernel, which
+//! takes some microseconds before it moves a byte. So others find a copy of it in a bounce buffer, if there is
+//! one, and results come home from there. Data with gaps are always copied.
 
 use crate::collective::node::buffer::descriptor::{Descriptor, LentResult};
 use crate::collective::node::buffer::destination::{Destination, ENDS};

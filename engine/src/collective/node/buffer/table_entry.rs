@@ -1,9 +1,9 @@
 //! The lines of a table of blocks, as it lies in a slot.
 //!
-//! A member publishes a table where each member knows only its own blocks (`irregular.rs`). What follows a table
-//! in its slot are short blocks, as many as there is room for, and the ends of long ones that others would have to
-//! read through the kernel (as in `descriptor.rs`). Where members do the work of each other
-//! (`work_sharing/arrivals.rs`), what a member expects stands before these.
+//! A member publishes a table where each member knows only its own blocks (`irregular.rs`). Behind a table in its
+//! slot lie short blocks, as many as there is room for, and the ends of long ones that others would have to read
+//! through the kernel (as in `descriptor.rs`). Where members do the work of each other
+//! (`work_sharing/arrivals.rs`), the blocks that a member expects are listed before these.
 
 use crate::collective::node::buffer::expected::ExpectedBlock;
 

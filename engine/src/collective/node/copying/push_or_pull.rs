@@ -1,11 +1,11 @@
-//! Who copies what one of two members has for the other: who has it puts it there, or who wants it takes it.
+//! Which of two members copies a block: its owner pushes it, or the other one pulls it.
 //!
-//! Who puts it has its lines at hand, and those of the place too as long as nobody else has used them, and is
-//! done in half the time. But if the program has read there since the last time, each line has to be taken away
-//! from the other core first; and it will be read there again, from afar. That is slower in all than if the
-//! other had taken it, even where the putting itself is still a little quicker. So members try both ways now
-//! and then, a few times each, since the first time finds lines where the other way has left them; and data are
-//! put only if that is quicker by much.
+//! A member that pushes has the block's lines at hand, and those of the destination too as long as nobody else
+//! has used them. So it takes half the time. But if the program has read the destination since the last time,
+//! each line has to be taken away from the other core first, and is read there again, from afar. In all that is
+//! slower than pulling, even where the push itself is still a little quicker. So members try both ways now and
+//! then, a few times each, because the first time finds lines where the other way has left them. They push only
+//! if that is quicker by much.
 
 use crate::clock::ticks;
 use crate::memory::copy::wait_for_stores;

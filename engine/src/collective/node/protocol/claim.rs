@@ -6,14 +6,14 @@
 //! pieces that are not finished. A word of an older epoch is a part that nobody has touched
 //! yet; one of a later epoch is a part that is over, for its owner goes on only then.
 //!
-//! 1. Who has claimed a piece, and nobody else, touches what it writes. Pieces are claimed in
+//! 1. Only the member that has claimed a piece touches what the piece writes. Pieces are claimed in
 //!    order, the owner's as many as it likes at once.
 //! 2. A part is over when all its pieces are finished: whoever sees that sees what they have
 //!    written, and nobody touches their memory any more.
 //! 3. The word changes by exchanges only, so it carries on what all who finished have released.
 //!
-//! Who has claimed a piece keeps the part from being over, so the word cannot turn to a later
-//! epoch before it has counted the piece as finished.
+//! A claimed piece keeps the part from being over, so the word cannot turn to a later epoch before
+//! the piece has been counted as finished.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::ops::Range;

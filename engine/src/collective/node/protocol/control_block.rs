@@ -7,17 +7,17 @@
 //! At places there are parts too (`claim.rs`), between marks and slots: one for each member.
 //!
 //! # Ownership
-//! The operations of a communicator that use its block are numbered from 1 by
-//! their *epoch*; all members come to them in the same order. What a member has
-//! for even and for odd epochs lies apart.
+//! The operations of a communicator that use its block are numbered from 1 by their
+//! *epoch*; all members come to them in the same order. A member has a mark and a slot for even
+//! epochs, and others for odd ones.
 //!
 //! 1. A member stores epoch `e` in its mark (*arrives*) when it begins operation
 //!    `e`, and so when it has finished all operations before.
-//! 2. Before it writes payload of `e` it waits until nobody reads what it has in the same
-//!    place: until all members have arrived at `p + 1`, if that payload is of epoch `p`.
-//!    Payload is in the mark or, if it is longer, in the slot or the wide slot;
-//!    storing `e` publishes it together with its length. Who has no payload writes the epoch only.
-//! 3. Whoever sees `e` (or more) in a mark may read the payload of `e` until it
+//! 2. Before it writes payload of `e` it waits until nobody reads what it has in the same place:
+//!    until all members have arrived at `p + 1`, if that payload is of epoch `p`. Payload is in the
+//!    mark or, if it is longer, in the slot or the wide slot; storing `e` publishes it together
+//!    with its length. A member without payload writes the epoch only.
+//! 3. A member that sees `e` (or more) in a mark may read the payload of `e` until it
 //!    arrives at `e + 1` itself.
 //!
 //! So a member that all wait for in turn may be ahead of them by one operation, and by
@@ -25,12 +25,11 @@
 //! owner has no payload nobody looks at more than the epoch.
 //!
 //! # Sleeping
-//! A member that sleeps says first for what (`Wish`), counts itself in
-//! `sleepers`, and then looks once more. Who arrives reads `sleepers` after its
-//! epoch is published; if there are any it looks which wishes hold now, and rings
-//! their doorbells. Both sides have a full barrier between their store and their
-//! load (`sleep`), so one of them sees the other. Where all members have promised
-//! it at their doorbells, the sleeper issues the barrier of the others too, in
+//! A member that sleeps says first for what (`Wish`), counts itself in `sleepers`, and then looks
+//! once more. An arriving member reads `sleepers` after its epoch is published; if there are any it
+//! looks which wishes hold now, and rings their doorbells. Both sides have a full barrier between
+//! their store and their load (`sleep`), so one of them sees the other. Where all members have
+//! promised it at their doorbells, the sleeper issues the barrier of the others too, in
 //! `Doorbell::sleep_unless`, before it looks once more; then who arrives has none.
 
 use crate::collective::node::protocol::claim::Part;

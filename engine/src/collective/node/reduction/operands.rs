@@ -41,7 +41,7 @@ impl Operands {
         (0..me.size).try_for_each(|member| self.of_member(me, member).map(drop))
     }
 
-    /// What has come, if all has, goes to where it belongs.
+    /// The result goes to where it belongs, once all of it has come.
     pub fn finish(&self, complete: bool, receive: &Data) {
         if let (Some(out), true) = (&self.out, complete) {
             out.finish(&operand(receive));

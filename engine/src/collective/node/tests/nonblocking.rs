@@ -108,7 +108,7 @@ fn operations_under_way_together_give_what_mpi_says() {
     let operator = composition();
     for size in [2, 3, 5, 8] {
         as_members(size, |rank, mut member| {
-            // What is started is the same everywhere, when it goes on is not.
+            // All members start the same; they go on at different times.
             let mut turns = Random::new(u64::from(size));
             let mut random = Random::new(u64::from(rank) + 77);
             let (mut number, most) = (0, 300);

@@ -70,7 +70,7 @@ pub(crate) async fn alltoall(
 ) -> Result<()> {
     let lent = match send {
         Some(send) => Contiguous::to_read(party, &send.times(party.size)?, 1)?,
-        // What comes takes the place of what others still want to read.
+        // Incoming blocks take the place of data that others still want to read.
         None => Contiguous::copied(party, &receive.times(party.size)?)?,
     };
     let own = send.map(|send| send.blocks(party.rank, 1));

@@ -1,9 +1,9 @@
 //! Long gatherv and scatterv: the part of a member but the root is its own block.
 //!
-//! In a gatherv the root publishes where it expects the blocks of the others, in a scatterv each of the
-//! others where it expects its own. Who has that and the table with the block may copy it. As in `gather_scatter.rs`, a
-//! member waits for the root to begin, and for nobody else: it leaves when its own part is over. A block that fits
-//! a slot is no work in a gatherv: its owner leaves at once, and the root takes it when all have come.
+//! In a gatherv the root publishes where it expects the blocks of the others, in a scatterv each of the others where it
+//! expects its own. A member that has both, that and the table with the block, may copy it. As in `gather_scatter.rs`,
+//! a member waits for the root to begin, and for nobody else: it leaves when its own part is over. A block that fits a
+//! slot is no work in a gatherv: its owner leaves at once, and the root takes it when all have come.
 
 use crate::collective::node::buffer::expected::{Expected, ExpectedBlock, Incoming};
 use crate::collective::node::buffer::peer_memory::PeerMemory;

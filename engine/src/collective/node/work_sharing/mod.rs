@@ -4,10 +4,9 @@
 //! does for itself, or its share of what is for others. A part is made of pieces, and each is done
 //! by whoever has claimed it ([`part`]). A member that goes on with the operation claims all that is
 //! left of its own part, so where nobody is away each does its own, as ever; under a root it takes
-//! pieces in turn with the root. Who has nothing left to
-//! do and sits in a call that waits takes pieces of others, one at a time, and looks after each
-//! whether what it waits for has come. A call that only tests does not: who tests has something else
-//! to do.
+//! pieces in turn with the root. A member with nothing left to do, in a call that waits, takes
+//! pieces of others, one at a time. After each it looks whether it can go on. A call that only tests
+//! does not do so, because its program has something else to do.
 //!
 //! # Ownership
 //! One epoch begins the operation, as in `zero_copy.rs`, and there is no other: the operation is over

@@ -195,7 +195,7 @@ pub fn type_commit(datatype: InOut<Datatype>) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Type_free. What uses the type goes on with it; so does the program where
+/// MPI_Type_free. Operations that use the type go on with it; so does the program where
 /// MPI_Type_get_contents gave it the handle once more.
 pub fn type_free(datatype: InOut<Datatype>) -> Result<()> {
     let object = datatype.get()?;

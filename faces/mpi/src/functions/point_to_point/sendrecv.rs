@@ -53,7 +53,7 @@ pub fn sendrecv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    // What goes at once needs no request, and the receive can be a blocking one.
+    // A send that goes at once needs no request, and the receive can be a blocking one.
     if short::may_receive(recvbuf, recvcount, recvtype, source, recvtag, comm)
         && short::sent(sendbuf, sendcount, sendtype, dest, sendtag, comm)?
     {
@@ -100,7 +100,7 @@ pub fn sendrecv_replace(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    // What has gone at once is not in the buffer any more.
+    // Data that have gone at once are not in the buffer any more.
     if short::may_receive(buf, count, datatype, source, recvtag, comm)
         && short::sent(buf, count, datatype, dest, sendtag, comm)?
     {

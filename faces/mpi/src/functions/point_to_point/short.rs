@@ -1,6 +1,5 @@
-//! The short way of a call: right arguments, one block of memory, a message that
-//! fits a packet. Whatever else there is, right or wrong, goes the long way,
-//! which also says what is wrong.
+//! The short way of a call: right arguments, one block of memory, a message that fits a packet.
+//! Everything else, right or wrong, goes the long way, which also says what is wrong.
 
 use crate::arguments::is_special;
 use crate::common::page;
@@ -44,7 +43,8 @@ pub fn sent(
     let engine = engine_of_call()?;
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag };
     let sent = engine.send_letter(peer, envelope, address, bytes as usize)?;
-    // The message is on its way: now there is time. What has not gone tells it the long way.
+    // The message is on its way: now there is time. A message that has not gone notes it on the
+    // long way.
     if sent {
         page::own().about_first(comm.context(), dest, tag, bytes);
     }

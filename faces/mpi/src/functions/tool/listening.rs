@@ -1,8 +1,8 @@
 //! Telling tools what has happened: from the engine's notes to callbacks.
 //!
-//! Runs at the end of calls and before sleeps, with no lock held, on one thread
-//! at a time; so callbacks may call anything and need not be thread-safe. What
-//! happens within a callback is told later.
+//! Runs at the end of calls and before sleeps, with no lock held, on one thread at a time; so
+//! callbacks may call anything and need not be thread-safe. Events within a callback are told
+//! later.
 
 use super::callback::{Callback, Dropped, Farewell, Registration, LEVELS};
 use super::slots::Slots;

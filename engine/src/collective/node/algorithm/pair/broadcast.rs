@@ -7,8 +7,8 @@
 //!
 //! # Ownership
 //! As in `zero_copy.rs`: at the first epoch the root has lent its data, and the other the buffer that
-//! they go to. What stands there says which part of it is the root's to write ([`pushed`]); the
-//! other writes all the rest. Who has arrived at the last epoch has done so.
+//! they go to. The two together say which part of it is the root's to write ([`pushed`]); the other
+//! writes all the rest. A member that has arrived at the last epoch has done so.
 
 use crate::collective::node::buffer::contiguous::Contiguous;
 use crate::collective::node::buffer::descriptor::Descriptor;

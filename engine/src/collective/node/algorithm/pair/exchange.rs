@@ -5,8 +5,9 @@
 //! (`push_or_pull.rs`).
 //!
 //! # Ownership
-//! As in `zero_copy.rs`: who has arrived at the first epoch has lent its block, and the place of its result; at
-//! that place nobody but the other writes. Who has arrived at the last one has put its block there.
+//! As in `zero_copy.rs`: a member that has arrived at the first epoch has lent its block, and the place of its
+//! result; only the other one writes at that place. A member that has arrived at the last one has put its
+//! block there.
 
 use crate::collective::node::algorithm::pair::offer::{self, Offer, COPIED};
 use crate::collective::node::buffer::peer_memory::PeerMemory;

@@ -1,11 +1,11 @@
 //! Short payload of two members that each of them lends, if that is quicker than to copy
 //! it into its slot, or has to, for the slot has no room.
 //!
-//! What lies in a slot is copied twice, and its lines are fetched twice from the other's
-//! core: by the owner to write them, by the other to read them. What is lent is read where
-//! it lies, but the operation then has an epoch that ends it. Each member decides for
-//! itself, since it alone knows whether the other can read its data by plain loads, and
-//! says in its mark what it has done; so both see whether there is such an epoch.
+//! Payload in a slot is copied twice, and its lines are fetched twice from the other's core: by the
+//! owner to write them, by the other to read them. Lent payload is read where it lies, but the
+//! operation then has an epoch that ends it. Each member decides for itself, since it alone knows
+//! whether the other can read its data by plain loads, and says in its mark what it has done; so
+//! both see whether there is such an epoch.
 
 use crate::collective::node::buffer::contiguous::Contiguous;
 use crate::collective::node::buffer::descriptor::Descriptor;
@@ -86,8 +86,8 @@ impl Offer {
         self.lies.is_some() || self.kept.is_some()
     }
 
-    /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has
-    /// done with it, and has waited as rule 2 of the block wants. What is lent has the place of a result with
+    /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has done
+    /// with it, and has waited as rule 2 of the block wants. A lent operand has the place of a result with
     /// it, if the other can write there.
     #[inline(always)]
     pub fn publish(&self, me: &Member, epoch: u64, data: &Data, result: Option<*mut u8>) {
