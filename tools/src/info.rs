@@ -1,6 +1,6 @@
 //! `serried info`: what is here.
 
-use crate::run::{environment, host_name, topology};
+use crate::system::{host_name, libraries, topology};
 use serried_engine::job::{cpus, detect};
 use serried_engine::memory::window::policy;
 use serried_engine::settings::{misspelt, Setting, SETTINGS};
@@ -9,7 +9,7 @@ use serried_engine::settings::{misspelt, Setting, SETTINGS};
 pub fn command() -> i32 {
     println!("Serried {} on {}", env!("CARGO_PKG_VERSION"), host_name());
     println!("  ABIs        MPI-5 standard (libmpi_abi.so.1), MPICH (libmpi.so.12)");
-    match environment::library_folder() {
+    match libraries::folder() {
         Some(folder) => println!("  libraries   {}", folder.display()),
         None => println!("  libraries   none beside this executable (../lib); `make` stages them"),
     }

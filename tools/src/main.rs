@@ -6,6 +6,7 @@ mod doctor;
 mod info;
 mod pairs;
 mod run;
+mod system;
 mod top;
 mod why;
 

@@ -3,7 +3,7 @@
 use super::elf::{Elf, Refusal};
 use super::finding::Findings;
 use super::linker::{How, Image, Loaded, Search};
-use crate::run::environment::{self, Environment};
+use crate::system::libraries::{self, Environment};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +97,16 @@ fn file_name(path: &Path) -> Option<String> {
 pub fn search(with_ours: bool) -> Search {
     let mut variables: Environment = std::env::vars_os().collect();
     if with_ours {
-        variables = environment::of_program(&Default::default(), &Default::default(), variables);
+        variables = under_serried(variables);
     }
     search_in(&variables)
+}
+
+/// The environment that `serried run` gives a program, as far as libraries go.
+fn under_serried(mut variables: Environment) -> Environment {
+    libraries::forget_launcher(&mut variables);
+    libraries::put_ours_in_front(&mut variables);
+    variables
 }
 
 fn search_in(variables: &Environment) -> Search {
@@ -125,8 +132,7 @@ pub fn look(program: &Path, findings: &mut Findings) {
         let text = format!("{} is a program for another kind of processor", program.display());
         return findings.fault("program", text, "build it on this machine");
     }
-    let mut variables =
-        environment::of_program(&Default::default(), &Default::default(), std::env::vars_os().collect());
+    let mut variables = under_serried(std::env::vars_os().collect());
     take_open_mpi(program, &mut variables, true);
     let image = search_in(&variables).load(elf.clone());
     for (name, asker) in image.missing.iter().filter(|(name, _)| !is_mpi(name)) {
@@ -297,10 +303,10 @@ pub fn take_open_mpi(program: &Path, environment: &mut Environment, may_preload:
     if loads_ours(&image) {
         return ForOpenMpi::Ours;
     }
-    let ours = environment::library_folder().map(|folder| folder.join(OPEN_MPI));
+    let ours = libraries::folder().map(|folder| folder.join(OPEN_MPI));
     if let Some(ours) = ours.filter(|ours| may_preload && ours.exists()) {
         let mut preloaded = environment.clone();
-        environment::put_in_front(&mut preloaded, "LD_PRELOAD", &ours);
+        libraries::put_in_front(&mut preloaded, "LD_PRELOAD", &ours);
         if loads_ours(&search_in(&preloaded).load(elf)) {
             *environment = preloaded;
             return ForOpenMpi::Ours;

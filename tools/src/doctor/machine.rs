@@ -1,7 +1,7 @@
 //! CPUs, memory, limits and sandboxes, as far as jobs feel them.
 
 use super::finding::{size, Findings};
-use crate::run::topology;
+use crate::system::topology;
 use serried_engine::job::cpus;
 use serried_engine::memory::window::policy;
 use std::fs;

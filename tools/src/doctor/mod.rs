@@ -22,7 +22,7 @@ mod python;
 mod surroundings;
 mod trial;
 
-use crate::run::{find, host_name};
+use crate::system::{host_name, programs};
 use finding::Report;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -109,5 +109,5 @@ pub fn short() -> String {
 
 fn in_path(name: &OsStr) -> Result<PathBuf, String> {
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    find::program(name, &search, Path::new("."))
+    programs::program(name, &search, Path::new("."))
 }

@@ -14,7 +14,7 @@ pub fn network(findings: &mut Findings) {
             "the loopback device (lo) is down; jobs on this machine do not need it, other launchers do",
         ),
     }
-    let name = crate::run::host_name();
+    let name = crate::system::host_name();
     match known_here(&name) {
         true => findings.fine("hostname", format!("the name of this machine, {name}, is known here")),
         false => findings.note(

@@ -4,7 +4,7 @@
 use super::elf::{Elf, Refusal};
 use super::finding::Findings;
 use super::{in_path, library, python};
-use crate::run::find;
+use crate::system::programs;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn look(program: &OsStr, findings: &mut Findings) {
             findings.note("program", format!("{} cannot be read: {why}", path.display()));
         }
         Err(Refusal::NotElf) => look_at_text(&path, findings),
-        Ok(_) if find::is_python(&path) => python::look(&path, findings),
+        Ok(_) if programs::is_python(&path) => python::look(&path, findings),
         _ => library::look(&path, findings),
     }
 }
@@ -39,14 +39,14 @@ fn look_at_text(path: &Path, findings: &mut Findings) {
     let Some(first) = text.strip_prefix(b"#!") else {
         let (why, advice) = match text.is_empty() {
             true => ("it is empty".to_owned(), "build it again, or copy it again"),
-            false => (find::exec_failure(libc::ENOEXEC), ""),
+            false => (programs::exec_failure(libc::ENOEXEC), ""),
         };
         return findings.fault("program", format!("{name} cannot be started: {why}"), advice);
     };
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     match interpreter(&String::from_utf8_lossy(line)) {
         Some(python) => look_with(path, python, findings),
-        None if find::is_python(path) => python::look(path, findings),
+        None if programs::is_python(path) => python::look(path, findings),
         None => findings.note("program", format!("{name} is a script; look at the program that it starts")),
     }
 }

@@ -3,7 +3,7 @@
 //! Promises: a rank never gets a CPU that the launcher was not allowed to use;
 //! with more ranks than cores nobody is bound to a core.
 
-use super::topology::Topology;
+use crate::system::topology::Topology;
 
 /// What to bind a rank to.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]

@@ -1,11 +1,12 @@
 //! What the supervisor hears: its ranks over PMI, and signals.
 
+use super::descriptors;
 use super::ending::{Ending, Reason};
 use super::guard::Passed;
 use super::pmi_server::Action;
-use super::supervise::Supervisor;
+use super::supervisor::Supervisor;
 use super::verdict::{Cause, Failure, Stage};
-use super::{descriptors, signals};
+use crate::system::signals;
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 

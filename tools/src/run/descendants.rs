@@ -3,7 +3,7 @@
 //! The launcher and its guard are subreapers: whatever a rank starts, in
 //! whatever session or group, comes to hang below them when its parents die.
 
-use super::signals;
+use crate::system::signals;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};

@@ -17,7 +17,7 @@
 
 use super::descendants::{become_subreaper, kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
-use super::signals::{self, Signals};
+use crate::system::signals::{self, Signals};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

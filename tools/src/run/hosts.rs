@@ -5,6 +5,7 @@
 //! `host slots=N`; what stands behind it, and what follows a `#`, has no meaning
 //! on one machine.
 
+use crate::system::host_name;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
@@ -34,7 +35,7 @@ fn all_are_here<'a>(option: &str, value: &str, hosts: impl Iterator<Item = &'a s
         if known.contains(&host) {
             continue;
         }
-        if !is_here(host, &super::host_name()) {
+        if !is_here(host, &host_name()) {
             return Err(format!(
                 "{option} {value}: jobs on other machines ({host}) are not there yet in this version of Serried; \
                  without {option} all ranks run on this machine"
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn names_and_addresses_of_this_machine_are_known() {
-        let own = crate::run::host_name();
+        let own = host_name();
         for host in ["localhost", "LOCALHOST:4", "127.0.0.1", "127.0.0.2:8", "::1", "[::1]:2", &own] {
             assert_eq!(check_list("-hosts", &format!("{host},localhost")), Ok(()), "{host}");
         }

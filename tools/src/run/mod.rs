@@ -17,8 +17,7 @@ mod conversation;
 mod descendants;
 mod descriptors;
 mod ending;
-pub mod environment;
-pub mod find;
+mod environment;
 mod guard;
 mod help;
 mod hosts;
@@ -33,15 +32,15 @@ mod output;
 mod patterns;
 mod plan;
 mod pmi_server;
+mod rank;
 mod ranks;
 mod report;
 mod seen;
-pub mod signals;
 mod spawn;
 mod statistics;
 mod streams;
 mod supervise;
-pub mod topology;
+mod supervisor;
 mod verdict;
 mod watch;
 
@@ -50,10 +49,8 @@ mod options_tests;
 #[cfg(test)]
 mod watch_tests;
 
-pub use report::monotonic_now;
-
+use crate::system::signals::Signals;
 use plan::Plan;
-use signals::Signals;
 use std::ffi::OsString;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -101,7 +98,7 @@ fn start(plan: Plan, started: Instant) -> i32 {
     let deadline = plan.options.timeout.map(|allowed| started + allowed);
     let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
     match launch::launch(&plan, signals.before(), is_to_end) {
-        Ok(job) => supervise::Supervisor::new(plan, job, signals, guard, started).run(),
+        Ok(job) => supervisor::Supervisor::new(plan, job, signals, guard, started).run(),
         Err(text) => {
             descendants::kill_all(Duration::from_secs(5), &[]);
             complain(&text, CANNOT_START);
@@ -127,10 +124,4 @@ fn complain(text: &str, status: i32) -> i32 {
 /// Says something on standard error, if anybody can hear it.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// The name of this machine.
-pub fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .map_or("localhost".into(), |name| name.trim().to_owned())
 }

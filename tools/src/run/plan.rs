@@ -2,10 +2,11 @@
 //! environments made, CPUs divided. Nothing has been started yet, so every
 //! failure here is one sentence and no process.
 
-use super::environment::Environment;
 use super::options::Options;
-use super::{binding, environment, find, topology};
+use super::{binding, environment};
 use crate::doctor::library;
+use crate::system::libraries::{self, Environment};
+use crate::system::{host_name, programs, topology};
 use std::ffi::{CString, OsStr};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -68,7 +69,7 @@ pub fn prepare(options: Options) -> Result<Plan, String> {
     if options.report_bindings {
         report(places.as_deref(), size);
     }
-    Ok(Plan { options, programs, size, places, host: super::host_name() })
+    Ok(Plan { options, programs, size, places, host: host_name() })
 }
 
 impl Plan {
@@ -97,12 +98,12 @@ fn prepare_program(options: &Options, index: usize, ranks: Range<u32>) -> Result
     let search =
         environment.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |path| path);
     let here = directory.cloned().unwrap_or_else(|| PathBuf::from("."));
-    let path = find::program(&program.command[0], search, &here)?;
+    let path = programs::program(&program.command[0], search, &here)?;
     // From here, and as the user has written it where the ranks run here.
     let seen = directory.map_or(path.clone(), |folder| folder.join(path.strip_prefix(".").unwrap_or(&path)));
-    let python = find::is_python(&seen);
+    let python = programs::is_python(&seen);
     if !options.keep_library_path && python {
-        environment::preload_malloc(&mut environment);
+        libraries::preload_malloc(&mut environment);
     }
     let open_mpi = match take_open_mpi(&seen, python, &mut environment, options) {
         Err(refusal) if ranks.end > 1 || options.programs.len() > 1 => return Err(refusal),

@@ -1,54 +1,20 @@
 //! The life and death of ranks: what the supervisor does when a process ends.
 
 use super::ending::{Ending, Reason};
+use super::rank::{Life, Rank};
 use super::report::{self, Scene};
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
-use super::supervise::Supervisor;
+use super::supervisor::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};
 use super::watch::Finding;
-use super::{descriptors, find, last_calls, memory_events, signals};
-use std::os::fd::{AsRawFd, OwnedFd};
+use super::{descriptors, last_calls, memory_events};
+use crate::system::{monotonic_now, programs, signals};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// How long a rank may be missed by others in MPI.
 const MISSED: Duration = Duration::from_millis(500);
-
-/// A rank as the supervisor sees it.
-#[derive(Debug)]
-pub struct Rank {
-    /// The process that the launcher started.
-    pub process: i32,
-    /// Whether anything of it still runs.
-    pub life: Life,
-    /// Our end of its PMI socket; `None` once it has hung up.
-    pub socket: Option<OwnedFd>,
-    /// What it has said of a line that is not complete.
-    pub heard: Vec<u8>,
-}
-
-/// Whether anything of a rank still runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Life {
-    /// The process that the launcher started.
-    Alive,
-    /// That one has ended well, and this one, which it started, is in MPI.
-    Continued(i32),
-    /// Nothing.
-    Ended,
-}
-
-impl Rank {
-    /// A rank that has just been started.
-    pub fn new(process: i32, socket: OwnedFd) -> Rank {
-        Rank { process, life: Life::Alive, socket: Some(socket), heard: Vec::new() }
-    }
-
-    /// A rank that will not be started any more.
-    pub fn never_started() -> Rank {
-        Rank { process: 0, life: Life::Ended, socket: None, heard: Vec::new() }
-    }
-}
 
 impl Supervisor {
     /// How far a rank has come in MPI.
@@ -112,7 +78,7 @@ impl Supervisor {
             stage,
             last_call: match failure.cause {
                 Cause::Abort(_) | Cause::Error(_) | Cause::NoInit => None,
-                _ => report::call(&self.job.node, failure.rank, stage, report::monotonic_now()),
+                _ => report::call(&self.job.node, failure.rank, stage, monotonic_now()),
             },
             calls_before: match stage {
                 Stage::Inside => last_calls::before(&self.job.node, failure.rank),
@@ -146,7 +112,7 @@ impl Supervisor {
         let allowed = self.plan.options.timeout.unwrap_or_default().as_secs_f64();
         let mut text =
             format!("serried: the job has not ended within {allowed} s (--timeout); it is ended\n");
-        let now = report::monotonic_now();
+        let now = monotonic_now();
         for (index, rank) in self.ranks.iter().enumerate().filter(|(_, rank)| rank.life != Life::Ended) {
             let call = report::call(&self.job.node, index as u32, self.stage(index as u32), now);
             text += &format!(
@@ -171,7 +137,7 @@ impl Supervisor {
             let process = self.job.node.page(rank).identity.pid.load(Relaxed);
             format!("process {process}, {}", self.plan.program_of(rank).name())
         };
-        let finding = watch.tick(now, report::monotonic_now(), &ended, &who);
+        let finding = watch.tick(now, monotonic_now(), &ended, &who);
         self.watch = Some(watch);
         match finding {
             Some(Finding::Tell(text)) => self.tell(&text),
@@ -241,7 +207,9 @@ impl Supervisor {
         let path = program.path.to_string_lossy();
         let reason = std::io::Error::from_raw_os_error(failure.code);
         let text = match failure.step {
-            STEP_EXECUTE => format!("serried: cannot start {path}: {}\n", find::exec_failure(failure.code)),
+            STEP_EXECUTE => {
+                format!("serried: cannot start {path}: {}\n", programs::exec_failure(failure.code))
+            }
             STEP_DIRECTORY => format!("serried: cannot enter the directory (-wdir) of {path}: {reason}\n"),
             _ => format!("serried: cannot set up the streams of {path}: {reason}\n"),
         };

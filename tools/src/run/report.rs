@@ -1,7 +1,7 @@
 //! What the launcher says of a job that went wrong: one message, for people.
 
-use super::signals;
 use super::verdict::{Cause, Failure, Stage};
+use crate::system::signals;
 use crate::why::words;
 use serried_engine::job::NodeSegment;
 use serried_engine::observe::page::NONE;
@@ -157,14 +157,6 @@ pub fn subject(call: &Recorded) -> String {
         return String::new();
     }
     format!(" ({})", about.join(", "))
-}
-
-/// Nanoseconds on the clock by which ranks note since when they wait.
-pub fn monotonic_now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(test)]

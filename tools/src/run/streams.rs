@@ -9,7 +9,7 @@
 use super::ending::{Ending, Reason};
 use super::launch::because;
 use super::outlets::OUTPUT;
-use super::supervise::Supervisor;
+use super::supervisor::Supervisor;
 use super::{descriptors, last_calls, statistics};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

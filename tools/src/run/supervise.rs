@@ -4,15 +4,9 @@
 use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
-use super::guard::Guard;
-use super::launch::Launched;
-use super::plan::Plan;
-use super::pmi_server::PmiServer;
-use super::ranks::{Life, Rank};
-use super::report::monotonic_now;
-use super::signals::Signals;
-use super::watch::Watch;
-use super::{memory_events, streams};
+use super::rank::Life;
+use super::streams;
+use super::supervisor::Supervisor;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -20,30 +14,6 @@ use std::time::{Duration, Instant};
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often to look at what nobody announces.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// The launcher of one job.
-pub struct Supervisor {
-    pub(super) plan: Plan,
-    pub(super) job: Launched,
-    pub(super) ranks: Vec<Rank>,
-    pub(super) pmi: PmiServer,
-    pub(super) signals: Signals,
-    pub(super) guard: Guard,
-    pub(super) ending: Option<Ending>,
-    /// The status of the first rank that ended badly.
-    pub(super) first_bad: Option<i32>,
-    pub(super) started: Instant,
-    pub(super) memory_kills: u64,
-    /// Since when a rank that never called MPI_Init is missed.
-    pub(super) missed_since: Option<Instant>,
-    pub(super) typed: Vec<u8>,
-    no_children_since: Option<Instant>,
-    pub(super) watch: Option<Watch>,
-    /// What was said of what went wrong.
-    pub(super) told: String,
-    /// Whether output is lost.
-    pub(super) lost: bool,
-}
 
 /// What a polled descriptor stands for.
 #[derive(Debug, Clone, Copy)]
@@ -59,41 +29,6 @@ enum Source {
 }
 
 impl Supervisor {
-    /// Takes over a job that has just been started.
-    pub fn new(
-        plan: Plan,
-        mut job: Launched,
-        signals: Signals,
-        guard: Guard,
-        started: Instant,
-    ) -> Supervisor {
-        let program_of =
-            |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
-        let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect());
-        let started_ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket));
-        let mut ranks: Vec<Rank> = started_ranks.collect();
-        ranks.resize_with(plan.size as usize, Rank::never_started);
-        let watch = Watch::new(&job.node, plan.options.on_deadlock, started);
-        Supervisor {
-            plan,
-            job,
-            ranks,
-            pmi,
-            signals,
-            guard,
-            ending: None,
-            first_bad: None,
-            started,
-            memory_kills: memory_events::kills().unwrap_or(0),
-            missed_since: None,
-            typed: Vec::new(),
-            no_children_since: None,
-            watch,
-            told: String::new(),
-            lost: false,
-        }
-    }
-
     /// Runs until nothing is left of the job; returns its exit status.
     pub fn run(mut self) -> i32 {
         for said in self.guard.take_heard() {
@@ -238,9 +173,4 @@ impl Supervisor {
         kill_all(Duration::from_secs(5), &self.targets());
         std::process::exit(128 + libc::SIGKILL)
     }
-}
-
-/// A name that no other job has: who we are, and when.
-fn job_name() -> String {
-    format!("{}_{:x}", std::process::id(), monotonic_now())
 }

@@ -19,7 +19,7 @@ mod web;
 mod words;
 
 use crate::attach;
-use crate::run::signals::Signals;
+use crate::system::signals::Signals;
 use meter::Meter;
 use options::{Face, Options};
 use report::Report;

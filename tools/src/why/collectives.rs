@@ -1,8 +1,7 @@
 //! Collectives that do not come together: who is missing, who is in another one, whose counts
 //! do not go with those of the others.
 
-use super::explain::needs_of;
-use super::graph::{self, Standing};
+use super::graph::{self, needs_of, Standing};
 use super::words::{self, ranks};
 use serried_engine::observe::description::{Communicator, Description, Key, Kind, Need, Operation, Thread};
 use serried_engine::world::context;

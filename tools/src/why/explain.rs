@@ -2,7 +2,7 @@
 //! is nearly what it waits for.
 
 use super::collectives;
-use super::graph::Standing;
+use super::graph::{needs_of, Standing};
 use super::words::{self, bytes, job_rank, name, ranks, seconds, tag};
 use serried_engine::observe::description::{Description, Envelope, Kind, Need, Thread};
 use std::fmt::Write;
@@ -83,11 +83,6 @@ fn headline(job: &Job, stuck: &[u32]) -> String {
             }
         }
     }
-}
-
-/// All needs of a rank.
-pub fn needs_of(description: &Description) -> impl Iterator<Item = &Need> {
-    description.threads.iter().flat_map(|thread| thread.ways.iter().flatten())
 }
 
 /// What a rank that waits does, in full.

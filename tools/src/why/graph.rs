@@ -100,6 +100,11 @@ pub fn waiting(ranks: &[Standing]) -> impl Iterator<Item = (u32, &Description)> 
     ranks.iter().enumerate().filter_map(|(rank, standing)| Some((rank as u32, standing.description()?)))
 }
 
+/// All needs of a rank.
+pub fn needs_of(description: &Description) -> impl Iterator<Item = &Need> {
+    description.threads.iter().flat_map(|thread| thread.ways.iter().flatten())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

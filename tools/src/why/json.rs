@@ -1,6 +1,7 @@
 //! What `serried why --json` prints.
 
-use super::explain::{self, needs_of, Job};
+use super::explain::{self, Job};
+use super::graph::needs_of;
 use super::graph::Standing;
 use super::look::Seen;
 use super::words;

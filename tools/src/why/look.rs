@@ -4,7 +4,7 @@ use super::ask::Round;
 use super::graph::{self, Standing};
 use super::sources::Sources;
 use crate::attach::{Attached, Found, Snapshot};
-use crate::run::monotonic_now;
+use crate::system::monotonic_now;
 use serried_engine::job::NodeView;
 use serried_engine::observe::inquiry::Wish;
 use serried_engine::observe::State;

@@ -41,16 +41,3 @@ pub fn pages_of(bytes: usize) -> usize {
 pub fn pages(start: usize, end: usize) -> Range<u32> {
     (start / PAGE) as u32..((end - 1) / PAGE + 1) as u32
 }
-
-/// What the first page of a window's file says; bits of its pages follow.
-#[repr(C)]
-pub struct Board {
-    /// Peers that write into shared pages right now.
-    pub writers: std::sync::atomic::AtomicU64,
-    /// Where the owner has its annex.
-    pub annex: super::annex::Annex,
-}
-
-/// Offset in a window of the published bits: one for each page, 1: shared.
-pub const BITS_AT: usize = PAGE;
-const _: () = assert!(BITS_AT + PAGES as usize / 8 <= BOARD_PAGES as usize * PAGE);

@@ -37,6 +37,7 @@
 
 mod annex;
 pub mod bits;
+mod board;
 pub mod fork;
 pub mod heap;
 pub mod layout;
@@ -53,8 +54,9 @@ mod tests;
 
 use annex::{Annex, Heat};
 use bits::Bits;
+use board::{Board, BITS_AT};
 pub use heap::{give, take};
-use layout::{Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
+use layout::{BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
 use liveness::Liveness;
 use lock::Lock;
 pub use policy::Off;

@@ -1,7 +1,8 @@
 //! The windows of the peers, as this process has them mapped.
 
 use super::bits::Bits;
-use super::layout::{pages, Board, BITS_AT, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES};
+use super::board::{Board, BITS_AT};
+use super::layout::{pages, BLOCK_PAGES, BOARD_PAGES, PAGE, WINDOW_BYTES};
 use super::{annex, system, Window};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -217,5 +218,3 @@ impl Mapped {
         }
     }
 }
-
-const _: () = assert!(std::mem::size_of::<Board>() <= BITS_AT);

@@ -10,7 +10,7 @@ mod tables;
 use super::meter::Meter;
 use super::options::Options;
 use super::report::Report;
-use crate::run::signals::Signals;
+use crate::system::signals::Signals;
 use keys::Answer;
 use ratatui::crossterm::event;
 use ratatui::DefaultTerminal;

@@ -11,7 +11,7 @@ mod http;
 use super::meter::Meter;
 use super::options::Options;
 use super::{json, watch};
-use crate::run::signals::Signals;
+use crate::system::signals::Signals;
 use history::History;
 use http::{Heard, Request, Response};
 use std::io::Read;

@@ -1,0 +1,79 @@
+//! The state of the launcher while its job runs. What it does is in `supervise`, `ranks`, `streams` and `conversation`.
+
+use super::ending::Ending;
+use super::guard::Guard;
+use super::launch::Launched;
+use super::memory_events;
+use super::plan::Plan;
+use super::pmi_server::PmiServer;
+use super::rank::Rank;
+use super::watch::Watch;
+use crate::system::monotonic_now;
+use crate::system::signals::Signals;
+use std::time::Instant;
+
+/// The launcher of one job.
+pub struct Supervisor {
+    pub(super) plan: Plan,
+    pub(super) job: Launched,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) pmi: PmiServer,
+    pub(super) signals: Signals,
+    pub(super) guard: Guard,
+    pub(super) ending: Option<Ending>,
+    /// The status of the first rank that ended badly.
+    pub(super) first_bad: Option<i32>,
+    pub(super) started: Instant,
+    pub(super) memory_kills: u64,
+    /// Since when a rank that never called MPI_Init is missed.
+    pub(super) missed_since: Option<Instant>,
+    pub(super) typed: Vec<u8>,
+    pub(super) no_children_since: Option<Instant>,
+    pub(super) watch: Option<Watch>,
+    /// What was said of what went wrong.
+    pub(super) told: String,
+    /// Whether output is lost.
+    pub(super) lost: bool,
+}
+
+impl Supervisor {
+    /// Takes over a job that has just been started.
+    pub fn new(
+        plan: Plan,
+        mut job: Launched,
+        signals: Signals,
+        guard: Guard,
+        started: Instant,
+    ) -> Supervisor {
+        let program_of =
+            |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
+        let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect());
+        let started_ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket));
+        let mut ranks: Vec<Rank> = started_ranks.collect();
+        ranks.resize_with(plan.size as usize, Rank::never_started);
+        let watch = Watch::new(&job.node, plan.options.on_deadlock, started);
+        Supervisor {
+            plan,
+            job,
+            ranks,
+            pmi,
+            signals,
+            guard,
+            ending: None,
+            first_bad: None,
+            started,
+            memory_kills: memory_events::kills().unwrap_or(0),
+            missed_since: None,
+            typed: Vec::new(),
+            no_children_since: None,
+            watch,
+            told: String::new(),
+            lost: false,
+        }
+    }
+}
+
+/// A name that no other job has: who we are, and when.
+fn job_name() -> String {
+    format!("{}_{:x}", std::process::id(), monotonic_now())
+}
