@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test bench clean help
+.PHONY: all install demo check test bench bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -29,8 +29,12 @@ bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BEN
 	@scripts/stage
 	@build/venv/bin/python bench/run.py
 
+bench-micro: ## times around each threshold of the engine: where both ways should take the same (2 minutes)
+	@scripts/stage
+	@python3 bench/micro/run.py
+
 clean: ## remove all that was built (stage/, build/, target/)
 	rm -rf stage build target
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

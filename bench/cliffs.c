@@ -5,106 +5,12 @@
  *
  *     bin/mpicc -O2 bench/cliffs.c -o cliffs && bin/serried run -n 4 ./cliffs
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "operations.h"
 
 #define LIMIT 1.5
 #define ROUNDS 31
 #define TIME 300e-6 /* seconds of calls for each number */
 #define MOST (8 << 20)
-
-static int rank, ranks, call;
-static char *out, *in;
-
-static void bcast(int items)
-{
-    MPI_Bcast(out, items, MPI_DOUBLE, call % ranks, MPI_COMM_WORLD);
-}
-
-static void reduce(int items)
-{
-    MPI_Reduce(out, in, items, MPI_DOUBLE, MPI_SUM, call % ranks, MPI_COMM_WORLD);
-}
-
-static void allreduce(int items)
-{
-    MPI_Allreduce(out, in, items, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static void scan(int items)
-{
-    MPI_Scan(out, in, items, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static void gather(int items)
-{
-    MPI_Gather(out, items, MPI_DOUBLE, in, items, MPI_DOUBLE, call % ranks, MPI_COMM_WORLD);
-}
-
-static void allgather(int items)
-{
-    MPI_Allgather(out, items, MPI_DOUBLE, in, items, MPI_DOUBLE, MPI_COMM_WORLD);
-}
-
-static void scatter(int items)
-{
-    MPI_Scatter(out, items, MPI_DOUBLE, in, items, MPI_DOUBLE, call % ranks, MPI_COMM_WORLD);
-}
-
-static void alltoall(int items)
-{
-    MPI_Alltoall(out, items, MPI_DOUBLE, in, items, MPI_DOUBLE, MPI_COMM_WORLD);
-}
-
-static void reduce_scatter(int items)
-{
-    MPI_Reduce_scatter_block(out, in, items, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static void alltoallv(int items)
-{
-    static int counts[1024], places[1024];
-    for (int who = 0; who < ranks; who++)
-        counts[who] = items, places[who] = who * items;
-    MPI_Alltoallv(out, counts, places, MPI_DOUBLE, in, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
-}
-
-/* The payload of a rank counts; where it has a block for each, it is all of them. */
-static const struct {
-    const char *name;
-    void (*run)(int items);
-    int for_each;
-} operations[] = {
-    {"bcast", bcast, 0},         {"reduce", reduce, 0},       {"allreduce", allreduce, 0},
-    {"scan", scan, 0},           {"gather", gather, 0},       {"allgather", allgather, 0},
-    {"scatter", scatter, 1},     {"alltoall", alltoall, 1},   {"reduce_scatter_block", reduce_scatter, 1},
-    {"alltoallv", alltoallv, 1},
-};
-
-static double seconds_of(void (*run)(int), int items, int calls)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    double begin = MPI_Wtime();
-    for (int index = 0; index < calls; index++, call++)
-        run(items);
-    double mine = (MPI_Wtime() - begin) / calls, all;
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return all;
-}
-
-static int ascending(const void *one, const void *other)
-{
-    double left = *(const double *)one, right = *(const double *)other;
-    return (left > right) - (left < right);
-}
-
-static double median(double *numbers)
-{
-    qsort(numbers, ROUNDS, sizeof *numbers, ascending);
-    return numbers[ROUNDS / 2];
-}
 
 /* Compares two neighbouring lengths; says whether there is a cliff between them. */
 static int compare(int which, int items)
@@ -118,10 +24,10 @@ static int compare(int which, int items)
         after[round] = seconds_of(run, items + 1, calls);
         ratios[round] = after[round] / before[round];
     }
-    double ratio = median(ratios);
+    double ratio = median(ratios, ROUNDS);
     if (rank == 0)
         printf("%-22s %8d and 8 bytes more: %9.2f us, %9.2f us  %.2f%s\n", operations[which].name, items * 8,
-               median(before) * 1e6, median(after) * 1e6, ratio, ratio > LIMIT ? "  CLIFF" : "");
+               median(before, ROUNDS) * 1e6, median(after, ROUNDS) * 1e6, ratio, ratio > LIMIT ? "  CLIFF" : "");
     return ratio > LIMIT;
 }
 
@@ -135,7 +41,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     out = malloc(MOST), in = malloc(MOST);
     memset(out, 0, MOST), memset(in, 0, MOST);
-    for (size_t which = 0; which < sizeof operations / sizeof *operations; which++)
+    for (size_t which = 0; which < sizeof operations / sizeof *operations && operations[which].run != ping_pong; which++)
         for (size_t index = 0; index < sizeof payloads / sizeof *payloads; index++) {
             int items = payloads[index] / 8 / (operations[which].for_each ? ranks : 1);
             if (items > 0 && (long)(items + 1) * 8 * ranks <= MOST)

@@ -97,4 +97,15 @@ def plain_sentences(files, _ratchet):
                 yield f"{name}: begins with a clause: {sentence[:80]}"
 
 
-RULES = [links, staged_links, named_files, figures, plain_sentences]
+def thresholds(files, _ratchet):
+    """Every threshold that bench/micro measures is in the engine, with the value that is measured."""
+    sys.path.insert(0, str(ROOT / "bench/micro"))
+    import run
+
+    for row in run.thresholds():
+        problem = run.missing(row, files)
+        if problem:
+            yield f"bench/micro/thresholds.toml: {problem}"
+
+
+RULES = [links, staged_links, named_files, figures, plain_sentences, thresholds]
