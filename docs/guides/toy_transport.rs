@@ -88,6 +88,10 @@ impl Toy {
     }
 }
 
+impl Reaches for Toy {
+    type Peer = u32;
+}
+
 impl Packets for Toy {
     fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
         let inbox = self.inbox(peer as usize);
@@ -144,10 +148,6 @@ impl Packets for Toy {
 
     fn doorbell(&self) -> &Doorbell {
         &self.job[self.me].doorbell
-    }
-
-    fn ring_self(&self) {
-        self.doorbell().ring();
     }
 }
 

@@ -13,10 +13,9 @@ use crate::observe::flow::Row;
 use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
 use crate::request::{lane_of, Slab};
-use crate::transport::node::NodeTransport;
-use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, SharedTasks};
+use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, Routed, SharedTasks};
 use crate::world::Exchange;
-use crate::Result;
+use crate::{JobRank, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,7 +25,7 @@ const BURST: usize = 256;
 /// The state of a rank, or of one of its lanes. Its transport is named and not a `dyn`, so that a small
 /// message is a few inlined stores; only what the trait offers is used of it.
 pub struct Core {
-    pub(crate) transport: Box<NodeTransport>,
+    pub(crate) transport: Box<Routed>,
     pub(crate) job: &'static Job,
     pub(crate) page: &'static Page,
     /// What it has done: those of the page, or its own (`count_apart`).
@@ -34,11 +33,11 @@ pub struct Core {
     /// What goes to whom.
     pub(crate) flows: Row,
     /// My job rank.
-    pub(crate) rank: u32,
+    pub(crate) rank: JobRank,
     pub(crate) matching: Matching,
     pub(crate) requests: Slab,
     /// Packets that found a full mailbox, by peer, in order.
-    pub(crate) outbox: HashMap<u32, VecDeque<Waiting>>,
+    pub(crate) outbox: HashMap<JobRank, VecDeque<Waiting>>,
     /// Sends that go in parts, by request.
     pub(crate) streams: VecDeque<u32>,
     /// Partitioned receives that wait for their sender's announcement.
@@ -119,7 +118,7 @@ impl Core {
     /// A rank at rest.
     pub(crate) fn new(
         lane: usize,
-        transport: Box<NodeTransport>,
+        transport: Box<Routed>,
         job: &'static Job,
         flows: Row,
         memory: u64,
@@ -131,7 +130,7 @@ impl Core {
             page,
             counters: &page.counters,
             flows,
-            rank: job.rank,
+            rank: JobRank(job.rank),
             matching: Matching::default(),
             requests: Slab::new(lane),
             outbox: HashMap::new(),
@@ -251,14 +250,14 @@ impl Core {
 
     /// Whether packets for this peer wait already: no other may overtake them.
     #[inline]
-    pub(crate) fn others_wait(&self, peer: u32) -> bool {
+    pub(crate) fn others_wait(&self, peer: JobRank) -> bool {
         !self.outbox.is_empty() && self.outbox.contains_key(&peer)
     }
 
     /// Sends a packet, now (`true`) or as soon as the peer has room, behind those
     /// that wait already.
     #[inline]
-    pub(crate) fn post(&mut self, peer: u32, packet: &Packet) -> Result<bool> {
+    pub(crate) fn post(&mut self, peer: JobRank, packet: &Packet) -> Result<bool> {
         if !self.others_wait(peer) && self.transport.push(peer, &packet.letter())? {
             return Ok(true);
         }
@@ -282,7 +281,7 @@ impl Core {
 
     /// The packet that waits last in the outbox of a peer, if it may be changed.
     #[inline]
-    pub(crate) fn last_waiting(&mut self, peer: u32) -> Option<&mut Packet> {
+    pub(crate) fn last_waiting(&mut self, peer: JobRank) -> Option<&mut Packet> {
         if self.outbox.is_empty() {
             return None;
         }
@@ -291,7 +290,7 @@ impl Core {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let peers: Vec<u32> = self.outbox.keys().copied().collect();
+        let peers: Vec<JobRank> = self.outbox.keys().copied().collect();
         for peer in peers {
             let mut waiting = self.outbox.remove(&peer).unwrap_or_default();
             let mut before = waiting.len() + 1;
@@ -310,7 +309,7 @@ impl Core {
     }
 
     /// Sends what fits; `true` when nothing is left.
-    fn flush_to(&mut self, peer: u32, waiting: &mut VecDeque<Waiting>) -> Result<bool> {
+    fn flush_to(&mut self, peer: JobRank, waiting: &mut VecDeque<Waiting>) -> Result<bool> {
         while let Some(next) = waiting.front() {
             if !self.transport.push(peer, &next.packet.letter())? {
                 return Ok(false);
@@ -361,7 +360,7 @@ impl Core {
     }
 
     /// Makes `request` complete when the packet queued last for `peer` has gone.
-    pub(crate) fn outbox_completes(&mut self, peer: u32, request: u32) {
+    pub(crate) fn outbox_completes(&mut self, peer: JobRank, request: u32) {
         if let Some(last) = self.outbox.get_mut(&peer).and_then(VecDeque::back_mut) {
             last.completes = Some(request);
         }
@@ -388,7 +387,7 @@ impl Core {
     }
 
     /// The peer of the packet in the outbox with which a request completes.
-    pub(crate) fn packet_of(&self, request: u32) -> Option<u32> {
+    pub(crate) fn packet_of(&self, request: u32) -> Option<JobRank> {
         let holds = |waiting: &VecDeque<Waiting>| waiting.iter().any(|one| one.completes == Some(request));
         self.outbox.iter().find(|(_, waiting)| holds(waiting)).map(|(&peer, _)| peer)
     }

@@ -17,11 +17,11 @@ use crate::progress::{lock::EngineLock, Crowd, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::node::NodeTransport;
-use crate::transport::Packets;
+use crate::transport::{Packets, Routed, Routes};
 use crate::world::Contexts;
-use crate::Result;
+use crate::{JobRank, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use describe::Directory;
 
@@ -77,6 +77,8 @@ impl Engine {
         let node_of = |rank| settings.nodes.node_of(rank, job.size);
         let far = job.local_ranks.iter().map(|&rank| node_of(rank) != node_of(job.rank));
         transport.keep_apart(far.collect());
+        let routes = Routes::new(JobRank(job.rank), job.size, &job.local_ranks, |_| false);
+        let transport = Routed::new(Arc::new(routes), transport);
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };

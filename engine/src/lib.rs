@@ -29,6 +29,7 @@ mod plays;
 #[cfg(target_arch = "x86_64")]
 mod processor;
 pub mod progress;
+mod rank;
 pub mod reduce;
 pub mod request;
 pub mod settings;
@@ -38,3 +39,4 @@ pub mod world;
 
 pub use engine::Engine;
 pub use error::{Cause, Class, Error, NarrowElement, Operands, Result};
+pub use rank::{JobRank, LocalRank};

@@ -6,18 +6,18 @@ use crate::collective::node::Member;
 use crate::collective::{Members, Operation, Schedule};
 use crate::observe::page::add_together;
 use crate::world::Communicator;
-use crate::Result;
+use crate::{JobRank, Result};
 use std::sync::Arc;
 
 impl Engine {
     /// The node of a rank of the job.
-    pub(super) fn node_of(&self, job_rank: u32) -> u32 {
-        self.nodes.node_of(job_rank, self.job.size)
+    pub(super) fn node_of(&self, job_rank: JobRank) -> u32 {
+        self.nodes.node_of(job_rank.0, self.job.size)
     }
 
     /// Whether a rank of the job is on my node.
-    pub(super) fn is_near(&self, job_rank: u32) -> bool {
-        !self.nodes.are_several() || self.node_of(job_rank) == self.node_of(self.job.rank)
+    pub(super) fn is_near(&self, job_rank: JobRank) -> bool {
+        !self.nodes.are_several() || self.node_of(job_rank) == self.node_of(JobRank(self.job.rank))
     }
 
     fn hierarchy_of<'a>(&self, communicator: &'a Communicator) -> Option<&'a Hierarchy> {

@@ -8,7 +8,7 @@
 use super::Engine;
 use crate::job::hardware::Place;
 use crate::world::{Communicator, Contexts, Exchange, Group, Line};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// An argument in words that other ranks compare with theirs.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Agreed {
         let flag = |word: u64| if word == 0 { "false" } else { "true" }.to_owned();
         let number = |word: u64| (word as i64).to_string();
         let rank = |word: u64| {
-            let rank = communicator.group.rank_of(word as u32);
+            let rank = communicator.group.rank_of(JobRank(word as u32));
             rank.map_or_else(|| format!("job rank {word}"), |rank| rank.to_string())
         };
         match (self.kind, words) {

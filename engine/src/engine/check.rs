@@ -5,7 +5,7 @@ use super::Engine;
 use crate::observe::ledger::{Call, Ledger, Traffic, Way, USER};
 use crate::reduce::Builtin;
 use crate::world::Communicator;
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 
 /// What a rank says of a call besides what fits an entry of the ledger.
 #[derive(Clone, Copy)]
@@ -33,10 +33,9 @@ impl Engine {
             Said::Arguments(given) => ledger.write_arguments(context, number, mine, &agreed::write(given)),
         }
         let groups = [Some(&communicator.group), communicator.remote.as_ref()];
-        let members =
-            groups.into_iter().flatten().flat_map(|group| (0..group.size()).map(|rank| group.job_rank(rank)));
-        for member in members.filter(|&member| member != self.job.rank) {
-            let Ok(local) = self.job.local_ranks.binary_search(&member) else { continue };
+        let members = groups.into_iter().flatten().flat_map(|group| group.iter());
+        for member in members.filter(|&member| member.0 != self.job.rank) {
+            let Ok(local) = self.job.local_ranks.binary_search(&member.0) else { continue };
             let Some(theirs) = self.ledger(local as u32).read(context, number) else { continue };
             let difference = self.difference(communicator, mine, theirs);
             let other = (member, local as u32);
@@ -60,7 +59,7 @@ impl Engine {
     fn compare_traffic(
         &self,
         communicator: &Communicator,
-        (member, local): (u32, u32),
+        (member, local): (JobRank, u32),
         (mine, number): (Call, u64),
         (to, from): Traffic,
     ) -> Result<()> {
@@ -91,7 +90,7 @@ impl Engine {
     fn compare_arguments(
         &self,
         communicator: &Communicator,
-        (member, local): (u32, u32),
+        (member, local): (JobRank, u32),
         (mine, number): (Call, u64),
         given: &[Agreed],
     ) -> Result<()> {
@@ -103,7 +102,7 @@ impl Engine {
         let words = self.ledger(local).arguments(context, number).unwrap_or_default();
         let theirs = agreed::read(&words, given.len()).unwrap_or_default();
         let Some((argument, theirs)) =
-            given.iter().zip(theirs).find(|(argument, theirs)| !argument.goes_with(me, (member, theirs)))
+            given.iter().zip(theirs).find(|(argument, theirs)| !argument.goes_with(me, (member.0, theirs)))
         else {
             return Ok(());
         };
@@ -151,7 +150,7 @@ impl Engine {
     fn differs(
         &self,
         communicator: &Communicator,
-        (member, number): (u32, u64),
+        (member, number): (JobRank, u64),
         (mine, theirs): (Call, Call),
         (class, what): (Class, &str),
     ) -> Error {

@@ -18,7 +18,7 @@ use crate::progress::Crowd;
 use crate::transport::node::doorbell_of;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::Communicator;
-use crate::Result;
+use crate::{LocalRank, Result};
 use std::future::Future;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -176,12 +176,12 @@ impl Engine {
         ranks.iter().map(place).collect()
     }
 
-    pub(super) fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<u32> {
+    pub(super) fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<LocalRank> {
         let job_rank = communicator.group.job_rank(member);
         if !self.is_near(job_rank) {
             return None;
         }
-        self.job.local_ranks.binary_search(&job_rank).ok().map(|local| local as u32)
+        self.job.local_ranks.binary_search(&job_rank.0).ok().map(|local| LocalRank(local as u32))
     }
 
     /// The first of the ranks lends a block, if it has one, and tells; and whether some of them share
@@ -213,7 +213,7 @@ impl Engine {
         // SAFETY: the leader has lent this part of its area as a block of this
         // shape until all members have left; the node segment lives for ever.
         let block =
-            unsafe { ControlBlock::new(self.job.node.blocks_area(leader).add(offset as usize), shape) };
+            unsafe { ControlBlock::new(self.job.node.blocks_area(leader.0).add(offset as usize), shape) };
         Ok(Some((block, number & SHARES_CPUS != 0)))
     }
 
@@ -221,7 +221,7 @@ impl Engine {
     /// the block has wide slots, if there is room for them: what lies there needs one
     /// turn of all ranks, and what is read from the program's buffers two.
     fn lend_block(&self, places: &[Endpoint]) -> u64 {
-        let peers = places.iter().map(|place| place.peer);
+        let peers = places.iter().map(|place| place.peer.0);
         let shares = self.crowd.shares_any(peers).unwrap_or(self.crowd.can_be());
         let mut pool = self.pool();
         let members = places.len() as u32;
@@ -307,7 +307,7 @@ impl Beside for AtBlock<'_> {
     /// operation they all wait in: sooner or later that member waits for them.
     fn looks(&self, crowd: &Crowd) -> u32 {
         let me = self.me;
-        let core_of = |member| self.node.page(me.peer(member)).identity.core.load(Relaxed);
+        let core_of = |member| self.node.page(me.peer(member).0).identity.core.load(Relaxed);
         let core = crowd.spread().turn(me.rank, || (0..me.size).map(core_of));
         let block = me.control_block();
         let is_here = |member| core_of(member) == core;

@@ -15,6 +15,7 @@ use crate::progress::lock::Guard;
 use crate::request::lane_of;
 use crate::world::calls::Begun;
 use crate::world::{context, Communicator};
+use crate::JobRank;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ thread_local! {
 }
 
 /// This thread wants a byte string of a job rank.
-pub(super) fn note_wanted(envelope: Envelope, peer: u32) {
+pub(super) fn note_wanted(envelope: Envelope, JobRank(peer): JobRank) {
     WANTED.set(Some((envelope, peer)));
 }
 
@@ -152,7 +153,7 @@ impl<'a> Describer<'a> {
             },
             Work::Nothing => match core.packet_of(index) {
                 Some(peer) => {
-                    vec![Need { kind: Kind::Send, peers: vec![peer], collective, ..Need::default() }]
+                    vec![Need { kind: Kind::Send, peers: vec![peer.0], collective, ..Need::default() }]
                 }
                 None => vec![self.other()],
             },
@@ -232,8 +233,8 @@ impl<'a> Describer<'a> {
             Some(communicator) => {
                 let peers = communicator.peers();
                 match u32::try_from(source) {
-                    Ok(source) if source < peers.size() => vec![peers.job_rank(source)],
-                    _ => (0..peers.size()).map(|peer| peers.job_rank(peer)).collect(),
+                    Ok(source) if source < peers.size() => vec![peers.job_rank(source).0],
+                    _ => peers.iter().map(|peer| peer.0).collect(),
                 }
             }
             None => self.everybody(),
@@ -247,13 +248,13 @@ impl<'a> Describer<'a> {
         let source = self.find(send.context).and_then(rank_of).map_or(NONE, |rank| rank as i32);
         let bytes = send.buffer.bytes();
         let message = description::Envelope { context: send.context, source, tag: send.tag, bytes };
-        let mut peers = vec![send.peer];
+        let mut peers = vec![send.peer.0];
         if send.wanted > 0 {
             // It goes through cells, which the receivers of other streams may hold.
             let core = self.lane(context::lane(send.context));
             let streams = core.streams.iter().map(|&request| &core.requests[request].work);
             peers.extend(streams.filter_map(|work| match work {
-                Work::Send(other) if other.peer != send.peer => Some(other.peer),
+                Work::Send(other) if other.peer != send.peer => Some(other.peer.0),
                 _ => None,
             }));
             peers.sort_unstable();
@@ -267,7 +268,7 @@ impl<'a> Describer<'a> {
         let context = me.context;
         self.mentioned.push(context);
         let need = |member: u32| {
-            let peer = self.engine.job.local_ranks[me.peer(member) as usize];
+            let peer = self.engine.job.local_ranks[me.peer(member).index()];
             let message = description::Envelope { context, source: member as i32, tag: NONE, bytes: 0 };
             Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
         };
@@ -318,7 +319,8 @@ impl<'a> Describer<'a> {
         let open = requests.filter(|(_, request)| !request.complete && which(request));
         let mut needs: Vec<Need> = open.flat_map(|(index, _)| self.needs(index, None)).collect();
         if outbox {
-            let to = |&peer: &u32| Need { kind: Kind::Send, peers: vec![peer], ..Need::default() };
+            let to =
+                |&JobRank(peer): &JobRank| Need { kind: Kind::Send, peers: vec![peer], ..Need::default() };
             needs.extend(lanes.iter().flat_map(|core| core.outbox.keys()).map(to));
         }
         needs
@@ -429,8 +431,7 @@ impl<'a> Describer<'a> {
     }
 
     fn communicator(&self, communicator: &Communicator) -> description::Communicator {
-        let ranks =
-            |group: &crate::world::Group| (0..group.size()).map(|rank| group.job_rank(rank)).collect();
+        let ranks = |group: &crate::world::Group| group.iter().map(|rank| rank.0).collect();
         let operation = |begun: Begun| description::Operation {
             root: begun.root,
             bytes: begun.bytes,

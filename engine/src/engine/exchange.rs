@@ -12,7 +12,7 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{Communicator, Contexts, Exchange, Line};
-use crate::Result;
+use crate::{JobRank, Result};
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
@@ -41,7 +41,7 @@ impl Exchange for Engine {
     }
 
     fn node(&self) -> u32 {
-        self.node_of(self.job.rank)
+        self.node_of(JobRank(self.job.rank))
     }
 
     fn place(&self) -> Place {

@@ -153,7 +153,7 @@ impl Engine {
             let lent = || pool.lend_place(shape).map(|offset| offset as u64 + 1);
             told.iter_mut().zip(std::iter::from_fn(lent)).for_each(|(place, lent)| *place = lent);
             // Others may not have come so far; then it is not known, and places are as for who shares none.
-            let ranks = (0..members.size).filter_map(|member| self.local_rank(communicator, member));
+            let ranks = (0..members.size).filter_map(|member| Some(self.local_rank(communicator, member)?.0));
             if self.crowd.shares_any(ranks).unwrap_or(false) {
                 told[0] |= SHARES_CPUS;
             }
@@ -176,7 +176,7 @@ impl Engine {
         let ranks: Vec<u32> = (0..communicator.size()).collect();
         let found = self.places_of(&communicator, &ranks).filter(|_| !failed);
         let mine = found.map_or_else(Vec::new, |members| {
-            let area = self.job.node.blocks_area(members[0].peer);
+            let area = self.job.node.blocks_area(members[0].peer.0);
             let shape = Shape::of_place(communicator.size());
             let shares = told[0] & SHARES_CPUS != 0;
             let me = |offset: &u64| {

@@ -9,7 +9,7 @@ use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{OfferedMemory, LETTER_BYTES};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
 /// have checked the arguments. The caller keeps buffers alive until completion.
@@ -22,7 +22,7 @@ impl Engine {
     #[inline(always)]
     pub fn send_letter(
         &self,
-        peer: u32,
+        peer: JobRank,
         envelope: Envelope,
         address: *const u8,
         bytes: usize,
@@ -38,12 +38,12 @@ impl Engine {
     pub fn receive_letter(
         &self,
         wanted: Envelope,
-        peer: Option<u32>,
+        peer: Option<JobRank>,
         address: *mut u8,
         room: u64,
     ) -> Option<Taken> {
         let mut core = self.lane(wanted.context).lock();
-        self.crowd.wait_for(|| Some(self.job.node.page(peer?)));
+        self.crowd.wait_for(|| Some(self.job.node.page(peer?.0)));
         if !core.may_receive_at_once(wanted.context) {
             return None;
         }
@@ -75,7 +75,7 @@ impl Engine {
     ///
     /// # Errors
     /// What went wrong on the way.
-    pub fn send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
+    pub fn send(&self, peer: JobRank, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
         let bytes = buffer.bytes();
         let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
         let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
@@ -90,13 +90,13 @@ impl Engine {
 
     /// Waits for a send, but not for a receiver that cannot come to it because
     /// it waits for something else.
-    fn wait_for_send(&self, peer: u32, request: u32) -> Result<()> {
-        self.crowd.wait_for(|| Some(self.job.node.page(peer)));
+    fn wait_for_send(&self, peer: JobRank, request: u32) -> Result<()> {
+        self.crowd.wait_for(|| Some(self.job.node.page(peer.0)));
         self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
             }
-            core.relieve(request, || waits_long(self.job.node.page(peer))).then_some(Ok(()))
+            core.relieve(request, || waits_long(self.job.node.page(peer.0))).then_some(Ok(()))
         })?
     }
 
@@ -104,7 +104,13 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
-    pub fn start_send(&self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<RequestId> {
+    pub fn start_send(
+        &self,
+        peer: JobRank,
+        envelope: Envelope,
+        buffer: Buffer,
+        mode: Mode,
+    ) -> Result<RequestId> {
         let mut core = self.lane(envelope.context).lock();
         let request = core.start_send(peer, envelope, buffer, mode)?.unwrap_or(DONE);
         Ok(core.requests.id(request))

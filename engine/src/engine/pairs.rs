@@ -4,7 +4,7 @@ use super::Engine;
 use crate::memory::window::{self, policy, Window};
 use crate::message::{Buffer, Envelope, Mode};
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Big enough for a message that the receiver copies.
 const BYTES: usize = 64 << 10;
@@ -51,13 +51,13 @@ impl Engine {
             }
         }
         let others = (0..self.size()).filter(|&peer| peer != self.rank());
-        let found = others.map(|peer| self.reached(peer, theirs[peer as usize])).collect();
+        let found = others.map(|peer| self.reached(JobRank(peer), theirs[peer as usize])).collect();
         self.settle(&[CONTEXT])?;
         // Not given back: others may be looking at it still.
         Ok(found)
     }
 
-    fn reached(&self, peer: u32, [address, off]: [u64; 2]) -> Reached {
+    fn reached(&self, peer: JobRank, [address, off]: [u64; 2]) -> Reached {
         let mut core = self.lane(CONTEXT).lock();
         let windows = match policy::Off::from_raw(off as u32) {
             Some(why) => Err(why.text().to_owned()),
@@ -70,12 +70,12 @@ impl Engine {
             }
         };
         let rest = core.transport.means(peer);
-        Reached { peer, windows, rest, why: core.transport.why_not_better(peer) }
+        Reached { peer: peer.0, windows, rest, why: core.transport.why_not_better(peer) }
     }
 
     fn pass(&self, to: u32, from: u32, tag: i32, out: Buffer, into: Buffer) -> Result<()> {
         let sent = Envelope { context: CONTEXT, source: self.rank() as i32, tag };
-        let request = self.start_send(to, sent, out, Mode::Standard)?;
+        let request = self.start_send(JobRank(to), sent, out, Mode::Standard)?;
         self.receive(Envelope { context: CONTEXT, source: from as i32, tag }, into)?;
         self.wait(request).map(|_| ())
     }
@@ -89,7 +89,7 @@ impl Engine {
         if self.rank() > 0 {
             let envelope = Envelope { context: CONTEXT, source: self.rank() as i32, tag: ROUNDS + 1 };
             let bytes = mine.len();
-            self.send(0, envelope, bytes_of(mine.as_mut_ptr(), bytes), Mode::Standard)?;
+            self.send(JobRank(0), envelope, bytes_of(mine.as_mut_ptr(), bytes), Mode::Standard)?;
             return Ok(Vec::new());
         }
         let mut texts = vec![text.to_owned()];

@@ -6,7 +6,7 @@ use crate::message::partitioned::Data;
 use crate::message::Envelope;
 use crate::request::RequestId;
 use crate::world::context;
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Partitioned operations (MPI-5.0 chapter 4). They are persistent requests.
 impl Engine {
@@ -14,7 +14,12 @@ impl Engine {
     ///
     /// # Errors
     /// When no request can be made.
-    pub fn partitioned_send(&self, data: Data, peer: Option<u32>, envelope: Envelope) -> Result<RequestId> {
+    pub fn partitioned_send(
+        &self,
+        data: Data,
+        peer: Option<JobRank>,
+        envelope: Envelope,
+    ) -> Result<RequestId> {
         let channel = self.contexts.propose_beside(envelope.context)?;
         let mut core = self.lane(envelope.context).lock();
         let request = core.add_partitioned_send(data, peer, announced(envelope), channel)?;

@@ -5,7 +5,7 @@ use crate::collective::node::{Access, Member, PeerMemory, Reachable, Scratch};
 use crate::memory::bounce::Bounce;
 use crate::memory::copy::Chooser;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
-use crate::Result;
+use crate::{LocalRank, Result};
 use std::ops::Range;
 
 /// Bytes that the kernel copies while this rank's lock is held.
@@ -22,7 +22,7 @@ fn parts(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
 impl PeerMemory for Engine {
     fn access(&self, me: &Member) -> Access {
         let mut core = self.lane(me.context).lock();
-        let each = (0..me.size).map(|member| match core.transport.means(me.peer(member)) {
+        let each = (0..me.size).map(|member| match core.transport.node().means(me.peer(member)) {
             Means::Direct | Means::CrossMemory => Access::Write,
             Means::MemoryFile => Access::Read,
             Means::Cells => Access::Nothing,
@@ -67,10 +67,14 @@ impl PeerMemory for Engine {
     #[inline]
     fn direct(&self, me: &Member, member: u32, address: u64, bytes: u64) -> Option<*const u8> {
         let peer = me.peer(member);
-        let found =
-            self.lane(me.context).lock().transport.direct(peer, AccessDescriptor::host(address, bytes))?;
+        let found = self
+            .lane(me.context)
+            .lock()
+            .transport
+            .node()
+            .direct(peer, AccessDescriptor::host(address, bytes))?;
         Means::Direct.count(&self.page.counters, bytes);
-        self.flows.took(peer, bytes);
+        self.flows.took(peer.0, bytes);
         Some(found)
     }
 
@@ -103,7 +107,7 @@ impl PeerMemory for Engine {
         copies: &Chooser,
     ) -> Result<()> {
         let peer = me.peer(member);
-        self.flows.gave(peer, bytes as u64);
+        self.flows.gave(peer.0, bytes as u64);
         // SAFETY: the range can be written where this is called; the rest by the caller.
         let copy = |target| self.page.copying(|| unsafe { copies.copy(source, target, bytes) });
         match self.by_stores(me, peer, address, bytes as u64, copy) {
@@ -123,7 +127,7 @@ impl PeerMemory for Engine {
     ) -> Option<Result<()>> {
         let peer = me.peer(member);
         let made = self.by_stores(me, peer, address, bytes, make)?;
-        self.flows.gave(peer, bytes);
+        self.flows.gave(peer.0, bytes);
         Some(made)
     }
 }
@@ -180,13 +184,13 @@ impl Engine {
         target: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        self.flows.took(me.peer(member), bytes as u64);
+        self.flows.took(me.peer(member).0, bytes as u64);
         for (offset, part) in parts(bytes) {
             let piece = [(target as usize + offset, part)];
             let mut core = self.lane(me.context).lock();
             let memory = AccessDescriptor::host(address + offset as u64, part as u64);
             // SAFETY: by the caller.
-            let read = || unsafe { core.transport.read(me.peer(member), memory, &piece) };
+            let read = || unsafe { core.transport.node().read(me.peer(member), memory, &piece) };
             let means = self.page.copying(read)?;
             drop(core);
             means.count(&self.page.counters, part as u64);
@@ -199,15 +203,16 @@ impl Engine {
     fn by_stores<T>(
         &self,
         me: &Member,
-        peer: u32,
+        peer: LocalRank,
         address: u64,
         bytes: u64,
         make: impl FnOnce(*mut u8) -> T,
     ) -> Option<T> {
         let lane = self.lane(me.context);
-        let target = lane.lock().transport.begin_write(peer, AccessDescriptor::host(address, bytes))?;
+        let target =
+            lane.lock().transport.node().begin_write(peer, AccessDescriptor::host(address, bytes))?;
         let made = make(target);
-        lane.lock().transport.end_write(peer);
+        lane.lock().transport.node().end_write(peer);
         Means::Direct.count(&self.page.counters, bytes);
         Some(made)
     }
@@ -219,7 +224,7 @@ impl Engine {
     unsafe fn write_in_parts(
         &self,
         me: &Member,
-        peer: u32,
+        peer: LocalRank,
         address: u64,
         source: *const u8,
         bytes: usize,
@@ -247,7 +252,7 @@ impl Engine {
     unsafe fn write_by_kernel(
         &self,
         me: &Member,
-        peer: u32,
+        peer: LocalRank,
         address: u64,
         source: *const u8,
         bytes: usize,
@@ -257,7 +262,7 @@ impl Engine {
             let local = source.wrapping_add(offset);
             let memory = AccessDescriptor::host(address + offset as u64, part as u64);
             // SAFETY: by the caller.
-            let write = || unsafe { lane.lock().transport.write(peer, memory, local) };
+            let write = || unsafe { lane.lock().transport.node().write(peer, memory, local) };
             self.page.copying(write)?;
             Means::CrossMemory.count(&self.page.counters, part as u64);
         }

@@ -10,7 +10,7 @@ use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
 use crate::plays::play;
 use crate::transport::Means;
 use crate::world::Communicator;
-use crate::Class;
+use crate::{Class, JobRank};
 use std::os::fd::AsFd;
 
 const CONTEXT: u64 = 2;
@@ -90,8 +90,9 @@ fn messages_of_every_size_arrive_by_every_means() {
                 let mut mine = pattern(length, engine.rank() as usize);
                 let mut theirs = vec![0; length];
                 let tag = tag as i32;
-                let send =
-                    engine.start_send(peer, as_sender(engine, tag), bytes_of(&mut mine), mode).unwrap();
+                let send = engine
+                    .start_send(JobRank(peer), as_sender(engine, tag), bytes_of(&mut mine), mode)
+                    .unwrap();
                 let status = engine.receive(from(peer as i32, tag), bytes_of(&mut theirs)).unwrap();
                 assert_eq!((status.source, status.tag, status.bytes), (peer as i32, tag, length as u64));
                 assert!(status.error.is_none() && theirs == pattern(length, peer as usize), "{length} bytes");
@@ -107,7 +108,7 @@ fn a_rank_sends_to_itself() {
         for length in LENGTHS {
             let (mut mine, mut theirs) = (pattern(length, 3), vec![0; length]);
             let receive = engine.start_receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut theirs)).unwrap();
-            engine.send(0, as_sender(engine, 5), bytes_of(&mut mine), Mode::Standard).unwrap();
+            engine.send(JobRank(0), as_sender(engine, 5), bytes_of(&mut mine), Mode::Standard).unwrap();
             assert_eq!(engine.wait(receive).unwrap().0.bytes, length as u64);
             assert_eq!(mine, theirs);
         }
@@ -135,7 +136,7 @@ fn data_with_gaps_arrive_from_and_into_data_with_gaps() {
             } else {
                 Buffer::new(mine.as_ptr() as *mut u8, 1, &column)
             };
-            let request = engine.start_send(peer, envelope, send, Mode::Standard).unwrap();
+            let request = engine.start_send(JobRank(peer), envelope, send, Mode::Standard).unwrap();
             let into = Buffer::new(theirs.as_mut_ptr().cast(), 1, &column);
             engine.receive(from(peer as i32, 1), into).unwrap();
             engine.wait(request).unwrap();
@@ -153,7 +154,7 @@ fn a_receive_too_small_reports_truncation_and_the_sender_is_not_harmed() {
         for length in [8usize, 2000, 100_000, 2_000_000] {
             if engine.rank() == 0 {
                 let mut data = pattern(length, 1);
-                engine.send(1, as_sender(engine, 0), bytes_of(&mut data), Mode::Standard).unwrap();
+                engine.send(JobRank(1), as_sender(engine, 0), bytes_of(&mut data), Mode::Standard).unwrap();
             } else {
                 let mut data = vec![0; length / 2];
                 let status = engine.receive(from(0, 0), bytes_of(&mut data)).unwrap();
@@ -176,9 +177,11 @@ fn a_flood_of_unexpected_messages_is_kept_and_delivered_in_order() {
                 own[..4].copy_from_slice(&number.to_ne_bytes());
                 let own = Box::leak(own.into_boxed_slice());
                 let buffer = Buffer::Dense { address: own.as_mut_ptr(), bytes: 1024 };
-                requests.push(engine.start_send(1, as_sender(engine, 1), buffer, Mode::Standard).unwrap());
+                requests.push(
+                    engine.start_send(JobRank(1), as_sender(engine, 1), buffer, Mode::Standard).unwrap(),
+                );
             }
-            engine.send(1, as_sender(engine, 2), bytes_of(&mut []), Mode::Standard).unwrap();
+            engine.send(JobRank(1), as_sender(engine, 2), bytes_of(&mut []), Mode::Standard).unwrap();
             requests.into_iter().for_each(|request| drop(engine.wait(request).unwrap()));
         } else {
             engine.receive(from(0, 2), bytes_of(&mut [])).unwrap();
@@ -198,7 +201,9 @@ fn all_ranks_to_one_with_wildcards_keep_the_order_of_each_sender() {
         if engine.rank() > 0 {
             for round in 0..rounds {
                 let mut data = vec![round as u8; (round * 37) % 30_000];
-                engine.send(0, as_sender(engine, round as i32), bytes_of(&mut data), Mode::Standard).unwrap();
+                engine
+                    .send(JobRank(0), as_sender(engine, round as i32), bytes_of(&mut data), Mode::Standard)
+                    .unwrap();
             }
             return;
         }
@@ -222,7 +227,7 @@ fn probes_see_and_take_messages() {
             for length in [4usize, 5000, 50_000] {
                 let mut data = pattern(length, 0);
                 engine
-                    .send(1, as_sender(engine, length as i32), bytes_of(&mut data), Mode::Standard)
+                    .send(JobRank(1), as_sender(engine, length as i32), bytes_of(&mut data), Mode::Standard)
                     .unwrap();
             }
             return;
@@ -252,7 +257,7 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
             buffer: bytes_of(&mut data),
             mode: Mode::Standard,
             envelope: as_sender(engine, 4),
-            peer,
+            peer: JobRank(peer),
         };
         let send = engine.persistent(send).unwrap();
         let receive = Recipe::Receive { buffer: bytes_of(&mut into), wanted: from(peer as i32, 4) };
@@ -334,7 +339,7 @@ fn to_and_fro(engine: &Engine, context: u64) {
         let mut into = vec![0; length];
         let sent = Envelope { context, source: me as i32, tag: round as i32 };
         let wanted = Envelope { context, source: before as i32, tag: ANY_TAG };
-        let request = engine.start_send(next, sent, bytes_of(&mut out), Mode::Standard).unwrap();
+        let request = engine.start_send(JobRank(next), sent, bytes_of(&mut out), Mode::Standard).unwrap();
         assert_eq!(engine.receive(wanted, bytes_of(&mut into)).unwrap().tag, round as i32);
         assert_eq!(engine.wait(request).unwrap().0.error.map(|error| error.to_string()), None);
         assert_eq!(into, pattern(length, before as usize + round));
@@ -355,7 +360,7 @@ fn across_lanes(engine: &Engine, contexts: &[u64]) {
         .collect();
     for (round, &context) in contexts.iter().enumerate() {
         let sent = Envelope { context, source: me as i32, tag: 1 };
-        engine.send(next, sent, bytes_of(&mut [round as u8; 3]), Mode::Standard).unwrap();
+        engine.send(JobRank(next), sent, bytes_of(&mut [round as u8; 3]), Mode::Standard).unwrap();
         let settled = engine.settled(&open[round..], true).unwrap();
         assert_eq!(settled.iter().filter(|&&settled| settled).count(), 1, "one by one");
         assert!(settled[0]);

@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::observe::page::{add, Counters};
 use crate::request::RequestId;
 use crate::transport::{Letter, Packets, INLINE_BYTES};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Looks for a packet without a pause between them: some microseconds.
 pub(super) const EAGER_LOOKS: u32 = 400;
@@ -33,7 +33,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn send_now(
         &mut self,
-        peer: u32,
+        peer: JobRank,
         envelope: Envelope,
         address: *const u8,
         bytes: usize,
@@ -48,7 +48,7 @@ impl Core {
         let letter = Letter { kind: INLINE, header: envelope.header(), payload };
         let sent = self.transport.push(peer, &letter)?;
         if sent {
-            self.flows.sent(peer, bytes as u64);
+            self.flows.sent(peer.0, bytes as u64);
         }
         Ok(sent)
     }

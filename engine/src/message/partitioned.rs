@@ -18,7 +18,7 @@ use super::{Buffer, Envelope, Mode};
 use crate::core::Core;
 use crate::datatype::Datatype;
 use crate::request::{Slab, Status};
-use crate::{Cause, Class, Error, Result};
+use crate::{Cause, Class, Error, JobRank, Result};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub(crate) enum Open {
 
 enum Side {
     /// To whom, as whom in the channel; nobody for the null process.
-    Send(Option<(u32, Envelope)>),
+    Send(Option<(JobRank, Envelope)>),
     Receive(Receiving),
 }
 
@@ -126,7 +126,7 @@ enum Receiving {
 
 impl Partitioned {
     /// The number of a partition that can be sent now, and to whom.
-    fn check_ready(&self, partition: i64) -> Result<(usize, &Option<(u32, Envelope)>)> {
+    fn check_ready(&self, partition: i64) -> Result<(usize, &Option<(JobRank, Envelope)>)> {
         let Side::Send(to) = &self.side else {
             let message = "the request is a partitioned receive; only partitions of a send are made ready";
             return Err(wrong(Class::Request, message));
@@ -271,7 +271,7 @@ impl Core {
     pub(crate) fn add_partitioned_send(
         &mut self,
         data: Data,
-        peer: Option<u32>,
+        peer: Option<JobRank>,
         announced: Envelope,
         channel: u64,
     ) -> Result<u32> {

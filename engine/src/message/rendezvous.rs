@@ -6,7 +6,7 @@ use super::work::Work;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
 use crate::transport::{Arrival, Means, OfferedMemory, Packet};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Pieces listed at a time for a receive buffer with gaps.
 const PIECES: usize = 512;
@@ -50,7 +50,7 @@ impl Core {
     /// Tells a peer that its request is complete: with the packet that waits
     /// already, if it tells the same of others, so that many need little memory.
     #[inline]
-    pub(super) fn finish(&mut self, peer: u32, request: u32) -> Result<()> {
+    pub(super) fn finish(&mut self, peer: JobRank, request: u32) -> Result<()> {
         if let Some(packet) = self.last_waiting(peer) {
             if packet.kind == FINISH && packet.append(&request) {
                 return Ok(());

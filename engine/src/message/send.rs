@@ -10,7 +10,7 @@ use crate::transport::{
     AccessDescriptor, Letter, OfferedMemory, Offers, Packet, Packets, INLINE_BYTES, LETTER_BYTES,
     LONG_LETTER_BYTES,
 };
-use crate::Result;
+use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
 
 /// Bytes before a message whose sender waits until it has been taken.
@@ -23,7 +23,7 @@ impl Core {
     #[inline]
     pub(crate) fn start_send(
         &mut self,
-        peer: u32,
+        peer: JobRank,
         envelope: Envelope,
         buffer: Buffer,
         mode: Mode,
@@ -35,7 +35,7 @@ impl Core {
         {
             return Ok(None);
         }
-        self.flows.sent(peer, bytes);
+        self.flows.sent(peer.0, bytes);
         if mode == Mode::Synchronous && bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
             if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
                 return Ok(Some(request));
@@ -58,7 +58,7 @@ impl Core {
 
     /// As [`Core::send_now`], packed first if it is no block.
     #[inline]
-    fn send_letter(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
+    fn send_letter(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
         let bytes = buffer.bytes() as usize;
         let mut packed = [MaybeUninit::<u8>::uninit(); LETTER_BYTES];
         if bytes > LETTER_BYTES && buffer.dense().is_none() {
@@ -74,7 +74,7 @@ impl Core {
 
     /// In a packet, with the number of the request that is complete when a receive has taken
     /// it; `None` if there is no room for it now.
-    fn send_awaited(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
+    fn send_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
         let length = TICKET_BYTES + bytes;
         let (is_long, address) = (length > INLINE_BYTES, buffer.dense().unwrap_or(std::ptr::null_mut()));
@@ -102,7 +102,7 @@ impl Core {
     /// In a packet of one line, which may have to wait for room.
     fn send_inline(
         &mut self,
-        peer: u32,
+        peer: JobRank,
         envelope: Envelope,
         buffer: &Buffer,
         mode: Mode,
@@ -119,7 +119,7 @@ impl Core {
     /// by plain loads, and it runs on a core of its own, so that the sender does
     /// not wait for long until it has.
     #[inline]
-    fn shall_be_read(&mut self, peer: u32, buffer: &Buffer) -> bool {
+    fn shall_be_read(&mut self, peer: JobRank, buffer: &Buffer) -> bool {
         let bytes = buffer.bytes();
         bytes > LETTER_BYTES as u64
             && !self.shares_cpus()
@@ -127,7 +127,7 @@ impl Core {
     }
 
     /// A packet that brings the whole message; `None` when there is no memory for it.
-    fn load_message(&mut self, peer: u32, envelope: Envelope, buffer: &Buffer) -> Result<Option<Packet>> {
+    fn load_message(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<Packet>> {
         let bytes = buffer.bytes();
         let (what, part) = ((LONG, envelope.header()), (0, bytes as usize));
         // SAFETY: the program lends the buffer.
@@ -145,7 +145,7 @@ impl Core {
     /// The packet brings the message: the send is
     /// complete when the packet has gone, and a buffered send at once.
     #[inline]
-    fn send_packet(&mut self, peer: u32, packet: &Packet, mode: Mode) -> Result<Option<u32>> {
+    fn send_packet(&mut self, peer: JobRank, packet: &Packet, mode: Mode) -> Result<Option<u32>> {
         if self.post(peer, packet)? || mode == Mode::Buffered {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl Core {
 
     /// Makes a request that completes when the packet just queued has gone.
     #[cold]
-    fn wait_for_packet(&mut self, peer: u32) -> Result<u32> {
+    fn wait_for_packet(&mut self, peer: JobRank) -> Result<u32> {
         let request = self.requests.insert(Work::Nothing)?;
         self.outbox_completes(peer, request);
         Ok(request)
@@ -162,7 +162,13 @@ impl Core {
 
     /// Leaves the message where it is; a small one in a copy, if there is memory
     /// for it, so that the send is complete.
-    fn offer(&mut self, peer: u32, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<Option<u32>> {
+    fn offer(
+        &mut self,
+        peer: JobRank,
+        envelope: Envelope,
+        buffer: Buffer,
+        mode: Mode,
+    ) -> Result<Option<u32>> {
         let bytes = buffer.bytes();
         let small = bytes <= ASIDE_BYTES;
         if mode == Mode::Buffered
@@ -181,7 +187,7 @@ impl Core {
     #[inline]
     fn leave(
         &mut self,
-        peer: u32,
+        peer: JobRank,
         envelope: Envelope,
         buffer: Buffer,
         owned: Option<Box<[u8]>>,

@@ -8,7 +8,7 @@ use super::Buffer;
 use crate::core::Core;
 use crate::observe::page::add;
 use crate::transport::{Arrival, Load, Packet, Payloads, Source};
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// A packet that brings the bytes of `buffer` from `offset` on, as many as its payload shall have; `None`
 /// when there is no memory for them.
@@ -17,8 +17,8 @@ use crate::Result;
 /// The program lends the buffer, which has so many bytes there.
 #[inline]
 pub(super) unsafe fn load(
-    transport: &mut impl Payloads,
-    peer: u32,
+    transport: &mut impl Payloads<Peer = JobRank>,
+    peer: JobRank,
     (kind, header): (u8, [u64; 2]),
     buffer: &Buffer,
     (offset, bytes): (u64, usize),

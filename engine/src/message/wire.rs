@@ -1,6 +1,7 @@
 //! What the packets mean: kinds, the header that is matched, and the payloads.
 
 use crate::transport::{AccessDescriptor, MemoryKind, Plain, Task, INLINE_BYTES};
+use crate::JobRank;
 
 /// A message whole in the packet: its payload is the message.
 pub const INLINE: u8 = 1;
@@ -67,7 +68,7 @@ pub struct Offer {
     /// The key of that memory.
     key: u64,
     /// Job rank of the sender.
-    pub peer: u32,
+    pub peer: JobRank,
     /// The sender's request.
     pub request: u32,
     /// The kind of the memory.
@@ -82,7 +83,7 @@ pub struct Offer {
 impl Offer {
     /// Of a message in such memory of `peer`, which knows it by its `request`.
     #[inline]
-    pub fn new(memory: AccessDescriptor, peer: u32, request: u32, is_eager: bool) -> Offer {
+    pub fn new(memory: AccessDescriptor, peer: JobRank, request: u32, is_eager: bool) -> Offer {
         let AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) } = memory;
         Offer { bytes, address, key, peer, request, kind, eager: u16::from(is_eager), spare: 0 }
     }
@@ -111,7 +112,7 @@ impl Offer {
 #[repr(C)]
 pub struct Ticket {
     /// Job rank of the sender.
-    pub peer: u32,
+    pub peer: JobRank,
     /// The sender's request.
     pub request: u32,
 }
@@ -139,7 +140,7 @@ pub struct Stream {
     /// The receiver's request.
     pub receiver_request: u32,
     /// Job rank of the receiver.
-    pub peer: u32,
+    pub peer: JobRank,
     /// Not used.
     pub spare: u32,
 }
@@ -180,7 +181,7 @@ pub struct Together {
     /// The receiver's request.
     pub receiver_request: u32,
     /// Job rank of the receiver.
-    pub peer: u32,
+    pub peer: JobRank,
     /// Not used.
     pub spare: u32,
 }

@@ -6,6 +6,7 @@ use crate::collective::Schedule;
 use crate::transport::Task;
 use crate::world::calls::Numbered;
 use crate::world::Communicator;
+use crate::JobRank;
 use std::sync::Arc;
 
 /// What a request is working on.
@@ -58,7 +59,7 @@ pub struct Send {
     /// Its tag.
     pub tag: i32,
     /// Job rank of the receiver.
-    pub peer: u32,
+    pub peer: JobRank,
     /// Streaming: bytes handed over so far.
     pub streamed: u64,
     /// Streaming: bytes that the receiver wants.
@@ -69,7 +70,7 @@ pub struct Send {
 
 impl Send {
     /// One that has not begun.
-    pub fn new(buffer: Buffer, owned: Option<Box<[u8]>>, envelope: Envelope, peer: u32) -> Send {
+    pub fn new(buffer: Buffer, owned: Option<Box<[u8]>>, envelope: Envelope, peer: JobRank) -> Send {
         let Envelope { context, tag, .. } = envelope;
         Send {
             buffer,
@@ -159,7 +160,7 @@ pub enum Recipe {
         /// As whom, with what tag.
         envelope: Envelope,
         /// To which job rank.
-        peer: u32,
+        peer: JobRank,
     },
     /// Receives.
     Receive {

@@ -4,6 +4,9 @@
 //! the memory that a peer has offered ([`OfferedMemory`], [`Offers`]). Where two ranks see the same memory it
 //! lets them share a task ([`SharedTasks`]). It knows no communicator, no tag and no request: the message
 //! room gives those bytes their meaning. The traits and their types know no transport.
+//!
+//! The engine has one transport, [`Routed`], which names ranks as the job does. It knows the [`Route`] to
+//! each rank and hands what is for that rank to the transport that goes there.
 
 mod access_descriptor;
 mod arrivals;
@@ -15,6 +18,8 @@ mod offered_memory;
 mod offers;
 mod packets;
 mod payloads;
+mod route;
+mod routed;
 mod shared_tasks;
 mod short_copy;
 
@@ -27,4 +32,6 @@ pub use packets::{
     Arrival, Letter, Packet, Packets, Plain, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES, OWN_KINDS,
 };
 pub use payloads::{Load, Payloads, Retained, Source};
+pub use route::{Reaches, Route, Routes};
+pub use routed::Routed;
 pub use shared_tasks::{SharedTasks, Task};

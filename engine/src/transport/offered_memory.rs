@@ -1,21 +1,22 @@
 //! Memory that ranks offer one another for the time of an operation, and how a peer reads and
 //! writes it: by plain loads and stores where both have it mapped, else by what the system allows.
 
-use super::{AccessDescriptor, Means};
+use super::{AccessDescriptor, Means, Reaches};
 use crate::{Class, Error, Result};
+use std::fmt::Display;
 
-/// Reading and writing what a peer has offered. `peer` is a rank that the transport reaches. A
-/// transport that reaches into no memory leaves everything as it is here.
-pub trait OfferedMemory {
+/// Reading and writing what a peer has offered. A transport that reaches into no
+/// memory leaves everything as it is here.
+pub trait OfferedMemory: Reaches {
     /// By what means any memory of `peer` is reached. Tried at first use. Some
     /// may be reached by better ones: see [`OfferedMemory::direct`].
-    fn means(&mut self, _peer: u32) -> Means {
+    fn means(&mut self, _peer: Self::Peer) -> Means {
         Means::Cells
     }
 
     /// Why [`OfferedMemory::means`] of `peer` are no better, for people; empty if
     /// they are the best, or were not tried.
-    fn why_not_better(&self, _peer: u32) -> String {
+    fn why_not_better(&self, _peer: Self::Peer) -> String {
         "this transport reaches into no memory".to_owned()
     }
 
@@ -27,19 +28,19 @@ pub trait OfferedMemory {
 
     /// Where memory of `peer` lies in this process, if all of it can be read there by plain loads
     /// until the peer's operation with it is complete.
-    fn direct(&mut self, _peer: u32, _memory: AccessDescriptor) -> Option<*const u8> {
+    fn direct(&mut self, _peer: Self::Peer, _memory: AccessDescriptor) -> Option<*const u8> {
         None
     }
 
     /// Whether `peer` had better read this memory of one's own where it is than
     /// get it in a cell: it can do so by plain loads, and has not been slow to.
-    fn had_better_read(&mut self, _peer: u32, _address: *const u8, _bytes: u64) -> bool {
+    fn had_better_read(&mut self, _peer: Self::Peer, _address: *const u8, _bytes: u64) -> bool {
         false
     }
 
     /// So many ticks ([`crate::clock`]) passed until `peer` had read what was
     /// offered to it because it [`had better`](OfferedMemory::had_better_read).
-    fn was_read(&mut self, _peer: u32, _bytes: u64, _ticks: u64) {}
+    fn was_read(&mut self, _peer: Self::Peer, _bytes: u64, _ticks: u64) {}
 
     /// The program lends `bytes` bytes of its own at `address` until the
     /// operation at hand is complete, and so many peers will want all of them: they may become
@@ -55,12 +56,12 @@ pub trait OfferedMemory {
 
     /// As [`OfferedMemory::direct`], for writing. If it gives an address,
     /// [`OfferedMemory::end_write`] must follow: the peer cannot fork before.
-    fn begin_write(&mut self, _peer: u32, _memory: AccessDescriptor) -> Option<*mut u8> {
+    fn begin_write(&mut self, _peer: Self::Peer, _memory: AccessDescriptor) -> Option<*mut u8> {
         None
     }
 
     /// What [`OfferedMemory::begin_write`] began is over.
-    fn end_write(&mut self, _peer: u32) {}
+    fn end_write(&mut self, _peer: Self::Peer) {}
 
     /// Copies memory of `peer` into pieces of one's own, `(address, bytes)`, which together have its
     /// length. Says by what means.
@@ -72,7 +73,7 @@ pub trait OfferedMemory {
     /// The pieces must be writable memory that nothing else uses meanwhile.
     unsafe fn read(
         &mut self,
-        peer: u32,
+        peer: Self::Peer,
         _memory: AccessDescriptor,
         _pieces: &[(usize, usize)],
     ) -> Result<Means> {
@@ -86,12 +87,12 @@ pub trait OfferedMemory {
     ///
     /// # Safety
     /// `local` must be readable for as many bytes; the peer must have offered the memory.
-    unsafe fn write(&mut self, peer: u32, _memory: AccessDescriptor, _local: *const u8) -> Result<()> {
+    unsafe fn write(&mut self, peer: Self::Peer, _memory: AccessDescriptor, _local: *const u8) -> Result<()> {
         Err(out_of_reach(peer))
     }
 }
 
 #[cold]
-fn out_of_reach(peer: u32) -> Error {
+fn out_of_reach(peer: impl Display) -> Error {
     Error::new(Class::Intern, format!("this transport does not reach into the memory of rank {peer}"))
 }

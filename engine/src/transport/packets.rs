@@ -4,9 +4,9 @@
 //! sender is told when the receiver has no room. The rooms above give kind, header and payload
 //! their meaning.
 
-use super::{short_copy, Arrivals};
+use super::{short_copy, Arrivals, Reaches};
 use crate::progress::Doorbell;
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Payload bytes that fit into a packet of one cache line.
 pub const INLINE_BYTES: usize = 40;
@@ -153,12 +153,14 @@ pub unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
 unsafe impl Plain for u32 {}
+// SAFETY: the same.
+unsafe impl Plain for JobRank {}
 
-/// Sending and receiving packets. `peer` is a rank that the transport reaches.
-pub trait Packets {
+/// Sending and receiving packets.
+pub trait Packets: Reaches {
     /// Sends a packet to `peer` and wakes it if it sleeps; `false` when it has no
     /// room. Packets of one sender arrive in order.
-    fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool>;
+    fn push(&mut self, peer: Self::Peer, letter: &Letter<'_>) -> Result<bool>;
 
     /// Whether a block of more than [`INLINE_BYTES`] bytes shall go to `peer` in a
     /// packet: there is room for such packets, and if it has more than
@@ -167,7 +169,7 @@ pub trait Packets {
     ///
     /// # Errors
     /// When the peer cannot be reached.
-    fn takes_letter(&mut self, peer: u32, address: *const u8, bytes: usize) -> Result<bool>;
+    fn takes_letter(&mut self, peer: Self::Peer, address: *const u8, bytes: usize) -> Result<bool>;
 
     /// Whether peers may send payloads longer than [`INLINE_BYTES`] in packets:
     /// `false` after many of them had to be kept.
@@ -184,11 +186,13 @@ pub trait Packets {
     fn arrivals(&self) -> Arrivals;
 
     /// Asks to be woken when `peer`'s mailbox has room again.
-    fn want_room(&mut self, peer: u32);
+    fn want_room(&mut self, peer: Self::Peer);
 
     /// What the waiting loop needs to sleep until a packet comes.
     fn doorbell(&self) -> &Doorbell;
 
     /// Wakes the threads of this process that sleep in a wait.
-    fn ring_self(&self);
+    fn ring_self(&self) {
+        self.doorbell().ring();
+    }
 }

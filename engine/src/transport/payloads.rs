@@ -5,7 +5,7 @@
 //! read until the packet is advanced over, or if it is retained, until it is released. What memory this
 //! is, and how the payload comes from there to the receiver, only the transport knows.
 
-use super::{Arrival, Packet};
+use super::{Arrival, Packet, Reaches};
 use crate::Result;
 
 /// A payload to be sent, and the packet that shall bring it.
@@ -48,7 +48,7 @@ unsafe impl Send for Retained {}
 unsafe impl Sync for Retained {}
 
 /// Sending and keeping payloads that are too long for a packet.
-pub trait Payloads {
+pub trait Payloads: Reaches {
     /// The longest payload that [`Payloads::load`] takes.
     fn longest_payload(&self) -> usize;
 
@@ -60,7 +60,7 @@ pub trait Payloads {
     ///
     /// # Safety
     /// A block must be readable for `bytes` bytes; what packs must write no more.
-    unsafe fn load(&mut self, peer: u32, load: Load<'_>) -> Result<Option<Packet>>;
+    unsafe fn load(&mut self, peer: Self::Peer, load: Load<'_>) -> Result<Option<Packet>>;
 
     /// A packet will not be pushed: what it stands for is given back, if it does for anything.
     fn unload(&mut self, packet: &Packet);

@@ -17,7 +17,7 @@
 //! 31 days, with an error.
 
 use crate::job::node_segment::LANES;
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 const COUNTER_BITS: u32 = 38;
@@ -77,8 +77,8 @@ const fn in_lane(context: u64, lane: usize) -> u64 {
 /// The context in which processes without a common communicator meet, from the
 /// string tag they agreed on and their job ranks in order (MPI-5.0 §7.4.2,
 /// `MPI_Comm_create_from_group`). Odd, so that it is none of [`making`].
-pub fn meeting(string_tag: &str, members: impl Iterator<Item = u32>) -> u64 {
-    let bytes = string_tag.bytes().chain([0]).chain(members.flat_map(u32::to_le_bytes));
+pub fn meeting(string_tag: &str, members: impl Iterator<Item = JobRank>) -> u64 {
+    let bytes = string_tag.bytes().chain([0]).chain(members.flat_map(|rank| rank.0.to_le_bytes()));
     in_lane(hash(bytes), 0) | MAKING | 1
 }
 
@@ -109,8 +109,8 @@ impl Contexts {
     }
 
     /// The job rank whose ids these are.
-    pub fn job_rank(&self) -> u32 {
-        self.job_rank
+    pub fn job_rank(&self) -> JobRank {
+        JobRank(self.job_rank)
     }
 
     /// All processes of the job have lanes: from now on new contexts are spread over them.
@@ -188,12 +188,12 @@ mod tests {
         assert_eq!(lanes, [3, 1, 2, 3]);
         assert!(made.iter().all(|&context| lane(announcing(making(context + 3))) == lane(context)));
         assert_eq!(lane(contexts.propose_beside(made[1]).unwrap()), lane(made[1]));
-        assert_eq!([WORLD, of_self(9), meeting("a", [3].into_iter())].map(lane), [0; 3]);
+        assert_eq!([WORLD, of_self(9), meeting("a", [JobRank(3)].into_iter())].map(lane), [0; 3]);
     }
 
     #[test]
     fn a_meeting_depends_on_tag_and_members() {
-        let at = |tag, members: &[u32]| meeting(tag, members.iter().copied());
+        let at = |tag, members: &[u32]| meeting(tag, members.iter().copied().map(JobRank));
         assert_eq!(at("a", &[1, 2]), at("a", &[1, 2]));
         assert_ne!(at("a", &[1, 2]), at("b", &[1, 2]));
         assert_ne!(at("a", &[1, 2]), at("a", &[2, 1]));

@@ -94,9 +94,9 @@ mod tests {
         let session = Session::new(2, 4, Info::default(), Arc::new(ErrorHandler::Return));
         assert_eq!(session.process_set(0).unwrap(), "mpi://WORLD");
         assert_eq!(session.group("mpi://WORLD").unwrap(), Group::identity(4));
-        assert_eq!(session.group("mpi://SELF").unwrap().rank_of(2), Some(0));
+        assert_eq!(session.group("mpi://SELF").unwrap().rank_of(2.into()), Some(0));
         assert_eq!(session.group("mpi://world").unwrap(), Group::identity(4));
-        assert_eq!(session.group("MPI://Self").unwrap().rank_of(2), Some(0));
+        assert_eq!(session.group("MPI://Self").unwrap().rank_of(2.into()), Some(0));
         let info = session.process_set_info("mpi://self").unwrap();
         assert_eq!(info.get("mpi_size").as_deref(), Some("1"));
         assert_eq!(session.process_set(2).unwrap_err().class(), Class::Arg);

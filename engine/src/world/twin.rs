@@ -62,7 +62,7 @@ impl Exchange for Rank {
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
-        let address = (line.rank, line.peers.job_rank(peer), line.context, line.tag);
+        let address = (line.rank, line.peers.job_rank(peer).0, line.context, line.tag);
         self.post.boxes.lock().unwrap().entry(address).or_default().push_back(bytes.to_vec());
         self.post.arrival.notify_all();
         Ok(())

@@ -17,13 +17,19 @@ pub use order::{
 pub use payloads::{long_payloads_arrive_and_can_be_retained, what_is_not_sent_is_given_back};
 pub use withdrawal::{an_offer_is_taken_or_withdrawn, withdrawn_offers_are_forgotten};
 
-use super::{Arrival, Load, OfferedMemory, Offers, Packet, Packets, Payloads, SharedTasks, Source};
+use super::{Arrival, Load, OfferedMemory, Offers, Packet, Packets, Payloads, Reaches, SharedTasks, Source};
 use std::time::{Duration, Instant};
 
 /// All that a transport offers.
-pub trait Transport: Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send {}
+pub trait Transport:
+    Reaches<Peer: From<u32>> + Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send
+{
+}
 
-impl<T: Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send> Transport for T {}
+impl<T> Transport for T where
+    T: Reaches<Peer: From<u32>> + Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send
+{
+}
 
 /// Where jobs run over a transport.
 pub trait Place {
@@ -84,8 +90,8 @@ fn next(transport: &mut impl Packets) -> Arrival {
 }
 
 /// Pushes a packet as soon as there is room.
-fn push(transport: &mut impl Packets, peer: u32, packet: &Packet) {
-    wait_for("room", || transport.push(peer, &packet.letter()).unwrap().then_some(()));
+fn push<T: Transport>(transport: &mut T, peer: u32, packet: &Packet) {
+    wait_for("room", || transport.push(peer.into(), &packet.letter()).unwrap().then_some(()));
 }
 
 /// The payload of a packet that has not been advanced over.
@@ -102,7 +108,7 @@ fn pattern(bytes: usize, seed: u64) -> Vec<u8> {
 }
 
 /// Loads a pattern for `peer`: from a block or packed, as `seed` is even or odd. The header has both.
-fn load(from: &mut impl Payloads, peer: u32, bytes: usize, seed: u64, is_awaited: bool) -> Option<Packet> {
+fn load<T: Transport>(from: &mut T, peer: u32, bytes: usize, seed: u64, is_awaited: bool) -> Option<Packet> {
     let data = pattern(bytes, seed);
     // SAFETY: the transport has room for as many bytes.
     let mut pack = |target| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), target, bytes) };
@@ -112,7 +118,7 @@ fn load(from: &mut impl Payloads, peer: u32, bytes: usize, seed: u64, is_awaited
     };
     let load = Load { kind: 5, header: [bytes as u64, seed], bytes, is_awaited, source };
     // SAFETY: the block is that long, and no more is packed.
-    unsafe { from.load(peer, load).unwrap() }
+    unsafe { from.load(peer.into(), load).unwrap() }
 }
 
 #[path = "../../../../docs/guides/toy_transport.rs"]

@@ -41,11 +41,11 @@ pub fn payloads_of_every_length_arrive_whole(place: &impl Place) {
     for round in 0..2u64 {
         for bytes in (0..=LETTER_BYTES).chain([LONG_LETTER_BYTES]) {
             let data = pattern(bytes, round);
-            if bytes > INLINE_BYTES && !one.takes_letter(1, data.as_ptr(), bytes).unwrap() {
+            if bytes > INLINE_BYTES && !one.takes_letter(1.into(), data.as_ptr(), bytes).unwrap() {
                 continue;
             }
             let letter = Letter { kind: 9, header: [bytes as u64, round], payload: &data };
-            wait_for("room", || one.push(1, &letter).unwrap().then_some(()));
+            wait_for("room", || one.push(1.into(), &letter).unwrap().then_some(()));
             let arrival = next(&mut other);
             assert_eq!((arrival.kind, arrival.header, arrival.is_long), (9, [bytes as u64, round], false));
             assert_eq!(payload(&arrival), data);
@@ -90,14 +90,14 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let mut sent = 0u64;
-            while one.push(1, &packet.letter()).unwrap() {
+            while one.push(1.into(), &packet.letter()).unwrap() {
                 sent += 1;
                 assert!(sent < 10_000_000, "there is no end of room");
             }
             let began = Instant::now();
             loop {
-                one.want_room(1);
-                if one.push(1, &packet.letter()).unwrap() {
+                one.want_room(1.into());
+                if one.push(1.into(), &packet.letter()).unwrap() {
                     return sent + 1;
                 }
                 one.doorbell().sleep_unless(|| false, Some(PATIENCE.as_nanos() as u64));

@@ -30,9 +30,9 @@ use self::peer::{first_contact, Peer};
 use crate::job::{NodeSegment, NodeView};
 use crate::progress::{barrier, Doorbell};
 use crate::transport::{
-    Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, LETTER_BYTES, OWN_KINDS, PLACES,
+    Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, Reaches, LETTER_BYTES, OWN_KINDS, PLACES,
 };
-use crate::Result;
+use crate::{LocalRank, Result};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -175,8 +175,8 @@ impl NodeTransport {
 const _: () = assert!(express::BOXES < PLACES);
 
 /// Where a local rank of `node` sleeps.
-pub fn doorbell_of(node: &'static NodeSegment, local_rank: u32) -> &'static Doorbell {
-    let doorbell: *const Doorbell = Area::of(node, local_rank, 0).doorbell();
+pub fn doorbell_of(node: &'static NodeSegment, local_rank: LocalRank) -> &'static Doorbell {
+    let doorbell: *const Doorbell = Area::of(node, local_rank.0, 0).doorbell();
     // SAFETY: the node segment lives for ever; the doorbell is made of atomics.
     unsafe { &*doorbell }
 }
@@ -195,9 +195,13 @@ fn areas(node: &'static NodeSegment, lane: usize) -> impl Iterator<Item = (u32, 
     (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer, lane)))
 }
 
+impl Reaches for NodeTransport {
+    type Peer = LocalRank;
+}
+
 impl Packets for NodeTransport {
     #[inline(always)]
-    fn push(&mut self, peer: u32, letter: &Letter<'_>) -> Result<bool> {
+    fn push(&mut self, LocalRank(peer): LocalRank, letter: &Letter<'_>) -> Result<bool> {
         let (node, route, registered) = (self.node, (self.me, peer, self.lane), self.registered);
         let peer = self.peer(peer)?;
         let Some((line, word)) = peer.fill(node, route, letter) else { return Ok(false) };
@@ -215,12 +219,12 @@ impl Packets for NodeTransport {
     }
 
     #[inline]
-    fn takes_letter(&mut self, to: u32, address: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, LocalRank(to): LocalRank, address: *const u8, bytes: usize) -> Result<bool> {
         let peer = self.peer(to)?;
         let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
         Ok(!short
             && (bytes <= LETTER_BYTES
-                || !self.had_better_read(to, address, bytes as u64)
+                || !self.had_better_read(LocalRank(to), address, bytes as u64)
                     && self.peer(to)?.distance.favours_letters(bytes)))
     }
 
@@ -257,7 +261,7 @@ impl Packets for NodeTransport {
         self.inbox.arrivals()
     }
 
-    fn want_room(&mut self, peer: u32) {
+    fn want_room(&mut self, LocalRank(peer): LocalRank) {
         self.area_of(peer).control().room_wanted.0.store(1, Ordering::SeqCst);
     }
 
@@ -265,10 +269,6 @@ impl Packets for NodeTransport {
         let doorbell: *const Doorbell = self.own.doorbell();
         // SAFETY: it lies in the node segment, which lives for ever.
         unsafe { &*doorbell }
-    }
-
-    fn ring_self(&self) {
-        self.own.doorbell().ring();
     }
 }
 

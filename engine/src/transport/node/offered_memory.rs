@@ -4,7 +4,7 @@
 use super::reach::{self, Remote};
 use super::{areas, direct, gone, NodeTransport};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, LocalRank, Result};
 use std::sync::atomic::Ordering;
 
 impl NodeTransport {
@@ -39,7 +39,7 @@ impl NodeTransport {
 
 impl OfferedMemory for NodeTransport {
     #[inline]
-    fn means(&mut self, peer: u32) -> Means {
+    fn means(&mut self, LocalRank(peer): LocalRank) -> Means {
         if peer == self.me {
             return Means::Direct;
         }
@@ -50,7 +50,7 @@ impl OfferedMemory for NodeTransport {
         self.peers[peer as usize].as_ref().map_or(Means::Cells, |entry| entry.remote.means())
     }
 
-    fn why_not_better(&self, peer: u32) -> String {
+    fn why_not_better(&self, LocalRank(peer): LocalRank) -> String {
         self.peers[peer as usize].as_ref().map_or(String::new(), |entry| entry.remote.why().to_owned())
     }
 
@@ -60,7 +60,7 @@ impl OfferedMemory for NodeTransport {
     }
 
     #[inline]
-    fn direct(&mut self, peer: u32, memory: AccessDescriptor) -> Option<*const u8> {
+    fn direct(&mut self, LocalRank(peer): LocalRank, memory: AccessDescriptor) -> Option<*const u8> {
         if peer == self.me {
             return Some(memory.address as *const u8);
         }
@@ -71,14 +71,14 @@ impl OfferedMemory for NodeTransport {
     }
 
     #[inline]
-    fn had_better_read(&mut self, peer: u32, address: *const u8, bytes: u64) -> bool {
+    fn had_better_read(&mut self, LocalRank(peer): LocalRank, address: *const u8, bytes: u64) -> bool {
         if self.is_apart(peer) || !self.is_shared(address, bytes) {
             return false;
         }
         self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
     }
 
-    fn was_read(&mut self, peer: u32, bytes: u64, ticks: u64) {
+    fn was_read(&mut self, LocalRank(peer): LocalRank, bytes: u64, ticks: u64) {
         if let Ok(peer) = self.peer(peer) {
             peer.distance.was_read(bytes, ticks);
         }
@@ -99,14 +99,14 @@ impl OfferedMemory for NodeTransport {
         self.direct.as_ref().is_some_and(|direct| direct.is_shared(address, bytes))
     }
 
-    fn begin_write(&mut self, peer: u32, memory: AccessDescriptor) -> Option<*mut u8> {
+    fn begin_write(&mut self, LocalRank(peer): LocalRank, memory: AccessDescriptor) -> Option<*mut u8> {
         if self.is_apart(peer) || memory.kind != MemoryKind::HOST {
             return None;
         }
         self.direct.as_ref()?.begin_write(self.node, peer, memory.address, memory.bytes)
     }
 
-    fn end_write(&mut self, peer: u32) {
+    fn end_write(&mut self, LocalRank(peer): LocalRank) {
         if let Some(direct) = &self.direct {
             direct.end_write(self.node, peer);
         }
@@ -114,7 +114,7 @@ impl OfferedMemory for NodeTransport {
 
     unsafe fn read(
         &mut self,
-        peer: u32,
+        LocalRank(peer): LocalRank,
         memory: AccessDescriptor,
         pieces: &[(usize, usize)],
     ) -> Result<Means> {
@@ -140,7 +140,12 @@ impl OfferedMemory for NodeTransport {
         gone::or_gone(unsafe { rest.read(remote, pieces) }, peer, process)
     }
 
-    unsafe fn write(&mut self, peer: u32, memory: AccessDescriptor, local: *const u8) -> Result<()> {
+    unsafe fn write(
+        &mut self,
+        LocalRank(peer): LocalRank,
+        memory: AccessDescriptor,
+        local: *const u8,
+    ) -> Result<()> {
         let (remote, bytes) = (host_address(memory)?, memory.bytes as usize);
         let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
             return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));

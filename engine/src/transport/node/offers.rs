@@ -3,7 +3,7 @@
 use super::{area, NodeTransport};
 use crate::progress::barrier;
 use crate::transport::Offers;
-use crate::Result;
+use crate::{LocalRank, Result};
 use std::time::{Duration, Instant};
 
 /// So long a peer may stand still in the middle of taking what is to be withdrawn.
@@ -11,10 +11,10 @@ const TAKING: Duration = Duration::from_secs(1);
 
 impl Offers for NodeTransport {
     #[inline]
-    fn begin_taking(&mut self, peer: u32, number: u32) -> bool {
+    fn begin_taking(&mut self, LocalRank(peer): LocalRank, number: u32) -> bool {
         let (taking, withdrawn) = (&self.own.control().taking.0, &self.own.control().withdrawn.0);
         taking.begin(peer, number, self.registered);
-        if withdrawn.any() && self.is_withdrawn(peer, number) {
+        if withdrawn.any() && self.is_withdrawn(LocalRank(peer), number) {
             taking.end();
             return false;
         }
@@ -26,7 +26,7 @@ impl Offers for NodeTransport {
         self.own.control().taking.0.end();
     }
 
-    fn is_withdrawn(&self, peer: u32, number: u32) -> bool {
+    fn is_withdrawn(&self, LocalRank(peer): LocalRank, number: u32) -> bool {
         self.area_of(peer).withdrawals().has(self.me, number)
     }
 
@@ -34,13 +34,13 @@ impl Offers for NodeTransport {
         self.own.control().withdrawn.0.any()
     }
 
-    fn forget_withdrawn(&mut self, peer: u32, number: u32) {
-        if self.any_withdrawn() && self.is_withdrawn(peer, number) {
+    fn forget_withdrawn(&mut self, LocalRank(peer): LocalRank, number: u32) {
+        if self.any_withdrawn() && self.is_withdrawn(LocalRank(peer), number) {
             self.own.control().withdrawn.0.forget();
         }
     }
 
-    fn withdraw(&mut self, peer: u32, number: u32) -> Result<bool> {
+    fn withdraw(&mut self, LocalRank(peer): LocalRank, number: u32) -> Result<bool> {
         let (node, me, first) = (self.node, self.me, area::offset(self.lane));
         let reserved = node.reserve_transport(me, first + area::withdrawals_offset(), area::LIST_BYTES);
         let area = self.peer(peer)?.area;
@@ -58,14 +58,14 @@ impl Offers for NodeTransport {
         Ok(is_settled)
     }
 
-    fn end_withdrawal(&mut self, peer: u32, number: u32) -> bool {
+    fn end_withdrawal(&mut self, LocalRank(peer): LocalRank, number: u32) -> bool {
         let was_listed = self.withdrawn != 0 && self.own.withdrawals().remove(peer, number);
         self.withdrawn -= u32::from(was_listed);
         was_listed
     }
 
-    fn offer_again(&mut self, peer: u32, number: u32) {
-        if self.end_withdrawal(peer, number) {
+    fn offer_again(&mut self, LocalRank(peer): LocalRank, number: u32) {
+        if self.end_withdrawal(LocalRank(peer), number) {
             self.area_of(peer).control().withdrawn.0.forget();
         }
     }
@@ -79,7 +79,7 @@ impl Offers for NodeTransport {
         self.own.control().taking.0.show_waiting(waiting);
     }
 
-    fn shows_waiting(&self, peer: u32) -> bool {
+    fn shows_waiting(&self, LocalRank(peer): LocalRank) -> bool {
         self.area_of(peer).control().taking.0.shows_waiting()
     }
 }

@@ -3,7 +3,7 @@
 use super::cells::{self, Cell};
 use super::{area, NodeTransport};
 use crate::transport::{Arrival, Load, Packet, Packets, Payloads, Plain, Retained, Source};
-use crate::Result;
+use crate::{LocalRank, Result};
 
 /// Kind of the packet that stands for a payload in a cell.
 pub const LONG: u8 = 0xfd;
@@ -36,7 +36,7 @@ impl Payloads for NodeTransport {
         cells::LARGEST
     }
 
-    unsafe fn load(&mut self, peer: u32, load: Load<'_>) -> Result<Option<Packet>> {
+    unsafe fn load(&mut self, LocalRank(peer): LocalRank, load: Load<'_>) -> Result<Option<Packet>> {
         let Load { kind, header, bytes, is_awaited, source } = load;
         let room = if is_awaited { cells::LARGEST } else { bytes };
         assert!(bytes <= room, "no payload of {bytes} bytes fits a cell");

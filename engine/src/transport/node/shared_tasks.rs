@@ -10,6 +10,7 @@
 
 use super::NodeTransport;
 use crate::transport::{SharedTasks, Task};
+use crate::LocalRank;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tasks that a rank can have open at a time.
@@ -82,11 +83,11 @@ impl SharedTasks for NodeTransport {
         Some(Task { number, generation })
     }
 
-    fn claim_part(&self, owner: u32, task: Task, bytes: u64) -> Option<(u64, u64)> {
+    fn claim_part(&self, LocalRank(owner): LocalRank, task: Task, bytes: u64) -> Option<(u64, u64)> {
         self.area_of(owner).task(task.number).claim(task.generation, bytes)
     }
 
-    fn part_is_done(&self, owner: u32, task: Task, part: u64, bytes: u64) -> bool {
+    fn part_is_done(&self, LocalRank(owner): LocalRank, task: Task, part: u64, bytes: u64) -> bool {
         self.area_of(owner).task(task.number).part_is_done(part, bytes)
     }
 

@@ -4,6 +4,7 @@
 use super::*;
 use crate::transport::conformance::{conformance, Place};
 use crate::transport::{AccessDescriptor, Load, Packet, Payloads, Plain, Source, LONG_LETTER_BYTES};
+use crate::LocalRank;
 
 struct Threads;
 
@@ -51,7 +52,7 @@ unsafe impl Plain for Number {}
 fn packets_arrive_whole_and_in_order_and_a_full_mailbox_says_so() {
     let (mut sender, mut receiver) = pair();
     let mut sent = 0;
-    while sender.push(1, &number(sent).letter()).unwrap() {
+    while sender.push(LocalRank(1), &number(sent).letter()).unwrap() {
         sent += 1;
     }
     let fit = (express::BOX_BYTES as u64 - 1) / 32;
@@ -60,7 +61,7 @@ fn packets_arrive_whole_and_in_order_and_a_full_mailbox_says_so() {
         assert_eq!(pop(&mut receiver).expect("it was pushed"), (7, 8, [expected, !expected], expected));
     }
     assert!(pop(&mut receiver).is_none());
-    assert!(sender.push(1, &number(0).letter()).unwrap());
+    assert!(sender.push(LocalRank(1), &number(0).letter()).unwrap());
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
         bytes = if round < 20 { 8 } else { (bytes * 5 + 77) % (LONG_LETTER_BYTES + 1) };
         let payload: Vec<u8> = (0..bytes).map(|byte| (byte * 31 + round) as u8).collect();
         let letter = Letter { kind: 9, header: [round as u64, 2], payload: &payload };
-        while !sender.push(1, &letter).unwrap() {
+        while !sender.push(LocalRank(1), &letter).unwrap() {
             let arrival = receiver.peek().expect("a full box has something in it");
             let expected: Vec<u8> = waiting.pop_front().unwrap();
             let mut back = vec![0u8; arrival.bytes as usize];
@@ -84,9 +85,9 @@ fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
         waiting.push_back(payload);
     }
     let block = [0u8; LETTER_BYTES];
-    assert!(sender.takes_letter(1, block.as_ptr(), LETTER_BYTES).unwrap());
+    assert!(sender.takes_letter(LocalRank(1), block.as_ptr(), LETTER_BYTES).unwrap());
     receiver.take_long_letters(false);
-    assert!(!sender.takes_letter(1, block.as_ptr(), LETTER_BYTES).unwrap());
+    assert!(!sender.takes_letter(LocalRank(1), block.as_ptr(), LETTER_BYTES).unwrap());
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn who_gets_no_express_box_stays_with_the_mailbox() {
     for round in 0..100u64 {
         for sender in &mut senders {
             let letter = Letter { kind: 3, header: [sender.me as u64, round], payload: &payload };
-            assert!(sender.push(0, &letter).unwrap());
+            assert!(sender.push(LocalRank(0), &letter).unwrap());
         }
         for _ in 0..senders.len() {
             let arrival = receiver.peek().expect("it was pushed");
@@ -124,7 +125,7 @@ fn many_senders_lose_nothing() {
             std::thread::spawn(move || {
                 let mut transport = NodeTransport::attach(node, rank as u32).unwrap();
                 for value in 0..count {
-                    while !transport.push(0, &number(rank << 32 | value).letter()).unwrap() {
+                    while !transport.push(LocalRank(0), &number(rank << 32 | value).letter()).unwrap() {
                         std::thread::yield_now();
                     }
                 }
@@ -152,7 +153,7 @@ fn load(owner: &mut NodeTransport, bytes: usize, value: u8, is_awaited: bool) ->
     let mut pack = |target: *mut u8| unsafe { std::ptr::write_bytes(target, value, bytes) };
     let source = Source::Packed(&mut pack);
     // SAFETY: no more is packed.
-    unsafe { owner.load(1, Load { kind: 5, header: [7, 8], bytes, is_awaited, source }).unwrap() }
+    unsafe { owner.load(LocalRank(1), Load { kind: 5, header: [7, 8], bytes, is_awaited, source }).unwrap() }
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn cells_run_out_and_come_back_when_what_they_brought_was_read_or_released() {
     let (mut owner, mut peer) = pair();
     let mut loaded = 0u8;
     while let Some(packet) = load(&mut owner, 60_000, loaded, false) {
-        assert!(owner.push(1, &packet.letter()).unwrap());
+        assert!(owner.push(LocalRank(1), &packet.letter()).unwrap());
         loaded += 1;
     }
     assert_eq!(loaded, 16);
@@ -194,39 +195,43 @@ fn cells_run_out_and_come_back_when_what_they_brought_was_read_or_released() {
 #[test]
 fn the_memory_of_a_peer_is_reached_or_honestly_not() {
     let (mut one, _two) = pair();
-    assert_eq!(one.means(0), Means::Direct);
-    assert_eq!(one.means(1), Means::CrossMemory);
+    assert_eq!(one.means(LocalRank(0)), Means::Direct);
+    assert_eq!(one.means(LocalRank(1)), Means::CrossMemory);
     let source = [5u8; 64];
     let mut target = [0u8; 64];
     // SAFETY: both lie on our stack.
     unsafe {
-        one.read(1, AccessDescriptor::host(source.as_ptr() as u64, 64), &[(target.as_mut_ptr() as usize, 64)])
-            .unwrap()
+        one.read(
+            LocalRank(1),
+            AccessDescriptor::host(source.as_ptr() as u64, 64),
+            &[(target.as_mut_ptr() as usize, 64)],
+        )
+        .unwrap()
     };
     assert_eq!(source, target);
 
     let (mut limited, _other) = pair();
     limited.limit_means(Means::Cells);
-    assert_eq!(limited.means(1), Means::Cells);
+    assert_eq!(limited.means(LocalRank(1)), Means::Cells);
 }
 
 #[test]
 fn a_memory_file_comes_from_a_peer_that_sends_and_is_read() {
     let (mut reader, mut owner) = pair();
     reader.limit_means(Means::MemoryFile);
-    assert_eq!(reader.means(1), Means::Cells, "nothing has come yet");
-    assert!(reader.why_not_better(1).contains("SERRIED_COPY"));
+    assert_eq!(reader.means(LocalRank(1)), Means::Cells, "nothing has come yet");
+    assert!(reader.why_not_better(LocalRank(1)).contains("SERRIED_COPY"));
     let data: Vec<u8> = (0..10_000).map(|index| (index % 241) as u8).collect();
     owner.lend(data.as_ptr(), data.len() as u64, 1);
     owner.lend(data.as_ptr(), data.len() as u64, 1);
     assert_eq!(owner.own.control().passing.0.wanted.load(Ordering::Relaxed), 0);
-    assert_eq!(reader.means(1), Means::MemoryFile);
+    assert_eq!(reader.means(LocalRank(1)), Means::MemoryFile);
     let mut back = vec![0u8; data.len()];
     let memory = owner.describe(data.as_ptr(), data.len() as u64);
     let pieces = [(back.as_mut_ptr() as usize, 100), (back.as_mut_ptr() as usize + 100, data.len() - 100)];
     // SAFETY: the pieces are `back`.
-    assert_eq!(unsafe { reader.read(1, memory, &pieces).unwrap() }, Means::MemoryFile);
+    assert_eq!(unsafe { reader.read(LocalRank(1), memory, &pieces).unwrap() }, Means::MemoryFile);
     assert_eq!(back, data);
     // SAFETY: nothing is written.
-    assert!(unsafe { reader.write(1, memory.part(0, 1), back.as_ptr()) }.is_err());
+    assert!(unsafe { reader.write(LocalRank(1), memory.part(0, 1), back.as_ptr()) }.is_err());
 }

@@ -5,7 +5,7 @@ use super::meeting::{Meeting, Met};
 use super::{check_inter, check_intra, check_members};
 use crate::world::exchange::{read_words, words};
 use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 /// How the leader of one group reaches the leader of the other: through a
@@ -78,8 +78,8 @@ pub fn intercomm_create_from_groups(
     let local_line = meeting_line(exchange, local, string_tag, remote)?;
     let sides = [(local.job_rank(leader), local), (remote.job_rank(other), remote)];
     let [low, high] = if sides[0].0 < sides[1].0 { sides } else { [sides[1], sides[0]] };
-    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().chain([u32::MAX]));
-    let between = context::meeting(string_tag, [u32::MAX, low.0, high.0].into_iter().chain(both));
+    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().chain([JobRank(u32::MAX)]));
+    let between = context::meeting(string_tag, [JobRank(u32::MAX), low.0, high.0].into_iter().chain(both));
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;
     let bridge = (rank == leader).then_some((bridge, other));
@@ -155,5 +155,5 @@ fn members(group: &Group) -> Vec<u8> {
 }
 
 fn group_of(bytes: &[u8]) -> Result<Group> {
-    Ok(Group::new(read_words(bytes)?.into_iter().map(|member| member as u32).collect()))
+    Ok(Group::new(read_words(bytes)?.into_iter().map(|member| JobRank(member as u32)).collect()))
 }

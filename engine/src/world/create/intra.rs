@@ -3,7 +3,7 @@
 use super::{agree, check_intra, check_members};
 use crate::world::exchange::{garbled, read_words, words, Broadcast};
 use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 /// The part of [`super::create`] for parents with one group.
@@ -62,7 +62,7 @@ pub(super) fn meeting_line(
     let rank = group.rank_of(job_rank).ok_or_else(|| {
         Error::new(Class::Group, "the calling process is not in the group of which it makes a communicator")
     })?;
-    let context = context::meeting(string_tag, group.iter().chain([u32::MAX]).chain(other.iter()));
+    let context = context::meeting(string_tag, group.iter().chain([JobRank(u32::MAX)]).chain(other.iter()));
     Ok(Line { peers: group.clone(), rank, context, tag: 0 })
 }
 

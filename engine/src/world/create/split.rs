@@ -4,7 +4,7 @@ use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
 use crate::world::exchange::{garbled, join, read_words, split as split_bytes, words, Allgather};
 use crate::world::{complete, Communicator, Exchange, Group, Info};
-use crate::{Cause, Class, Error, Result};
+use crate::{Cause, Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 /// What a process says when it splits.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 struct Entry {
     color: u64,
     key: i32,
-    job_rank: u32,
+    job_rank: JobRank,
     context: u64,
 }
 
@@ -98,7 +98,7 @@ impl Entry {
     fn read(bytes: &[u8]) -> Result<Entry> {
         match read_words(bytes)?[..] {
             [color, key, job_rank, context] => {
-                Ok(Entry { color, key: key as i32, job_rank: job_rank as u32, context })
+                Ok(Entry { color, key: key as i32, job_rank: JobRank(job_rank as u32), context })
             }
             _ => Err(garbled()),
         }

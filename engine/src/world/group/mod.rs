@@ -11,7 +11,7 @@ mod members;
 mod tests;
 
 use super::context;
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use members::Members;
 
 /// How two groups, or two communicators, compare (MPI-5.0 §7.3.1, §7.4.1).
@@ -35,8 +35,8 @@ pub struct Group {
 
 impl Group {
     /// A group of these job ranks, in this order (no rank twice).
-    pub fn new(members: Vec<u32>) -> Group {
-        Group { members: Members::new(members) }
+    pub fn new(members: Vec<impl Into<JobRank>>) -> Group {
+        Group { members: Members::new(members.into_iter().map(|rank| rank.into().0).collect()) }
     }
 
     /// The job ranks `0..size` in their order.
@@ -58,30 +58,30 @@ impl Group {
     ///
     /// # Panics
     /// If `rank` is not below [`Group::size`].
-    pub fn job_rank(&self, rank: u32) -> u32 {
-        self.members.get(rank)
+    pub fn job_rank(&self, rank: u32) -> JobRank {
+        JobRank(self.members.get(rank))
     }
 
     /// The job rank of a member; `None` for what is no rank of this group.
     #[inline(always)]
-    pub fn find(&self, rank: i32) -> Option<u32> {
-        self.members.find(rank as u32)
+    pub fn find(&self, rank: i32) -> Option<JobRank> {
+        self.members.find(rank as u32).map(JobRank)
     }
 
     /// The rank in this group of a job rank.
-    pub fn rank_of(&self, job_rank: u32) -> Option<u32> {
-        self.members.rank_of(job_rank)
+    pub fn rank_of(&self, job_rank: JobRank) -> Option<u32> {
+        self.members.rank_of(job_rank.0)
     }
 
     /// The job ranks of the members in their order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = JobRank> + '_ {
         (0..self.size()).map(|rank| self.job_rank(rank))
     }
 
     /// A number that groups share which have the same members in the same order, and others do not
     /// but by a rare chance.
     pub fn digest(&self) -> u64 {
-        context::hash(self.iter().flat_map(u32::to_le_bytes))
+        context::hash(self.iter().flat_map(|rank| rank.0.to_le_bytes()))
     }
 
     /// Checks a rank given by a program.

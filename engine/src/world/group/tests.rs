@@ -1,11 +1,12 @@
 use super::*;
+use crate::JobRank;
 
 fn group(members: &[u32]) -> Group {
     Group::new(members.to_vec())
 }
 
 fn members(group: &Group) -> Vec<u32> {
-    group.iter().collect()
+    group.iter().map(|rank| rank.0).collect()
 }
 
 #[test]
@@ -16,7 +17,7 @@ fn every_kind_of_group_finds_each_member_and_no_other() {
         assert_eq!(members(&group), list);
         for job_rank in 0..1100 {
             let expected = list.iter().position(|&member| member == job_rank).map(|rank| rank as u32);
-            assert_eq!(group.rank_of(job_rank), expected, "{list:?}");
+            assert_eq!(group.rank_of(job_rank.into()), expected, "{list:?}");
         }
     }
 }
@@ -26,7 +27,7 @@ fn regular_groups_take_no_memory_per_member() {
     for group in [Group::identity(1 << 30), group(&[4, 8, 12]), group(&[3, 2, 1])] {
         assert!(matches!(group.members, Members::Strided { .. }));
     }
-    assert_eq!(Group::identity(1 << 30).rank_of(12_345), Some(12_345));
+    assert_eq!(Group::identity(1 << 30).rank_of(JobRank(12_345)), Some(12_345));
 }
 
 #[test]

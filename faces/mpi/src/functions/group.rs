@@ -36,7 +36,7 @@ pub fn group_size(group: &Arc<Group>, size: OutValue<c_int>) -> Result<()> {
 
 /// `MPI_Group_rank`.
 pub fn group_rank(group: &Arc<Group>, rank: OutValue<c_int>) -> Result<()> {
-    rank.set(group.rank_of(engine()?.rank()).map_or(abi::MPI_UNDEFINED, |rank| rank as c_int));
+    rank.set(group.rank_of(engine()?.rank().into()).map_or(abi::MPI_UNDEFINED, |rank| rank as c_int));
     Ok(())
 }
 

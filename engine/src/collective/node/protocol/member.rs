@@ -9,6 +9,7 @@ use crate::collective::node::protocol::retained::Retained;
 use crate::collective::{Members, Root};
 use crate::memory::copy::Chooser;
 use crate::progress::{barrier, Doorbell};
+use crate::LocalRank;
 use std::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::sync::OnceLock;
 
@@ -18,7 +19,7 @@ pub struct Endpoint {
     /// Where it sleeps.
     pub doorbell: &'static Doorbell,
     /// What the transport calls it.
-    pub peer: u32,
+    pub peer: LocalRank,
 }
 
 /// Epochs from one look for promises to the next, until all members have promised.
@@ -131,7 +132,7 @@ impl Member {
 
     /// What the transport calls a member.
     #[inline]
-    pub fn peer(&self, member: u32) -> u32 {
+    pub fn peer(&self, member: u32) -> LocalRank {
         self.members[member as usize].peer
     }
 

@@ -130,7 +130,7 @@ fn at_block(shape: Shape, size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { ControlBlock::new(Memory::new(shape.bytes()).base, shape) };
     block.found();
-    let place = |peer| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let place = |peer: u32| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer: peer.into() };
     let places: Vec<Endpoint> = (0..size).map(place).collect();
     std::thread::scope(|scope| {
         for rank in 0..size {
@@ -440,7 +440,7 @@ fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else()
     let shape = Shape::new(2);
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { ControlBlock::new(Memory::new(shape.bytes()).base, shape) };
-    let place = |peer| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let place = |peer: u32| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer: peer.into() };
     let seat = Member::new(block, 0, 2, (0..2).map(place).collect());
     let mut bytes = [7u8; 100];
     let data = Data::new(bytes.as_mut_ptr(), 0, 100, &Datatype::basic(Basic::Packed)).unwrap();

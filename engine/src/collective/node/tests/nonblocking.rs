@@ -87,7 +87,7 @@ pub(super) fn as_members(size: u32, body: impl Fn(u32, Rank) + Sync) {
         block
     };
     let blocks: Vec<ControlBlock> = (0..PLACES).map(block).collect();
-    let place = |peer| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer };
+    let place = |peer: u32| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer: peer.into() };
     let members: Box<[Endpoint]> = (0..size).map(place).collect();
     std::thread::scope(|scope| {
         for rank in 0..size {

@@ -20,7 +20,7 @@ use serried_engine::message::work::Recipe;
 use serried_engine::message::{Buffer, Envelope, Mode};
 use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use serried_engine::request::{RequestId, Status, DONE_ID};
-use serried_engine::{Class, Error, Result};
+use serried_engine::{Class, Error, JobRank, Result};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub struct Outgoing {
     /// As whom, with what tag.
     pub envelope: Envelope,
     /// To whom.
-    pub peer: Option<u32>,
+    pub peer: Option<JobRank>,
 }
 
 /// What is received, checked.
@@ -91,7 +91,7 @@ fn bad_count(count: i64) -> Error {
 
 /// Checks a destination.
 #[inline(always)]
-fn destination(comm: &Comm, dest: i32) -> Result<Option<u32>> {
+fn destination(comm: &Comm, dest: i32) -> Result<Option<JobRank>> {
     if dest == PROC_NULL {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use crate::status::StatusOut;
 use serried_engine::message::{Envelope, ANY_SOURCE, ANY_TAG};
 use serried_engine::request::RequestId;
 use serried_engine::transport::LONG_LETTER_BYTES;
-use serried_engine::Result;
+use serried_engine::{JobRank, Result};
 use std::ffi::c_void;
 
 /// Address and bytes of what a call names, if that is one block of memory.
@@ -74,7 +74,7 @@ pub fn receiving(
 
 /// What a receive with right arguments matches, and who sends that, if it is one.
 #[inline(always)]
-fn matched(source: i32, tag: i32, comm: &Comm) -> Option<(Envelope, Option<u32>)> {
+fn matched(source: i32, tag: i32, comm: &Comm) -> Option<(Envelope, Option<JobRank>)> {
     let peer = comm.peers().find(source);
     if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;

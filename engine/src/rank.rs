@@ -1,0 +1,54 @@
+//! Ranks, by what they are counted in. A rank of a job and a rank of a node are numbers that look alike and
+//! mean different processes, so each has a type. A plain number is a rank of a communicator or group.
+
+use std::fmt;
+
+macro_rules! ranks {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As the index of a table that has an entry for each.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<u32> for $name {
+            #[inline]
+            fn from(rank: u32) -> $name {
+                $name(rank)
+            }
+        }
+
+        impl From<$name> for u64 {
+            #[inline]
+            fn from(rank: $name) -> u64 {
+                u64::from(rank.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+ranks! {
+    /// A rank of the job: the same in all processes, for as long as the job runs.
+    JobRank,
+    /// A rank among those of a node: the index of its page in the node segment.
+    LocalRank,
+}

@@ -1,0 +1,292 @@
+//! The transport of the engine: names ranks as the job does, and hands what is for one of them to the
+//! transport that goes there.
+//!
+//! Where all ranks are on the node, and in the order of the job, this costs a branch that is always
+//! taken the same way.
+
+use super::node::NodeTransport;
+use super::{
+    AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
+    Payloads, Reaches, Retained, Routes, SharedTasks, Task,
+};
+use crate::progress::Doorbell;
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::sync::Arc;
+
+/// The transports of a rank, or of one of its lanes, and the routes over them.
+#[derive(Debug)]
+pub struct Routed {
+    routes: Arc<Routes>,
+    /// Of the routes, here where it is at hand.
+    is_plain: bool,
+    node: NodeTransport,
+}
+
+impl Routed {
+    /// Goes to the ranks of the node by `node`.
+    pub fn new(routes: Arc<Routes>, node: NodeTransport) -> Routed {
+        Routed { is_plain: routes.are_plain(), routes, node }
+    }
+
+    /// Another lane of the same rank; see [`NodeTransport::beside`].
+    ///
+    /// # Errors
+    /// `NoMem` when its mailbox cannot be reserved.
+    pub fn beside(&self, lane: usize) -> Result<Routed> {
+        Ok(Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?))
+    }
+
+    /// The transport of the node, for those who share its memory.
+    #[inline]
+    pub fn node(&mut self) -> &mut NodeTransport {
+        &mut self.node
+    }
+
+    /// What the node calls a rank, if its route leads there.
+    #[inline(always)]
+    fn here(&self, peer: JobRank) -> Option<LocalRank> {
+        if self.is_plain {
+            return Some(LocalRank(peer.0));
+        }
+        self.routes.to(peer).on_node()
+    }
+}
+
+impl Reaches for Routed {
+    type Peer = JobRank;
+}
+
+impl Packets for Routed {
+    #[inline(always)]
+    fn push(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
+        match self.here(peer) {
+            Some(local) => self.node.push(local, letter),
+            None => Err(no_way(peer)),
+        }
+    }
+
+    #[inline]
+    fn takes_letter(&mut self, peer: JobRank, address: *const u8, bytes: usize) -> Result<bool> {
+        match self.here(peer) {
+            Some(local) => self.node.takes_letter(local, address, bytes),
+            None => Err(no_way(peer)),
+        }
+    }
+
+    fn take_long_letters(&mut self, take: bool) {
+        self.node.take_long_letters(take);
+    }
+
+    #[inline(always)]
+    fn peek(&mut self) -> Option<Arrival> {
+        self.node.peek()
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, arrival: &Arrival) {
+        self.node.advance(arrival);
+    }
+
+    #[inline]
+    fn arrivals(&self) -> Arrivals {
+        self.node.arrivals()
+    }
+
+    fn want_room(&mut self, peer: JobRank) {
+        if let Some(local) = self.here(peer) {
+            self.node.want_room(local);
+        }
+    }
+
+    fn doorbell(&self) -> &Doorbell {
+        self.node.doorbell()
+    }
+}
+
+impl Payloads for Routed {
+    fn longest_payload(&self) -> usize {
+        self.node.longest_payload()
+    }
+
+    #[inline]
+    unsafe fn load(&mut self, peer: JobRank, load: Load<'_>) -> Result<Option<Packet>> {
+        match self.here(peer) {
+            // SAFETY: by the caller.
+            Some(local) => unsafe { self.node.load(local, load) },
+            None => Err(no_way(peer)),
+        }
+    }
+
+    fn unload(&mut self, packet: &Packet) {
+        self.node.unload(packet);
+    }
+
+    fn want_load(&mut self) -> bool {
+        self.node.want_load()
+    }
+
+    #[inline]
+    fn retain(&mut self, arrival: &Arrival) -> Retained {
+        self.node.retain(arrival)
+    }
+
+    #[inline]
+    fn release(&mut self, retained: Retained) {
+        self.node.release(retained);
+    }
+}
+
+/// Memory that is described here can be reached by the ranks of the node.
+impl OfferedMemory for Routed {
+    #[inline]
+    fn means(&mut self, peer: JobRank) -> Means {
+        self.here(peer).map_or(Means::Cells, |local| self.node.means(local))
+    }
+
+    fn why_not_better(&self, peer: JobRank) -> String {
+        match self.here(peer) {
+            Some(local) => self.node.why_not_better(local),
+            None => "it is on another node".to_owned(),
+        }
+    }
+
+    #[inline]
+    fn describe(&mut self, address: *const u8, bytes: u64) -> AccessDescriptor {
+        self.node.describe(address, bytes)
+    }
+
+    #[inline]
+    fn direct(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*const u8> {
+        self.node.direct(self.here(peer)?, memory)
+    }
+
+    #[inline]
+    fn had_better_read(&mut self, peer: JobRank, address: *const u8, bytes: u64) -> bool {
+        self.here(peer).is_some_and(|local| self.node.had_better_read(local, address, bytes))
+    }
+
+    fn was_read(&mut self, peer: JobRank, bytes: u64, ticks: u64) {
+        if let Some(local) = self.here(peer) {
+            self.node.was_read(local, bytes, ticks);
+        }
+    }
+
+    #[inline]
+    fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
+        self.node.lend(address, bytes, readers)
+    }
+
+    #[inline]
+    fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
+        self.node.is_shared(address, bytes)
+    }
+
+    fn begin_write(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*mut u8> {
+        self.node.begin_write(self.here(peer)?, memory)
+    }
+
+    fn end_write(&mut self, peer: JobRank) {
+        if let Some(local) = self.here(peer) {
+            self.node.end_write(local);
+        }
+    }
+
+    #[inline]
+    unsafe fn read(
+        &mut self,
+        peer: JobRank,
+        memory: AccessDescriptor,
+        pieces: &[(usize, usize)],
+    ) -> Result<Means> {
+        let local = self.here(peer).ok_or_else(|| no_way(peer))?;
+        // SAFETY: by the caller.
+        unsafe { self.node.read(local, memory, pieces) }
+    }
+
+    #[inline]
+    unsafe fn write(&mut self, peer: JobRank, memory: AccessDescriptor, source: *const u8) -> Result<()> {
+        let local = self.here(peer).ok_or_else(|| no_way(peer))?;
+        // SAFETY: by the caller.
+        unsafe { self.node.write(local, memory, source) }
+    }
+}
+
+impl Offers for Routed {
+    #[inline]
+    fn begin_taking(&mut self, peer: JobRank, number: u32) -> bool {
+        self.here(peer).is_none_or(|local| self.node.begin_taking(local, number))
+    }
+
+    #[inline]
+    fn end_taking(&mut self) {
+        self.node.end_taking();
+    }
+
+    #[inline]
+    fn any_withdrawn(&self) -> bool {
+        self.node.any_withdrawn()
+    }
+
+    fn is_withdrawn(&self, peer: JobRank, number: u32) -> bool {
+        self.here(peer).is_some_and(|local| self.node.is_withdrawn(local, number))
+    }
+
+    fn forget_withdrawn(&mut self, peer: JobRank, number: u32) {
+        if let Some(local) = self.here(peer) {
+            self.node.forget_withdrawn(local, number);
+        }
+    }
+
+    fn withdraw(&mut self, peer: JobRank, number: u32) -> Result<bool> {
+        self.here(peer).map_or(Ok(false), |local| self.node.withdraw(local, number))
+    }
+
+    fn offer_again(&mut self, peer: JobRank, number: u32) {
+        if let Some(local) = self.here(peer) {
+            self.node.offer_again(local, number);
+        }
+    }
+
+    fn end_withdrawal(&mut self, peer: JobRank, number: u32) -> bool {
+        self.here(peer).is_some_and(|local| self.node.end_withdrawal(local, number))
+    }
+
+    #[inline]
+    fn awaits_word(&self, number: u32) -> bool {
+        self.node.awaits_word(number)
+    }
+
+    #[inline]
+    fn show_waiting(&mut self, waiting: bool) {
+        self.node.show_waiting(waiting);
+    }
+
+    fn shows_waiting(&self, peer: JobRank) -> bool {
+        self.here(peer).is_some_and(|local| self.node.shows_waiting(local))
+    }
+}
+
+/// Only with ranks of the node.
+impl SharedTasks for Routed {
+    fn open_task(&mut self) -> Option<Task> {
+        self.node.open_task()
+    }
+
+    fn claim_part(&self, owner: JobRank, task: Task, bytes: u64) -> Option<(u64, u64)> {
+        self.node.claim_part(self.here(owner)?, task, bytes)
+    }
+
+    fn part_is_done(&self, owner: JobRank, task: Task, part: u64, bytes: u64) -> bool {
+        self.here(owner).is_some_and(|local| self.node.part_is_done(local, task, part, bytes))
+    }
+
+    fn close_task(&mut self, task: Task) {
+        self.node.close_task(task);
+    }
+}
+
+#[cold]
+fn no_way(peer: JobRank) -> Error {
+    let message = format!("rank {peer} is on another node, and no transport of this rank goes there");
+    Error::new(Class::Intern, message)
+}
