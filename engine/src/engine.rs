@@ -295,6 +295,7 @@ mod exchange;
 mod lanes;
 mod later;
 mod messages;
+pub mod onesided;
 pub mod pairs;
 pub mod participants;
 mod partitioned;

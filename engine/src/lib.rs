@@ -3,8 +3,8 @@
 //! One engine stands under every face (MPI under two ABIs, later OpenSHMEM and
 //! ARMCI). Rooms are modules; arrows between them point down only:
 //!
-//! * what programs mean: [`world`], [`collective`], [`message`], [`request`],
-//!   [`datatype`], [`reduce`];
+//! * what programs mean: [`world`], [`collective`], [`onesided`], [`message`],
+//!   [`request`], [`datatype`], [`reduce`];
 //! * how bytes move: [`transport`];
 //! * what the operating system gives: [`memory`], [`progress`], [`job`],
 //!   [`observe`].
@@ -24,6 +24,7 @@ mod lock_order;
 pub mod memory;
 pub mod message;
 pub mod observe;
+pub mod onesided;
 #[cfg(test)]
 mod plays;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,31 @@
+//! One-sided operations: memory that ranks expose to others, and what those do there
+//! alone (MPI-5.0 chapter 12; OpenSHMEM and ARMCI mean the same).
+//!
+//! An [`Exposure`] is made by all members of a communicator together; each exposes a
+//! [`Segment`] of its memory, or attaches memory later. A [`Target`] names a place in
+//! the segment of a member. The operations and the synchronisation are methods of the
+//! engine (`engine::onesided`).
+//!
+//! # Promises
+//! * On a node the origin does all of an operation by itself: the target may compute,
+//!   sleep or be stopped.
+//! * Accumulates, fetches and swaps are atomic for each element, against each other
+//!   whatever the operator, and done before the call returns, so in the order of the calls.
+//! * Whatever is wrong with an argument is an error, and nothing is written then.
+
+mod assertions;
+mod exposure;
+mod target;
+
+pub use assertions::Assertions;
+pub use exposure::{Exposure, Kind, Segment};
+pub use target::Target;
+
+/// How a member locks the segment of another (MPI-5.0 §12.5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Others may hold it as well, as long as theirs is shared.
+    Shared,
+    /// Nobody else may hold it.
+    Exclusive,
+}
