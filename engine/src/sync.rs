@@ -36,8 +36,17 @@ impl Futex {
 
     /// Wakes all that sleep on it.
     pub fn wake_all(&self) {
+        self.wake(i32::MAX);
+    }
+
+    /// Wakes one that sleeps on it, if one does.
+    pub fn wake_one(&self) {
+        self.wake(1);
+    }
+
+    fn wake(&self, most: i32) {
         // SAFETY: the address is valid and four-byte aligned.
-        unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAKE, most) };
     }
 }
 

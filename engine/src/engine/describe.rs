@@ -11,6 +11,7 @@ use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
 use crate::observe::page::NONE;
+use crate::onesided::Exposure;
 use crate::progress::lock::Guard;
 use crate::request::lane_of;
 use crate::world::calls::Begun;
@@ -103,6 +104,7 @@ impl<'a> Describer<'a> {
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
+            Reason::Lock(exposure, rank) => vec![vec![self.lock(exposure, rank)]],
             Reason::Exchange => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
@@ -273,6 +275,18 @@ impl<'a> Describer<'a> {
             Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
         };
         me.control_block().missing(until).map(need).collect()
+    }
+
+    /// The lock of a member: any other may hold it, if none is known to hold it alone.
+    fn lock(&mut self, exposure: &Exposure, rank: u32) -> Need {
+        let context = exposure.communicator().context();
+        let job_rank = |member: u32| exposure.group().job_rank(member).0;
+        let peers = match exposure.control.seat(rank).lock.writer() {
+            Some(writer) => vec![job_rank(writer)],
+            None => (0..exposure.size()).map(job_rank).collect(),
+        };
+        let message = description::Envelope { context, source: rank as i32, tag: NONE, bytes: 0 };
+        Need { kind: Kind::Other, peers, message, collective: None }
     }
 
     fn exchange(&mut self) -> Need {

@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 const CONTEXT: u64 = 2;
 
 /// Runs `body` as `ranks` ranks.
-fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
+pub(super) fn run(ranks: u32, best: Means, body: impl Fn(&Engine) + Sync) {
     run_on(ranks, best, |_| None, body);
 }
 

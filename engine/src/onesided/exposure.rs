@@ -1,8 +1,11 @@
 //! What the members of a communicator expose to each other.
 
+use super::{Attached, Control, Entry, Epochs, Region};
 use crate::world::{Communicator, Group};
-use crate::{Class, Error, Result};
-use std::sync::Arc;
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Where exposed memory comes from (MPI-5.0 §12.2, `MPI_WIN_CREATE_FLAVOR`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +21,10 @@ pub enum Kind {
 }
 
 /// What a member exposes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it begins: in the process of the member, or where
-    /// [`Exposure::shared`] gives it, in this one.
+    /// Where it begins in the process of the member; `Engine::shared` says where it does
+    /// in this one.
     pub address: u64,
     /// Its length.
     pub bytes: u64,
@@ -29,20 +32,65 @@ pub struct Segment {
     pub unit: u64,
 }
 
+/// What a member tells all others about its segment.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Told {
+    pub segment: Segment,
+    /// The part that others reach by plain loads and stores: from this byte on,
+    pub first: u64,
+    /// up to this one.
+    pub last: u64,
+    /// The member in whose process it lies (shared segments lie with the first).
+    pub owner: u64,
+    /// Not 0: it cannot take part, and why (see `engine::onesided::exposing`).
+    pub trouble: u64,
+    /// Of the first member: the context of all, and where the control words lie.
+    pub context: u64,
+    pub control: u64,
+}
+
+/// What this member has done for an exposure, and takes back when it goes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Provided {
+    /// What it has allocated.
+    pub allocated: usize,
+    /// What it has opened up, and how much of that others reach.
+    pub opened: (usize, u64, Range<u64>),
+}
+
+/// Of a dynamic exposure: what a peer has attached, as it was read last.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub version: u64,
+    pub entries: Vec<Entry>,
+}
+
 /// An exposure of memory (MPI: a window), made and freed by all members together.
 #[derive(Debug)]
 pub struct Exposure {
-    kind: Kind,
-    communicator: Arc<Communicator>,
-    segments: Box<[Segment]>,
+    pub(crate) kind: Kind,
+    pub(crate) communicator: Arc<Communicator>,
+    pub(crate) told: Box<[Told]>,
+    /// Where the segments are, found out at first use.
+    pub(crate) regions: Box<[OnceLock<Region>]>,
+    /// What members have attached.
+    pub(crate) known: Box<[Mutex<Known>]>,
+    pub(crate) control: Control,
+    /// Job rank of each member.
+    pub(crate) peers: Box<[JobRank]>,
+    /// The same members as ranks of the node.
+    pub(crate) locals: Box<[LocalRank]>,
+    pub(crate) epochs: Epochs,
+    pub(crate) attached: Attached,
+    /// Threads of this process that wait for locks.
+    pub(crate) waiters: AtomicU32,
+    /// Where the own segment begins in this process.
+    pub(crate) base: OnceLock<u64>,
+    pub(crate) provided: Mutex<Provided>,
 }
 
 impl Exposure {
-    #[allow(dead_code)] // made as soon as the engine makes them
-    pub(crate) fn new(kind: Kind, communicator: Arc<Communicator>, segments: Box<[Segment]>) -> Exposure {
-        Exposure { kind, communicator, segments }
-    }
-
     /// Where its memory comes from.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -68,26 +116,44 @@ impl Exposure {
     /// How many they are.
     #[inline]
     pub fn size(&self) -> u32 {
-        self.segments.len() as u32
+        self.told.len() as u32
     }
 
     /// What I expose; of dynamic memory nothing.
     pub fn own(&self) -> Segment {
-        self.segments[self.rank() as usize]
+        let segment = self.told[self.rank() as usize].segment;
+        Segment { address: self.base.get().copied().unwrap_or(segment.address), ..segment }
     }
 
-    /// What a member exposes, its address being the one there.
+    /// What there is to take back, once.
+    pub(crate) fn take_provided(&self) -> Provided {
+        std::mem::take(&mut self.provided.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What a member exposes, its address being the one in its own process.
     ///
     /// # Errors
     /// `Rank` when there is no such member.
-    #[inline]
     pub fn segment(&self, rank: u32) -> Result<&Segment> {
-        self.segments.get(rank as usize).ok_or_else(|| no_member(rank, self.size()))
+        self.check_rank(rank)?;
+        Ok(&self.told[rank as usize].segment)
+    }
+
+    /// Whether there is such a member.
+    ///
+    /// # Errors
+    /// `Rank` when there is not.
+    #[inline]
+    pub(crate) fn check_rank(&self, rank: u32) -> Result<()> {
+        match rank < self.size() {
+            true => Ok(()),
+            false => Err(no_member(rank, self.size())),
+        }
     }
 }
 
 #[cold]
 fn no_member(rank: u32, size: u32) -> Error {
-    let sentence = format!("rank {} is none of this window's, which has {size} members", rank as i32);
+    let sentence = format!("rank {} is no member of this window, which has {size}", rank as i32);
     Error::new(Class::Rank, sentence)
 }

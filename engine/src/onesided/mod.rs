@@ -14,11 +14,23 @@
 //! * Whatever is wrong with an argument is an error, and nothing is written then.
 
 mod assertions;
+mod attached;
+mod control;
+mod elements;
+mod epochs;
 mod exposure;
+mod fair_lock;
+mod region;
 mod target;
 
 pub use assertions::Assertions;
+pub(crate) use attached::{find, Attached, Entry};
+pub(crate) use control::Control;
+pub(crate) use elements::{compare_and_swap, Element, Elements};
+pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, Segment};
+pub(crate) use exposure::{Known, Provided, Told};
+pub(crate) use region::{Region, Way};
 pub use target::Target;
 
 /// How a member locks the segment of another (MPI-5.0 §12.5.3).

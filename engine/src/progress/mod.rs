@@ -7,6 +7,7 @@ pub mod crowd;
 pub mod doorbell;
 pub mod lock;
 pub mod partner;
+pub mod sleeping_lock;
 pub mod spread;
 pub mod wait;
 

@@ -2,8 +2,10 @@
 //! writes it: by plain loads and stores where both have it mapped, else by what the system allows.
 
 use super::{AccessDescriptor, Means, Reaches};
+use crate::progress::sleeping_lock::SleepingLock;
 use crate::{Class, Error, Result};
 use std::fmt::Display;
+use std::ops::Range;
 
 /// Reading and writing what a peer has offered. A transport that reaches into no
 /// memory leaves everything as it is here.
@@ -62,6 +64,27 @@ pub trait OfferedMemory: Reaches {
 
     /// What [`OfferedMemory::begin_write`] began is over.
     fn end_write(&mut self, _peer: Self::Peer) {}
+
+    /// Lets peers use memory of one's own for long, at any time: the part of it, from one byte up to
+    /// another, that they reach by plain loads and stores until [`OfferedMemory::unexpose`].
+    fn expose(&mut self, _address: *mut u8, _bytes: u64) -> Range<u64> {
+        0..0
+    }
+
+    /// Ends what [`OfferedMemory::expose`] began, which gave `_part`.
+    fn unexpose(&mut self, _address: *mut u8, _bytes: u64, _part: Range<u64>) {}
+
+    /// Where memory of `peer` lies in this process that lies within what it has exposed, for as
+    /// long as it is.
+    fn exposed(&mut self, _peer: Self::Peer, _memory: AccessDescriptor) -> Option<*mut u8> {
+        None
+    }
+
+    /// The lock under which elements of the memory of `peer` are changed that no instruction changes
+    /// at once, by whoever changes them.
+    fn elements(&self, _peer: Self::Peer) -> Option<&'static SleepingLock> {
+        None
+    }
 
     /// Copies memory of `peer` into pieces of one's own, `(address, bytes)`, which together have its
     /// length. Says by what means.

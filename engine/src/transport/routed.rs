@@ -9,8 +9,10 @@ use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
     Payloads, Reaches, Retained, Routes, SharedTasks, Task,
 };
+use crate::progress::sleeping_lock::SleepingLock;
 use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The transports of a rank, or of one of its lanes, and the routes over them.
@@ -153,6 +155,22 @@ impl OfferedMemory for Routed {
     #[inline]
     fn describe(&mut self, address: *const u8, bytes: u64) -> AccessDescriptor {
         self.node.describe(address, bytes)
+    }
+
+    fn expose(&mut self, address: *mut u8, bytes: u64) -> Range<u64> {
+        self.node.expose(address, bytes)
+    }
+
+    fn unexpose(&mut self, address: *mut u8, bytes: u64, part: Range<u64>) {
+        self.node.unexpose(address, bytes, part);
+    }
+
+    fn exposed(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*mut u8> {
+        self.node.exposed(self.here(peer)?, memory)
+    }
+
+    fn elements(&self, peer: JobRank) -> Option<&'static SleepingLock> {
+        self.node.elements(self.here(peer)?)
     }
 
     #[inline]

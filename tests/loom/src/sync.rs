@@ -102,6 +102,11 @@ impl Futex {
         let _bucket = self.bucket.lock().unwrap();
         self.sleepers.notify_all();
     }
+
+    pub fn wake_one(&self) {
+        let _bucket = self.bucket.lock().unwrap();
+        self.sleepers.notify_one();
+    }
 }
 
 impl Default for Futex {

@@ -1,10 +1,21 @@
 //! Making exposures and freeing them.
 
+use crate::collective::{Data, Operation};
+use crate::datatype::{Basic, Datatype};
 use crate::engine::Engine;
-use crate::onesided::{Exposure, Segment};
-use crate::world::Communicator;
-use crate::{Error, Result};
-use std::sync::Arc;
+use crate::memory::window::heap::{Birth, Block};
+use crate::memory::window::{self, Window};
+use crate::onesided::{
+    Attached, Control, Entry, Epochs, Exposure, Kind, Known, Provided, Region, Segment, Told,
+};
+use crate::transport::{AccessDescriptor, OfferedMemory};
+use crate::world::{Communicator, Exchange};
+use crate::{Class, Error, LocalRank, Result};
+use std::sync::atomic::{fence, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Alignment of what is allocated: of a cache line at least.
+const ALIGNMENT: usize = 64;
 
 /// What a member exposes in a new exposure. All members give the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +36,61 @@ pub enum Memory {
     Dynamic,
 }
 
+/// Why a member cannot take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+enum Trouble {
+    /// It can.
+    None = 0,
+    /// The arguments are wrong; that member knows how.
+    Arguments = 1,
+    /// It has not got the memory.
+    Memory = 2,
+    /// Its memory cannot be shared.
+    Unshared = 3,
+    /// The first member has no memory for the control words.
+    Control = 4,
+}
+
+impl Memory {
+    fn kind(self) -> Kind {
+        match self {
+            Memory::Given { .. } => Kind::Created,
+            Memory::Allocated(_) => Kind::Allocated,
+            Memory::Shared(..) => Kind::Shared,
+            Memory::Dynamic => Kind::Dynamic,
+        }
+    }
+
+    fn bytes(self) -> i64 {
+        match self {
+            Memory::Given { bytes, .. } | Memory::Allocated(bytes) | Memory::Shared(bytes, _) => bytes,
+            Memory::Dynamic => 0,
+        }
+    }
+
+    fn check(self, unit: i64) -> Result<()> {
+        let bytes = self.bytes();
+        if bytes < 0 {
+            return Err(Error::new(Class::Size, format!("argument size is {bytes}; it cannot be negative")));
+        }
+        if unit <= 0 {
+            let sentence = format!("argument disp_unit is {unit}; a displacement unit is positive");
+            return Err(Error::new(Class::Disp, sentence));
+        }
+        match self {
+            Memory::Given { address, bytes } if bytes > 0 && address.is_null() => {
+                Err(Error::new(Class::Base, format!("argument base is null, and size is {bytes}")))
+            }
+            Memory::Given { address, bytes } if (address as u64).checked_add(bytes as u64).is_none() => {
+                Err(Error::new(Class::Size, format!("{bytes} bytes at {address:p} go beyond all memory")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Making.
 impl Engine {
     /// Exposes memory to all members of a communicator (`MPI_Win_create`, `_allocate`,
     /// `_allocate_shared`, `_create_dynamic`; MPI-5.0 §12.2). Collective. `unit`: bytes of
@@ -33,29 +99,248 @@ impl Engine {
     /// # Errors
     /// `Comm` for an intercommunicator, `Size`, `Disp` for a unit that is not positive, `NoMem`;
     /// `RmaShared` when not all members share memory. All members fail if one does.
-    pub fn expose(
-        &self,
-        _communicator: &Arc<Communicator>,
-        _memory: Memory,
-        _unit: i64,
-    ) -> Result<Arc<Exposure>> {
-        Err(Error::not_there_yet("an exposure of memory"))
+    pub fn expose(&self, parent: &Arc<Communicator>, memory: Memory, unit: i64) -> Result<Arc<Exposure>> {
+        let locals = self.locals_of(parent)?;
+        let wrong = memory.check(unit).err();
+        let mut mine = Told { owner: u64::from(parent.rank), ..Told::default() };
+        mine.segment = Segment { unit: unit as u64, ..Segment::default() };
+        let provided = match &wrong {
+            Some(_) => self.provide_nothing(parent, memory, &mut mine)?,
+            None => self.provide(parent, memory, &mut mine)?,
+        };
+        if parent.rank == 0 {
+            self.provide_control(parent, &mut mine)?;
+        }
+        let told = self.tell_all(parent, mine)?;
+        if let Some(error) = wrong.or_else(|| trouble_of(&told)) {
+            self.take_back(provided, mine.control);
+            return Err(error);
+        }
+        let made = self.make(parent, memory.kind(), (told, locals), provided);
+        let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
+        Ok(Arc::new(made))
     }
 
+    /// Local ranks of the members.
+    fn locals_of(&self, parent: &Communicator) -> Result<Box<[LocalRank]>> {
+        if parent.is_inter() {
+            let sentence = "the communicator joins two groups; memory is exposed within one group";
+            return Err(Error::new(Class::Comm, sentence));
+        }
+        let near =
+            (0..parent.size()).map(|member| self.local_rank(parent, member)).collect::<Option<Box<_>>>();
+        near.ok_or_else(|| Error::not_there_yet("one-sided communication between nodes"))
+    }
+
+    /// Makes the memory of this member ready.
+    fn provide(&self, parent: &Arc<Communicator>, memory: Memory, mine: &mut Told) -> Result<Provided> {
+        mine.segment.bytes = memory.bytes() as u64;
+        let (address, is_ours) = match memory {
+            Memory::Dynamic => return Ok(Provided::default()),
+            Memory::Given { address, .. } => (address, false),
+            Memory::Allocated(bytes) | Memory::Shared(bytes, false) => (allocate(bytes as u64, mine), true),
+            Memory::Shared(_, true) => return self.provide_in_one_piece(parent, mine),
+        };
+        mine.segment.address = address as u64;
+        let mut provided = self.open_up(mine, memory.kind() == Kind::Shared);
+        provided.allocated = if is_ours { address as usize } else { 0 };
+        Ok(provided)
+    }
+
+    /// A member whose arguments are wrong does what it has to do with the others.
+    fn provide_nothing(
+        &self,
+        parent: &Arc<Communicator>,
+        memory: Memory,
+        mine: &mut Told,
+    ) -> Result<Provided> {
+        let provided = match memory {
+            Memory::Shared(_, true) => self.provide_in_one_piece(parent, mine)?,
+            _ => Provided::default(),
+        };
+        mine.trouble = Trouble::Arguments as u64;
+        Ok(provided)
+    }
+
+    /// Lets others reach a segment directly as far as they can: they must reach `all` of it, or there is trouble.
+    fn open_up(&self, mine: &mut Told, all: bool) -> Provided {
+        let Segment { address, bytes, .. } = mine.segment;
+        if mine.trouble != 0 {
+            return Provided::default();
+        }
+        let part = match self.job.node.local_ranks() {
+            1 => 0..bytes,
+            _ => self.lanes.at(0).lock().transport.expose(address as *mut u8, bytes),
+        };
+        (mine.first, mine.last) = (part.start, part.end);
+        if all && part.end - part.start < bytes {
+            mine.trouble = Trouble::Unshared as u64;
+        }
+        Provided { allocated: 0, opened: (address as usize, bytes, part) }
+    }
+
+    /// The first member has the memory of all.
+    fn provide_in_one_piece(&self, parent: &Arc<Communicator>, mine: &mut Told) -> Result<Provided> {
+        let sizes = self.tell_all(parent, *mine)?;
+        let add = |sum: u64, one: &Told| sum.saturating_add(one.segment.bytes);
+        let before = |rank: usize| sizes[..rank].iter().fold(0, add);
+        let (mut first, mut provided) = (Told::default(), Provided::default());
+        if parent.rank == 0 {
+            let bytes = before(sizes.len());
+            let address = allocate(bytes, &mut first) as u64;
+            first.segment = Segment { address, bytes, unit: 1 };
+            provided = self.open_up(&mut first, true);
+            provided.allocated = address as usize;
+        }
+        let first = self.tell_all(parent, first)?[0];
+        (mine.owner, mine.trouble) = (0, first.trouble);
+        mine.segment.address = first.segment.address.wrapping_add(before(parent.rank as usize));
+        mine.last = mine.segment.bytes;
+        Ok(provided)
+    }
+
+    /// The first member finds a context for all, and memory for the control words.
+    fn provide_control(&self, parent: &Communicator, mine: &mut Told) -> Result<()> {
+        mine.context = self.contexts().propose()?;
+        match self.pool().lend_plain(Control::bytes(parent.size()).next_multiple_of(ALIGNMENT)) {
+            Some(offset) => mine.control = 1 + offset as u64,
+            None => mine.trouble = Trouble::Control as u64,
+        }
+        Ok(())
+    }
+
+    /// What all members say.
+    fn tell_all(&self, parent: &Arc<Communicator>, mine: Told) -> Result<Box<[Told]>> {
+        let mut told = vec![Told::default(); parent.size() as usize].into_boxed_slice();
+        let bytes = Datatype::basic(Basic::Packed);
+        let all = |address: *mut u8| Data::new(address, 0, size_of::<Told>() as i64, &bytes);
+        let send = Some(all((&raw const mine).cast::<u8>().cast_mut())?);
+        let receive = all(told.as_mut_ptr().cast())?;
+        self.run_collective(parent, &Operation::Allgather { send, receive })?;
+        Ok(told)
+    }
+
+    fn make(
+        &self,
+        parent: &Communicator,
+        kind: Kind,
+        (told, locals): (Box<[Told]>, Box<[LocalRank]>),
+        provided: Provided,
+    ) -> Exposure {
+        let first = told[0];
+        let base = self.job.node.blocks_area(locals[0].0);
+        // SAFETY: the first member has lent this part of its area for them, zeroed; the node segment lives
+        // for ever.
+        let control = unsafe { Control::new(base.add(first.control as usize - 1), parent.size()) };
+        let communicator = Communicator::new(first.context, parent.group.clone(), parent.rank);
+        let dynamic = if kind == Kind::Dynamic { told.len() } else { 0 };
+        Exposure {
+            kind,
+            communicator: Arc::new(communicator),
+            regions: told.iter().map(|_| OnceLock::new()).collect(),
+            known: (0..dynamic).map(|_| Mutex::new(Known::default())).collect(),
+            epochs: Epochs::new(parent.size()),
+            told,
+            control,
+            peers: (0..parent.size()).map(|member| parent.group.job_rank(member)).collect(),
+            locals,
+            attached: Attached::default(),
+            waiters: AtomicU32::new(0),
+            base: OnceLock::new(),
+            provided: Mutex::new(provided),
+        }
+    }
+
+    /// Takes back what this member has provided for an exposure that is not made after all, or is freed.
+    fn take_back(&self, provided: Provided, control: u64) {
+        let (address, bytes, part) = provided.opened;
+        self.lanes.at(0).lock().transport.unexpose(address as *mut u8, bytes, part);
+        if provided.allocated != 0 {
+            // SAFETY: from `allocate`; nobody uses it any more.
+            unsafe { window::give(provided.allocated as *mut u8) };
+        }
+        if let Some(offset) = control.checked_sub(1) {
+            self.pool().take_back(offset as usize);
+        }
+    }
+}
+
+/// Zeroed memory; null if it is not to be had, or none is wanted.
+fn allocate(bytes: u64, mine: &mut Told) -> *mut u8 {
+    if bytes == 0 {
+        return std::ptr::null_mut();
+    }
+    let bytes = bytes as usize;
+    let shared = Window::of_process().allocate(bytes, ALIGNMENT, Birth::Shared);
+    let private = || window::take(bytes, ALIGNMENT).map(|address| Block { address, zero: false });
+    let Some(Block { address, zero }) = shared.or_else(private) else {
+        mine.trouble = Trouble::Memory as u64;
+        return std::ptr::null_mut();
+    };
+    if !zero {
+        // SAFETY: just taken, so long.
+        unsafe { address.write_bytes(0, bytes) };
+    }
+    address
+}
+
+/// Why an exposure cannot be made.
+fn trouble_of(told: &[Told]) -> Option<Error> {
+    let (rank, one) = told.iter().enumerate().find(|(_, one)| one.trouble != 0)?;
+    let bytes = one.segment.bytes;
+    let troubles = [Trouble::Arguments, Trouble::Memory, Trouble::Unshared, Trouble::Control];
+    let trouble = troubles.into_iter().find(|&trouble| trouble as u64 == one.trouble);
+    Some(match trouble.unwrap_or(Trouble::None) {
+        Trouble::Memory => {
+            Error::new(Class::NoMem, format!("{bytes} bytes of memory for rank {rank} are not to be had"))
+        }
+        Trouble::Unshared => Error::new(
+            Class::RmaShared,
+            format!("the memory of rank {rank} cannot be shared: `serried info --pairs` says why"),
+        ),
+        Trouble::Control => Error::new(
+            Class::NoMem,
+            "rank 0 has no memory left for another window: free some that are not used any more",
+        ),
+        _ => {
+            Error::new(Class::Arg, format!("rank {rank} has given wrong arguments; its own error says which"))
+        }
+    })
+}
+
+/// Attaching, asking and freeing.
+impl Engine {
     /// Attaches memory to a dynamic exposure (`MPI_Win_attach`). Not collective.
     ///
     /// # Errors
     /// `RmaFlavor` for another kind; `RmaAttach` when it overlaps what is attached; `Size`.
-    pub fn attach(&self, _exposure: &Exposure, _address: *mut u8, _bytes: i64) -> Result<()> {
-        Err(Error::not_there_yet("memory that is attached"))
+    pub fn attach(&self, exposure: &Exposure, address: *mut u8, bytes: i64) -> Result<()> {
+        only_dynamic(exposure)?;
+        Memory::Given { address, bytes }.check(1)?;
+        let (seat, bytes) = (exposure.control.seat(exposure.rank()), bytes as u64);
+        exposure.attached.check(address as u64, bytes)?;
+        let segment = Segment { address: address as u64, bytes, unit: 1 };
+        let mut told = Told { segment, ..Told::default() };
+        self.open_up(&mut told, false);
+        let entry = Entry { address: address as u64, bytes, first: told.first, last: told.last };
+        exposure.attached.add(entry, seat);
+        Ok(())
     }
 
     /// Detaches memory (`MPI_Win_detach`), named by the address at which it was attached.
     ///
     /// # Errors
     /// `RmaFlavor` for another kind; `RmaAttach` when nothing is attached there.
-    pub fn detach(&self, _exposure: &Exposure, _address: *const u8) -> Result<()> {
-        Err(Error::not_there_yet("memory that is attached"))
+    pub fn detach(&self, exposure: &Exposure, address: *const u8) -> Result<()> {
+        only_dynamic(exposure)?;
+        let entry = exposure.attached.remove(address as u64, exposure.control.seat(exposure.rank()))?;
+        self.close(entry);
+        Ok(())
+    }
+
+    fn close(&self, entry: Entry) {
+        let address = entry.address as *mut u8;
+        self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.direct());
     }
 
     /// Where the segment of a member lies in this process (`MPI_Win_shared_query`); `None`
@@ -64,8 +349,60 @@ impl Engine {
     ///
     /// # Errors
     /// `Rank`; `RmaFlavor` for a dynamic exposure.
-    pub fn shared(&self, _exposure: &Exposure, _rank: Option<u32>) -> Result<Segment> {
-        Err(Error::not_there_yet("a query of shared memory"))
+    pub fn shared(&self, exposure: &Exposure, rank: Option<u32>) -> Result<Segment> {
+        if exposure.kind == Kind::Dynamic {
+            let sentence =
+                "the window has no memory but what is attached to it, and that cannot be asked for";
+            return Err(Error::new(Class::RmaFlavor, sentence));
+        }
+        let first = || exposure.told.iter().position(|one| one.segment.bytes > 0).unwrap_or(0) as u32;
+        let rank = rank.unwrap_or_else(first);
+        let segment = *exposure.segment(rank)?;
+        let nothing = Segment { address: 0, bytes: 0, unit: segment.unit };
+        // Segments in one piece have an address there even if they have no bytes.
+        let region = self.region_of(exposure, rank);
+        match region.here(0, segment.bytes) {
+            Some(here) if region.own || !region.direct.is_empty() || segment.bytes == 0 => {
+                Ok(Segment { address: here as u64, ..segment })
+            }
+            _ => Ok(nothing),
+        }
+    }
+
+    /// Where the segment of a member is for this process.
+    pub(super) fn region_of<'a>(&self, exposure: &'a Exposure, rank: u32) -> &'a Region {
+        exposure.regions[rank as usize].get_or_init(|| {
+            let told = &exposure.told[rank as usize];
+            let entry = Entry {
+                address: told.segment.address,
+                bytes: told.segment.bytes,
+                first: told.first,
+                last: told.last,
+            };
+            self.find_region(exposure, told.owner as u32, entry)
+        })
+    }
+
+    /// Where memory of a member is for this process.
+    pub(super) fn find_region(&self, exposure: &Exposure, owner: u32, entry: Entry) -> Region {
+        let peer = exposure.peers[owner as usize];
+        let own = owner == exposure.rank();
+        let mut region = Region {
+            peer,
+            address: entry.address,
+            bytes: entry.bytes,
+            direct: entry.direct(),
+            here: entry.address as usize,
+            own,
+        };
+        if !own && !region.direct.is_empty() {
+            let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
+            match self.lanes.at(0).lock().transport.exposed(peer, part) {
+                Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
+                None => region.direct = 0..0,
+            }
+        }
+        region
     }
 
     /// Frees an exposure (`MPI_Win_free`). Collective. Memory that the library has allocated
@@ -73,7 +410,24 @@ impl Engine {
     ///
     /// # Errors
     /// `RmaSync` while an epoch of this member is open; nothing is freed then.
-    pub fn unexpose(&self, _exposure: &Exposure) -> Result<()> {
-        Err(Error::not_there_yet("an exposure of memory"))
+    pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
+        exposure.epochs.check_free()?;
+        fence(Ordering::SeqCst);
+        self.run_collective(&exposure.communicator, &Operation::Barrier)?;
+        exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
+        let control = if exposure.rank() == 0 { exposure.told[0].control } else { 0 };
+        self.take_back(exposure.take_provided(), control);
+        exposure.communicator.free();
+        Ok(())
+    }
+}
+
+fn only_dynamic(exposure: &Exposure) -> Result<()> {
+    match exposure.kind {
+        Kind::Dynamic => Ok(()),
+        kind => Err(Error::new(
+            Class::RmaFlavor,
+            format!("memory is attached to dynamic windows only, and this one is of the kind {kind:?}"),
+        )),
     }
 }

@@ -1,34 +1,92 @@
 //! Puts, gets and accumulates.
 
+use super::reach::{count_of, Place, Stage};
 use crate::collective::Data;
-use crate::datatype::Datatype;
+use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;
-use crate::onesided::{Exposure, Target};
+use crate::onesided::{compare_and_swap, Element, Elements, Exposure, Target, Way};
 use crate::reduce::Operator;
-use crate::{Error, Result};
+use crate::{Class, Error, Result};
+use std::ptr;
 use std::sync::Arc;
 
-/// What is not done when a call returns is done at the next flush, unlock, fence or
-/// completion. The caller keeps origins alive until then.
+/// Operations are done when they return, at the origin and, but for the order in which others
+/// see them, at the target: that comes at the next flush, unlock, fence or completion.
 ///
 /// # Errors
 /// All: `RmaSync` outside of an epoch, `RmaRange` beyond the segment, `Rank`, `Count`, `Disp`; for
 /// accumulates `Op` and `Type`. Nothing is written then.
 impl Engine {
+    /// Whether an operation on a member may be begun now; `None`: on nobody (`MPI_PROC_NULL`).
+    ///
+    /// # Errors
+    /// `RmaSync`, `Rank`.
+    #[inline]
+    pub fn check_access(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
+        if let Some(rank) = rank {
+            exposure.check_rank(rank)?;
+        }
+        exposure.epochs.check(rank)
+    }
+
     /// Copies the origin to the target (`MPI_Put`, MPI-5.0 §12.3.1).
     ///
     /// # Errors
-    /// As above; `Truncate` when there is more of one than of the other.
-    pub fn put(&self, _exposure: &Exposure, _origin: &Data, _target: &Target) -> Result<()> {
-        Err(not_yet())
+    /// As above; `Truncate` when the target has no room for the origin.
+    #[inline]
+    pub fn put(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<()> {
+        self.check_access(exposure, Some(target.rank))?;
+        let (bytes, room) = (origin.bytes(), self.bytes_of(target)?);
+        if bytes > room {
+            return Err(too_long("target", bytes, room));
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        let span = target.datatype.span(target.count as u64)?;
+        self.at(exposure, (target.rank, target.displacement), span, |place| {
+            let count = target.count as u64;
+            match place.here() {
+                // SAFETY: the program lends the origin; the place is exposed memory.
+                Some(here) => unsafe {
+                    let from = (&**origin.datatype, origin.address.cast_const(), origin.count);
+                    datatype::copy(from, (target.datatype, here, count));
+                    Ok(())
+                },
+                // SAFETY: the same.
+                None => unsafe { self.put_pieces(origin, &place, target, bytes) },
+            }
+        })
     }
 
     /// Copies the target to the origin (`MPI_Get`).
     ///
     /// # Errors
-    /// As [`Engine::put`].
-    pub fn get(&self, _exposure: &Exposure, _origin: &Data, _target: &Target) -> Result<()> {
-        Err(not_yet())
+    /// As above; `Truncate` when the origin has no room for the target.
+    #[inline]
+    pub fn get(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<()> {
+        self.check_access(exposure, Some(target.rank))?;
+        let (room, bytes) = (origin.bytes(), self.bytes_of(target)?);
+        if bytes > room {
+            return Err(too_long("origin", bytes, room));
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        let span = target.datatype.span(target.count as u64)?;
+        self.at(exposure, (target.rank, target.displacement), span, |place| {
+            let count = target.count as u64;
+            match place.here() {
+                // SAFETY: the program lends the origin; the place is exposed memory.
+                Some(here) => unsafe {
+                    let to = (&**origin.datatype, origin.address, origin.count);
+                    datatype::copy((target.datatype, here.cast_const(), count), to);
+                    Ok(())
+                },
+                // SAFETY: the same.
+                None => unsafe { self.get_pieces(origin, &place, target, bytes) },
+            }
+        })
     }
 
     /// Combines each element of the target with that of the origin (`MPI_Accumulate`).
@@ -38,12 +96,12 @@ impl Engine {
     /// As above.
     pub fn accumulate(
         &self,
-        _exposure: &Exposure,
-        _origin: &Data,
-        _target: &Target,
-        _operator: &Operator,
+        exposure: &Exposure,
+        origin: &Data,
+        target: &Target,
+        operator: &Operator,
     ) -> Result<()> {
-        Err(not_yet())
+        self.change_target(exposure, origin, None, (target, operator))
     }
 
     /// The same, and copies what the target was to `result` (`MPI_Get_accumulate`). With
@@ -53,30 +111,71 @@ impl Engine {
     /// As above.
     pub fn get_accumulate(
         &self,
-        _exposure: &Exposure,
-        _origin: &Data,
-        _result: &Data,
-        _target: &Target,
-        _operator: &Operator,
+        exposure: &Exposure,
+        origin: &Data,
+        result: &Data,
+        target: &Target,
+        operator: &Operator,
     ) -> Result<()> {
-        Err(not_yet())
+        self.change_target(exposure, origin, Some(result), (target, operator))
     }
 
     /// The same for one element of a predefined type (`MPI_Fetch_and_op`).
     ///
     /// # Errors
     /// As above.
-    #[allow(clippy::too_many_arguments)] // as the operation has
+    // As `Data` do, the addresses name what the program lends.
+    #[allow(clippy::not_unsafe_ptr_arg_deref)]
+    #[inline]
     pub fn fetch_and_op(
         &self,
-        _exposure: &Exposure,
-        _origin: *const u8,
-        _result: *mut u8,
-        _datatype: &Arc<Datatype>,
-        (_rank, _displacement): (u32, i64),
-        _operator: &Operator,
+        exposure: &Exposure,
+        origin: *const u8,
+        result: *mut u8,
+        datatype: &Arc<Datatype>,
+        (rank, displacement): (u32, i64),
+        operator: &Operator,
     ) -> Result<()> {
-        Err(not_yet())
+        self.check_access(exposure, Some(rank))?;
+        only_predefined(datatype)?;
+        let elements = Elements::new(operator, datatype)?;
+        let span = (0, elements.element().span() as i64);
+        self.at(exposure, (rank, displacement), span, |place| {
+            let element = elements.element();
+            // SAFETY: the program lends origin and result; the place is exposed memory.
+            unsafe {
+                match place.region.way(place.first, place.length) {
+                    (Way::Direct(here), length) if length == place.length && element.is_word(here) => {
+                        elements.change_words(origin, here, 1, result);
+                        Ok(())
+                    }
+                    _ => self.fetch_slowly(&place, &elements, origin, result),
+                }
+            }
+        })
+    }
+
+    /// # Safety
+    /// As [`Engine::change`]; origin and result lie as in arrays of C.
+    #[inline(never)]
+    unsafe fn fetch_slowly(
+        &self,
+        place: &Place,
+        elements: &Elements,
+        origin: *const u8,
+        result: *mut u8,
+    ) -> Result<()> {
+        let datatype = Datatype::shared(elements.element().0);
+        let (mut by, mut old) = ([0u8; 32], [0u8; 32]);
+        // SAFETY: by the caller; no element is longer.
+        unsafe {
+            if !elements.only_reads() {
+                datatype.pack(origin, 1, 0, &mut by);
+            }
+            self.change(place.region, elements, (place.first, 1), (by.as_ptr(), old.as_mut_ptr()))?;
+            datatype.unpack(result, 1, 0, &old[..elements.element().size()]);
+        }
+        Ok(())
     }
 
     /// Puts the origin in the place of an element that is `compare`; `result` gets what it
@@ -84,17 +183,172 @@ impl Engine {
     ///
     /// # Errors
     /// As above.
+    #[allow(clippy::not_unsafe_ptr_arg_deref)] // as above
+    #[inline]
     pub fn compare_and_swap(
         &self,
-        _exposure: &Exposure,
-        (_origin, _compare, _result): (*const u8, *const u8, *mut u8),
-        _datatype: &Arc<Datatype>,
-        (_rank, _displacement): (u32, i64),
+        exposure: &Exposure,
+        (origin, compare, result): (*const u8, *const u8, *mut u8),
+        datatype: &Arc<Datatype>,
+        (rank, displacement): (u32, i64),
     ) -> Result<()> {
-        Err(not_yet())
+        self.check_access(exposure, Some(rank))?;
+        let element = comparable(datatype)?;
+        let size = element.size();
+        self.at(exposure, (rank, displacement), (0, size as i64), |place| {
+            // SAFETY: the program lends the others; the place is exposed memory.
+            unsafe {
+                match place.region.way(place.first, size as u64) {
+                    (Way::Direct(here), length) if length == size as u64 && element.is_word(here) => {
+                        compare_and_swap(size, here, (origin, compare, result));
+                        Ok(())
+                    }
+                    _ => self.compare_slowly(&place, size, (origin, compare, result)),
+                }
+            }
+        })
+    }
+
+    /// # Safety
+    /// The addresses can be read, and the last written, for `size` bytes.
+    #[inline(never)]
+    unsafe fn compare_slowly(
+        &self,
+        place: &Place,
+        size: usize,
+        (origin, compare, result): (*const u8, *const u8, *mut u8),
+    ) -> Result<()> {
+        let mut old = [0u8; 32];
+        let _held = self.elements_of(place.region)?.lock();
+        // SAFETY: by the caller; no element is longer.
+        unsafe {
+            self.read_from(place.region, place.first, old.as_mut_ptr(), size as u64)?;
+            if std::slice::from_raw_parts(compare, size) == &old[..size] {
+                self.write_to(place.region, place.first, origin, size as u64)?;
+            }
+            ptr::copy(old.as_ptr(), result, size);
+        }
+        Ok(())
     }
 }
 
-fn not_yet() -> Error {
-    Error::not_there_yet("a one-sided operation")
+impl Engine {
+    #[inline]
+    fn bytes_of(&self, target: &Target) -> Result<u64> {
+        target.datatype.bytes(count_of(target)?)
+    }
+
+    fn change_target(
+        &self,
+        exposure: &Exposure,
+        origin: &Data,
+        result: Option<&Data>,
+        (target, operator): (&Target, &Operator),
+    ) -> Result<()> {
+        self.check_access(exposure, Some(target.rank))?;
+        let bytes = self.bytes_of(target)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let elements = Elements::new(operator, target.datatype)?;
+        if !elements.only_reads() {
+            same_elements("origin", origin, elements.element(), bytes)?;
+        }
+        if let Some(result) = result {
+            same_elements("result", result, elements.element(), bytes)?;
+        }
+        let span = target.datatype.span(target.count as u64)?;
+        self.at(exposure, (target.rank, target.displacement), span, |place| {
+            // SAFETY: the program lends origin and result; the place is exposed memory.
+            unsafe { self.change_pieces((origin, result), &place, (target, bytes), &elements) }
+        })
+    }
+
+    /// # Safety
+    /// The origin can be read and the result written for `bytes` bytes of elements, which the place has.
+    unsafe fn change_pieces(
+        &self,
+        (origin, result): (&Data, Option<&Data>),
+        place: &Place,
+        (target, bytes): (&Target, u64),
+        elements: &Elements,
+    ) -> Result<()> {
+        let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
+        let size = elements.element().size() as u64;
+        let mut change = |offset: u64, piece: u64, length: u64| {
+            // SAFETY: by the caller.
+            unsafe {
+                let from = match elements.only_reads() {
+                    true => ptr::null(),
+                    false => by.fill(origin, offset, length),
+                };
+                let to = old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length));
+                self.change(place.region, elements, (piece, (length / size) as usize), (from, to))?;
+                if let (Some(old), Some(result)) = (&mut old, result) {
+                    old.empty(result, offset, length);
+                }
+            }
+            Ok(())
+        };
+        match elements.element().is_block() {
+            true => self.each_piece(place, target, bytes, change),
+            false => self.each_element(place, target, (bytes, size), |offset, at| change(offset, at, size)),
+        }
+    }
+}
+
+#[cold]
+fn too_long(what: &str, bytes: u64, room: u64) -> Error {
+    let sentence =
+        format!("{bytes} bytes are to go to the {what}, whose count and datatype have room for {room}");
+    Error::new(Class::Truncate, sentence)
+}
+
+fn only_predefined(datatype: &Datatype) -> Result<()> {
+    match datatype.is_predefined() {
+        true => Ok(()),
+        false => Err(Error::new(
+            Class::Type,
+            format!(
+                "the datatype {:?} is derived; this operation takes predefined datatypes only",
+                datatype.name()
+            ),
+        )),
+    }
+}
+
+/// The element of a type of which two can be compared (MPI-5.0 §12.3.4).
+fn comparable(datatype: &Datatype) -> Result<Element> {
+    use Basic::*;
+    only_predefined(datatype)?;
+    let element = Element::of(datatype)?;
+    match element.0 {
+        Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64 | Bool | Logical8 | Logical16
+        | Logical32 | Logical64 | Byte | Int128 | Logical128 => Ok(element),
+        _ => Err(Error::new(
+            Class::Type,
+            format!(
+                "compare and swap does not take {}: it takes integers, truth values and bytes",
+                datatype.name()
+            ),
+        )),
+    }
+}
+
+/// Whether data are as many of these elements.
+fn same_elements(what: &str, data: &Data, element: Element, bytes: u64) -> Result<()> {
+    if data.bytes() != bytes {
+        let sentence =
+            format!("the {what} has {} bytes and the target {bytes}; they must have as many", data.bytes());
+        return Err(Error::new(Class::Count, sentence));
+    }
+    if Element::of(&data.datatype)? != element {
+        let sentence = format!(
+            "the {what} consists of elements of another type than the target ({:?} and {:?})",
+            Element::of(&data.datatype)?.0,
+            element.0
+        );
+        return Err(Error::new(Class::Type, sentence));
+    }
+    Ok(())
 }

@@ -5,24 +5,28 @@ use crate::collective::Data;
 use crate::engine::Engine;
 use crate::onesided::{Exposure, Target};
 use crate::reduce::Operator;
-use crate::request::RequestId;
-use crate::{Error, Result};
+use crate::request::{RequestId, DONE_ID};
+use crate::Result;
 
 impl Engine {
     /// `MPI_Rput`.
     ///
     /// # Errors
     /// As [`Engine::put`]; `RmaSync` outside of a passive epoch.
-    pub fn start_put(&self, _exposure: &Exposure, _origin: &Data, _target: &Target) -> Result<RequestId> {
-        Err(not_yet())
+    pub fn start_put(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
+        self.check_passive(exposure, target.rank)?;
+        self.put(exposure, origin, target)?;
+        Ok(DONE_ID)
     }
 
     /// `MPI_Rget`.
     ///
     /// # Errors
     /// As [`Engine::start_put`].
-    pub fn start_get(&self, _exposure: &Exposure, _origin: &Data, _target: &Target) -> Result<RequestId> {
-        Err(not_yet())
+    pub fn start_get(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
+        self.check_passive(exposure, target.rank)?;
+        self.get(exposure, origin, target)?;
+        Ok(DONE_ID)
     }
 
     /// `MPI_Raccumulate`.
@@ -31,12 +35,14 @@ impl Engine {
     /// As [`Engine::accumulate`]; `RmaSync` outside of a passive epoch.
     pub fn start_accumulate(
         &self,
-        _exposure: &Exposure,
-        _origin: &Data,
-        _target: &Target,
-        _operator: &Operator,
+        exposure: &Exposure,
+        origin: &Data,
+        target: &Target,
+        operator: &Operator,
     ) -> Result<RequestId> {
-        Err(not_yet())
+        self.check_passive(exposure, target.rank)?;
+        self.accumulate(exposure, origin, target, operator)?;
+        Ok(DONE_ID)
     }
 
     /// `MPI_Rget_accumulate`.
@@ -45,16 +51,19 @@ impl Engine {
     /// As [`Engine::start_accumulate`].
     pub fn start_get_accumulate(
         &self,
-        _exposure: &Exposure,
-        _origin: &Data,
-        _result: &Data,
-        _target: &Target,
-        _operator: &Operator,
+        exposure: &Exposure,
+        origin: &Data,
+        result: &Data,
+        target: &Target,
+        operator: &Operator,
     ) -> Result<RequestId> {
-        Err(not_yet())
+        self.check_passive(exposure, target.rank)?;
+        self.get_accumulate(exposure, origin, result, target, operator)?;
+        Ok(DONE_ID)
     }
-}
 
-fn not_yet() -> Error {
-    Error::not_there_yet("a one-sided operation with a request")
+    fn check_passive(&self, exposure: &Exposure, rank: u32) -> Result<()> {
+        exposure.check_rank(rank)?;
+        exposure.epochs.check_passive(Some(rank))
+    }
 }

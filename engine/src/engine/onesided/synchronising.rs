@@ -1,10 +1,22 @@
-//! Epochs: fences, post and start, locks, flushes (MPI-5.0 §12.5).
+//! Epochs that all or some members take part in: fences, post and start (MPI-5.0 §12.5.1, §12.5.2).
+//!
+//! Members of a group tell each other by empty messages in the context of the exposure that they have
+//! posted and completed.
 
+use crate::collective::Operation;
 use crate::engine::Engine;
-use crate::onesided::{Assertions, Exposure, Lock};
+use crate::message::{Buffer, Envelope, Mode};
+use crate::onesided::{Assertions, Exposure};
+use crate::request::RequestId;
 use crate::world::Group;
-use crate::{Error, Result};
+use crate::{Class, Error, Result};
+use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
+
+/// Tag of the word that memory is posted for accesses.
+const POSTED: i32 = 1;
+/// Tag of the word that they are complete.
+const COMPLETED: i32 = 2;
 
 /// Epochs of all members.
 impl Engine {
@@ -12,8 +24,13 @@ impl Engine {
     ///
     /// # Errors
     /// `RmaSync` within an epoch of another kind.
-    pub fn fence(&self, _exposure: &Exposure, _assertions: Assertions) -> Result<()> {
-        Err(not_yet())
+    pub fn fence(&self, exposure: &Exposure, assertions: Assertions) -> Result<()> {
+        exposure.epochs.check_fence()?;
+        fence(Ordering::SeqCst);
+        self.run_collective(&exposure.communicator, &Operation::Barrier)?;
+        fence(Ordering::SeqCst);
+        exposure.epochs.fenced(assertions);
+        Ok(())
     }
 }
 
@@ -23,113 +40,105 @@ impl Engine {
     ///
     /// # Errors
     /// `RmaSync` when one is exposed already, `Group` for processes that are no members.
-    pub fn post_exposure(
-        &self,
-        _exposure: &Exposure,
-        _group: &Arc<Group>,
-        _assertions: Assertions,
-    ) -> Result<()> {
-        Err(not_yet())
+    pub fn post_exposure(&self, exposure: &Exposure, group: &Arc<Group>, _: Assertions) -> Result<()> {
+        let ranks = members_of(exposure, group)?;
+        let mut groups = exposure.epochs.groups();
+        if groups.posted.is_some() {
+            let sentence = "memory is exposed to a group already: wait for its accesses before another post";
+            return Err(Error::new(Class::RmaSync, sentence));
+        }
+        fence(Ordering::SeqCst);
+        let completions = ranks.iter().map(|&rank| self.await_word(exposure, rank, COMPLETED));
+        groups.posted = Some(completions.collect::<Result<_>>()?);
+        drop(groups);
+        ranks.iter().try_for_each(|&rank| self.send_word(exposure, rank, POSTED))
     }
 
     /// Begins to access the segments of a group (`MPI_Win_start`); waits until they have posted.
     ///
     /// # Errors
     /// `RmaSync` within another epoch, `Group` for processes that are no members.
-    pub fn start_access(
-        &self,
-        _exposure: &Exposure,
-        _group: &Arc<Group>,
-        _assertions: Assertions,
-    ) -> Result<()> {
-        Err(not_yet())
+    pub fn start_access(&self, exposure: &Exposure, group: &Arc<Group>, _: Assertions) -> Result<()> {
+        exposure.epochs.check_start()?;
+        let ranks = members_of(exposure, group)?;
+        let posts = ranks.iter().map(|&rank| self.await_word(exposure, rank, POSTED));
+        let posts = posts.collect::<Result<Vec<_>>>()?;
+        self.wait_for_words(&posts)?;
+        fence(Ordering::SeqCst);
+        exposure.epochs.start(ranks);
+        Ok(())
     }
 
     /// Ends what [`Engine::start_access`] began (`MPI_Win_complete`).
     ///
     /// # Errors
     /// `RmaSync` when it did not.
-    pub fn complete_access(&self, _exposure: &Exposure) -> Result<()> {
-        Err(not_yet())
+    pub fn complete_access(&self, exposure: &Exposure) -> Result<()> {
+        let ranks = exposure.epochs.complete()?;
+        fence(Ordering::SeqCst);
+        ranks.into_iter().try_for_each(|rank| self.send_word(exposure, rank, COMPLETED))
     }
 
     /// Waits until all of the group of [`Engine::post_exposure`] have completed (`MPI_Win_wait`).
     ///
     /// # Errors
     /// `RmaSync` when nothing was posted.
-    pub fn wait_for_accesses(&self, _exposure: &Exposure) -> Result<()> {
-        Err(not_yet())
+    pub fn wait_for_accesses(&self, exposure: &Exposure) -> Result<()> {
+        let Some(completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
+        self.wait_for_words(&completions)?;
+        fence(Ordering::SeqCst);
+        Ok(())
     }
 
     /// Whether they have; then the epoch is over (`MPI_Win_test`).
     ///
     /// # Errors
     /// As [`Engine::wait_for_accesses`].
-    pub fn test_for_accesses(&self, _exposure: &Exposure) -> Result<bool> {
-        Err(not_yet())
+    pub fn test_for_accesses(&self, exposure: &Exposure) -> Result<bool> {
+        let Some(mut completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
+        while let Some(&last) = completions.last() {
+            if self.test(last)?.is_none() {
+                exposure.epochs.groups().posted = Some(completions);
+                return Ok(false);
+            }
+            completions.pop();
+        }
+        fence(Ordering::SeqCst);
+        Ok(true)
+    }
+
+    fn send_word(&self, exposure: &Exposure, rank: u32, tag: i32) -> Result<()> {
+        let envelope =
+            Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
+        self.send(exposure.group().job_rank(rank), envelope, NOTHING, Mode::Buffered)
+    }
+
+    fn await_word(&self, exposure: &Exposure, rank: u32, tag: i32) -> Result<RequestId> {
+        let wanted = Envelope { context: exposure.communicator.context(), source: rank as i32, tag };
+        self.start_receive(wanted, NOTHING)
+    }
+
+    fn wait_for_words(&self, words: &[RequestId]) -> Result<()> {
+        words.iter().try_for_each(|&word| self.wait(word).map(|_| ()))
     }
 }
 
-/// Epochs of the origin alone.
-impl Engine {
-    /// `MPI_Win_lock`: waits until it is held, except with `NOCHECK`.
-    ///
-    /// # Errors
-    /// `RmaSync` within another epoch, or when this member holds it; `Rank`.
-    pub fn lock(&self, _exposure: &Exposure, _lock: Lock, _rank: u32, _: Assertions) -> Result<()> {
-        Err(not_yet())
-    }
+/// A message that carries nothing.
+const NOTHING: Buffer = Buffer::Dense { address: std::ptr::null_mut(), bytes: 0 };
 
-    /// `MPI_Win_unlock`: all is done at the target.
-    ///
-    /// # Errors
-    /// `RmaSync` when this member does not hold it; `Rank`.
-    pub fn unlock(&self, _exposure: &Exposure, _rank: u32) -> Result<()> {
-        Err(not_yet())
-    }
-
-    /// `MPI_Win_lock_all`: a shared lock of each member.
-    ///
-    /// # Errors
-    /// `RmaSync` within another epoch.
-    pub fn lock_all(&self, _exposure: &Exposure, _assertions: Assertions) -> Result<()> {
-        Err(not_yet())
-    }
-
-    /// `MPI_Win_unlock_all`.
-    ///
-    /// # Errors
-    /// `RmaSync` without [`Engine::lock_all`].
-    pub fn unlock_all(&self, _exposure: &Exposure) -> Result<()> {
-        Err(not_yet())
-    }
-
-    /// All operations so far are done at the target (`MPI_Win_flush`; `None`: at all of them,
-    /// `MPI_Win_flush_all`).
-    ///
-    /// # Errors
-    /// `RmaSync` outside of a passive epoch; `Rank`.
-    pub fn flush_target(&self, _exposure: &Exposure, _rank: Option<u32>) -> Result<()> {
-        Err(not_yet())
-    }
-
-    /// The same, but only the origin's buffers may be used again (`MPI_Win_flush_local`, `_all`).
-    ///
-    /// # Errors
-    /// As [`Engine::flush_target`].
-    pub fn flush_origin(&self, _exposure: &Exposure, _rank: Option<u32>) -> Result<()> {
-        Err(not_yet())
-    }
-
-    /// What others have stored is seen here, and the other way round (`MPI_Win_sync`).
-    ///
-    /// # Errors
-    /// `RmaSync` outside of a passive epoch.
-    pub fn sync(&self, _exposure: &Exposure) -> Result<()> {
-        Err(not_yet())
-    }
+/// The ranks of the processes of a group in an exposure.
+fn members_of(exposure: &Exposure, group: &Group) -> Result<Vec<u32>> {
+    let rank_of = |job_rank| {
+        exposure.group().rank_of(job_rank).ok_or_else(|| {
+            let sentence =
+                format!("the group has a process (job rank {job_rank}) that is no member of the window");
+            Error::new(Class::Group, sentence)
+        })
+    };
+    group.iter().map(rank_of).collect()
 }
 
-fn not_yet() -> Error {
-    Error::not_there_yet("the synchronisation of one-sided operations")
+#[cold]
+fn not_posted() -> Error {
+    Error::new(Class::RmaSync, "no memory is exposed to a group: post it first")
 }

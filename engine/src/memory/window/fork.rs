@@ -34,6 +34,17 @@ extern "C" fn child() {
     Window::of_process().after_fork(true);
 }
 
+impl Inner {
+    /// Tells peers again of pages that are still shared.
+    fn show_shared(&self, base: usize, pages: Range<u32>) {
+        let mut at = pages.start;
+        while let Some(run) = self.shared.next_run(at..pages.end, true) {
+            at = run.end;
+            self.board_bits(base).set(run);
+        }
+    }
+}
+
 impl Window {
     /// Before a fork: takes the lock and keeps it.
     pub(super) fn before_fork(&self) {
@@ -66,7 +77,10 @@ impl Window {
         let known = inner.known_pages();
         known.iter().for_each(|pages| inner.board_bits(base).clear(pages.clone()));
         self.wait_for_writers(base);
-        known.into_iter().for_each(|pages| self.demote_pages(inner, file, pages));
+        for pages in known {
+            self.exposed.others(pages, |others| self.demote_pages(inner, file, others));
+        }
+        self.exposed.each(|pages| inner.show_shared(base, pages));
     }
 
     fn demote_pages(&self, inner: &mut Inner, file: File, pages: Range<u32>) {

@@ -63,7 +63,7 @@ impl Window {
 
     /// Whether all `pages` are shared.
     #[inline]
-    fn all_shared(&self, pages: Range<u32>) -> bool {
+    pub(super) fn all_shared(&self, pages: Range<u32>) -> bool {
         if self.base.load(Ordering::Acquire) == NOWHERE {
             return false;
         }
@@ -89,7 +89,7 @@ impl super::Inner {
 
     /// `page`, or the one after it: if it is the last of a block of which the
     /// program uses no more than its first `used` bytes.
-    fn end_of(&self, page: u32, used: usize) -> u32 {
+    pub(super) fn end_of(&self, page: u32, used: usize) -> u32 {
         let of_block = self.ranges.starts_before(page).and_then(|start| self.ranges.bytes(start));
         match of_block {
             Some(bytes) if used > 0 && (bytes - 1) % PAGE < used => page + 1,

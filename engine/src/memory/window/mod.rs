@@ -19,6 +19,7 @@
 //! ```text
 //! private --share--> shared --fork--> demoted --share, when no child lives--> shared
 //! ```
+//! Pages that are *exposed* (see [`expose`]) stay shared at a fork.
 //!
 //! # Invariants
 //! 1. While a page is shared its owner's address and its place in the file are
@@ -38,6 +39,7 @@
 mod annex;
 pub mod bits;
 mod board;
+mod expose;
 pub mod fork;
 pub mod heap;
 pub mod layout;
@@ -55,6 +57,7 @@ mod tests;
 use annex::{Annex, Heat};
 use bits::Bits;
 use board::{Board, BITS_AT};
+use expose::Exposed;
 pub use heap::{give, take};
 use layout::{BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
 use liveness::Liveness;
@@ -83,6 +86,8 @@ pub struct Window {
     watched: AtomicBool,
     /// Variables of the program that can be shared as blocks are.
     annex: Annex,
+    /// What peers use all the time.
+    exposed: Exposed,
     lock: Lock,
     inner: UnsafeCell<Inner>,
 }
@@ -148,6 +153,7 @@ impl Window {
             child: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             annex: Annex::new(),
+            exposed: Exposed::new(),
             lock: Lock::new(),
             inner: UnsafeCell::new(Inner {
                 ranges,

@@ -15,6 +15,7 @@ use super::shared_tasks::{TaskBlock, TASKS};
 use super::withdrawals::{List, Taking, Withdrawn};
 use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
+use crate::progress::sleeping_lock::SleepingLock;
 use crate::progress::Doorbell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -58,6 +59,9 @@ pub struct Control {
     pub taking: Line<Taking>,
     /// How much has been withdrawn from the owner.
     pub withdrawn: Line<Withdrawn>,
+    /// Held by who changes elements of the owner's memory that no instruction changes at once; of
+    /// the first lane only.
+    pub elements: Line<SleepingLock>,
 }
 
 /// Whose an express box is, and how far it has been read.
@@ -136,6 +140,12 @@ impl Area {
     pub fn forks(&self) -> &Words {
         // SAFETY: as `control`.
         unsafe { &(*self.first.cast::<Control>()).forks.0 }
+    }
+
+    /// Guards elements of the rank's memory: for all lanes the same.
+    pub fn elements(&self) -> &SleepingLock {
+        // SAFETY: as `control`.
+        unsafe { &(*self.first.cast::<Control>()).elements.0 }
     }
 
     /// The fixed words.

@@ -6,6 +6,7 @@ use crate::memory::window::peers::Peers;
 use crate::memory::window::{fork, Window};
 use crate::transport::Means;
 use crate::Result;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// The windows of this node.
@@ -43,6 +44,19 @@ impl Direct {
     #[inline]
     pub fn is_shared(&self, address: *const u8, bytes: u64) -> bool {
         self.own.is_some_and(|own| own.is_shared(address as usize, bytes as usize))
+    }
+
+    /// See [`crate::transport::OfferedMemory::expose`].
+    pub fn expose(&self, address: *mut u8, bytes: u64) -> Range<u64> {
+        let part = self.own.map_or(0..0, |own| own.expose(address as usize, bytes as usize));
+        part.start as u64..part.end as u64
+    }
+
+    /// See [`crate::transport::OfferedMemory::unexpose`].
+    pub fn unexpose(&self, address: *mut u8, bytes: u64, part: Range<u64>) {
+        if let Some(own) = self.own {
+            own.unexpose(address as usize, bytes as usize, part.start as usize..part.end as usize);
+        }
     }
 
     /// See [`crate::transport::OfferedMemory::direct`].

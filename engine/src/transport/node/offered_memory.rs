@@ -3,8 +3,10 @@
 
 use super::reach::{self, Remote};
 use super::{areas, direct, gone, NodeTransport};
+use crate::progress::sleeping_lock::SleepingLock;
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
 use crate::{Class, Error, LocalRank, Result};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 impl NodeTransport {
@@ -34,6 +36,13 @@ impl NodeTransport {
                 entry.remote = Remote::MemoryFile(file, std::mem::take(why));
             }
         }
+    }
+}
+
+impl NodeTransport {
+    /// All ranks are threads of this process: so only in tests.
+    fn all_here(&self) -> bool {
+        cfg!(test) && self.means_allowed == Means::Direct
     }
 }
 
@@ -110,6 +119,32 @@ impl OfferedMemory for NodeTransport {
         if let Some(direct) = &self.direct {
             direct.end_write(self.node, peer);
         }
+    }
+
+    fn expose(&mut self, address: *mut u8, bytes: u64) -> Range<u64> {
+        if self.all_here() {
+            return 0..bytes;
+        }
+        self.direct.as_ref().map_or(0..0, |direct| direct.expose(address, bytes))
+    }
+
+    fn unexpose(&mut self, address: *mut u8, bytes: u64, part: Range<u64>) {
+        if let Some(direct) = &self.direct {
+            direct.unexpose(address, bytes, part);
+        }
+    }
+
+    fn exposed(&mut self, LocalRank(peer): LocalRank, memory: AccessDescriptor) -> Option<*mut u8> {
+        if self.all_here() && !self.is_apart(peer) {
+            return Some(memory.address as *mut u8);
+        }
+        self.direct(LocalRank(peer), memory).map(<*const u8>::cast_mut)
+    }
+
+    fn elements(&self, LocalRank(peer): LocalRank) -> Option<&'static SleepingLock> {
+        let lock: *const SleepingLock = self.area_of(peer).elements();
+        // SAFETY: it lies in the node segment, which lives for ever; zero is a free lock.
+        (!self.is_apart(peer)).then(|| unsafe { &*lock })
     }
 
     unsafe fn read(

@@ -1,0 +1,464 @@
+//! Reaching into exposed memory: what lies where, and copying pieces of it.
+
+use crate::collective::Data;
+use crate::engine::Engine;
+use crate::onesided::{find, Elements, Entry, Exposure, Kind, Known, Region, Target, Way};
+use crate::progress::sleeping_lock::SleepingLock;
+use crate::transport::{AccessDescriptor, Means, OfferedMemory};
+use crate::{Class, Error, JobRank, Result};
+use std::ptr;
+use std::sync::atomic::{fence, Ordering};
+use std::sync::PoisonError;
+
+/// Bytes that the kernel copies while this rank's lock is held.
+const AT_ONCE: u64 = 256 << 10;
+/// How often a list of attached memory is read that changes meanwhile.
+const TRIES: u32 = 1000;
+
+/// A place in the memory of a member: so many items from here on.
+pub(super) struct Place<'a> {
+    pub region: &'a Region,
+    /// Offset of the first byte that is touched.
+    pub first: u64,
+    /// How far item 0 is from there.
+    pub before: i64,
+    /// How many bytes from the first one to the end of the last.
+    pub length: u64,
+}
+
+impl Place<'_> {
+    /// Where item 0 lies in the owner's process.
+    fn there(&self) -> u64 {
+        self.region.address.wrapping_add(self.first).wrapping_sub(self.before as u64)
+    }
+
+    /// Where item 0 lies in this process, if this process reaches all bytes by plain loads and stores.
+    #[inline]
+    pub fn here(&self) -> Option<*mut u8> {
+        self.region.here(self.first, self.length).map(|first| first.wrapping_offset(-self.before as isize))
+    }
+}
+
+/// How many items.
+#[inline]
+pub(super) fn count_of(target: &Target) -> Result<u64> {
+    u64::try_from(target.count).map_err(|_| {
+        let sentence = format!("the count at the target is {}; a count cannot be negative", target.count);
+        Error::new(Class::Count, sentence)
+    })
+}
+
+/// Finding.
+impl Engine {
+    /// Finds a place and does something there.
+    #[inline]
+    pub(super) fn at<T>(
+        &self,
+        exposure: &Exposure,
+        (rank, displacement): (u32, i64),
+        span: (i64, i64),
+        work: impl FnOnce(Place) -> Result<T>,
+    ) -> Result<T> {
+        if exposure.kind == Kind::Dynamic {
+            return self.at_attached(exposure, rank, displacement, span, work);
+        }
+        if displacement < 0 {
+            return Err(negative(displacement));
+        }
+        let unit = exposure.told[rank as usize].segment.unit;
+        let at = displacement.checked_mul(unit as i64).unwrap_or(i64::MAX);
+        let region = self.region_of(exposure, rank);
+        let first = region.place(at, span)?;
+        work(Place { region, first, before: span.0, length: (span.1 - span.0) as u64 })
+    }
+
+    #[inline(never)]
+    fn at_attached<T>(
+        &self,
+        exposure: &Exposure,
+        rank: u32,
+        displacement: i64,
+        span: (i64, i64),
+        work: impl FnOnce(Place) -> Result<T>,
+    ) -> Result<T> {
+        let first = displacement.wrapping_add(span.0) as u64;
+        let entry = self.attached_at(exposure, rank, first)?;
+        let length = (span.1 - span.0) as u64;
+        let Some(entry) = entry.filter(|entry| first - entry.address + length <= entry.bytes) else {
+            return Err(not_attached(rank, first, length));
+        };
+        let region = self.find_region(exposure, rank, entry);
+        work(Place { region: &region, first: first - entry.address, before: span.0, length })
+    }
+
+    /// The piece that a member has attached in which an address lies.
+    fn attached_at(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
+        if rank == exposure.rank() {
+            return Ok(exposure.attached.find(address));
+        }
+        let seat = exposure.control.seat(rank);
+        let mut known = exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..TRIES {
+            let version = seat.version.load(Ordering::Acquire); // version: paired with `attached::change`
+            if version == known.version {
+                return Ok(find(&known.entries, address));
+            }
+            if version.is_multiple_of(2) {
+                let entries = self.read_list(exposure, rank)?;
+                fence(Ordering::SeqCst);
+                if seat.version.load(Ordering::Relaxed) == version {
+                    *known = Known { version, entries };
+                    continue;
+                }
+            }
+            std::thread::yield_now();
+        }
+        let sentence =
+            format!("rank {rank} attaches and detaches memory all the time, so none of it is found");
+        Err(Error::new(Class::RmaRange, sentence))
+    }
+
+    /// What a member has attached, as its list is now: perhaps it changes meanwhile.
+    fn read_list(&self, exposure: &Exposure, rank: u32) -> Result<Vec<Entry>> {
+        let seat = exposure.control.seat(rank);
+        let (list, length) = (seat.list.load(Ordering::Relaxed), seat.length.load(Ordering::Relaxed));
+        let mut entries = vec![Entry::default(); length as usize];
+        let bytes = size_of_val(&entries[..]) as u64;
+        let to = entries.as_mut_ptr().cast();
+        // SAFETY: the list that the owner keeps; `entries` has room for as much.
+        unsafe { self.read_far(exposure.peers[rank as usize], list, to, bytes)? };
+        Ok(entries)
+    }
+
+    /// The lock under which elements of a region are changed that no instruction changes at once.
+    pub(super) fn elements_of(&self, region: &Region) -> Result<&'static SleepingLock> {
+        let lock = self.lanes.at(0).lock().transport.elements(region.peer);
+        lock.ok_or_else(|| Error::not_there_yet("one-sided communication between nodes"))
+    }
+}
+
+#[cold]
+fn negative(displacement: i64) -> Error {
+    let sentence = format!("the displacement at the target is {displacement}; it cannot be negative");
+    Error::new(Class::Disp, sentence)
+}
+
+#[cold]
+fn not_attached(rank: u32, address: u64, length: u64) -> Error {
+    let sentence = format!(
+        "{length} bytes at {address:#x} are not all in one piece of memory that rank {rank} has attached to this \
+         window: give the address there (MPI_Get_address) as displacement, and attach it first"
+    );
+    Error::new(Class::RmaRange, sentence)
+}
+
+/// Copying.
+impl Engine {
+    /// Copies from the origin's pieces to a place, piece by piece.
+    ///
+    /// # Safety
+    /// The origin can be read; it has `bytes` bytes, and the place room for them.
+    pub(super) unsafe fn put_pieces(
+        &self,
+        origin: &Data,
+        place: &Place,
+        target: &Target,
+        bytes: u64,
+    ) -> Result<()> {
+        let mut stage = Stage::of(origin);
+        self.each_piece(place, target, bytes, |offset, piece, length| {
+            // SAFETY: by the caller.
+            unsafe {
+                let local = stage.fill(origin, offset, length);
+                self.write_to(place.region, piece, local, length)
+            }
+        })
+    }
+
+    /// The other way round.
+    ///
+    /// # Safety
+    /// The origin can be written and has room for `bytes` bytes, as many as the place has.
+    pub(super) unsafe fn get_pieces(
+        &self,
+        origin: &Data,
+        place: &Place,
+        target: &Target,
+        bytes: u64,
+    ) -> Result<()> {
+        let mut stage = Stage::of(origin);
+        self.each_piece(place, target, bytes, |offset, piece, length| {
+            // SAFETY: by the caller.
+            unsafe {
+                let local = stage.room(offset, length);
+                self.read_from(place.region, piece, local, length)?;
+                stage.empty(origin, offset, length);
+            }
+            Ok(())
+        })
+    }
+
+    /// Each piece of a place in the order of sending, as far as it goes: how many bytes came before it, its offset in the
+    /// region, its length (at most [`AT_ONCE`]).
+    pub(super) fn each_piece(
+        &self,
+        place: &Place,
+        target: &Target,
+        bytes: u64,
+        mut each: impl FnMut(u64, u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let (mut done, mut pieces) = (0, Vec::with_capacity(64));
+        let there = place.there() as *mut u8;
+        while done < bytes {
+            pieces.clear();
+            let limit = (bytes - done).min(AT_ONCE);
+            target.datatype.segments(there, target.count as u64, done, limit, &mut pieces, 64);
+            for &(address, length) in &pieces {
+                each(done, address as u64 - place.region.address, length as u64)?;
+                done += length as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each element of a place whose elements have `size` bytes: how many bytes came before it, its offset
+    /// in the region.
+    pub(super) fn each_element(
+        &self,
+        place: &Place,
+        target: &Target,
+        (bytes, size): (u64, u64),
+        mut each: impl FnMut(u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let (there, mut piece) = (place.there() as *mut u8, Vec::with_capacity(1));
+        for done in (0..bytes).step_by(size as usize) {
+            piece.clear();
+            target.datatype.segments(there, target.count as u64, done, size, &mut piece, 1);
+            each(done, piece[0].0 as u64 - place.region.address)?;
+        }
+        Ok(())
+    }
+
+    /// Writes to a region.
+    ///
+    /// # Safety
+    /// `local` can be read for `bytes` bytes, which lie within the region from `offset` on.
+    pub(super) unsafe fn write_to(
+        &self,
+        region: &Region,
+        mut offset: u64,
+        mut local: *const u8,
+        bytes: u64,
+    ) -> Result<()> {
+        let end = offset + bytes;
+        while offset < end {
+            let (way, length) = region.way(offset, end - offset);
+            // SAFETY: by the caller; what is direct or own is mapped here.
+            unsafe {
+                match way {
+                    Way::Direct(here) | Way::Own(here) => ptr::copy(local, here, length as usize),
+                    Way::Far(there) => self.write_far(region.peer, there, local, length)?,
+                }
+                local = local.add(length as usize);
+            }
+            offset += length;
+        }
+        Ok(())
+    }
+
+    /// Reads from a region.
+    ///
+    /// # Safety
+    /// As [`Engine::write_to`], but `local` can be written.
+    pub(super) unsafe fn read_from(
+        &self,
+        region: &Region,
+        mut offset: u64,
+        mut local: *mut u8,
+        bytes: u64,
+    ) -> Result<()> {
+        let end = offset + bytes;
+        while offset < end {
+            let (way, length) = region.way(offset, end - offset);
+            // SAFETY: by the caller; what is direct or own is mapped here.
+            unsafe {
+                match way {
+                    Way::Direct(here) | Way::Own(here) => ptr::copy(here, local, length as usize),
+                    Way::Far(there) => self.read_far(region.peer, there, local, length)?,
+                }
+                local = local.add(length as usize);
+            }
+            offset += length;
+        }
+        Ok(())
+    }
+
+    /// Changes `count` elements one after the other in a region.
+    ///
+    /// # Safety
+    /// As `Elements::change_words`; the elements lie within the region from `offset` on.
+    pub(super) unsafe fn change(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (mut offset, count): (u64, usize),
+        (mut origin, mut result): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let element = elements.element();
+        let (size, span) = (element.size(), element.span() as u64);
+        let mut left = count;
+        while left > 0 {
+            let bytes = (left - 1) as u64 * size as u64 + span;
+            let (way, length) = region.way(offset, bytes);
+            let whole = if element.is_block() { length as usize / size } else { usize::from(length == span) };
+            // SAFETY: by the caller.
+            let changed = unsafe {
+                match way {
+                    Way::Direct(here) if whole > 0 && element.is_word(here) => {
+                        elements.change_words(origin, here, whole, result);
+                        whole
+                    }
+                    Way::Direct(here) | Way::Own(here) if whole > 0 => {
+                        let _held = self.elements_of(region)?.lock();
+                        elements.change_alone(origin, here, whole, result);
+                        whole
+                    }
+                    _ => self.change_far(region, elements, (offset, whole.max(1)), (origin, result))?,
+                }
+            };
+            offset += (changed * size) as u64;
+            left -= changed;
+            origin = step(origin.cast_mut(), changed * size).cast_const();
+            result = step(result, changed * size);
+        }
+        Ok(())
+    }
+
+    /// The same where not all bytes are reached by plain stores; how many elements were changed.
+    ///
+    /// # Safety
+    /// As [`Engine::change`].
+    unsafe fn change_far(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (offset, count): (u64, usize),
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<usize> {
+        let element = elements.element();
+        let count = count.min((AT_ONCE as usize / element.size()).max(1));
+        let bytes = (count - 1) * element.size() + element.span();
+        let mut room = vec![0u128; bytes.div_ceil(16)];
+        let there: *mut u8 = room.as_mut_ptr().cast();
+        let _held = self.elements_of(region)?.lock();
+        // SAFETY: by the caller; the room is as long.
+        unsafe {
+            self.read_from(region, offset, there, bytes as u64)?;
+            elements.change_alone(origin, there, count, result);
+            if !elements.only_reads() {
+                self.write_to(region, offset, there, bytes as u64)?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// # Safety
+    /// `local` can be read for `bytes` bytes, and that member exposes as many at `there`.
+    #[inline(never)]
+    unsafe fn write_far(&self, peer: JobRank, there: u64, local: *const u8, bytes: u64) -> Result<()> {
+        for at in (0..bytes).step_by(AT_ONCE as usize) {
+            let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
+            let mut core = self.lanes.at(0).lock();
+            can_be_written(core.transport.means(peer), peer)?;
+            // SAFETY: by the caller.
+            self.page.copying(|| unsafe { core.transport.write(peer, memory, local.add(at as usize)) })?;
+            Means::CrossMemory.count(&self.page.counters, memory.bytes);
+        }
+        self.flows.gave(peer.0, bytes);
+        Ok(())
+    }
+
+    /// # Safety
+    /// `local` can be written for `bytes` bytes, and that member exposes as many at `there`.
+    #[inline(never)]
+    unsafe fn read_far(&self, peer: JobRank, there: u64, local: *mut u8, bytes: u64) -> Result<()> {
+        for at in (0..bytes).step_by(AT_ONCE as usize) {
+            let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
+            let mut core = self.lanes.at(0).lock();
+            can_be_written(core.transport.means(peer), peer)?;
+            let pieces = [(local as usize + at as usize, memory.bytes as usize)];
+            // SAFETY: by the caller.
+            let means = self.page.copying(|| unsafe { core.transport.read(peer, memory, &pieces) })?;
+            means.count(&self.page.counters, memory.bytes);
+        }
+        self.flows.took(peer.0, bytes);
+        Ok(())
+    }
+}
+
+/// Memory that others only read is as good as none here: it would have two ways.
+fn can_be_written(means: Means, peer: JobRank) -> Result<()> {
+    match means {
+        Means::Direct | Means::CrossMemory => Ok(()),
+        Means::MemoryFile | Means::Cells => Err(Error::not_there_yet(&format!(
+            "one-sided communication with memory that the kernel does not let other processes write (rank {peer} of the job; \
+             `serried info --pairs` says why; memory that MPI allocates can be used)"
+        ))),
+    }
+}
+
+/// Further on, unless there is nothing.
+fn step(address: *mut u8, bytes: usize) -> *mut u8 {
+    if address.is_null() {
+        address
+    } else {
+        address.wrapping_add(bytes)
+    }
+}
+
+/// Where data lie in one piece: where they are, or copied aside.
+pub(super) struct Stage {
+    dense: Option<*mut u8>,
+    room: Vec<u8>,
+}
+
+impl Stage {
+    pub fn of(data: &Data) -> Stage {
+        Stage { dense: data.dense().map(|(address, _)| address), room: Vec::new() }
+    }
+
+    /// Room for bytes from `offset` on.
+    pub fn room(&mut self, offset: u64, length: u64) -> *mut u8 {
+        match self.dense {
+            Some(address) => address.wrapping_add(offset as usize),
+            None => {
+                self.room.resize(length as usize, 0);
+                self.room.as_mut_ptr()
+            }
+        }
+    }
+
+    /// The same with the data in it.
+    ///
+    /// # Safety
+    /// The data can be read.
+    pub unsafe fn fill(&mut self, data: &Data, offset: u64, length: u64) -> *const u8 {
+        let room = self.room(offset, length);
+        if self.dense.is_none() {
+            // SAFETY: by the caller.
+            unsafe { data.datatype.pack(data.address, data.count, offset, &mut self.room) };
+        }
+        room
+    }
+
+    /// What is in the room now goes where it belongs.
+    ///
+    /// # Safety
+    /// The data can be written.
+    pub unsafe fn empty(&mut self, data: &Data, offset: u64, _length: u64) {
+        if self.dense.is_none() {
+            // SAFETY: by the caller.
+            unsafe { data.datatype.unpack(data.address, data.count, offset, &self.room) };
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What the members of an exposure share: a lock of each segment, who sleeps for one, and where
+//! the list of attached memory of each member lies.
+//!
+//! # Ownership
+//! All of it is atomics. A member writes its own wish and its own list; locks are everybody's
+//! ([`FairLock`]). Who sleeps says so in `sleepers` and its wish before it looks once more; who
+//! changes a turn looks at them afterwards.
+
+use super::fair_lock::FairLock;
+use super::Lock;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64 as Word;
+
+const HEAD_BYTES: usize = 64;
+const SEAT_BYTES: usize = 64;
+
+#[repr(C, align(64))]
+struct Head {
+    sleepers: AtomicU32,
+}
+
+/// What a member has there.
+#[repr(C, align(64))]
+pub struct Seat {
+    /// The lock of its segment.
+    pub lock: FairLock,
+    /// For which lock it sleeps: 0, none; else see [`wish`]; all bits, more than one.
+    wish: AtomicU64,
+    /// How often its list of attached memory has changed, twice; odd while it changes.
+    pub version: Word,
+    /// Where that list lies in its process.
+    pub list: Word,
+    /// How many entries that has.
+    pub length: Word,
+}
+
+const _: () = assert!(size_of::<Seat>() == SEAT_BYTES && size_of::<Head>() == HEAD_BYTES);
+
+/// Several threads of a member sleep for locks.
+const SEVERAL: u64 = u64::MAX;
+
+/// A wish: for the lock of a member, by a ticket.
+fn wish(rank: u32, ticket: u32) -> u64 {
+    u64::from(rank + 1) << 32 | u64::from(ticket)
+}
+
+/// The words of an exposure.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    base: *mut u8,
+    members: u32,
+}
+
+// SAFETY: atomics in memory that lives as long as the process.
+unsafe impl Send for Control {}
+// SAFETY: as above.
+unsafe impl Sync for Control {}
+
+impl Control {
+    /// Bytes for so many members.
+    pub fn bytes(members: u32) -> usize {
+        HEAD_BYTES + members as usize * SEAT_BYTES
+    }
+
+    /// The words at `base`.
+    ///
+    /// # Safety
+    /// [`Control::bytes`] there must be zero at first, aligned to 64 bytes, used for this alone, and
+    /// mapped as long as this value and its copies are used.
+    pub unsafe fn new(base: *mut u8, members: u32) -> Control {
+        Control { base, members }
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: by `new`.
+        unsafe { &*self.base.cast::<Head>() }
+    }
+
+    /// What a member has there.
+    #[inline]
+    pub fn seat(&self, rank: u32) -> &Seat {
+        assert!(rank < self.members, "seat {rank} of {}", self.members);
+        // SAFETY: by `new`, within the bytes.
+        unsafe { &*self.base.add(HEAD_BYTES + rank as usize * SEAT_BYTES).cast::<Seat>() }
+    }
+
+    /// Member `me` is about to sleep until it is its ticket's turn at the lock of `rank`; others of its threads
+    /// do too if `several`. It looks once more after this.
+    pub fn lie_down(&self, me: u32, (rank, ticket): (u32, u32), several: bool) {
+        let wish = if several { SEVERAL } else { wish(rank, ticket) };
+        self.seat(me).wish.store(wish, Ordering::SeqCst);
+        self.head().sleepers.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It sleeps no more; no other of its threads does either if `last`.
+    pub fn get_up(&self, me: u32, last: bool) {
+        self.head().sleepers.fetch_sub(1, Ordering::SeqCst);
+        if last {
+            self.seat(me).wish.store(0, Ordering::SeqCst);
+        }
+    }
+
+    /// The turns of the lock of `rank` have changed: calls `ring` for each member that sleeps and may go on.
+    #[inline]
+    pub fn turned(&self, rank: u32, ring: impl FnMut(u32)) {
+        if self.head().sleepers.load(Ordering::SeqCst) != 0 {
+            self.wake(rank, ring);
+        }
+    }
+
+    #[cold]
+    fn wake(&self, rank: u32, mut ring: impl FnMut(u32)) {
+        let lock = &self.seat(rank).lock;
+        let is_turn = |wish: u64| {
+            wish == SEVERAL
+                || wish >> 32 == u64::from(rank + 1)
+                    && [Lock::Shared, Lock::Exclusive].into_iter().any(|kind| lock.is_turn(kind, wish as u32))
+        };
+        let members =
+            (0..self.members).filter(|&member| is_turn(self.seat(member).wish.load(Ordering::SeqCst)));
+        members.for_each(&mut ring);
+    }
+}

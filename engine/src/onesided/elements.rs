@@ -1,0 +1,393 @@
+//! Changing elements of memory that others change too.
+//!
+//! An element of 1, 2, 4 or 8 bytes at a multiple of its size is a *word*: an instruction of the
+//! processor changes it. All other elements are changed under a lock by everybody. Which it is
+//! depends on type and address alone, so it is the same for all.
+
+use crate::datatype::{Basic, Datatype};
+use crate::reduce::{Builtin, Operator};
+use crate::{Class, Error, Result};
+use std::ptr;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::*};
+use std::sync::Arc;
+
+/// What one kind of element is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element(pub Basic);
+
+impl Element {
+    /// The kind of element that a datatype consists of.
+    ///
+    /// # Errors
+    /// `Type` when they are several.
+    #[inline]
+    pub fn of(datatype: &Datatype) -> Result<Element> {
+        datatype.uniform().map(Element).ok_or_else(|| mixed(datatype))
+    }
+
+    /// Bytes of data, as packed.
+    #[inline]
+    pub fn size(self) -> usize {
+        self.0.size() as usize
+    }
+
+    /// Bytes that it touches in memory: data, and a hole in them.
+    #[inline]
+    pub fn span(self) -> usize {
+        match self.0.pair() {
+            Some((_, second)) => (self.0.second_offset() + second.size()) as usize,
+            None => self.size(),
+        }
+    }
+
+    /// Whether its data have no hole: then a run of elements may be one piece.
+    #[inline]
+    pub fn is_block(self) -> bool {
+        self.0.is_block()
+    }
+
+    /// Whether an array of it has no padding.
+    fn is_gapless(self) -> bool {
+        self.is_block() && self.0.extent() == self.0.size()
+    }
+
+    /// Whether an instruction changes it at this address.
+    #[inline]
+    pub fn is_word(self, address: *const u8) -> bool {
+        let size = self.size();
+        matches!(size, 1 | 2 | 4 | 8) && self.is_gapless() && (address as usize).is_multiple_of(size)
+    }
+}
+
+#[cold]
+fn mixed(datatype: &Datatype) -> Error {
+    let sentence = format!(
+        "the datatype {:?} has elements of several kinds; an accumulate takes one predefined type, or a \
+         datatype made of one",
+        datatype.name()
+    );
+    Error::new(Class::Type, sentence)
+}
+
+/// Room for an element as C lays it out.
+#[repr(C, align(16))]
+struct Room([u8; 32]);
+
+/// How elements are changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements<'a> {
+    element: Element,
+    builtin: Builtin,
+    operator: &'a Operator,
+    datatype: &'static Arc<Datatype>,
+}
+
+impl<'a> Elements<'a> {
+    /// By an operator, of the type of which `datatype` consists.
+    ///
+    /// # Errors
+    /// `Op` when the operator is the program's own or does not take the type.
+    #[inline]
+    pub fn new(operator: &'a Operator, datatype: &Datatype) -> Result<Elements<'a>> {
+        let element = Element::of(datatype)?;
+        let Some(builtin) = operator.as_builtin() else { return Err(own_operator()) };
+        let shared = Datatype::shared(element.0);
+        if !matches!(builtin, Builtin::Replace | Builtin::NoOp) {
+            let named = if datatype.is_predefined() { datatype } else { shared };
+            operator.check(named)?;
+        }
+        Ok(Elements { element, builtin, operator, datatype: shared })
+    }
+
+    /// What is changed.
+    #[inline]
+    pub fn element(&self) -> Element {
+        self.element
+    }
+
+    /// Whether nothing is changed.
+    #[inline]
+    pub fn only_reads(&self) -> bool {
+        self.builtin == Builtin::NoOp
+    }
+
+    /// Changes `count` words that lie one after the other; puts what they were to `result`, packed, if
+    /// that is not null.
+    ///
+    /// # Safety
+    /// `target` is a [word](Element::is_word), mapped for reading and writing for all of them. `origin` can be
+    /// read (unless nothing is changed) and `result` written for as many elements, packed; they are apart from
+    /// each other.
+    #[inline]
+    pub unsafe fn change_words(&self, origin: *const u8, target: *mut u8, count: usize, result: *mut u8) {
+        // SAFETY: by the caller.
+        unsafe {
+            match self.element.size() {
+                8 => self.words::<AtomicU64>(origin, target, count, result),
+                4 => self.words::<AtomicU32>(origin, target, count, result),
+                2 => self.words::<AtomicU16>(origin, target, count, result),
+                _ => self.words::<AtomicU8>(origin, target, count, result),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Elements::change_words`], for words of this size.
+    #[inline]
+    unsafe fn words<W: Word>(&self, origin: *const u8, target: *mut u8, count: usize, result: *mut u8) {
+        use Basic::*;
+        let origin = if self.only_reads() { ptr::null() } else { origin };
+        let run = Run::<W> { origin: origin.cast(), target: target.cast(), count, result: result.cast() };
+        let is_integer =
+            matches!(self.element.0, Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64);
+        // SAFETY: by the caller.
+        unsafe {
+            match self.builtin {
+                Builtin::NoOp => run.each(|word, _| word.load()),
+                Builtin::Replace if result.is_null() => run.each(|word, new| {
+                    word.store(new);
+                    new
+                }),
+                Builtin::Replace => run.each(|word, new| word.swap(new)),
+                Builtin::Sum if is_integer => run.each(|word, by| word.add(by)),
+                Builtin::BitAnd => run.each(|word, by| word.and(by)),
+                Builtin::BitOr => run.each(|word, by| word.or(by)),
+                Builtin::BitXor => run.each(|word, by| word.xor(by)),
+                Builtin::Sum if self.element.0 == Float64 => {
+                    run.each(|word, by| word.change(|old| W::add_double(by, old)))
+                }
+                Builtin::Sum if self.element.0 == Float32 => {
+                    run.each(|word, by| word.change(|old| W::add_single(by, old)))
+                }
+                _ => run.each(|word, by| {
+                    word.change(|old| {
+                        let mut new = old;
+                        let (left, right) = ((&raw const by).cast(), (&raw const old).cast());
+                        self.operator.combine(left, right, (&raw mut new).cast(), 1, self.datatype);
+                        new
+                    })
+                }),
+            }
+        }
+    }
+
+    /// Changes `count` elements that nobody else changes meanwhile and that follow each other by their size (one, if
+    /// it has a hole); else as [`Elements::change_words`].
+    ///
+    /// # Safety
+    /// As there, at any address; whoever changes them holds the lock.
+    pub unsafe fn change_alone(&self, origin: *const u8, target: *mut u8, count: usize, result: *mut u8) {
+        let (size, element) = (self.element.size(), self.element);
+        // SAFETY: by the caller.
+        unsafe {
+            if element.is_gapless() {
+                if !result.is_null() {
+                    ptr::copy_nonoverlapping(target, result, count * size);
+                }
+                match self.builtin {
+                    Builtin::NoOp => {}
+                    Builtin::Replace => ptr::copy_nonoverlapping(origin, target, count * size),
+                    _ => self.operator.combine(origin, target, target, count as u64, self.datatype),
+                }
+                return;
+            }
+            for index in 0..count {
+                let at = index * size;
+                let result = if result.is_null() { result } else { result.add(at) };
+                let origin = if self.only_reads() { origin } else { origin.add(at) };
+                self.change_one(origin, target.add(at), result);
+            }
+        }
+    }
+
+    /// One element that is padded in arrays.
+    ///
+    /// # Safety
+    /// As [`Elements::change_alone`].
+    unsafe fn change_one(&self, origin: *const u8, target: *mut u8, result: *mut u8) {
+        let (mut old, mut by) = (Room([0; 32]), Room([0; 32]));
+        let layout = Layout::of(self.element);
+        // SAFETY: by the caller; a room is as large as any element.
+        unsafe {
+            layout.copy(target, layout.memory, old.0.as_mut_ptr(), layout.memory);
+            if !result.is_null() {
+                layout.copy(old.0.as_ptr(), layout.memory, result, layout.packed);
+            }
+            if self.only_reads() {
+                return;
+            }
+            layout.copy(origin, layout.packed, by.0.as_mut_ptr(), layout.memory);
+            if self.builtin != Builtin::Replace {
+                let (left, right) = (by.0.as_ptr(), old.0.as_ptr());
+                let mut new = Room([0; 32]);
+                self.operator.combine(left, right, new.0.as_mut_ptr(), 1, self.datatype);
+                by = new;
+            }
+            layout.copy(by.0.as_ptr(), layout.memory, target, layout.memory);
+        }
+    }
+}
+
+#[cold]
+fn own_operator() -> Error {
+    Error::new(
+        Class::Op,
+        "the operator is a function of the program; an accumulate takes the predefined operators only",
+    )
+}
+
+/// Where the second member of a pair lies, packed and in memory.
+struct Layout {
+    first: usize,
+    second: usize,
+    packed: usize,
+    memory: usize,
+}
+
+impl Layout {
+    fn of(element: Element) -> Layout {
+        match element.0.pair() {
+            Some((first, second)) => Layout {
+                first: first.size() as usize,
+                second: second.size() as usize,
+                packed: first.size() as usize,
+                memory: element.0.second_offset() as usize,
+            },
+            None => Layout { first: element.size(), second: 0, packed: 0, memory: 0 },
+        }
+    }
+
+    /// Copies an element whose second member lies at `from_at` to where it lies at `to_at`.
+    ///
+    /// # Safety
+    /// One can be read and the other written.
+    unsafe fn copy(&self, from: *const u8, from_at: usize, to: *mut u8, to_at: usize) {
+        // SAFETY: by the caller.
+        unsafe {
+            ptr::copy_nonoverlapping(from, to, self.first);
+            ptr::copy_nonoverlapping(from.add(from_at), to.add(to_at), self.second);
+        }
+    }
+}
+
+/// Words one after the other.
+struct Run<W: Word> {
+    origin: *const W::Value,
+    target: *const W,
+    count: usize,
+    result: *mut W::Value,
+}
+
+impl<W: Word> Run<W> {
+    /// Calls `change` with each word and what comes from the origin; it gives what the word was.
+    ///
+    /// # Safety
+    /// As [`Elements::change_words`].
+    #[inline(always)]
+    unsafe fn each(&self, change: impl Fn(&W, W::Value) -> W::Value) {
+        for index in 0..self.count {
+            // SAFETY: by the caller.
+            unsafe {
+                let by = match self.origin.is_null() {
+                    true => W::Value::default(),
+                    false => self.origin.add(index).read_unaligned(),
+                };
+                let old = change(&*self.target.add(index), by);
+                if !self.result.is_null() {
+                    self.result.add(index).write_unaligned(old);
+                }
+            }
+        }
+    }
+}
+
+/// What an instruction changes.
+trait Word {
+    type Value: Copy + Default + PartialEq;
+    fn load(&self) -> Self::Value;
+    fn store(&self, new: Self::Value);
+    fn swap(&self, new: Self::Value) -> Self::Value;
+    fn add(&self, by: Self::Value) -> Self::Value;
+    fn and(&self, by: Self::Value) -> Self::Value;
+    fn or(&self, by: Self::Value) -> Self::Value;
+    fn xor(&self, by: Self::Value) -> Self::Value;
+    /// `old` gives the new one; the one that it was.
+    fn change(&self, new: impl Fn(Self::Value) -> Self::Value) -> Self::Value;
+    /// The sum of what both are as IEEE doubles, if they have 8 bytes.
+    fn add_double(left: Self::Value, right: Self::Value) -> Self::Value;
+    /// The same of IEEE singles and 4 bytes.
+    fn add_single(left: Self::Value, right: Self::Value) -> Self::Value;
+}
+
+macro_rules! words {
+    ($($atomic:ident $value:ty)*) => {$(
+        impl Word for $atomic {
+            type Value = $value;
+            #[inline(always)]
+            fn load(&self) -> $value { $atomic::load(self, Acquire) }
+            #[inline(always)]
+            fn store(&self, new: $value) { $atomic::store(self, new, Release) }
+            #[inline(always)]
+            fn swap(&self, new: $value) -> $value { $atomic::swap(self, new, AcqRel) }
+            #[inline(always)]
+            fn add(&self, by: $value) -> $value { self.fetch_add(by, AcqRel) }
+            #[inline(always)]
+            fn and(&self, by: $value) -> $value { self.fetch_and(by, AcqRel) }
+            #[inline(always)]
+            fn or(&self, by: $value) -> $value { self.fetch_or(by, AcqRel) }
+            #[inline(always)]
+            fn xor(&self, by: $value) -> $value { self.fetch_xor(by, AcqRel) }
+            #[inline(always)]
+            fn change(&self, new: impl Fn($value) -> $value) -> $value {
+                let mut old = $atomic::load(self, Acquire);
+                loop {
+                    let next = new(old);
+                    match self.compare_exchange_weak(old, next, AcqRel, Acquire) {
+                        Ok(old) => return old,
+                        Err(now) => old = now,
+                    }
+                }
+            }
+            #[inline(always)]
+            fn add_double(left: $value, right: $value) -> $value {
+                (f64::from_bits(left as u64) + f64::from_bits(right as u64)).to_bits() as $value
+            }
+            #[inline(always)]
+            fn add_single(left: $value, right: $value) -> $value {
+                (f32::from_bits(left as u32) + f32::from_bits(right as u32)).to_bits() as $value
+            }
+        }
+    )*};
+}
+words! { AtomicU8 u8 AtomicU16 u16 AtomicU32 u32 AtomicU64 u64 }
+
+/// Puts `new` in the place of a word that is `compare`; what it was goes to `result`.
+///
+/// # Safety
+/// The word is of `bytes` bytes (1, 2, 4, 8) at a multiple of them, mapped for reading and writing; the others can be
+/// read and written for as many.
+#[inline]
+pub unsafe fn compare_and_swap(
+    bytes: usize,
+    target: *mut u8,
+    (new, compare, result): (*const u8, *const u8, *mut u8),
+) {
+    macro_rules! swap {
+        ($atomic:ident $value:ty) => {{
+            // SAFETY: by the caller.
+            unsafe {
+                let (new, compare) =
+                    (new.cast::<$value>().read_unaligned(), compare.cast::<$value>().read_unaligned());
+                let (Ok(old) | Err(old)) =
+                    (*target.cast::<$atomic>()).compare_exchange(compare, new, AcqRel, Acquire);
+                result.cast::<$value>().write_unaligned(old);
+            }
+        }};
+    }
+    match bytes {
+        8 => swap!(AtomicU64 u64),
+        4 => swap!(AtomicU32 u32),
+        2 => swap!(AtomicU16 u16),
+        _ => swap!(AtomicU8 u8),
+    }
+}

@@ -1,0 +1,113 @@
+//! Where the exposed memory of a member is, for an origin.
+
+use crate::{Class, Error, JobRank, Result};
+use std::ops::Range;
+
+/// A piece of exposed memory of a member, as this process reaches it.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Local rank of the process that has it.
+    pub peer: JobRank,
+    /// Where it begins there.
+    pub address: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// The part that all members reach by plain loads and stores: atomic instructions are used there, by
+    /// its owner too, and nowhere else.
+    pub direct: Range<u64>,
+    /// Where it begins, or would, in this process: of use for `direct`, and all of it if it is this
+    /// process's own.
+    pub here: usize,
+    /// It is this process's own.
+    pub own: bool,
+}
+
+/// How some bytes of a region are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By everybody, by plain loads and stores and atomic instructions; here they lie.
+    Direct(*mut u8),
+    /// They are this process's own; others have to ask the kernel.
+    Own(*mut u8),
+    /// They lie there in the process of their owner.
+    Far(u64),
+}
+
+impl Region {
+    /// How bytes from `offset` on are reached, and how many of them: at least one, if `bytes` is not 0.
+    #[inline]
+    pub fn way(&self, offset: u64, bytes: u64) -> (Way, u64) {
+        let here = (self.here as u64).wrapping_add(offset) as *mut u8;
+        let end = offset + bytes;
+        if self.direct.contains(&offset) {
+            return (Way::Direct(here), end.min(self.direct.end) - offset);
+        }
+        let end = if offset < self.direct.start { end.min(self.direct.start) } else { end };
+        match self.own {
+            true => (Way::Own(here), end - offset),
+            false => (Way::Far(self.address + offset), end - offset),
+        }
+    }
+
+    /// Where bytes from `offset` on lie in this process, if plain loads and stores of it reach all of them.
+    #[inline]
+    pub fn here(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+        let all = self.own || offset >= self.direct.start && offset + bytes <= self.direct.end;
+        all.then(|| (self.here as u64).wrapping_add(offset) as *mut u8)
+    }
+
+    /// The offset of what a target of the span `(begin, end)` touches, where item 0 is at the displacement `at` in
+    /// bytes.
+    ///
+    /// # Errors
+    /// `RmaRange` when it goes beyond the region.
+    #[inline]
+    pub fn place(&self, at: i64, (begin, end): (i64, i64)) -> Result<u64> {
+        let inside = |first: i64, last: i64| first >= 0 && last <= self.bytes as i64;
+        match (at.checked_add(begin), at.checked_add(end)) {
+            (Some(first), Some(last)) if inside(first, last) => Ok(first as u64),
+            _ => Err(beyond(at, (begin, end), self.bytes)),
+        }
+    }
+}
+
+#[cold]
+fn beyond(at: i64, (begin, end): (i64, i64), bytes: u64) -> Error {
+    let (first, last) = (i128::from(at) + i128::from(begin), i128::from(at) + i128::from(end));
+    let sentence = format!(
+        "the target's bytes {first} up to {last} are not all in its window, which has {bytes} bytes: look at \
+         displacement, count, datatype, and the displacement unit of the target"
+    );
+    Error::new(Class::RmaRange, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(own: bool) -> Region {
+        Region { peer: JobRank(1), address: 1000, bytes: 100, direct: 20..60, here: 5000, own }
+    }
+
+    #[test]
+    fn pieces_are_reached_by_the_way_of_their_first_byte() {
+        let far = region(false);
+        assert_eq!(far.way(0, 50), (Way::Far(1000), 20));
+        assert_eq!(far.way(20, 50), (Way::Direct(5020 as *mut u8), 40));
+        assert_eq!(far.way(60, 40), (Way::Far(1060), 40));
+        assert_eq!(region(true).way(5, 3), (Way::Own(5005 as *mut u8), 3));
+        assert_eq!(far.here(20, 40), Some(5020 as *mut u8));
+        assert_eq!((far.here(19, 2), far.here(59, 2)), (None, None));
+        assert_eq!(region(true).here(0, 100), Some(5000 as *mut u8));
+    }
+
+    #[test]
+    fn what_lies_beyond_is_refused() {
+        let region = region(false);
+        assert_eq!(region.place(40, (-8, 60)).unwrap(), 32);
+        for (at, span) in [(40, (0, 61)), (-1, (0, 4)), (7, (-8, 0)), (i64::MAX, (0, 8)), (i64::MIN, (-8, 0))]
+        {
+            assert_eq!(region.place(at, span).unwrap_err().class(), Class::RmaRange);
+        }
+    }
+}
