@@ -386,6 +386,17 @@ impl OutCount {
     }
 }
 
+/// Stores an address where `place`, an argument that C passes as `void *`, points.
+///
+/// # Errors
+/// `Arg` for a null pointer.
+pub fn store_address(name: &str, place: *mut c_void, address: *mut u8) -> Result<()> {
+    not_null(name, place)?;
+    // SAFETY: MPI says that it is the address of a pointer.
+    unsafe { place.cast::<*mut u8>().write_unaligned(address) };
+    Ok(())
+}
+
 /// A C string argument, copied (bytes that are no UTF-8 become U+FFFD).
 ///
 /// # Errors

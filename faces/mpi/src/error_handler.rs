@@ -3,7 +3,7 @@
 use crate::abi::{self, Handle};
 use crate::common::engine;
 use crate::common::entry::Call;
-use crate::handle::{Handle as _, COMMS, ERRHANDLERS, SESSIONS};
+use crate::handle::{Handle as _, COMMS, ERRHANDLERS, SESSIONS, WINS};
 use crate::objects::ErrorHandler;
 use crate::{codes, predefined, wording};
 use serried_engine::world::errhandler::Subject;
@@ -14,13 +14,15 @@ use std::sync::Arc;
 /// Whose error handler answers for a call.
 #[derive(Clone, Copy, Debug)]
 pub enum RaisedOn {
-    /// That of the communicator on which the error says it happened, if it
+    /// That of the communicator or window on which the error says it happened, if it
     /// does; else [`of_no_object`].
     NoObject,
     /// That of this communicator, if it is one; else [`of_no_object`].
     Comm(Handle),
     /// That of this session, if it is one; else [`of_no_object`].
     Session(Handle),
+    /// That of this window, if it is one; else [`of_no_object`].
+    Win(Handle),
     /// This one, which a new communicator shall have (§7.4.2), if it is one for
     /// communicators; else [`of_no_object`].
     NewComm(Handle),
@@ -44,13 +46,11 @@ pub fn answer(call: &Call, raised_on: RaisedOn, function: &str, code: c_int, err
         RaisedOn::File | RaisedOn::Nobody => return code,
         RaisedOn::Comm(handle) => of_communicator(call, handle),
         RaisedOn::Session(handle) => of_session(call, handle),
+        RaisedOn::Win(handle) => of_window(call, handle),
         RaisedOn::NewComm(handler) => given(call, handler, Subject::Communicator, abi::MPI_COMM_NULL),
         RaisedOn::NewSession(handler) => given(call, handler, Subject::Session, abi::MPI_SESSION_NULL),
-        // The requests of the call know their communicator.
-        RaisedOn::NoObject => error
-            .context()
-            .and_then(|context| COMMS.find(|communicator| communicator.context() == context))
-            .and_then(|handle| of_communicator(call, handle)),
+        // The requests of the call know their communicator, or that of their window.
+        RaisedOn::NoObject => error.context().and_then(|context| of_context(call, context)),
     };
     let found = found.or_else(|| of_no_object(call));
     let (handler, object) = found.unwrap_or_else(|| (Arc::new(ErrorHandler::Fatal), abi::MPI_COMM_NULL));
@@ -81,6 +81,18 @@ pub fn run(handler: &ErrorHandler, object: Handle, function: &str, code: c_int, 
 
 fn of_communicator(call: &Call, handle: Handle) -> Option<Answer> {
     COMMS.get(call, handle).map(|communicator| (communicator.error_handler(), handle))
+}
+
+/// Who answers for the communicator or the window that has a context.
+fn of_context(call: &Call, context: u64) -> Option<Answer> {
+    match COMMS.find(|communicator| communicator.context() == context) {
+        Some(handle) => of_communicator(call, handle),
+        None => of_window(call, WINS.find(|window| window.members().context() == context)?),
+    }
+}
+
+fn of_window(call: &Call, handle: Handle) -> Option<Answer> {
+    WINS.get(call, handle).map(|window| (window.members().error_handler(), handle))
 }
 
 fn of_session(call: &Call, handle: Handle) -> Option<Answer> {

@@ -32,6 +32,7 @@ mod predefined_datatypes;
 mod request;
 mod start;
 mod status;
+mod window;
 mod wording;
 
 /// What the engine is told of all faces of this library when it starts.

@@ -14,5 +14,7 @@ pub type Info = serried_engine::world::Info;
 pub type Session = serried_engine::world::Session;
 /// `MPI_Errhandler`.
 pub type ErrorHandler = serried_engine::world::ErrorHandler;
+/// `MPI_Win`.
+pub type Win = crate::window::Window;
 /// `MPI_Message`.
 pub type Message = serried_engine::message::probe::Message;

@@ -223,6 +223,7 @@ impl Kind {
                 match object.name {
                     "comm" => Some("Comm"),
                     "session" => Some("Session"),
+                    "win" => Some("Win"),
                     "file" => Some("File"),
                     _ => None,
                 }

@@ -1,11 +1,11 @@
-//! Attributes on communicators and datatypes (MPI-5.0 §7.7, §9.1.2, §16.1).
+//! Attributes on communicators, datatypes and windows (MPI-5.0 §7.7, §9.1.2, §12.2.6, §16.1).
 
 use super::communicator::owner;
 use super::keyval::{with_callbacks, Keyvals, OF_COMMUNICATORS, OF_DATATYPES, OF_WINDOWS};
 use crate::arguments::{not_null, OutValue};
 use crate::entry::engine;
-use crate::handle::{Handle, DATATYPES};
-use crate::objects::{Comm, Datatype};
+use crate::handle::{Handle, DATATYPES, WINS};
+use crate::objects::{Comm, Datatype, Win};
 use crate::{abi, codes};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_int, c_void};
@@ -59,7 +59,7 @@ pub fn comm_free_keyval(comm_keyval: OutValue<c_int>) -> Result<()> {
 
 /// `MPI_Comm_set_attr`.
 pub fn comm_set_attr(comm: &Arc<Comm>, comm_keyval: c_int, attribute_val: Pointer) -> Result<()> {
-    check_not_predefined(comm_keyval)?;
+    check_changeable(comm_keyval, predefined(comm_keyval)?.is_some())?;
     let keyval = OF_COMMUNICATORS.get("comm_keyval", comm_keyval)?;
     comm.attributes.set(owner(comm), &keyval, attribute_val as usize)
 }
@@ -80,7 +80,7 @@ pub fn comm_get_attr(
 
 /// `MPI_Comm_delete_attr`.
 pub fn comm_delete_attr(comm: &Arc<Comm>, comm_keyval: c_int) -> Result<()> {
-    check_not_predefined(comm_keyval)?;
+    check_changeable(comm_keyval, predefined(comm_keyval)?.is_some())?;
     comm.attributes.delete(owner(comm), &OF_COMMUNICATORS.get("comm_keyval", comm_keyval)?)
 }
 
@@ -161,7 +161,7 @@ pub fn datatype_owner(datatype: &Arc<Datatype>) -> usize {
     DATATYPES.handle_of(datatype).map_or(0, Handle::word)
 }
 
-/// `MPI_Win_create_keyval`: keyvals come before windows do.
+/// `MPI_Win_create_keyval`.
 pub fn win_create_keyval(
     win_copy_attr_fn: *const c_void,
     win_delete_attr_fn: *const c_void,
@@ -174,6 +174,38 @@ pub fn win_create_keyval(
 /// `MPI_Win_free_keyval`.
 pub fn win_free_keyval(win_keyval: OutValue<c_int>) -> Result<()> {
     free(&OF_WINDOWS, "win_keyval", win_keyval)
+}
+
+/// `MPI_Win_set_attr`.
+pub fn win_set_attr(win: &Arc<Win>, win_keyval: c_int, attribute_val: Pointer) -> Result<()> {
+    check_changeable(win_keyval, win.predefined_attribute(win_keyval).is_some())?;
+    let keyval = OF_WINDOWS.get("win_keyval", win_keyval)?;
+    win.members().attributes.set(window_owner(win), &keyval, attribute_val as usize)
+}
+
+/// `MPI_Win_get_attr`.
+pub fn win_get_attr(
+    win: &Arc<Win>,
+    win_keyval: c_int,
+    attribute_val: Pointer,
+    flag: OutValue<c_int>,
+) -> Result<()> {
+    let found = match win.predefined_attribute(win_keyval) {
+        Some(word) => Some(word),
+        None => win.members().attributes.get(&OF_WINDOWS.get("win_keyval", win_keyval)?),
+    };
+    tell(found, attribute_val, flag)
+}
+
+/// `MPI_Win_delete_attr`.
+pub fn win_delete_attr(win: &Arc<Win>, win_keyval: c_int) -> Result<()> {
+    check_changeable(win_keyval, win.predefined_attribute(win_keyval).is_some())?;
+    win.members().attributes.delete(window_owner(win), &OF_WINDOWS.get("win_keyval", win_keyval)?)
+}
+
+/// The word by which callbacks know a window: its handle.
+pub fn window_owner(win: &Arc<Win>) -> usize {
+    WINS.handle_of(win).map_or(0, Handle::word)
 }
 
 /// Where the value of a predefined attribute lies (§9.1.2).
@@ -193,12 +225,12 @@ fn predefined(keyval: c_int) -> Result<Option<*mut c_int>> {
     Ok(Some(VALUES[place].as_ptr()))
 }
 
-fn check_not_predefined(keyval: c_int) -> Result<()> {
-    match predefined(keyval)? {
-        Some(_) => Err(Error::new(
+fn check_changeable(keyval: c_int, predefined: bool) -> Result<()> {
+    match predefined {
+        true => Err(Error::new(
             Class::Keyval,
             format!("argument keyval ({keyval}) is that of a predefined attribute, which cannot be changed"),
         )),
-        None => Ok(()),
+        false => Ok(()),
     }
 }

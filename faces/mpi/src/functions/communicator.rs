@@ -199,13 +199,25 @@ pub fn comm_free(comm: InOut<Comm>) -> Result<()> {
 
 /// `MPI_Comm_set_name`.
 pub fn comm_set_name(comm: &Arc<Comm>, comm_name: *const c_char) -> Result<()> {
-    let mut name = read_string("comm_name", comm_name)?;
+    comm.set_name(&read_name("comm_name", comm_name)?);
+    Ok(())
+}
+
+/// A name for an object, cut to the length that names have (§7.8).
+pub fn read_name(argument: &str, text: *const c_char) -> Result<String> {
+    let mut name = read_string(argument, text)?;
     let mut length = name.len().min(abi::MPI_MAX_OBJECT_NAME as usize - 1);
     while !name.is_char_boundary(length) {
         length -= 1;
     }
     name.truncate(length);
-    comm.set_name(&name);
+    Ok(name)
+}
+
+/// Stores the name of an object and how long it is.
+pub fn write_name(argument: &str, place: *mut c_char, resultlen: OutValue<c_int>, name: &str) -> Result<()> {
+    let length = write_string(argument, place, abi::MPI_MAX_OBJECT_NAME as usize, name)?;
+    resultlen.set(length as c_int);
     Ok(())
 }
 
@@ -216,9 +228,7 @@ pub fn comm_get_name(
     resultlen: OutValue<c_int>,
 ) -> Result<()> {
     let name = comm.map_or("MPI_COMM_NULL".to_owned(), |comm| comm.name());
-    let length = write_string("comm_name", comm_name, abi::MPI_MAX_OBJECT_NAME as usize, &name)?;
-    resultlen.set(length as c_int);
-    Ok(())
+    write_name("comm_name", comm_name, resultlen, &name)
 }
 
 /// `MPI_Comm_set_info`.

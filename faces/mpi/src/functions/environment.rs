@@ -1,7 +1,7 @@
 //! Environment (MPI-5.0 chapters 2, 9, 11 and 20): start and end, versions,
 //! clocks, memory.
 
-use crate::arguments::{read_string, write_string, OutValue};
+use crate::arguments::{read_string, store_address, write_string, OutValue};
 use crate::entry::engine;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
@@ -179,9 +179,7 @@ pub fn alloc_mem(size: i64, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> R
     let memory = window::take(bytes.max(1), alignment).ok_or_else(|| {
         Error::new(Class::NoMem, format!("{bytes} bytes are not to be had from this machine"))
     })?;
-    // SAFETY: MPI says that `baseptr` is the address of a pointer.
-    unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory.cast()) };
-    Ok(())
+    store_address("baseptr", baseptr, memory)
 }
 
 /// `MPI_Free_mem` (§9.2).

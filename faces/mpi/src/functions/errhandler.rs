@@ -2,9 +2,9 @@
 
 use crate::callbacks::HandleError;
 use crate::error_handler;
-use crate::handle::{Handle, COMMS, SESSIONS};
+use crate::handle::{Handle, COMMS, SESSIONS, WINS};
 use crate::handle_arguments::{InOut, Out};
-use crate::objects::{Comm, ErrorHandler, Session};
+use crate::objects::{Comm, ErrorHandler, Session, Win};
 use crate::{abi, codes};
 use serried_engine::world::errhandler::Subject;
 use serried_engine::{Class, Error, Result};
@@ -119,9 +119,27 @@ pub fn session_call_errhandler(session: &Arc<Session>, errorcode: c_int) -> Resu
     call(&session.error_handler(), handle, "MPI_Session_call_errhandler", errorcode)
 }
 
-/// `MPI_Win_create_errhandler`: handlers come before windows do.
+/// `MPI_Win_create_errhandler`.
 pub fn win_create_errhandler(win_errhandler_fn: *const c_void, errhandler: Out<ErrorHandler>) -> Result<()> {
     create(Subject::Window, "win_errhandler_fn", win_errhandler_fn, &errhandler)
+}
+
+/// `MPI_Win_set_errhandler`.
+pub fn win_set_errhandler(win: &Arc<Win>, errhandler: &Arc<ErrorHandler>) -> Result<()> {
+    check(errhandler, Subject::Window)?;
+    win.members().set_error_handler(errhandler.clone());
+    Ok(())
+}
+
+/// `MPI_Win_get_errhandler`.
+pub fn win_get_errhandler(win: &Arc<Win>, errhandler: Out<ErrorHandler>) -> Result<()> {
+    errhandler.put(win.members().error_handler())
+}
+
+/// `MPI_Win_call_errhandler`.
+pub fn win_call_errhandler(win: &Arc<Win>, errorcode: c_int) -> Result<()> {
+    let handle = WINS.handle_of(win).unwrap_or(abi::MPI_WIN_NULL);
+    call(&win.members().error_handler(), handle, "MPI_Win_call_errhandler", errorcode)
 }
 
 /// `MPI_Errhandler_free`: objects that have the handler keep it.

@@ -16,6 +16,7 @@ pub mod group;
 pub mod handle;
 pub mod info;
 pub mod keyval;
+pub mod onesided;
 pub mod operation;
 pub mod partitioned;
 pub mod point_to_point;

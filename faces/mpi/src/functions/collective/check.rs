@@ -81,6 +81,11 @@ pub const OPERAND: Names = Names { buffer: "sendbuf", count: "count", datatype: 
 pub const RESULT: Names = Names { buffer: "recvbuf", count: "count", datatype: "datatype" };
 
 impl Names {
+    /// The names that a call has for a buffer, its count and its datatype.
+    pub const fn new(buffer: &'static str, count: &'static str, datatype: &'static str) -> Names {
+        Names { buffer, count, datatype }
+    }
+
     /// The data of a buffer.
     ///
     /// # Errors
@@ -206,8 +211,10 @@ impl Names {
         Ok(())
     }
 
+    /// # Errors
+    /// `Type` for a datatype that is not committed.
     #[inline(always)]
-    fn committed(&self, datatype: &Datatype) -> Result<()> {
+    pub fn committed(&self, datatype: &Datatype) -> Result<()> {
         if !datatype.is_committed() {
             return Err(arguments::uncommitted(self.datatype, datatype));
         }
@@ -233,7 +240,7 @@ impl Names {
     }
 
     #[inline(always)]
-    fn outside_place(&self, buffer: *const c_void) -> Result<()> {
+    pub fn outside_place(&self, buffer: *const c_void) -> Result<()> {
         match is_in_place(buffer) {
             true => Err(self.in_place_here()),
             false => Ok(()),

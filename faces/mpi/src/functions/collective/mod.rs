@@ -5,7 +5,7 @@
 //! The operation holds what it needs of datatypes and operations, so a program
 //! may free those while the operation is pending (§6.12).
 
-mod check;
+pub mod check;
 mod movement;
 mod neighbor;
 mod reduction;
