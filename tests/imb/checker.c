@@ -46,11 +46,16 @@ static void report(const char *call, long offset, int expected, int found)
 
 void check(const char *name, const void *buffer, long bytes, int source, int target)
 {
+    check_from(name, buffer, bytes, source, target, 0);
+}
+
+void check_from(const char *name, const void *buffer, long bytes, int source, int target, long place)
+{
     if (bytes > 0 && checked_bytes == 0 && getenv("IMB_CHECK_PLANT"))
         *(byte *)buffer ^= 1;
     for (long i = 0; i < bytes; i++)
-        if (((const byte *)buffer)[i] != pattern(source, target, i)) {
-            report(name, i, pattern(source, target, i), ((const byte *)buffer)[i]);
+        if (((const byte *)buffer)[i] != pattern(source, target, place + i)) {
+            report(name, i, pattern(source, target, place + i), ((const byte *)buffer)[i]);
             break;
         }
     checked_calls++;

@@ -38,6 +38,8 @@ void fill(void *buffer, long bytes, int source, int target);
 /* A value that is in no pattern, so that a byte that never came is seen. */
 void poison(void *buffer, long bytes);
 void check(const char *name, const void *buffer, long bytes, int source, int target);
+/* The same for a part of the bytes, from a place in them on. */
+void check_from(const char *name, const void *buffer, long bytes, int source, int target, long place);
 
 /* Reductions: small whole numbers, so that the sum is exact whatever the order. */
 void fill_terms(void *buffer, long count, int rank);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs Intel's benchmarks, the unmodified binaries of the impi-rt wheel, to the end, and checks their data.
 
-    tests/imb/run.py                                    IMB-MPI1, IMB-P2P, IMB-NBC, IMB-MT, np 2 and 8
+    tests/imb/run.py                                    IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA, IMB-MT, np 2 and 8
     tests/imb/run.py --suites MPI1 --ranks 2 Allreduce  only these benchmarks
 
 The binaries in the wheel are built without data checking. So checker.c stands between them and the library, through
-MPI's profiling interface, and checks every message and every collective. (IMB-MT checks by itself.) What IMB prints is
-checked too: each benchmark must have its table, and the last line must be there.
+MPI's profiling interface, and checks every message, every collective, and what is put and got one-sidedly. (IMB-MT
+checks by itself.) What IMB prints is checked too: each benchmark must have its table, and the last line must be there.
 """
 
 import argparse
@@ -56,6 +56,7 @@ SUITES = [
     Suite("MPI1", ["-iter", "20,20"], ["-include", NOT_BY_DEFAULT]),
     Suite("P2P", ["-iter", "20"], takes_limits=False),
     Suite("NBC", ["-iter", "10,10"], planted="Ibcast"),
+    Suite("RMA", ["-iter", "20,20"], planted="Unidir_put"),
     Suite(
         "MT",
         ["-thread_level", "multiple", "-check", "on", "-repeat", "20", "-count", "1,1000,50000"],
@@ -68,7 +69,7 @@ SUITES = [
 def build_checker():
     """The checker is compiled with MPICH's header, for the benchmarks speak the MPICH ABI."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    sources = [HERE / name for name in ("checker.c", "messages.c", "collectives.c")]
+    sources = [HERE / name for name in ("checker.c", "messages.c", "collectives.c", "windows.c")]
     flags = ["-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{jobs.PEERS}/mpich/include"]
     subprocess.run(["cc", *flags, *sources, "-o", CHECKER], check=True)
 

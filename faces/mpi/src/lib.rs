@@ -36,5 +36,10 @@ mod window;
 mod wording;
 
 /// What the engine is told of all faces of this library when it starts.
-static LIBRARY: common::engine::Library =
-    common::engine::Library { names: &[&calls::NAMES], directory: |visit| handle::COMMS.each(visit) };
+static LIBRARY: common::engine::Library = common::engine::Library {
+    names: &[&calls::NAMES],
+    directory: |visit| {
+        handle::COMMS.each(visit);
+        handle::WINS.each(&mut |window| visit(window.members()));
+    },
+};
