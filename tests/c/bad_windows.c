@@ -148,7 +148,7 @@ static void epochs(void)
     BAD(MPI_ERR_RMA_SYNC, "", MPI_Win_test(win, &flag));
     BAD(MPI_ERR_LOCKTYPE, "lock_type|0", MPI_Win_lock(0, peer, 0, win));
     BAD(MPI_ERR_RANK, "1000", MPI_Win_lock(MPI_LOCK_SHARED, 1000, 0, win));
-    BAD(MPI_ERR_RANK, "rank|-4", MPI_Win_lock(MPI_LOCK_SHARED, -4, 0, win));
+    BAD(MPI_ERR_RANK, "rank|-77", MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, win));
     BAD(MPI_ERR_ASSERT, "assert|MPI_MODE_NOPUT", MPI_Win_lock(MPI_LOCK_SHARED, peer, MPI_MODE_NOPUT, win));
     BAD(MPI_ERR_ASSERT, "assert|MPI_MODE_NOSTORE", MPI_Win_lock_all(MPI_MODE_NOSTORE, win));
     BAD(MPI_ERR_ASSERT, "assert|MPI_MODE_NOCHECK", MPI_Win_fence(MPI_MODE_NOCHECK, win));
@@ -218,7 +218,7 @@ static void dynamic(void)
     MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
     MPI_Get_address(own, &there);
     MPI_Sendrecv(&there, 1, MPI_AINT, peer, 0, &theirs, 1, MPI_AINT, peer, 0, W, MPI_STATUS_IGNORE);
-    BAD(MPI_ERR_RMA_FLAVOR, "dynamic", MPI_Win_shared_query(made, 0, &bytes, &unit, &base));
+    BAD(MPI_ERR_RMA_FLAVOR, "attached", MPI_Win_shared_query(made, 0, &bytes, &unit, &base));
     BAD(MPI_ERR_RMA_ATTACH, "", MPI_Win_detach(made, own));
     BAD(MPI_ERR_SIZE, "size|-1", MPI_Win_attach(made, own, -1));
     MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, made);

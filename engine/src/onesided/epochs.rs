@@ -35,8 +35,8 @@ impl Access {
             Access::Closed => "no epoch is open",
             Access::Fenced | Access::InUse => "an epoch of a fence is open",
             Access::Started => "an epoch that this process has started is open",
-            Access::Locked => "this process holds a lock of this window",
-            Access::LockedAll => "this process holds the locks of all members of this window",
+            Access::Locked => "an epoch of locks is open",
+            Access::LockedAll => "an epoch of the locks of all members is open",
         }
     }
 }
@@ -176,7 +176,7 @@ impl Epochs {
     /// `RmaSync` when there is none.
     pub fn complete(&self) -> Result<Vec<u32>> {
         let Some(ranks) = self.groups().started.take() else {
-            return Err(sync(format!("{}, and none that this process has started", self.access().text())));
+            return Err(sync(format!("{}, and this process has started none that it could complete", self.access().text())));
         };
         ranks.iter().for_each(|&rank| self.targets[rank as usize].store(0, Relaxed));
         self.set(Access::Closed);
@@ -240,7 +240,7 @@ impl Epochs {
     /// `RmaSync` when this process does not hold them.
     pub fn unlock_all(&self) -> Result<bool> {
         if self.access() != Access::LockedAll {
-            return Err(sync(format!("{}, and the locks of all are to be given back", self.access().text())));
+            return Err(sync(format!("{}, but this process does not hold the locks of all", self.access().text())));
         }
         self.set(Access::Closed);
         Ok(self.all_checked.load(Relaxed) != 0)
@@ -284,6 +284,6 @@ fn not_locked(access: Access, target: Option<u32>) -> Error {
     let of = target.map_or("any member".to_owned(), |rank| format!("rank {rank}"));
     sync(match access {
         Access::Closed => format!("this process holds no lock of {of} in this window"),
-        _ => format!("{}, but this process holds no lock of {of}", access.text()),
+        _ => format!("{}, but this process holds no lock of {of} by itself", access.text()),
     })
 }

@@ -125,6 +125,14 @@ impl Exposure {
         Segment { address: self.base.get().copied().unwrap_or(segment.address), ..segment }
     }
 
+    /// Whether it can be freed now.
+    ///
+    /// # Errors
+    /// `RmaSync` while an epoch of this member is open.
+    pub fn check_free(&self) -> Result<()> {
+        self.epochs.check_free()
+    }
+
     /// What there is to take back, once.
     pub(crate) fn take_provided(&self) -> Provided {
         std::mem::take(&mut self.provided.lock().unwrap_or_else(PoisonError::into_inner))

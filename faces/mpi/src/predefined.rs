@@ -8,7 +8,7 @@ use serried_engine::job::detect;
 use serried_engine::reduce::Builtin;
 use serried_engine::world::info;
 use std::ffi::c_int;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, LazyLock, Once, OnceLock};
 
 /// The longest key of an info object, in bytes: as the engine and the ABI have it.
 pub const LONGEST_KEY: usize = lower(info::LONGEST_KEY, MPI_MAX_INFO_KEY);
@@ -30,9 +30,10 @@ const fn lower(engine: usize, abi: c_int) -> usize {
 pub fn install() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
-        handle::ERRHANDLERS.put_predefined(MPI_ERRORS_ARE_FATAL, Arc::new(ErrorHandler::Fatal));
-        handle::ERRHANDLERS.put_predefined(MPI_ERRORS_ABORT, Arc::new(ErrorHandler::Abort));
-        handle::ERRHANDLERS.put_predefined(MPI_ERRORS_RETURN, Arc::new(ErrorHandler::Return));
+        let handles = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN];
+        for (handle, handler) in handles.into_iter().zip(&*ERROR_HANDLERS) {
+            handle::ERRHANDLERS.put_predefined(handle, handler.clone());
+        }
         let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
         let environment = environment_info(arguments).unwrap_or_default();
         handle::INFOS.put_predefined(MPI_INFO_ENV, ENVIRONMENT.get_or_init(|| Arc::new(environment)).clone());
@@ -40,6 +41,21 @@ pub fn install() {
         install_operations();
         crate::predefined_datatypes::install();
     });
+}
+
+static ERROR_HANDLERS: LazyLock<[Arc<ErrorHandler>; 3]> =
+    LazyLock::new(|| [ErrorHandler::Fatal, ErrorHandler::Abort, ErrorHandler::Return].map(Arc::new));
+
+/// The handler that has a handle, of one that the engine has given: it may have made one
+/// of MPI's by itself.
+pub fn known_error_handler(handler: Arc<ErrorHandler>) -> Arc<ErrorHandler> {
+    let place = match *handler {
+        ErrorHandler::Fatal => 0,
+        ErrorHandler::Abort => 1,
+        ErrorHandler::Return => 2,
+        ErrorHandler::User(..) => return handler,
+    };
+    ERROR_HANDLERS[place].clone()
 }
 
 /// What `MPI_GROUP_EMPTY` stands for.

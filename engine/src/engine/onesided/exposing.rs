@@ -80,7 +80,7 @@ impl Memory {
         }
         match self {
             Memory::Given { address, bytes } if bytes > 0 && address.is_null() => {
-                Err(Error::new(Class::Base, format!("argument base is null, and size is {bytes}")))
+                Err(Error::new(Class::Base, format!("argument base is a null pointer, but size is {bytes}")))
             }
             Memory::Given { address, bytes } if (address as u64).checked_add(bytes as u64).is_none() => {
                 Err(Error::new(Class::Size, format!("{bytes} bytes at {address:p} go beyond all memory")))

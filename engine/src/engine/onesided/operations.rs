@@ -309,10 +309,7 @@ fn only_predefined(datatype: &Datatype) -> Result<()> {
         true => Ok(()),
         false => Err(Error::new(
             Class::Type,
-            format!(
-                "the datatype {:?} is derived; this operation takes predefined datatypes only",
-                datatype.name()
-            ),
+            "the datatype is derived; this operation on one element takes predefined datatypes only",
         )),
     }
 }

@@ -139,7 +139,7 @@ impl Engine {
 
 #[cold]
 fn negative(displacement: i64) -> Error {
-    let sentence = format!("the displacement at the target is {displacement}; it cannot be negative");
+    let sentence = format!("argument target_disp is {displacement}; it cannot be negative");
     Error::new(Class::Disp, sentence)
 }
 

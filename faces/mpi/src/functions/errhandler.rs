@@ -5,6 +5,7 @@ use crate::error_handler;
 use crate::handle::{Handle, COMMS, SESSIONS, WINS};
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Comm, ErrorHandler, Session, Win};
+use crate::predefined::known_error_handler;
 use crate::{abi, codes};
 use serried_engine::world::errhandler::Subject;
 use serried_engine::{Class, Error, Result};
@@ -69,7 +70,7 @@ pub fn comm_set_errhandler(comm: &Arc<Comm>, errhandler: &Arc<ErrorHandler>) -> 
 
 /// `MPI_Comm_get_errhandler`.
 pub fn comm_get_errhandler(comm: &Arc<Comm>, errhandler: Out<ErrorHandler>) -> Result<()> {
-    errhandler.put(comm.error_handler())
+    errhandler.put(known_error_handler(comm.error_handler()))
 }
 
 /// `MPI_Comm_call_errhandler`.
@@ -110,7 +111,7 @@ pub fn session_set_errhandler(session: &Arc<Session>, errhandler: &Arc<ErrorHand
 
 /// `MPI_Session_get_errhandler`.
 pub fn session_get_errhandler(session: &Arc<Session>, errhandler: Out<ErrorHandler>) -> Result<()> {
-    errhandler.put(session.error_handler())
+    errhandler.put(known_error_handler(session.error_handler()))
 }
 
 /// `MPI_Session_call_errhandler`.
@@ -133,7 +134,7 @@ pub fn win_set_errhandler(win: &Arc<Win>, errhandler: &Arc<ErrorHandler>) -> Res
 
 /// `MPI_Win_get_errhandler`.
 pub fn win_get_errhandler(win: &Arc<Win>, errhandler: Out<ErrorHandler>) -> Result<()> {
-    errhandler.put(win.members().error_handler())
+    errhandler.put(known_error_handler(win.members().error_handler()))
 }
 
 /// `MPI_Win_call_errhandler`.

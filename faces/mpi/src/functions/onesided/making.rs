@@ -104,6 +104,7 @@ pub fn win_detach(win: &Arc<Win>, base: *const c_void) -> Result<()> {
 pub fn win_free(win: InOut<Win>) -> Result<()> {
     let window = win.get()?;
     about(window);
+    window.check_free()?; // before the program's functions hear that it goes
     window.members().attributes.delete_all(window_owner(window))?;
     engine()?.unexpose(window)?;
     win.take().map(drop)

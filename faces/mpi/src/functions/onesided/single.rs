@@ -20,8 +20,11 @@ fn element(name: &str, address: *const c_void) -> Result<*const u8> {
 
 #[cold]
 fn no_element(name: &str, address: *const c_void) -> Error {
-    let what = if address.is_null() { "a null pointer" } else { "MPI_IN_PLACE" };
-    Error::new(Class::Buffer, format!("argument {name} is {what}; pass the address of one element"))
+    let sentence = match address.is_null() {
+        true => format!("argument {name} is a null pointer, but there is one element"),
+        false => format!("argument {name} cannot be MPI_IN_PLACE here; pass the address of an element"),
+    };
+    Error::new(Class::Buffer, sentence)
 }
 
 /// `MPI_Fetch_and_op`.
