@@ -87,7 +87,7 @@ pub struct Calling {
 unsafe impl Send for Calling {}
 
 /// Work of a request that goes on by polling with no lock held: the making of
-/// a communicator.
+/// a communicator, access to a file.
 pub struct Background {
     /// The request.
     pub(crate) request: u32,
@@ -95,12 +95,12 @@ pub struct Background {
     pub(crate) seen: Option<u64>,
     /// The byte string that it asked for last in vain, and of whom.
     pub(crate) wanted: Option<(Envelope, u32)>,
-    /// Goes on; `true` when it is done.
+    /// Goes on; when it is done, the bytes that its status tells.
     pub(crate) poll: Poll,
 }
 
 /// A piece of [`Background`] work.
-pub type Poll = Box<dyn FnMut(&dyn Exchange) -> Result<bool> + Send>;
+pub type Poll = Box<dyn FnMut(&dyn Exchange) -> Result<Option<u64>> + Send>;
 
 /// What has to run with no lock held.
 pub enum Outside {

@@ -292,6 +292,7 @@ mod check;
 mod collectives;
 mod describe;
 mod exchange;
+mod files;
 mod lanes;
 mod later;
 mod messages;

@@ -4,7 +4,7 @@
 //! ARMCI). Rooms are modules; arrows between them point down only:
 //!
 //! * what programs mean: [`world`], [`collective`], [`onesided`], [`message`],
-//!   [`request`], [`datatype`], [`reduce`];
+//!   [`request`], [`file`], [`datatype`], [`reduce`];
 //! * how bytes move: [`transport`];
 //! * what the operating system gives: [`memory`], [`progress`], [`job`],
 //!   [`observe`].
@@ -18,6 +18,7 @@ mod core;
 pub mod datatype;
 pub mod engine;
 pub mod error;
+pub mod file;
 pub mod job;
 pub mod kept;
 mod lock_order;

@@ -21,6 +21,7 @@ mod f90;
 mod kernel;
 mod layout;
 mod pack;
+mod replace;
 mod type_map;
 mod walk;
 

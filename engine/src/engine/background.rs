@@ -1,4 +1,4 @@
-//! Requests whose work goes on by polling: nonblocking making of communicators.
+//! Requests whose work goes on by polling: nonblocking making of communicators, and access to files.
 //!
 //! The work is polled with no lock held, once for every change of the epoch,
 //! by whoever waits or tests for anything.
@@ -25,7 +25,7 @@ impl Engine {
             (request, core.requests.id(request))
         };
         let poll =
-            Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.is_some()));
+            Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.map(|()| 0)));
         lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
         self.look(lane, |_| ())?;
         Ok(id)
@@ -38,11 +38,11 @@ impl Engine {
         work.wanted = swap_wanted(others);
         let mut core = self.lane_at(work.request).lock();
         match polled {
-            Ok(false) => {
+            Ok(None) => {
                 core.background.push(work);
                 return;
             }
-            Ok(true) => {}
+            Ok(Some(bytes)) => core.requests[work.request].status.bytes = bytes,
             Err(error) => core.requests[work.request].status.error = Some(error),
         }
         core.complete(work.request);

@@ -74,6 +74,11 @@ fn bytes_of(length: usize) -> usize {
     SHORTEST << length
 }
 
+/// Which length has room for so many bytes.
+fn length_of(bytes: u64) -> usize {
+    (bytes as usize).div_ceil(SHORTEST).next_power_of_two().trailing_zeros() as usize
+}
+
 /// A bounce buffer. Its contents are not initialised.
 #[derive(Debug)]
 pub struct Bounce {
@@ -92,7 +97,7 @@ impl Bounce {
         if bytes > LONGEST {
             return None;
         }
-        let length = (bytes as usize).div_ceil(SHORTEST).next_power_of_two().trailing_zeros() as usize;
+        let length = length_of(bytes);
         let window = Window::of_process();
         while let Some(address) = { Unused::lock().take(length) } {
             if window.is_shared(address, bytes_of(length)) {
@@ -103,6 +108,20 @@ impl Bounce {
         if window.off().is_some() || !Unused::lock().is_worth_it(length) {
             return None;
         }
+        let block = window.allocate(bytes_of(length), SHORTEST, Birth::Shared)?;
+        Some(Bounce { address: block.address, length })
+    }
+
+    /// As [`Bounce::take`], however seldom one of its length was asked for: for who keeps it.
+    pub fn make(bytes: u64) -> Option<Bounce> {
+        if let Some(taken) = Bounce::take(bytes) {
+            return Some(taken);
+        }
+        let window = Window::of_process();
+        if bytes > LONGEST || window.off().is_some() {
+            return None;
+        }
+        let length = length_of(bytes);
         let block = window.allocate(bytes_of(length), SHORTEST, Birth::Shared)?;
         Some(Bounce { address: block.address, length })
     }

@@ -176,7 +176,10 @@ impl Epochs {
     /// `RmaSync` when there is none.
     pub fn complete(&self) -> Result<Vec<u32>> {
         let Some(ranks) = self.groups().started.take() else {
-            return Err(sync(format!("{}, and this process has started none that it could complete", self.access().text())));
+            return Err(sync(format!(
+                "{}, and this process has started none that it could complete",
+                self.access().text()
+            )));
         };
         ranks.iter().for_each(|&rank| self.targets[rank as usize].store(0, Relaxed));
         self.set(Access::Closed);
@@ -240,7 +243,10 @@ impl Epochs {
     /// `RmaSync` when this process does not hold them.
     pub fn unlock_all(&self) -> Result<bool> {
         if self.access() != Access::LockedAll {
-            return Err(sync(format!("{}, but this process does not hold the locks of all", self.access().text())));
+            return Err(sync(format!(
+                "{}, but this process does not hold the locks of all",
+                self.access().text()
+            )));
         }
         self.set(Access::Closed);
         Ok(self.all_checked.load(Relaxed) != 0)

@@ -139,6 +139,18 @@ pub unsafe fn peek(place: *const abi::Handle) -> abi::Handle {
     unsafe { place.read() }
 }
 
+/// As [`peek`], of a file.
+///
+/// # Safety
+/// As there.
+pub unsafe fn peek_file(place: *const abi::FileHandle) -> abi::FileHandle {
+    if place.is_null() {
+        return abi::MPI_FILE_NULL;
+    }
+    // SAFETY: by the contract.
+    unsafe { place.read() }
+}
+
 /// An array of counts or displacements, of either width.
 #[derive(Clone, Copy, Debug)]
 pub enum Counts {

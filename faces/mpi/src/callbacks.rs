@@ -22,3 +22,11 @@ pub type QueryRequest = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
 pub type FreeRequest = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// `MPI_Grequest_cancel_function`
 pub type CancelRequest = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+/// `MPI_Datarep_conversion_function`
+pub type ConvertData =
+    unsafe extern "C" fn(*mut c_void, Handle, c_int, *mut c_void, i64, *mut c_void) -> c_int;
+/// `MPI_Datarep_conversion_function_c`
+pub type ConvertDataWide =
+    unsafe extern "C" fn(*mut c_void, Handle, i64, *mut c_void, i64, *mut c_void) -> c_int;
+/// `MPI_Datarep_extent_function`
+pub type ExtentInFile = unsafe extern "C" fn(Handle, *mut i64, *mut c_void) -> c_int;

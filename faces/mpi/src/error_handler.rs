@@ -1,15 +1,15 @@
 //! From an error to the error handler that answers for the call (MPI-5.0 §9.3).
 
-use crate::abi::{self, Handle};
+use crate::abi::{self, FileHandle, Handle};
 use crate::common::engine;
 use crate::common::entry::Call;
-use crate::handle::{Handle as _, COMMS, ERRHANDLERS, SESSIONS, WINS};
+use crate::handle::{Handle as _, COMMS, ERRHANDLERS, FILES, SESSIONS, WINS};
 use crate::objects::ErrorHandler;
 use crate::{codes, predefined, wording};
 use serried_engine::world::errhandler::Subject;
 use serried_engine::Error;
 use std::ffi::c_int;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whose error handler answers for a call.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +28,28 @@ pub enum RaisedOn {
     NewComm(Handle),
     /// As [`RaisedOn::NewComm`], for a new session (§11.3.1).
     NewSession(Handle),
-    /// That of files, which returns.
-    File,
+    /// That of this file, if it is one; else that of [`of_no_file`].
+    File(FileHandle),
     /// Nobody: the code is returned (tool interface).
     Nobody,
 }
 
-/// An error handler and the object that it is told.
-type Answer = (Arc<ErrorHandler>, Handle);
+/// An error handler and the object that it is told, by the word of its handle.
+type Answer = (Arc<ErrorHandler>, usize);
+
+/// The error handler of `MPI_FILE_NULL`, if it is not the one that returns.
+static OF_NO_FILE: Mutex<Option<Arc<ErrorHandler>>> = Mutex::new(None);
+
+/// The error handler of `MPI_FILE_NULL`: that of calls on no file, and of files when they are opened (§14.7).
+pub fn of_no_file() -> Arc<ErrorHandler> {
+    let chosen = OF_NO_FILE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    chosen.unwrap_or_else(predefined::returning)
+}
+
+/// Chooses the error handler of `MPI_FILE_NULL`.
+pub fn set_of_no_file(handler: Arc<ErrorHandler>) {
+    *OF_NO_FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(handler);
+}
 
 /// Hands an error to the handler that answers for it, and gives the code that
 /// the call returns. Without an engine there is no communicator and so no
@@ -43,17 +57,19 @@ type Answer = (Arc<ErrorHandler>, Handle);
 #[cold]
 pub fn answer(call: &Call, raised_on: RaisedOn, function: &str, code: c_int, error: &Error) -> c_int {
     let found = match raised_on {
-        RaisedOn::File | RaisedOn::Nobody => return code,
+        RaisedOn::Nobody => return code,
+        RaisedOn::File(handle) => Some(of_file(call, handle)),
         RaisedOn::Comm(handle) => of_communicator(call, handle),
         RaisedOn::Session(handle) => of_session(call, handle),
         RaisedOn::Win(handle) => of_window(call, handle),
-        RaisedOn::NewComm(handler) => given(call, handler, Subject::Communicator, abi::MPI_COMM_NULL),
-        RaisedOn::NewSession(handler) => given(call, handler, Subject::Session, abi::MPI_SESSION_NULL),
-        // The requests of the call know their communicator, or that of their window.
+        RaisedOn::NewComm(handler) => given(call, handler, Subject::Communicator, abi::MPI_COMM_NULL.word()),
+        RaisedOn::NewSession(handler) => given(call, handler, Subject::Session, abi::MPI_SESSION_NULL.word()),
+        // The requests of the call know their communicator or file, or the communicator of their window.
         RaisedOn::NoObject => error.context().and_then(|context| of_context(call, context)),
     };
     let found = found.or_else(|| of_no_object(call));
-    let (handler, object) = found.unwrap_or_else(|| (Arc::new(ErrorHandler::Fatal), abi::MPI_COMM_NULL));
+    let (handler, object) =
+        found.unwrap_or_else(|| (Arc::new(ErrorHandler::Fatal), abi::MPI_COMM_NULL.word()));
     run(&handler, object, function, code, error)
 }
 
@@ -66,41 +82,50 @@ fn of_no_object(call: &Call) -> Option<Answer> {
         .or_else(|| of_communicator(call, abi::MPI_COMM_WORLD))
 }
 
-/// Runs an error handler for an object, as [`answer`] does.
-pub fn run(handler: &ErrorHandler, object: Handle, function: &str, code: c_int, error: &Error) -> c_int {
+/// The handler of what has this context of its own.
+fn of_context(call: &Call, context: u64) -> Option<Answer> {
+    if let Some(handle) = COMMS.find(|communicator| communicator.context() == context) {
+        return of_communicator(call, handle);
+    }
+    if let Some(handle) = WINS.find(|window| window.members().context() == context) {
+        return of_window(call, handle);
+    }
+    let handle = FILES.find(|file| file.communicator.context() == context)?;
+    Some(of_file(call, handle))
+}
+
+/// Runs an error handler for an object, named by the word of its handle, as [`answer`] does.
+pub fn run(handler: &ErrorHandler, object: usize, function: &str, code: c_int, error: &Error) -> c_int {
     match handler {
         ErrorHandler::Fatal | ErrorHandler::Abort => fatal(function, code, error),
         ErrorHandler::Return => code,
         ErrorHandler::User(_, function) => {
             let mut code = code;
-            function(object.word(), &mut code);
+            function(object, &mut code);
             code
         }
     }
 }
 
 fn of_communicator(call: &Call, handle: Handle) -> Option<Answer> {
-    COMMS.get(call, handle).map(|communicator| (communicator.error_handler(), handle))
-}
-
-/// Who answers for the communicator or the window that has a context.
-fn of_context(call: &Call, context: u64) -> Option<Answer> {
-    match COMMS.find(|communicator| communicator.context() == context) {
-        Some(handle) => of_communicator(call, handle),
-        None => of_window(call, WINS.find(|window| window.members().context() == context)?),
-    }
+    COMMS.get(call, handle).map(|communicator| (communicator.error_handler(), handle.word()))
 }
 
 fn of_window(call: &Call, handle: Handle) -> Option<Answer> {
-    WINS.get(call, handle).map(|window| (window.members().error_handler(), handle))
+    WINS.get(call, handle).map(|window| (window.members().error_handler(), handle.word()))
 }
 
 fn of_session(call: &Call, handle: Handle) -> Option<Answer> {
-    SESSIONS.get(call, handle).map(|session| (session.error_handler(), handle))
+    SESSIONS.get(call, handle).map(|session| (session.error_handler(), handle.word()))
+}
+
+fn of_file(call: &Call, handle: FileHandle) -> Answer {
+    let handler = FILES.get(call, handle).map_or_else(of_no_file, |file| file.error_handler());
+    (handler, handle.word())
 }
 
 /// A handler that the call was given for an object of a kind, which is not there yet.
-fn given(call: &Call, handler: Handle, subject: Subject, object: Handle) -> Option<Answer> {
+fn given(call: &Call, handler: Handle, subject: Subject, object: usize) -> Option<Answer> {
     predefined::install(); // a session may begin before everything else
     let handler = ERRHANDLERS.get(call, handler).filter(|handler| handler.suits(subject))?;
     Some((handler.clone(), object))

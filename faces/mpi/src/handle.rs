@@ -3,7 +3,7 @@
 use crate::abi;
 use crate::common::entry::Call;
 use crate::common::handles;
-use crate::objects::{Comm, Datatype, ErrorHandler, Group, Info, Message, Op, Session, Win};
+use crate::objects::{Comm, Datatype, ErrorHandler, File, Group, Info, Message, Op, Session, Win};
 use serried_engine::{Class, Result};
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ pub static SESSIONS: Table<Session> =
     Table::new(abi::KIND_OF_SESSION, Class::Session, "session", abi::MPI_SESSION_NULL);
 /// Windows.
 pub static WINS: Table<Win> = Table::new(abi::KIND_OF_WIN, Class::Win, "window", abi::MPI_WIN_NULL);
+/// Files, whose handles may have another form than all others.
+pub static FILES: handles::Table<File, abi::FileHandle> =
+    handles::Table::new(abi::KIND_OF_FILE, Class::File, "file", abi::MPI_FILE_NULL);
 /// Matched messages.
 pub static MESSAGES: Table<Message> =
     Table::new(abi::KIND_OF_MESSAGE, Class::Request, "message", abi::MPI_MESSAGE_NULL);

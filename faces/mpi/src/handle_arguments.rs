@@ -7,23 +7,30 @@
 use crate::abi;
 use crate::arguments::not_null;
 use crate::common::entry::Call;
-use crate::handle::{self, Table};
+use crate::common::handles;
+use crate::handle;
+use crate::objects::File;
 use serried_engine::Result;
 use std::sync::Arc;
 
 /// Where a call puts a handle.
-pub struct Out<T: 'static> {
-    table: &'static Table<T>,
-    place: *mut abi::Handle,
+pub struct Out<T: 'static, H: 'static = abi::Handle> {
+    table: &'static handles::Table<T, H>,
+    place: *mut H,
 }
 
-impl<T> Out<T> {
+/// Where a call puts the handle of a file.
+pub type OutFile = Out<File, abi::FileHandle>;
+/// The handle of a file that a call uses and may free.
+pub type InOutFile<'call> = InOut<'call, File, abi::FileHandle>;
+
+impl<T, H: handles::Handle> Out<T, H> {
     /// # Errors
     /// `Arg` for a null pointer.
     ///
     /// # Safety
     /// `place` is null or can be written for the time of the call.
-    pub unsafe fn new(table: &'static Table<T>, name: &str, place: *mut abi::Handle) -> Result<Self> {
+    pub unsafe fn new(table: &'static handles::Table<T, H>, name: &str, place: *mut H) -> Result<Self> {
         not_null(name, place)?;
         Ok(Out { table, place })
     }
@@ -46,38 +53,38 @@ impl<T> Out<T> {
     }
 
     /// Stores a handle with a meaning of its own (`MPI_MESSAGE_NO_PROC`).
-    pub fn put_handle(&self, handle: abi::Handle) {
+    pub fn put_handle(&self, handle: H) {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle) };
     }
 }
 
 /// A handle that a call uses and may free.
-pub struct InOut<'call, T: 'static> {
-    table: &'static Table<T>,
+pub struct InOut<'call, T: 'static, H: 'static = abi::Handle> {
+    table: &'static handles::Table<T, H>,
     call: &'call Call,
     name: &'static str,
-    place: *mut abi::Handle,
+    place: *mut H,
 }
 
-impl<'call, T> InOut<'call, T> {
+impl<'call, T, H: handles::Handle> InOut<'call, T, H> {
     /// # Errors
     /// `Arg` for a null pointer.
     ///
     /// # Safety
     /// `place` is null or can be read and written for the time of the call.
     pub unsafe fn new(
-        table: &'static Table<T>,
+        table: &'static handles::Table<T, H>,
         call: &'call Call,
         name: &'static str,
-        place: *mut abi::Handle,
+        place: *mut H,
     ) -> Result<Self> {
         not_null(name, place)?;
         Ok(InOut { table, call, name, place })
     }
 
     /// The handle as it is.
-    pub fn handle(&self) -> abi::Handle {
+    pub fn handle(&self) -> H {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.read() }
     }
@@ -101,7 +108,7 @@ impl<'call, T> InOut<'call, T> {
     }
 
     /// Stores a handle.
-    pub fn put_handle(&self, handle: abi::Handle) {
+    pub fn put_handle(&self, handle: H) {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle) };
     }
@@ -110,7 +117,7 @@ impl<'call, T> InOut<'call, T> {
 /// A handle that does not count in every call: whatever it is, nobody looks at it
 /// before the body asks.
 pub struct Late<'call, T: 'static> {
-    table: &'static Table<T>,
+    table: &'static handle::Table<T>,
     call: &'call Call,
     name: &'static str,
     handle: abi::Handle,
@@ -128,7 +135,7 @@ impl<'call, T> Late<'call, T> {
     /// The handle as the program passed it.
     #[inline(always)]
     pub fn new(
-        table: &'static Table<T>,
+        table: &'static handle::Table<T>,
         call: &'call Call,
         name: &'static str,
         handle: abi::Handle,
@@ -148,7 +155,7 @@ impl<'call, T> Late<'call, T> {
 
 /// An array of handles that a call reads.
 pub struct Handles<'call, T: 'static> {
-    table: &'static Table<T>,
+    table: &'static handle::Table<T>,
     call: &'call Call,
     name: &'static str,
     first: *const abi::Handle,
@@ -166,7 +173,7 @@ impl<'call, T> Handles<'call, T> {
     /// # Safety
     /// `first` is null or an array as long as MPI says for the call.
     pub unsafe fn new(
-        table: &'static Table<T>,
+        table: &'static handle::Table<T>,
         call: &'call Call,
         name: &'static str,
         first: *const abi::Handle,
@@ -203,7 +210,7 @@ impl<'call, T> Handles<'call, T> {
 
 /// An array of handles that a call fills.
 pub struct OutHandles<T: 'static> {
-    table: &'static Table<T>,
+    table: &'static handle::Table<T>,
     name: &'static str,
     first: *mut abi::Handle,
 }
@@ -211,7 +218,7 @@ pub struct OutHandles<T: 'static> {
 impl<T> OutHandles<T> {
     /// # Safety
     /// `first` is null or an array as long as MPI says for the call.
-    pub unsafe fn new(table: &'static Table<T>, name: &'static str, first: *mut abi::Handle) -> Self {
+    pub unsafe fn new(table: &'static handle::Table<T>, name: &'static str, first: *mut abi::Handle) -> Self {
         OutHandles { table, name, first }
     }
 

@@ -10,6 +10,8 @@ pub type Datatype = serried_engine::datatype::Datatype;
 pub type Op = serried_engine::reduce::Operator;
 /// `MPI_Info`.
 pub type Info = serried_engine::world::Info;
+/// `MPI_File`.
+pub type File = serried_engine::file::File;
 /// `MPI_Session`.
 pub type Session = serried_engine::world::Session;
 /// `MPI_Errhandler`.

@@ -58,6 +58,11 @@ pub fn known_error_handler(handler: Arc<ErrorHandler>) -> Arc<ErrorHandler> {
     ERROR_HANDLERS[place].clone()
 }
 
+/// What `MPI_ERRORS_RETURN` stands for.
+pub fn returning() -> Arc<ErrorHandler> {
+    ERROR_HANDLERS[2].clone()
+}
+
 /// What `MPI_GROUP_EMPTY` stands for.
 pub fn empty_group() -> Arc<Group> {
     static EMPTY: OnceLock<Arc<Group>> = OnceLock::new();

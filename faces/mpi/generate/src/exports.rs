@@ -144,20 +144,27 @@ fn absent(declaration: &Declaration, name: &str, index: usize, returned: &str) -
 fn raised_on(declaration: &Declaration) -> String {
     match declaration.marks.raises {
         Some(Raises::Nobody) => return "RaisedOn::Nobody".to_string(),
-        Some(Raises::File) => return "RaisedOn::File".to_string(),
-        None => (),
+        Some(Raises::File) | None => (),
     }
+    let is_of_files = declaration.marks.raises == Some(Raises::File);
     for argument in &declaration.arguments {
-        if let Some(object) = argument.kind.answers_for_errors() {
+        if let Some(object) =
+            argument.kind.answers_for_errors().filter(|object| !is_of_files || *object == "File")
+        {
             let name = &argument.name;
             return match object {
-                "File" => "RaisedOn::File".to_string(),
+                "File" if argument.kind.is_pointer_to_handle() => {
+                    format!("RaisedOn::File(arguments::peek_file({name}))")
+                }
                 _ if argument.kind.is_pointer_to_handle() => {
                     format!("RaisedOn::{object}(arguments::peek({name}))")
                 }
                 _ => format!("RaisedOn::{object}({name})"),
             };
         }
+    }
+    if is_of_files {
+        return "RaisedOn::File(abi::MPI_FILE_NULL)".to_string();
     }
     let handler = declaration.arguments.iter().find(|argument| argument.kind.is_error_handler());
     let made = declaration.arguments.iter().find_map(|argument| argument.kind.made_with_handler());

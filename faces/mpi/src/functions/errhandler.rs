@@ -2,9 +2,9 @@
 
 use crate::callbacks::HandleError;
 use crate::error_handler;
-use crate::handle::{Handle, COMMS, SESSIONS, WINS};
+use crate::handle::{Handle, COMMS, FILES, SESSIONS, WINS};
 use crate::handle_arguments::{InOut, Out};
-use crate::objects::{Comm, ErrorHandler, Session, Win};
+use crate::objects::{Comm, ErrorHandler, File, Session, Win};
 use crate::predefined::known_error_handler;
 use crate::{abi, codes};
 use serried_engine::world::errhandler::Subject;
@@ -24,9 +24,11 @@ fn create(
     let handler = ErrorHandler::User(
         subject,
         Box::new(move |object, code| {
-            let mut object = abi::Handle::from_word(object);
-            // SAFETY: the program says that this is its error handler.
-            unsafe { function(&mut object, code) };
+            let mut file = abi::FileHandle::from_word(object);
+            let mut other = abi::Handle::from_word(object);
+            let object = if subject == Subject::File { (&raw mut file).cast() } else { &raw mut other };
+            // SAFETY: the program says that this is its error handler, for objects of this kind.
+            unsafe { function(object, code) };
         }),
     );
     errhandler.put(Arc::new(handler))
@@ -47,9 +49,15 @@ pub fn check(handler: &ErrorHandler, subject: Subject) -> Result<()> {
 }
 
 /// Calls a handler as an error of `function` would.
-fn call(handler: &ErrorHandler, object: abi::Handle, function: &str, errorcode: c_int) -> Result<()> {
+fn call(handler: &ErrorHandler, object: impl Handle, function: &str, errorcode: c_int) -> Result<()> {
     let text = codes::text_of(errorcode)?;
-    error_handler::run(handler, object, function, errorcode, &Error::new(Class::User(errorcode), text));
+    error_handler::run(
+        handler,
+        object.word(),
+        function,
+        errorcode,
+        &Error::new(Class::User(errorcode), text),
+    );
     Ok(())
 }
 
@@ -118,6 +126,36 @@ pub fn session_get_errhandler(session: &Arc<Session>, errhandler: Out<ErrorHandl
 pub fn session_call_errhandler(session: &Arc<Session>, errorcode: c_int) -> Result<()> {
     let handle = SESSIONS.handle_of(session).unwrap_or(abi::MPI_SESSION_NULL);
     call(&session.error_handler(), handle, "MPI_Session_call_errhandler", errorcode)
+}
+
+/// `MPI_File_create_errhandler`.
+pub fn file_create_errhandler(
+    file_errhandler_fn: *const c_void,
+    errhandler: Out<ErrorHandler>,
+) -> Result<()> {
+    create(Subject::File, "file_errhandler_fn", file_errhandler_fn, &errhandler)
+}
+
+/// `MPI_File_set_errhandler`: that of `MPI_FILE_NULL` is the one of files that are opened later (§14.7).
+pub fn file_set_errhandler(file: Option<&Arc<File>>, errhandler: &Arc<ErrorHandler>) -> Result<()> {
+    check(errhandler, Subject::File)?;
+    match file {
+        Some(file) => file.set_error_handler(errhandler.clone()),
+        None => error_handler::set_of_no_file(errhandler.clone()),
+    }
+    Ok(())
+}
+
+/// `MPI_File_get_errhandler`.
+pub fn file_get_errhandler(file: Option<&Arc<File>>, errhandler: Out<ErrorHandler>) -> Result<()> {
+    errhandler.put(file.map_or_else(error_handler::of_no_file, |file| file.error_handler()))
+}
+
+/// `MPI_File_call_errhandler`.
+pub fn file_call_errhandler(fh: Option<&Arc<File>>, errorcode: c_int) -> Result<()> {
+    let handler = fh.map_or_else(error_handler::of_no_file, |file| file.error_handler());
+    let handle = fh.and_then(|file| FILES.handle_of(file)).unwrap_or(abi::MPI_FILE_NULL);
+    call(&handler, handle, "MPI_File_call_errhandler", errorcode)
 }
 
 /// `MPI_Win_create_errhandler`.

@@ -1,0 +1,95 @@
+//! Sizes, consistency and the end (MPI-5.0 §14.2.4 to §14.2.6, §14.6.1).
+
+use super::failure;
+use super::opened::File;
+use super::team::Team;
+use crate::{Class, Error, Result};
+
+impl File {
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn size(&self) -> Result<u64> {
+        self.driver.size()
+    }
+
+    /// Has one rank do something for all, between two meetings.
+    fn once(&self, team: &dyn Team, what: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        team.meet()?;
+        let done = if team.rank() == 0 { work() } else { Ok(()) };
+        failure::agree_with(team, 0, what, &self.name, done)
+    }
+
+    fn check_same(&self, team: &dyn Team, argument: &str, value: u64) -> Result<()> {
+        match team.gather(&[value])?.iter().all(|&other| other == value) {
+            true => Ok(()),
+            false => {
+                Err(Error::new(Class::NotSame, format!("argument {argument} is not the same at all ranks")))
+            }
+        }
+    }
+
+    fn check_changes(&self) -> Result<()> {
+        match self.mode.writes() {
+            true => Ok(()),
+            false => {
+                let message = format!("the file {} was opened for reading only", self.name);
+                Err(Error::new(Class::ReadOnly, message))
+            }
+        }
+    }
+
+    /// Cuts the file or makes it longer.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `NotSame`; what the file system says.
+    pub fn set_size(&self, team: &dyn Team, size: u64) -> Result<()> {
+        self.check_changes()?;
+        self.check_same(team, "size", size)?;
+        self.once(team, "resize", || self.driver.set_size(size))
+    }
+
+    /// Reserves room; the file never becomes shorter.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `NotSame`; what the file system says.
+    pub fn preallocate(&self, team: &dyn Team, size: u64) -> Result<()> {
+        self.check_changes()?;
+        self.check_same(team, "size", size)?;
+        self.once(team, "reserve room for", || self.driver.preallocate(size))
+    }
+
+    /// Brings what all ranks have written to the device.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn sync(&self, team: &dyn Team) -> Result<()> {
+        self.once(team, "write out", || match self.mode.writes() {
+            true => self.driver.sync(),
+            false => Ok(()),
+        })
+    }
+
+    /// Chooses whether conflicting accesses of ranks are in some order.
+    ///
+    /// # Errors
+    /// `NotSame` where ranks want different things.
+    pub fn set_atomicity(&self, team: &dyn Team, atomic: bool) -> Result<()> {
+        self.check_same(team, "flag", atomic.into())?;
+        self.set_atomic(atomic);
+        Ok(())
+    }
+
+    /// Waits for all, and deletes the file if that was asked for at opening. The handle is of no use then.
+    ///
+    /// # Errors
+    /// `Other` while a split collective is under way; what the file system says to the deletion.
+    pub fn close(&self, team: &dyn Team) -> Result<()> {
+        self.check_no_split()?;
+        match self.mode.delete_on_close {
+            true => self.once(team, "delete", || super::delete(&self.name)),
+            false => team.meet(),
+        }
+    }
+}

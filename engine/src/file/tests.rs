@@ -1,0 +1,1 @@
+//! Files over the memory driver against a model.
