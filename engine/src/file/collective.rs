@@ -1,9 +1,9 @@
 //! Collective access (MPI-5.0 §14.4).
 //!
 //! Ranks first tell each other where their data begin and end. If these ranges lie apart, as those of whole records
-//! do, each rank moves its own. If they interleave, writing assembles them ([`Assembly`]): the range of all is gone
-//! through in windows; in each, every rank stores its pieces where they belong in memory of the node, the ranks
-//! meet, and rank 0 writes the window while all fill the other one.
+//! do, each rank moves its own. If they interleave in short pieces, writing brings them together first: by stores
+//! into memory of the node ([`super::assembly`]), or, between nodes and where bytes are left out, by messages to one
+//! writer on each node ([`super::messages`]).
 //!
 //! A window may be written as a whole only if every byte of it was given by exactly one rank. That is found out
 //! beforehand with one number from each rank: the sum of a mixed value of the ends of its pieces minus those of their
@@ -11,25 +11,14 @@
 //! if each byte in between is given once; another outcome by chance has the odds of one in 2^64.
 
 use super::access::{Access, Items, Place};
-use super::failure::agree_with;
 use super::hints::Together;
 use super::opened::File;
 use super::pieces::Pieces;
-use super::team::{Loan, Team};
-use super::transfer::with_stage;
+use super::team::Team;
 use crate::Result;
-use std::sync::Arc;
 
 /// Pieces that are longer on the average are written by their ranks.
 const LONG: u64 = 64 << 10;
-
-/// Memory in which a window is assembled: two windows, in the memory of rank 0.
-pub(super) struct Assembly {
-    address: u64,
-    window: u64,
-    /// Of rank 0.
-    loan: Option<Box<dyn Loan>>,
-}
 
 /// Mixes a number so that sums of such values agree by design only (splitmix64).
 #[inline]
@@ -112,188 +101,44 @@ impl File {
         }
         let mine = access.view.hull(access.position, access.bytes)?;
         let told = team.gather(&[mine.0, mine.1])?;
-        if let Some(hull) = interleaved(&told) {
-            if self.given_once(team, access, hull, together)? {
-                if let Some(assembly) = self.assembly(team, window)? {
-                    return self.assemble(team, access, hull, &assembly);
-                }
+        let Some(hull) = interleaved(&told) else { return self.move_alone(access, true).map(drop) };
+        let found = self.survey(team, access, hull)?;
+        if !found.is_short && together != Together::Always {
+            return self.move_alone(access, true).map(drop);
+        }
+        let writers = team.leaders();
+        if found.is_given_once && writers.len() == 1 {
+            if let Some(assembly) = self.assembly(team, window)? {
+                return self.assemble(team, access, hull, &assembly);
             }
         }
-        self.move_alone(access, true).map(drop)
+        self.write_by_messages(team, access, hull, (&writers, window))
     }
 
-    /// Whether every byte of the range is given by exactly one rank, in pieces that are worth assembling.
-    fn given_once(
-        &self,
-        team: &dyn Team,
-        access: &Access,
-        hull: (u64, u64),
-        together: Together,
-    ) -> Result<bool> {
+    /// Looks at all pieces of all ranks.
+    fn survey(&self, team: &dyn Team, access: &Access, hull: (u64, u64)) -> Result<Survey> {
         let (mut sum, mut pieces) = (0u64, 0u64);
         for (offset, bytes) in Pieces::new(&access.view, access.position, access.bytes) {
             sum = sum.wrapping_add(mixed(offset + bytes)).wrapping_sub(mixed(offset));
             pieces += 1;
         }
-        let all = team.gather(&[sum, pieces])?;
-        let sum = all.chunks(2).fold(0u64, |sum, each| sum.wrapping_add(each[0]));
-        let pieces: u64 = all.chunks(2).map(|each| each[1]).sum();
-        let is_once = sum == mixed(hull.1).wrapping_sub(mixed(hull.0));
-        let is_short = (hull.1 - hull.0) / pieces.max(1) < LONG;
-        Ok(is_once && (is_short || together == Together::Always))
-    }
-
-    /// The memory for windows, if all members reach it. They find out together, once.
-    fn assembly(&self, team: &dyn Team, window: u64) -> Result<Option<Arc<Assembly>>> {
-        if let Some(known) = &self.state().assembly {
-            return Ok(known.clone());
-        }
-        let loan = if team.rank() == 0 { team.loan(2 * window as usize) } else { None };
-        let mut told = [loan.as_ref().map_or(0, |loan| loan.address() as u64), window];
-        team.tell(0, &mut told)?;
-        let [address, window] = told;
-        // SAFETY: nothing is written.
-        let reached =
-            address != 0 && (team.rank() == 0 || unsafe { team.fill(0, (address, 2 * window), &mut |_| ()) });
-        let all = team.gather(&[reached.into()])?.iter().all(|&reached| reached == 1);
-        let assembly = all.then(|| Arc::new(Assembly { address, window, loan }));
-        self.state().assembly = Some(assembly.clone());
-        Ok(assembly)
-    }
-
-    fn assemble(
-        &self,
-        team: &dyn Team,
-        access: &Access,
-        hull: (u64, u64),
-        assembly: &Assembly,
-    ) -> Result<()> {
-        let mut source = Source::new(access);
-        let mut outcome = Ok(());
-        let mut missed = false;
-        let mut first = hull.0;
-        for round in 0.. {
-            let end = (first / assembly.window + 1).saturating_mul(assembly.window).min(hull.1);
-            let at = assembly.address + (round % 2) * assembly.window;
-            missed |= !fill(team, assembly, (at, end - first), &mut |to| source.put(first, end, to));
-            team.meet()?;
-            if let (Some(loan), Ok(())) = (&assembly.loan, &outcome) {
-                let from = loan.address().wrapping_add((at - assembly.address) as usize);
-                // SAFETY: all have stored what belongs here and met; they store into the other window now, and
-                // here only after they have met again, which I do after this.
-                let bytes = unsafe { std::slice::from_raw_parts(from, (end - first) as usize) };
-                outcome = self.driver.write(first, bytes);
-            }
-            first = end;
-            if first == hull.1 {
-                break;
-            }
-        }
-        agree_with(team, 0, "write", &self.name, outcome)?;
-        // A rank that could not store some of its pieces (it has a child that may look) writes all of them now.
-        match missed {
-            true => self.move_alone(access, true).map(drop),
-            false => Ok(()),
-        }
+        let all = team.gather(&[sum, pieces, access.bytes])?;
+        let of = |which: usize| all.chunks(3).map(move |each| each[which]);
+        let sum = of(0).fold(0u64, u64::wrapping_add);
+        let (pieces, bytes) = (of(1).sum::<u64>(), of(2).sum::<u64>());
+        Ok(Survey {
+            is_given_once: sum == mixed(hull.1).wrapping_sub(mixed(hull.0)),
+            is_short: bytes / pieces.max(1) < LONG,
+        })
     }
 }
 
-/// Has this rank fill a window; `false` if it cannot reach it now.
-fn fill(team: &dyn Team, assembly: &Assembly, range: (u64, u64), fill: &mut dyn FnMut(*mut u8)) -> bool {
-    match &assembly.loan {
-        Some(loan) => {
-            fill(loan.address().wrapping_add((range.0 - assembly.address) as usize));
-            true
-        }
-        // SAFETY: rank 0 has lent it, and each rank stores its own bytes only.
-        None => unsafe { team.fill(0, range, fill) },
-    }
-}
-
-/// What this rank writes, piece by piece of the file.
-struct Source<'a> {
-    items: &'a Items,
-    pieces: Pieces<'a>,
-    /// What is left of the piece at hand.
-    piece: (u64, u64),
-    /// Bytes of data before it.
-    done: u64,
-}
-
-impl<'a> Source<'a> {
-    fn new(access: &'a Access) -> Source<'a> {
-        let pieces = Pieces::new(&access.view, access.position, access.bytes);
-        Source { items: &access.items, pieces, piece: (0, 0), done: 0 }
-    }
-
-    /// Puts all that belongs to offsets from `first` to `end` to its place behind `to`.
-    fn put(&mut self, first: u64, end: u64, to: *mut u8) {
-        match self.items.dense() {
-            Some(source) => self.each(end, |done, offset, bytes| {
-                // SAFETY: the program lends the items; the place is within the window, and mine alone.
-                unsafe {
-                    let to = to.add((offset - first) as usize);
-                    std::ptr::copy_nonoverlapping(source.add(done as usize), to, bytes as usize);
-                }
-            }),
-            None => self.put_staged(first, end, to),
-        }
-    }
-
-    /// As [`Source::put`], for items with gaps: some at a time are packed, and then put where they belong.
-    fn put_staged(&mut self, first: u64, end: u64, to: *mut u8) {
-        let (items, total) = (self.items, self.items.bytes());
-        with_stage(|stage| {
-            let (mut from, mut staged) = (self.done, 0u64);
-            self.each(end, |done, offset, bytes| {
-                let mut put = 0;
-                while put < bytes {
-                    let at = done + put;
-                    if at >= from + staged {
-                        (from, staged) = (at, (stage.len() as u64).min(total - at));
-                        // SAFETY: the program lends the items; the stage is ours.
-                        unsafe {
-                            items.datatype.pack(
-                                items.address,
-                                items.count,
-                                from,
-                                &mut stage[..staged as usize],
-                            )
-                        };
-                    }
-                    let now = (from + staged - at).min(bytes - put);
-                    let source = &stage[(at - from) as usize..][..now as usize];
-                    // SAFETY: the place is within the window, and mine alone.
-                    unsafe {
-                        let to = to.add((offset + put - first) as usize);
-                        std::ptr::copy_nonoverlapping(source.as_ptr(), to, source.len());
-                    }
-                    put += now;
-                }
-            });
-        });
-    }
-
-    /// Goes on to the offset `end`: bytes of data before each part of a piece, its offset, and its bytes.
-    #[inline]
-    fn each(&mut self, end: u64, mut put: impl FnMut(u64, u64, u64)) {
-        loop {
-            if self.piece.1 == 0 {
-                match self.pieces.next() {
-                    Some(piece) => self.piece = piece,
-                    None => return,
-                }
-            }
-            let (offset, length) = self.piece;
-            if offset >= end {
-                return;
-            }
-            let now = length.min(end - offset);
-            put(self.done, offset, now);
-            self.done += now;
-            self.piece = (offset + now, length - now);
-        }
-    }
+/// What all ranks want to write together.
+struct Survey {
+    /// Every byte of the range is given by exactly one rank.
+    is_given_once: bool,
+    /// In pieces that are worth bringing together.
+    is_short: bool,
 }
 
 #[cfg(test)]

@@ -15,12 +15,14 @@
 //! The file system is reached by the trait [`Driver`] alone, the other ranks by the trait [`Team`] alone.
 
 mod access;
+mod assembly;
 mod atomic;
 mod collective;
 pub mod driver;
 mod failure;
 mod hints;
 pub mod memory;
+mod messages;
 mod mode;
 mod nonblocking;
 mod open;
@@ -29,6 +31,7 @@ mod pieces;
 mod position;
 pub mod representation;
 mod size;
+mod source;
 pub mod striped;
 mod team;
 #[cfg(test)]

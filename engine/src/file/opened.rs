@@ -38,7 +38,7 @@ pub(super) struct State {
     /// The split collective that has begun.
     pub split: Option<Split>,
     /// Memory for collective writing; nothing before it was asked for.
-    pub assembly: Option<Option<Arc<super::collective::Assembly>>>,
+    pub assembly: Option<Option<Arc<super::assembly::Assembly>>>,
     error_handler: Arc<ErrorHandler>,
 }
 
