@@ -3,6 +3,7 @@
 #define FILE_H
 
 #include "check.h"
+#include <stdint.h>
 #include <unistd.h>
 
 /* The name of a file of this job: the same at all ranks, in TMPDIR. */

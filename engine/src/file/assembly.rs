@@ -9,22 +9,15 @@ use super::access::Access;
 use super::failure::agree_with;
 use super::opened::File;
 use super::source::Source;
-use super::team::{Loan, Team};
+use super::team::Team;
+use super::windows::Windows;
 use crate::Result;
 use std::sync::Arc;
 
-/// Memory in which a window is assembled: two windows, in the memory of rank 0.
-pub(super) struct Assembly {
-    address: u64,
-    window: u64,
-    /// Of rank 0.
-    loan: Option<Box<dyn Loan>>,
-}
-
 impl File {
     /// The memory for windows, if all members reach it. They find out together, once.
-    pub(super) fn assembly(&self, team: &dyn Team, window: u64) -> Result<Option<Arc<Assembly>>> {
-        if let Some(known) = &self.state().assembly {
+    pub(super) fn windows(&self, team: &dyn Team, window: u64) -> Result<Option<Arc<Windows>>> {
+        if let Some(known) = &self.state().windows {
             return Ok(known.clone());
         }
         let loan = if team.rank() == 0 { team.loan(2 * window as usize) } else { None };
@@ -32,26 +25,35 @@ impl File {
         team.tell(0, &mut told)?;
         let [address, window] = told;
         // SAFETY: nothing is written.
-        let reached = address != 0
-            && (team.rank() == 0 || unsafe { team.fill(0, (address, 2 * window), &mut |_| ()) });
+        let reached =
+            address != 0 && (team.rank() == 0 || unsafe { team.fill(0, (address, 2 * window), &mut |_| ()) });
         let all = team.gather(&[reached.into()])?.iter().all(|&reached| reached == 1);
-        let assembly = all.then(|| Arc::new(Assembly { address, window, loan }));
-        self.state().assembly = Some(assembly.clone());
-        Ok(assembly)
+        let windows = all.then(|| Arc::new(Windows { address, window, loan }));
+        self.state().windows = Some(windows.clone());
+        Ok(windows)
     }
 
-    pub(super) fn assemble(&self, team: &dyn Team, access: &Access, hull: (u64, u64), assembly: &Assembly) -> Result<()> {
+    pub(super) fn assemble(
+        &self,
+        team: &dyn Team,
+        access: &Access,
+        hull: (u64, u64),
+        windows: &Windows,
+    ) -> Result<()> {
         let mut source = Source::new(access, 0);
         let mut outcome = Ok(());
         let mut missed = false;
         let mut first = hull.0;
         for round in 0.. {
-            let end = (first / assembly.window + 1).saturating_mul(assembly.window).min(hull.1);
-            let at = assembly.address + (round % 2) * assembly.window;
-            missed |= !fill(team, assembly, (at, end - first), &mut |to| source.put(first, end, to));
+            let end = (first / windows.window + 1).saturating_mul(windows.window).min(hull.1);
+            let at = windows.address + (round % 2) * windows.window;
+            if !fill(team, windows, (at, end - first), &mut |to| source.put(first, end, to)) {
+                source.each(end, |_, _, _| ());
+                missed = true;
+            }
             team.meet()?;
-            if let (Some(loan), Ok(())) = (&assembly.loan, &outcome) {
-                let from = loan.address().wrapping_add((at - assembly.address) as usize);
+            if let (Some(loan), Ok(())) = (&windows.loan, &outcome) {
+                let from = loan.address().wrapping_add((at - windows.address) as usize);
                 // SAFETY: all have stored what belongs here and met; they store into the other window now, and
                 // here only after they have met again, which I do after this.
                 let bytes = unsafe { std::slice::from_raw_parts(from, (end - first) as usize) };
@@ -72,10 +74,10 @@ impl File {
 }
 
 /// Has this rank fill a window; `false` if it cannot reach it now.
-fn fill(team: &dyn Team, assembly: &Assembly, range: (u64, u64), fill: &mut dyn FnMut(*mut u8)) -> bool {
-    match &assembly.loan {
+fn fill(team: &dyn Team, windows: &Windows, range: (u64, u64), fill: &mut dyn FnMut(*mut u8)) -> bool {
+    match &windows.loan {
         Some(loan) => {
-            fill(loan.address().wrapping_add((range.0 - assembly.address) as usize));
+            fill(loan.address().wrapping_add((range.0 - windows.address) as usize));
             true
         }
         // SAFETY: rank 0 has lent it, and each rank stores its own bytes only.

@@ -108,8 +108,8 @@ impl File {
         }
         let writers = team.leaders();
         if found.is_given_once && writers.len() == 1 {
-            if let Some(assembly) = self.assembly(team, window)? {
-                return self.assemble(team, access, hull, &assembly);
+            if let Some(windows) = self.windows(team, window)? {
+                return self.assemble(team, access, hull, &windows);
             }
         }
         self.write_by_messages(team, access, hull, (&writers, window))

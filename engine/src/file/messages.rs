@@ -32,7 +32,8 @@ fn message(source: &mut Source, end: u64) -> Vec<u8> {
     if places.is_empty() {
         return Vec::new();
     }
-    let words = [places.len() as u64].into_iter().chain(places.iter().flat_map(|&(offset, bytes)| [offset, bytes]));
+    let words =
+        [places.len() as u64].into_iter().chain(places.iter().flat_map(|&(offset, bytes)| [offset, bytes]));
     let mut message: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
     let items = source.items();
     for (from, length) in runs {

@@ -39,6 +39,7 @@ mod tests;
 mod transfer;
 pub mod ufs;
 mod view;
+mod windows;
 
 pub use access::{Items, Place};
 pub use driver::Driver;

@@ -5,6 +5,7 @@ use super::hints::Hints;
 use super::mode::Mode;
 use super::team::Shared;
 use super::view::View;
+use super::windows::Windows;
 use crate::world::{Communicator, ErrorHandler};
 use crate::{Class, Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -37,8 +38,8 @@ pub(super) struct State {
     pub hints: Hints,
     /// The split collective that has begun.
     pub split: Option<Split>,
-    /// Memory for collective writing; nothing before it was asked for.
-    pub assembly: Option<Option<Arc<super::assembly::Assembly>>>,
+    /// Memory for collective writing, if all reach it; nothing before it was asked for.
+    pub windows: Option<Option<Arc<Windows>>>,
     error_handler: Arc<ErrorHandler>,
 }
 
@@ -93,7 +94,7 @@ impl File {
                 pointer: 0,
                 hints,
                 split: None,
-                assembly: None,
+                windows: None,
                 error_handler: Arc::new(ErrorHandler::Return),
             }),
         }

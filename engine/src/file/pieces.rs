@@ -58,6 +58,27 @@ impl Iterator for Pieces<'_> {
     }
 }
 
+impl View {
+    /// How many bytes of data lie before an offset: the position of the end of a file of that size.
+    pub fn position_at(&self, offset: u64) -> u64 {
+        if let Some(first) = self.dense() {
+            return offset.saturating_sub(first);
+        }
+        let Some(inside) = offset.checked_sub(self.displacement) else { return 0 };
+        let extent = self.tile.extent().max(1) as u64;
+        let (whole, rest) = (inside / extent, inside % extent);
+        let mut position = whole.saturating_mul(self.tile.size());
+        let base = self.displacement + whole * extent;
+        for (at, bytes) in Pieces::new(self, position, self.tile.size()) {
+            if at >= base + rest {
+                break;
+            }
+            position += bytes.min(base + rest - at);
+        }
+        position
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

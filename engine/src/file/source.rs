@@ -53,7 +53,14 @@ impl<'a> Source<'a> {
                     if at >= from + staged {
                         (from, staged) = (at, (stage.len() as u64).min(total - at));
                         // SAFETY: the program lends the items; the stage is ours.
-                        unsafe { items.datatype.pack(items.address, items.count, from, &mut stage[..staged as usize]) };
+                        unsafe {
+                            items.datatype.pack(
+                                items.address,
+                                items.count,
+                                from,
+                                &mut stage[..staged as usize],
+                            )
+                        };
                     }
                     let now = (from + staged - at).min(bytes - put);
                     let source = &stage[(at - from) as usize..][..now as usize];

@@ -124,7 +124,8 @@ fn at_each(size: u32, refuses: u64, hints: &[(&str, &str)], body: impl Fn(&Membe
                 let mode = Mode { read_write: true, ..Mode::default() };
                 let world = Arc::new(Communicator::world(rank, size));
                 let shared = member.share().unwrap();
-                let file = File::new("model", mode, world, Box::new(driver), (shared, Hints::new(Some(info))));
+                let file =
+                    File::new("model", mode, world, Box::new(driver), (shared, Hints::new(Some(info))));
                 body(&member, &file);
                 member.meet().unwrap();
             });

@@ -3,7 +3,6 @@
 //! A *position* is a number of bytes of data from the beginning of the view; an *offset* is a number of bytes from
 //! the beginning of the file.
 
-use super::pieces::Pieces;
 use super::representation::Representation;
 use crate::datatype::{Basic, Datatype};
 use crate::{Class, Error, Result};
@@ -150,25 +149,6 @@ impl View {
         far.and_then(|far| self.displacement.checked_add_signed(far))
             .filter(|&base| base <= i64::MAX as u64)
             .ok_or_else(too_far)
-    }
-
-    /// How many bytes of data lie before an offset: the position of the end of a file of that size.
-    pub fn position_at(&self, offset: u64) -> u64 {
-        if let Some(first) = self.dense {
-            return offset.saturating_sub(first);
-        }
-        let Some(inside) = offset.checked_sub(self.displacement) else { return 0 };
-        let extent = self.tile.extent().max(1) as u64;
-        let (whole, rest) = (inside / extent, inside % extent);
-        let mut position = whole.saturating_mul(self.tile.size());
-        let base = self.displacement + whole * extent;
-        for (at, bytes) in Pieces::new(self, position, self.tile.size()) {
-            if at >= base + rest {
-                break;
-            }
-            position += bytes.min(base + rest - at);
-        }
-        position
     }
 
     /// The range of offsets of `bytes` bytes from a position on, first and end; with holes also those in it.
