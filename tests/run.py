@@ -68,6 +68,7 @@ PARTS = [
     Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, 0.5, STAGED),
     Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, 0.5, STAGED),
     Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, 1, STAGED),
+    Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files"), 15, 0.5, STAGED),
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, 0.5, STAGED),
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.5, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, 0.5, STAGED),

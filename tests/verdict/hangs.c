@@ -159,6 +159,20 @@ static void missing_in_scan(void) {
         MPI_Scan(&x, &y, 1, MPI_INT, MPI_SUM, WORLD); // stuck 1 2: in MPI_Scan
 }
 
+// case missing_in_a_file 3: rank 2 has not come to MPI_File_write_at_all (number 1) on that of the file ; hang_in_a_file
+static void missing_in_a_file(void) {
+    MPI_File file;
+    const char *folder = getenv("TMPDIR");
+    char name[300];
+    snprintf(name, sizeof name, "%s/hang_in_a_file", folder ? folder : "/tmp");
+    MPI_File_open(WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    if (me == 0)
+        unlink(name);
+    if (me == 2)
+        MPI_Recv(&y, 1, MPI_INT, 0, 1, WORLD, IGNORE);
+    MPI_File_write_at_all(file, 4 * me, &x, 1, MPI_INT, IGNORE); // stuck 0 1: MPI_File_write_at_all
+}
+
 // case missing_in_split 3: rank 2 has not come to MPI_Comm_split
 static void missing_in_split(void) {
     MPI_Comm part;
@@ -397,7 +411,7 @@ static const struct {
     CASE(wrong_source), CASE(ring_of_receives), CASE(missing_in_barrier), CASE(missing_in_late_barrier),
     CASE(missing_in_bcast), CASE(missing_in_reduce), CASE(missing_in_allreduce), CASE(missing_in_long_allreduce),
     CASE(missing_in_gather), CASE(missing_in_allgather), CASE(missing_in_alltoall), CASE(missing_in_scatter),
-    CASE(missing_in_scan), CASE(missing_in_split), CASE(missing_in_ibarrier), CASE(missing_in_later_ibarrier),
+    CASE(missing_in_scan), CASE(missing_in_a_file), CASE(missing_in_split), CASE(missing_in_ibarrier), CASE(missing_in_later_ibarrier),
     CASE(gone_before_barrier),
     CASE(different_order), CASE(different_kinds), CASE(self_receive), CASE(self_ssend), CASE(ssend_without_receive),
     CASE(probe), CASE(probe_loop), CASE(test_loop), CASE(testall_loop), CASE(any_source), CASE(waitany), CASE(waitall), CASE(sendrecv),

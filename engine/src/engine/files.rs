@@ -34,6 +34,7 @@ impl Engine {
             return Err(Error::new(Class::Comm, message));
         }
         let own = create::dup(self, communicator, Copied::default())?;
+        own.set_name(&format!("that of the file {name}"));
         match file::open(&self.team(&own), own.clone(), name, mode, info) {
             Ok(file) => Ok(Arc::new(file)),
             Err(error) => {

@@ -36,10 +36,12 @@ mod window;
 mod wording;
 
 /// What the engine is told of all faces of this library when it starts.
-static LIBRARY: common::engine::Library = common::engine::Library {
-    names: &[&calls::NAMES],
-    directory: |visit| {
-        handle::COMMS.each(visit);
-        handle::WINS.each(&mut |window| visit(window.members()));
-    },
-};
+static LIBRARY: common::engine::Library =
+    common::engine::Library { names: &[&calls::NAMES], directory: each_communicator };
+
+/// Shows all communicators that a call can be on: those of the program, of windows and of files.
+fn each_communicator(visit: &mut dyn FnMut(&std::sync::Arc<objects::Comm>)) {
+    handle::COMMS.each(visit);
+    handle::WINS.each(&mut |window| visit(window.members()));
+    handle::FILES.each(&mut |file| visit(&file.communicator));
+}
