@@ -3,6 +3,7 @@
 #define FILE_H
 
 #include "check.h"
+#include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 

@@ -186,6 +186,24 @@ static void others(MPI_File file)
     together(file);
 }
 
+/* Collective calls are in one order at all ranks: what was written together is read together with nothing between. */
+static void one_after_the_other(MPI_File file)
+{
+    int numbers[300];
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    for (int turn = 0; turn < 100; turn++) {
+        for (int i = 0; i < 300; i++)
+            numbers[i] = 1000 * turn + 300 * rank + i;
+        if (rank == turn % size && turn % 10 == 0)
+            usleep(1000);
+        MPI_File_write_at_all(file, 300 * rank, numbers, 300, MPI_INT, MPI_STATUS_IGNORE);
+        int other = (rank + turn) % size;
+        MPI_File_read_at_all(file, 300 * other, numbers, 300, MPI_INT, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(numbers[299], 1000 * turn + 300 * other + 299);
+    }
+    together(file);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -198,6 +216,7 @@ int main(int argc, char **argv)
     ends(file);
     shared_pointers(file);
     others(file);
+    one_after_the_other(file);
     MPI_File_set_atomicity(file, 1);
     strided_views(file, 0);
     strided_views(file, 1);

@@ -1,6 +1,9 @@
 //! Collective access (MPI-5.0 §14.4).
 //!
-//! Ranks first tell each other where their data begin and end. If these ranges lie apart, as those of whole records
+//! Reading begins with a meeting, and writing with telling each other where data begin and end. So who reads after a
+//! collective write of all sees what the others have written; HDF5 relies on that.
+//!
+//! Writers first tell each other where their data begin and end. If these ranges lie apart, as those of whole records
 //! do, each rank moves its own. If they interleave in short pieces, writing brings them together first: by stores
 //! into memory of the node ([`super::assembly`]), or, between nodes and where bytes are left out, by messages to one
 //! writer on each node ([`super::messages`]).
@@ -43,8 +46,9 @@ impl File {
     ///
     /// # Errors
     /// What is wrong with the call; what the file system says.
-    pub fn read_all(&self, _team: &dyn Team, place: Place, items: &Items) -> Result<u64> {
+    pub fn read_all(&self, team: &dyn Team, place: Place, items: &Items) -> Result<u64> {
         let access = self.access(place, items, false)?;
+        team.meet()?;
         Ok(access.in_memory(self.move_alone(&access, false)?))
     }
 
@@ -97,6 +101,7 @@ impl File {
             || self.is_atomic()
             || !access.view.representation.is_native();
         if alone {
+            team.meet()?;
             return self.move_alone(access, true).map(drop);
         }
         let mine = access.view.hull(access.position, access.bytes)?;
