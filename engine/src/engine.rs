@@ -16,12 +16,11 @@ use crate::progress::wait::Pace;
 use crate::progress::{lock::EngineLock, Crowd, Doorbell};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
-use crate::transport::node::NodeTransport;
-use crate::transport::{Packets, Routed, Routes};
+use crate::transport::Packets;
 use crate::world::Contexts;
-use crate::{JobRank, Result};
+use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 pub use describe::Directory;
 
@@ -72,13 +71,8 @@ impl Engine {
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn join_with(job: &'static Job, settings: Settings) -> Result<Engine> {
         crate::reduce::exact::switch(settings.reproducible);
-        let mut transport = NodeTransport::attach(&job.node, job.local_rank)?;
-        transport.limit_means(settings.copy);
-        let node_of = |rank| settings.nodes.node_of(rank, job.size);
-        let far = job.local_ranks.iter().map(|&rank| node_of(rank) != node_of(job.rank));
-        transport.keep_apart(far.collect());
-        let routes = Routes::new(JobRank(job.rank), job.size, &job.local_ranks, |_| false);
-        let transport = Routed::new(Arc::new(routes), transport);
+        let nodes = network::nodes_of(&settings, job);
+        let transport = network::transport(&settings, nodes, job)?;
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
@@ -105,7 +99,7 @@ impl Engine {
             answers: Mutex::default(),
             directory: OnceLock::new(),
             checks,
-            nodes: settings.nodes,
+            nodes,
         })
     }
 
@@ -175,6 +169,7 @@ impl Engine {
         self.flush()?;
         self.publish_counters();
         self.leave_word();
+        self.lanes.each().for_each(|lane| lane.lock().transport.leave());
         self.crowd.leave();
         self.job.finish()
     }
@@ -296,6 +291,7 @@ mod files;
 mod lanes;
 mod later;
 mod messages;
+mod network;
 pub mod onesided;
 pub mod pairs;
 pub mod participants;

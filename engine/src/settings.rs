@@ -30,8 +30,11 @@ pub const REPRODUCIBLE: &str = "SERRIED_REPRODUCIBLE";
 /// How many nodes the ranks pretend to be on.
 pub const NODES: &str = "SERRIED_NODES";
 
+/// How ranks of other nodes are reached.
+pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
+
 /// All of them.
-pub const SETTINGS: [Setting; 8] = [
+pub const SETTINGS: [Setting; 9] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -63,6 +66,13 @@ pub const SETTINGS: [Setting; 8] = [
         meaning: "for tests: the ranks of this machine behave as if they were on so many nodes, and share no memory \
                   between them (2: the first half and the second; 2:cyclic: in turn)",
     },
+    Setting {
+        name: TRANSPORT,
+        default: "node",
+        meaning: "for tests: loopback: ranks of other nodes (SERRIED_NODES; without it each rank is a node) are \
+                  reached over local sockets as over a network; loopback:SEED: what comes is held back and mixed by \
+                  chance",
+    },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
     Setting {
@@ -88,6 +98,29 @@ pub struct Settings {
     pub reproducible: bool,
     /// [`NODES`].
     pub nodes: Nodes,
+    /// [`TRANSPORT`].
+    pub network: Network,
+}
+
+/// What there is beyond the node, by [`TRANSPORT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing: all ranks are reached over memory that they share.
+    Nothing,
+    /// Local sockets, between ranks of different nodes; with a seed what comes is held back and mixed.
+    Loopback(Option<u64>),
+}
+
+impl Network {
+    /// From the words of the setting.
+    fn parse(text: &str) -> Option<Network> {
+        match text.trim().split_once(':') {
+            None if text.trim() == "loopback" => Some(Network::Loopback(None)),
+            None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
+            Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
+            _ => None,
+        }
+    }
 }
 
 impl Settings {
@@ -122,7 +155,11 @@ impl Settings {
                 Nodes::parse(value).ok_or_else(|| wrong(NODES, value, "a number such as 2, or 2:cyclic"))?
             }
         };
-        Ok(Settings { memory, copy, check: switch(CHECK)?, reproducible: switch(REPRODUCIBLE)?, nodes })
+        let network = lookup(TRANSPORT).unwrap_or_default();
+        let network = Network::parse(&network)
+            .ok_or_else(|| wrong(TRANSPORT, &network, "`node`, `loopback`, or loopback:7 with any number"))?;
+        let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
+        Ok(Settings { memory, copy, check, reproducible, nodes, network })
     }
 }
 
@@ -164,11 +201,15 @@ mod tests {
             check: false,
             reproducible: false,
             nodes: Nodes::One,
+            network: Network::Nothing,
         };
         assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
         assert_eq!(with(REPRODUCIBLE, "1").unwrap(), Settings { reproducible: true, ..without });
         assert_eq!(with(NODES, "2").unwrap().nodes, Nodes::Blocks(2));
+        assert_eq!(with(TRANSPORT, "loopback").unwrap().network, Network::Loopback(None));
+        assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
+        assert_eq!(with(TRANSPORT, "node").unwrap(), without);
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
@@ -181,6 +222,8 @@ mod tests {
             (CHECK, "yes"),
             (REPRODUCIBLE, "2"),
             (NODES, "two"),
+            (TRANSPORT, "loopback:x"),
+            (TRANSPORT, "tcp"),
         ] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }

@@ -53,6 +53,17 @@ def test_kill_9_of_any_rank_at_work(launcher, work, victim):
     in_time(5, attempt)
 
 
+@pytest.mark.parametrize("victim", [0, 2])
+def test_kill_9_of_a_rank_over_the_loopback(launcher, work, victim):
+    """Its peers notice by themselves, but the launcher says it, and only once."""
+    launcher.environment["SERRIED_TRANSPORT"] = "loopback"
+    job = launcher.start("-n", 3, work, 60)
+    launcher.wait_until_running(3)
+    os.kill(launcher.rank_ids()[victim], signal.SIGKILL)
+    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+    launcher.assert_nothing_left()
+
+
 @pytest.mark.parametrize("victim", ["guard", "launcher"])
 def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
     def attempt():

@@ -43,10 +43,16 @@ class Run:
     binding: str = "wheel"
     copy: str = ""  # the best means of copying that may be used, as in SERRIED_COPY
     nodes: str = ""  # how many nodes the ranks pretend to be on, as in SERRIED_NODES
+    transport: str = ""  # how ranks of other nodes are reached, as in SERRIED_TRANSPORT
 
     def settings(self):
         abi = "openmpi" if self.binding == "openmpi" else ""
-        given = {"SERRIED_COPY": self.copy, "SERRIED_NODES": self.nodes, "MPI4PY_MPIABI": abi}
+        given = {
+            "SERRIED_COPY": self.copy,
+            "SERRIED_NODES": self.nodes,
+            "SERRIED_TRANSPORT": self.transport,
+            "MPI4PY_MPIABI": abi,
+        }
         return {name: value for name, value in given.items() if value}
 
     def __str__(self):
@@ -54,12 +60,12 @@ class Run:
         return f"({self.binding}) under {self.launcher} -n {self.ranks}{settings}"
 
     def folder(self):
-        words = [pathlib.Path(self.launcher).name, str(self.ranks), self.binding, self.copy, self.nodes]
+        words = [pathlib.Path(self.launcher).name, str(self.ranks), self.binding, self.copy, self.nodes, self.transport]
         return "-".join(word for word in words if word)
 
 
-def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",)):
-    return [Run(*run) for run in itertools.product(launchers, ranks, bindings, copies, nodes)]
+def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",), transports=("",)):
+    return [Run(*run) for run in itertools.product(launchers, ranks, bindings, copies, nodes, transports)]
 
 
 # What `make test` runs.
@@ -68,6 +74,7 @@ RUNS = [
     *combinations(["hydra"], [2, 5]),
     *combinations(["serried"], [2], ["standard", "openmpi"]),
     *combinations(["serried"], [4], nodes=["2"]),
+    *combinations(["serried"], [2], transports=["loopback"]),
 ]
 # What must be right before a release: well over an hour.
 EVERYTHING = [
@@ -75,6 +82,7 @@ EVERYTHING = [
     *combinations(["hydra"], [1, 2, 3, 4, 5, 8]),
     *combinations(["serried"], [2, 5, 8], copies=["direct", "cross-memory", "memory-file", "cells"]),
     *combinations(["serried"], [4, 8], nodes=["2"]),
+    *combinations(["serried"], [2, 4], transports=["loopback", "loopback:7"]),
 ]
 # Python itself is what is started, as a user would, so that it gets what the launcher has for Python.
 TO_OWN_LOG = """
@@ -208,6 +216,7 @@ def read_options():
     parser.add_argument("--binding", default="wheel", help="which mpi4py: wheel, standard, openmpi")
     parser.add_argument("--copy", default="", help="means of copying, as in SERRIED_COPY")
     parser.add_argument("--nodes", default="", help="nodes to pretend, as in SERRIED_NODES")
+    parser.add_argument("--transport", default="", help="how other nodes are reached, as in SERRIED_TRANSPORT")
     parser.add_argument("--library", default=jobs.STAGE / "lib", help="folder of the MPI library to load")
     parser.add_argument("--modules", action="append", default=[], help="only test modules matching this")
     parser.add_argument("--by-module", action="store_true", help="one job for each module")
@@ -221,9 +230,9 @@ def runs_of(options):
         return EVERYTHING
     if not options.ranks:
         return RUNS
-    lists = [options.launcher, options.ranks, options.binding, options.copy, options.nodes]
-    launchers, ranks, bindings, copies, nodes = (text.split(",") for text in lists)
-    return combinations(launchers, map(int, ranks), bindings, copies, nodes)
+    lists = [options.launcher, options.ranks, options.binding, options.copy, options.nodes, options.transport]
+    launchers, ranks, bindings, copies, nodes, transports = (text.split(",") for text in lists)
+    return combinations(launchers, map(int, ranks), bindings, copies, nodes, transports)
 
 
 def main():

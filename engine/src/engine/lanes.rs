@@ -21,6 +21,7 @@ use crate::lock_order::Level;
 use crate::observe::page;
 use crate::progress::lock::{EngineLock, Guard};
 use crate::request::{self, RequestId};
+use crate::transport::Packets;
 use crate::world::context;
 use crate::Result;
 use std::sync::OnceLock;
@@ -187,6 +188,7 @@ impl Engine {
     /// has said that it sleeps.
     pub(super) fn is_wanted(&self, core: &mut Core) -> bool {
         core.publish(self.flows);
+        core.transport.watch();
         core.try_before_sleep()
             || !core.calls.is_empty()
             || core.transport_has_something()

@@ -8,6 +8,7 @@ use crate::job::{cpus, NodeSegment, Nodes};
 use crate::message::work::Recipe;
 use crate::message::{Buffer, Envelope, Mode, ANY_SOURCE, ANY_TAG};
 use crate::plays::play;
+use crate::settings::Network;
 use crate::transport::Means;
 use crate::world::Communicator;
 use crate::{Class, JobRank};
@@ -27,8 +28,14 @@ fn run_on(
     cpu_of: impl Fn(u32) -> Option<usize> + Sync,
     body: impl Fn(&Engine) + Sync,
 ) {
-    let settings =
-        Settings { memory: 1 << 20, copy: best, check: false, reproducible: false, nodes: Nodes::One };
+    let settings = Settings {
+        memory: 1 << 20,
+        copy: best,
+        check: false,
+        reproducible: false,
+        nodes: Nodes::One,
+        network: Network::Nothing,
+    };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();
     std::thread::scope(|scope| {

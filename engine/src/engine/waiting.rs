@@ -101,7 +101,11 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
-            let mine = lane.lock().lane();
+            let mine = {
+                let mut core = lane.lock();
+                Engine::nobody_is_lost(&mut core)?;
+                core.lane()
+            };
             let busy = self.lanes.are_several() && self.serve_others(mine)?;
             self.sleep(&mut waiting, beside, (mine, busy), || lane.lock().epoch != epoch);
         }
@@ -136,6 +140,7 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
             }
+            self.lanes.each().try_for_each(|lane| Engine::nobody_is_lost(&mut lane.lock()))?;
             let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);
             self.sleep(&mut waiting, &Nothing, (0, false), changed);
         }

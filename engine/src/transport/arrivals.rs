@@ -5,11 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Places that one rank looks at, at most.
 pub const PLACES: usize = 10;
 
+/// What knows whether a packet is there, and is asked without the engine's lock, by any thread.
+pub trait Ready: Sync + std::fmt::Debug {
+    /// Whether one may be there.
+    fn is_ready(&self) -> bool;
+}
+
 /// Places to look for new packets without the engine's lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrivals {
     count: usize,
     words: [(*const AtomicU64, u32); PLACES],
+    /// What is asked beside them.
+    asked: Option<&'static dyn Ready>,
 }
 
 // SAFETY: the words are atomic, and by `add` they live as long as the engine.
@@ -17,7 +25,7 @@ unsafe impl Send for Arrivals {}
 
 impl Default for Arrivals {
     fn default() -> Self {
-        Arrivals { count: 0, words: [(std::ptr::null(), 0); PLACES] }
+        Arrivals { count: 0, words: [(std::ptr::null(), 0); PLACES], asked: None }
     }
 }
 
@@ -27,6 +35,11 @@ impl Arrivals {
     pub(crate) fn add(&mut self, word: &AtomicU64, expected: u32) {
         self.words[self.count] = (word, expected);
         self.count += 1;
+    }
+
+    /// Something that has to be asked, for want of a word.
+    pub(crate) fn ask(&mut self, ready: &'static dyn Ready) {
+        self.asked = Some(ready);
     }
 
     /// Whether a packet is there.
@@ -41,6 +54,6 @@ impl Arrivals {
                 (word >> 32) as u32 == expected
             }
         };
-        self.words[..self.count].iter().any(there)
+        self.words[..self.count].iter().any(there) || self.asked.is_some_and(Ready::is_ready)
     }
 }

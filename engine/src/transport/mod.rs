@@ -12,6 +12,7 @@ mod access_descriptor;
 mod arrivals;
 #[cfg(test)]
 mod conformance;
+pub mod loopback;
 mod means;
 pub mod node;
 mod offered_memory;
@@ -24,7 +25,7 @@ mod shared_tasks;
 mod short_copy;
 
 pub use access_descriptor::{AccessDescriptor, MemoryKind};
-pub use arrivals::{Arrivals, PLACES};
+pub use arrivals::{Arrivals, Ready, PLACES};
 pub use means::Means;
 pub use offered_memory::OfferedMemory;
 pub use offers::Offers;

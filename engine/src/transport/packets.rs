@@ -195,4 +195,17 @@ pub trait Packets: Reaches {
     fn ring_self(&self) {
         self.doorbell().ring();
     }
+
+    /// The rank has said at its doorbell that it sleeps, and looks once more: from now on it is rung for what
+    /// comes. A transport whose peers ring by themselves has nothing to do.
+    fn watch(&self) {}
+
+    /// The rank takes leave of its peers: from now on its end is no failure. It may go on all the same.
+    fn leave(&mut self) {}
+
+    /// A peer that is gone without having taken leave, once a launcher has had time to end the job. A
+    /// transport that cannot know leaves it to the launcher.
+    fn lost(&mut self) -> Option<Self::Peer> {
+        None
+    }
 }

@@ -4,6 +4,7 @@
 //! Where all ranks are on the node, and in the order of the job, this costs a branch that is always
 //! taken the same way.
 
+use super::loopback::Loopback;
 use super::node::NodeTransport;
 use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
@@ -22,20 +23,38 @@ pub struct Routed {
     /// Of the routes, here where it is at hand.
     is_plain: bool,
     node: NodeTransport,
+    far: Option<Box<Far>>,
 }
 
+/// The transport to ranks that the node does not reach, and whose turn it is.
+#[derive(Debug)]
+struct Far {
+    network: Loopback,
+    /// Whether the network is looked at first, the next time.
+    is_first: bool,
+    /// Whether the packet that was looked at last, and not advanced over, came over the network.
+    in_hand: Option<bool>,
+    /// The last payload for which there was no memory was for the network.
+    is_full: bool,
+}
+
+/// Of the token of a retained payload: it came over the network.
+const OVER_NETWORK: u64 = 1 << 63;
+
 impl Routed {
-    /// Goes to the ranks of the node by `node`.
-    pub fn new(routes: Arc<Routes>, node: NodeTransport) -> Routed {
-        Routed { is_plain: routes.are_plain(), routes, node }
+    /// Goes to the ranks of the node by `node`, and to those that are far by the network, if there is one.
+    pub fn new(routes: Arc<Routes>, node: NodeTransport, network: Option<Loopback>) -> Routed {
+        let far = |network| Box::new(Far { network, is_first: false, in_hand: None, is_full: false });
+        Routed { is_plain: routes.are_plain(), routes, node, far: network.map(far) }
     }
 
     /// Another lane of the same rank; see [`NodeTransport::beside`].
     ///
     /// # Errors
-    /// `NoMem` when its mailbox cannot be reserved.
+    /// `NoMem` when its mailbox cannot be reserved, and what the network says.
     pub fn beside(&self, lane: usize) -> Result<Routed> {
-        Ok(Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?))
+        let network = self.far.as_ref().map(|far| far.network.beside(lane)).transpose()?;
+        Ok(Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?, network))
     }
 
     /// The transport of the node, for those who share its memory.
@@ -52,6 +71,33 @@ impl Routed {
         }
         self.routes.to(peer).on_node()
     }
+
+    /// The network, for a rank that the node does not reach.
+    #[cold]
+    fn far(&mut self, peer: JobRank) -> Result<&mut Far> {
+        self.far.as_deref_mut().ok_or_else(|| no_way(peer))
+    }
+
+    /// The next packet of node or network, which take turns.
+    #[inline(never)]
+    fn peek_at_both(&mut self) -> Option<Arrival> {
+        let far = self.far.as_deref_mut()?;
+        let first = far.in_hand.unwrap_or(far.is_first);
+        let found = match first {
+            true => far.network.peek(),
+            false => self.node.peek(),
+        };
+        if found.is_some() || far.in_hand.is_some() {
+            (far.in_hand, far.is_first) = (found.map(|_| first), !first);
+            return found;
+        }
+        let found = match first {
+            true => self.node.peek(),
+            false => far.network.peek(),
+        };
+        far.in_hand = found.map(|_| !first);
+        found
+    }
 }
 
 impl Reaches for Routed {
@@ -63,7 +109,7 @@ impl Packets for Routed {
     fn push(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
         match self.here(peer) {
             Some(local) => self.node.push(local, letter),
-            None => Err(no_way(peer)),
+            None => self.far(peer)?.network.push(peer, letter),
         }
     }
 
@@ -71,43 +117,76 @@ impl Packets for Routed {
     fn takes_letter(&mut self, peer: JobRank, address: *const u8, bytes: usize) -> Result<bool> {
         match self.here(peer) {
             Some(local) => self.node.takes_letter(local, address, bytes),
-            None => Err(no_way(peer)),
+            None => self.far(peer)?.network.takes_letter(peer, address, bytes),
         }
     }
 
     fn take_long_letters(&mut self, take: bool) {
         self.node.take_long_letters(take);
+        if let Some(far) = &mut self.far {
+            far.network.take_long_letters(take);
+        }
     }
 
     #[inline(always)]
     fn peek(&mut self) -> Option<Arrival> {
-        self.node.peek()
+        match self.far {
+            None => self.node.peek(),
+            Some(_) => self.peek_at_both(),
+        }
     }
 
     #[inline(always)]
     fn advance(&mut self, arrival: &Arrival) {
+        if let Some(far) = &mut self.far {
+            if far.in_hand.take() == Some(true) {
+                return far.network.advance(&{ *arrival });
+            }
+        }
         self.node.advance(arrival);
     }
 
     #[inline]
     fn arrivals(&self) -> Arrivals {
-        self.node.arrivals()
+        let mut arrivals = self.node.arrivals();
+        if let Some(far) = &self.far {
+            arrivals.ask(far.network.ready());
+        }
+        arrivals
     }
 
     fn want_room(&mut self, peer: JobRank) {
-        if let Some(local) = self.here(peer) {
-            self.node.want_room(local);
+        match self.here(peer) {
+            Some(local) => self.node.want_room(local),
+            None => self.far.iter_mut().for_each(|far| far.network.want_room(peer)),
         }
     }
 
     fn doorbell(&self) -> &Doorbell {
         self.node.doorbell()
     }
+
+    fn watch(&self) {
+        if let Some(far) = &self.far {
+            far.network.watch();
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(far) = &mut self.far {
+            far.network.leave();
+        }
+    }
+
+    fn lost(&mut self) -> Option<JobRank> {
+        self.far.as_mut()?.network.lost()
+    }
 }
 
 impl Payloads for Routed {
     fn longest_payload(&self) -> usize {
-        self.node.longest_payload()
+        let network = self.far.as_ref().map_or(usize::MAX, |far| far.network.longest_payload());
+        self.node.longest_payload().min(network)
     }
 
     #[inline]
@@ -115,26 +194,52 @@ impl Payloads for Routed {
         match self.here(peer) {
             // SAFETY: by the caller.
             Some(local) => unsafe { self.node.load(local, load) },
-            None => Err(no_way(peer)),
+            None => {
+                let far = self.far(peer)?;
+                // SAFETY: by the caller.
+                let loaded = unsafe { far.network.load(peer, load)? };
+                far.is_full = loaded.is_none();
+                Ok(loaded)
+            }
         }
     }
 
+    /// Each transport leaves alone what is not its own.
     fn unload(&mut self, packet: &Packet) {
         self.node.unload(packet);
+        if let Some(far) = &mut self.far {
+            far.network.unload(packet);
+        }
     }
 
+    /// If the network was full, it is what is waited for; memory of the node does not help.
     fn want_load(&mut self) -> bool {
-        self.node.want_load()
+        match &mut self.far {
+            Some(far) if far.is_full => far.network.want_load(),
+            _ => self.node.want_load(),
+        }
     }
 
     #[inline]
     fn retain(&mut self, arrival: &Arrival) -> Retained {
-        self.node.retain(arrival)
+        match &mut self.far {
+            Some(far) if far.in_hand == Some(true) => {
+                let retained = far.network.retain(arrival);
+                Retained { token: retained.token | OVER_NETWORK, ..retained }
+            }
+            _ => self.node.retain(arrival),
+        }
     }
 
     #[inline]
     fn release(&mut self, retained: Retained) {
-        self.node.release(retained);
+        match &mut self.far {
+            Some(far) if retained.token & OVER_NETWORK != 0 => {
+                let token = retained.token & !OVER_NETWORK;
+                far.network.release(Retained { token, ..retained });
+            }
+            _ => self.node.release(retained),
+        }
     }
 }
 

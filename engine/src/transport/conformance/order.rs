@@ -73,7 +73,11 @@ pub fn a_waiting_receiver_is_woken(place: &impl Place) {
             let began = Instant::now();
             while other.peek().is_none() {
                 let arrivals = other.arrivals();
-                other.doorbell().sleep_unless(|| arrivals.any(), Some(PATIENCE.as_nanos() as u64));
+                let looks = || {
+                    other.watch();
+                    arrivals.any()
+                };
+                other.doorbell().sleep_unless(looks, Some(PATIENCE.as_nanos() as u64));
                 assert!(began.elapsed() < PATIENCE / 2, "a packet came and woke nobody");
             }
             let arrival = next(&mut other);
@@ -100,7 +104,11 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
                 if one.push(1.into(), &packet.letter()).unwrap() {
                     return sent + 1;
                 }
-                one.doorbell().sleep_unless(|| false, Some(PATIENCE.as_nanos() as u64));
+                let looks = || {
+                    one.watch();
+                    false
+                };
+                one.doorbell().sleep_unless(looks, Some(PATIENCE.as_nanos() as u64));
                 assert!(began.elapsed() < PATIENCE / 2, "there was room, and nobody was woken");
             }
         });

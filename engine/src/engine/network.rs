@@ -1,0 +1,74 @@
+//! The transport of a rank: what reaches the ranks of its node, and those beyond.
+
+use super::{Core, Engine};
+use crate::job::{Job, Nodes};
+use crate::settings::{Network, Settings};
+use crate::transport::loopback::{self, Loopback, Name, Sockets};
+use crate::transport::node::{doorbell_of, NodeTransport};
+use crate::transport::{Packets, Routed, Routes};
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::sync::Arc;
+
+/// The nodes of a job, as far as they are pretended. Over the loopback each rank is one, if nothing else was
+/// said.
+pub(super) fn nodes_of(settings: &Settings, job: &Job) -> Nodes {
+    match (settings.network, settings.nodes) {
+        (Network::Loopback(_), Nodes::One) if job.size > 1 => Nodes::Cyclic(job.size),
+        (_, nodes) => nodes,
+    }
+}
+
+/// The transport of this rank of a job.
+///
+/// # Errors
+/// `NoMem` when the mailbox cannot be reserved, and what the network says.
+pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) -> Result<Routed> {
+    let mut node = NodeTransport::attach(&job.node, job.local_rank)?;
+    node.limit_means(settings.copy);
+    let node_of = |rank| nodes.node_of(rank, job.size);
+    let is_elsewhere = |rank| node_of(rank) != node_of(job.rank);
+    node.keep_apart(job.local_ranks.iter().map(|&rank| is_elsewhere(rank)).collect());
+    let is_network = settings.network != Network::Nothing;
+    let is_far = |rank: JobRank| is_network && is_elsewhere(rank.0);
+    let routes = Routes::new(JobRank(job.rank), job.size, &job.local_ranks, is_far);
+    let network = match settings.network {
+        Network::Loopback(seed) if nodes.are_several() => Some(open_loopback(job, seed)?),
+        _ => None,
+    };
+    Ok(Routed::new(Arc::new(routes), node, network))
+}
+
+/// Listens, tells all ranks of the job where, and learns where they do.
+fn open_loopback(job: &'static Job, seed: Option<u64>) -> Result<Loopback> {
+    let listening = Sockets::listen()?;
+    let key = |rank: u32| format!("serried-loopback-{rank}");
+    let mut bootstrap = job.bootstrap();
+    bootstrap.put(&key(job.rank), listening.name().as_text())?;
+    bootstrap.fence()?;
+    let mut name_of = |rank| -> Result<Name> {
+        let found = bootstrap.get(&key(rank))?;
+        found.as_deref().and_then(Name::from_text).ok_or_else(|| silent(rank))
+    };
+    let names: Arc<[Name]> = (0..job.size).map(&mut name_of).collect::<Result<_>>()?;
+    let doorbell = doorbell_of(&job.node, LocalRank(job.local_rank));
+    let sockets = Sockets::new(JobRank(job.rank), listening, names, doorbell)?;
+    Ok(Loopback::over_sockets(sockets, job.size, seed.map(|seed| seed.wrapping_add(u64::from(job.rank)))))
+}
+
+#[cold]
+fn silent(rank: u32) -> Error {
+    let message = format!(
+        "rank {rank} has not said where it listens; all ranks of a job need the same setting SERRIED_TRANSPORT"
+    );
+    Error::new(Class::Other, message)
+}
+
+impl Engine {
+    /// Looks for peers that are gone, before this rank waits on.
+    ///
+    /// # Errors
+    /// `Other`, naming one.
+    pub(super) fn nobody_is_lost(core: &mut Core) -> Result<()> {
+        core.transport.lost().map_or(Ok(()), |peer| Err(loopback::gone(peer)))
+    }
+}

@@ -1,0 +1,201 @@
+//! Local sockets that carry frames whole: each is sent and received in one call, or not at all.
+
+use crate::{Class, Error, Result};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Connections that wait until they are accepted, at most.
+const BACKLOG: libc::c_int = 4096;
+
+/// An address in the abstract name space, which has no name in any file system.
+fn address_of(name: &str) -> (libc::sockaddr_un, libc::socklen_t) {
+    // SAFETY: all zero is a valid value.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // An abstract name begins with a zero.
+    let places = address.sun_path.iter_mut().skip(1);
+    places.zip(name.bytes()).for_each(|(place, byte)| *place = byte as libc::c_char);
+    let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    assert!(length <= std::mem::size_of_val(&address), "the name of a socket is too long");
+    (address, length as libc::socklen_t)
+}
+
+/// A result of the system as a descriptor.
+fn descriptor(raw: libc::c_int) -> io::Result<OwnedFd> {
+    match raw {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the system has just made it for us.
+        raw => Ok(unsafe { OwnedFd::from_raw_fd(raw) }),
+    }
+}
+
+fn open() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: no memory is involved.
+    descriptor(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })
+}
+
+fn done(refused: libc::c_int) -> io::Result<()> {
+    match refused {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Listens under a name.
+pub fn listen(name: &str) -> io::Result<OwnedFd> {
+    let (socket, (address, length)) = (open()?, address_of(name));
+    // SAFETY: `address` is valid for `length` bytes.
+    done(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    // SAFETY: no memory is involved.
+    done(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    Ok(socket)
+}
+
+/// Connects to who listens under a name, if that is a process of the same user.
+pub fn connect(name: &str) -> io::Result<OwnedFd> {
+    let (socket, (address, length)) = (open()?, address_of(name));
+    // SAFETY: `address` is valid for `length` bytes.
+    done(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    if !is_ours(&socket) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(socket)
+}
+
+/// The next connection; `None` if there is none. One of another user is closed at once.
+pub fn accept(listener: &OwnedFd) -> Option<OwnedFd> {
+    loop {
+        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let (no_address, no_length) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the address of the other end is not asked for.
+        let raw = unsafe { libc::accept4(listener.as_raw_fd(), no_address, no_length, flags) };
+        let socket = descriptor(raw).ok()?;
+        if is_ours(&socket) {
+            return Some(socket);
+        }
+    }
+}
+
+/// Whether the process at the other end has the user of this one.
+fn is_ours(socket: &OwnedFd) -> bool {
+    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    // SAFETY: `who` and `length` describe a valid place for the answer.
+    let refused = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut who).cast(), &raw mut length)
+    };
+    // SAFETY: getting one's own user id cannot fail.
+    refused == 0 && who.uid == unsafe { libc::geteuid() }
+}
+
+/// Sends the parts as one, or says why not.
+pub fn send(socket: &OwnedFd, parts: &[&[u8]]) -> io::Result<()> {
+    let mut list = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2];
+    for (place, part) in list.iter_mut().zip(parts) {
+        *place = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() };
+    }
+    // SAFETY: an all-zero `msghdr` is a valid value.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = list.as_mut_ptr();
+    message.msg_iovlen = parts.len().min(list.len()) as _;
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    loop {
+        // SAFETY: the parts are readable, and are only read.
+        if unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, flags) } >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Receives one frame: its length, 0 at the end of the connection; `None` if there is none.
+pub fn receive(socket: &OwnedFd, place: &mut [u8]) -> Option<usize> {
+    loop {
+        // SAFETY: `place` is writable for its length.
+        let bytes = unsafe {
+            libc::recv(socket.as_raw_fd(), place.as_mut_ptr().cast(), place.len(), libc::MSG_DONTWAIT)
+        };
+        if bytes >= 0 {
+            return Some(bytes as usize);
+        }
+        match io::Error::last_os_error().kind() {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::WouldBlock => return None,
+            // The other end is gone.
+            _ => return Some(0),
+        }
+    }
+}
+
+/// A set of sockets, and which of them have something.
+#[derive(Debug)]
+pub struct Set(OwnedFd);
+
+/// Sockets that [`Set::ready`] names at a time.
+pub const AT_A_TIME: usize = 16;
+
+impl Set {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn new() -> Result<Set> {
+        // SAFETY: no memory is involved.
+        let set = descriptor(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) });
+        set.map(Set).map_err(|error| refused("epoll_create1", &error))
+    }
+
+    /// The descriptor of the set, which is readable while one of its sockets has something.
+    pub fn raw(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Adds a descriptor under a name; it has something when it can be read.
+    pub fn add(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, descriptor, libc::EPOLLIN as u32, name)
+    }
+
+    /// Adds a descriptor that is written to; it has something at its end alone.
+    pub fn add_silent(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, descriptor, 0, name)
+    }
+
+    /// A descriptor added so has something, once, when there is room again.
+    pub fn want_room(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
+        let events = libc::EPOLLOUT | libc::EPOLLONESHOT;
+        self.control(libc::EPOLL_CTL_MOD, descriptor, events as u32, name)
+    }
+
+    fn control(&self, what: libc::c_int, descriptor: RawFd, events: u32, name: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events, u64: name };
+        // SAFETY: `event` is valid during the call.
+        done(unsafe { libc::epoll_ctl(self.raw(), what, descriptor, &raw mut event) })
+    }
+
+    /// The names of some that have something, without waiting.
+    pub fn ready(&self) -> impl Iterator<Item = u64> {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; AT_A_TIME];
+        // SAFETY: the place has room for so many events.
+        let found = unsafe { libc::epoll_wait(self.raw(), events.as_mut_ptr(), AT_A_TIME as libc::c_int, 0) };
+        events.into_iter().take(found.max(0) as usize).map(|event| event.u64)
+    }
+
+    /// Whether one has something; waits for it if that is wanted.
+    pub fn poll(&self, wait: bool) -> bool {
+        let mut poll = libc::pollfd { fd: self.raw(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `poll` is valid during the call.
+        unsafe { libc::poll(&raw mut poll, 1, if wait { -1 } else { 0 }) > 0 }
+    }
+}
+
+/// The error of a call that the system refuses.
+#[cold]
+pub fn refused(call: &str, error: &io::Error) -> Error {
+    let message = format!("SERRIED_TRANSPORT=loopback: {call} failed: {error}");
+    Error::new(Class::Other, message)
+}
