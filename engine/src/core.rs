@@ -12,8 +12,9 @@ use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
 use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
+use crate::progress::sources::{Driven, Flags, Sources};
 use crate::request::{lane_of, Slab};
-use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, Routed, SharedTasks};
+use crate::transport::{Arrival, Packet, Packets, Routed, SharedTasks};
 use crate::world::Exchange;
 use crate::{JobRank, Result};
 use std::collections::{HashMap, VecDeque};
@@ -50,6 +51,10 @@ pub struct Core {
     pub(crate) settling: Vec<Settling>,
     /// Calls of the program's code that collectives wait for.
     pub(crate) calls: VecDeque<Calling>,
+    /// What makes progress beside packets that arrive.
+    pub(crate) sources: Sources<Core>,
+    /// Which of it has something to do.
+    pub(crate) flags: Flags,
     /// Work that goes on by polling.
     pub(crate) background: Vec<Background>,
     /// Counts completions: whoever waits compares it.
@@ -69,9 +74,9 @@ pub struct Core {
 /// A packet in the outbox.
 #[derive(Debug)]
 pub struct Waiting {
-    packet: Packet,
+    pub(crate) packet: Packet,
     /// The send that is complete when the packet has gone.
-    completes: Option<u32>,
+    pub(crate) completes: Option<u32>,
 }
 
 /// A call of the program's code for a collective.
@@ -122,6 +127,7 @@ impl Core {
         job: &'static Job,
         flows: Row,
         memory: u64,
+        sources: Sources<Core>,
     ) -> Core {
         let page = job.page();
         Core {
@@ -140,6 +146,8 @@ impl Core {
             later: Vec::new(),
             settling: Vec::new(),
             calls: VecDeque::new(),
+            sources,
+            flags: Flags::default(),
             background: Vec::new(),
             epoch: 0,
             collectives_seen: 0,
@@ -151,10 +159,10 @@ impl Core {
     }
 
     /// Another lane of the same rank, at rest.
-    pub(crate) fn beside(&self, lane: usize) -> Result<Core> {
+    pub(crate) fn beside(&self, lane: usize, sources: Sources<Core>) -> Result<Core> {
         let transport = Box::new(self.transport.beside(lane)?);
         let memory = self.page.memory.limit.load(Relaxed);
-        Ok(Core::new(lane, transport, self.job, self.flows, memory))
+        Ok(Core::new(lane, transport, self.job, self.flows, memory, sources))
     }
 
     /// Counts in memory of its own from now on, where other lanes do not meet it.
@@ -197,19 +205,10 @@ impl Core {
             self.transport.advance(&arrival);
             handled?;
         }
-        if !self.outbox.is_empty() {
-            self.flush()?;
+        match self.flags.any() {
+            true => Sources::go_on(self),
+            false => Ok(()),
         }
-        if !self.streams.is_empty() {
-            self.pump_streams()?;
-        }
-        if !self.unmatched.is_empty() {
-            self.match_partitioned()?;
-        }
-        if !self.collectives.is_empty() && self.collectives_seen != self.epoch {
-            self.advance_collectives();
-        }
-        Ok(())
     }
 
     /// Does what a packet says.
@@ -248,78 +247,17 @@ impl Core {
         }
     }
 
-    /// Whether packets for this peer wait already: no other may overtake them.
-    #[inline]
-    pub(crate) fn others_wait(&self, peer: JobRank) -> bool {
-        !self.outbox.is_empty() && self.outbox.contains_key(&peer)
-    }
-
-    /// Sends a packet, now (`true`) or as soon as the peer has room, behind those
-    /// that wait already.
-    #[inline]
-    pub(crate) fn post(&mut self, peer: JobRank, packet: &Packet) -> Result<bool> {
-        if !self.others_wait(peer) && self.transport.push(peer, &packet.letter())? {
-            return Ok(true);
-        }
-        self.transport.show_waiting(true);
-        self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes: None });
-        Ok(false)
-    }
-
     /// Once more what waits for room, after the rank has said that it sleeps: from
     /// then on who makes room rings, but who did so just before has rung in vain.
     /// `true` if there is something to look at now.
     pub(crate) fn try_before_sleep(&mut self) -> bool {
-        if self.outbox.is_empty() && self.streams.is_empty() {
+        if !self.flags.any() {
             return false;
         }
-        let before = (self.epoch, self.outbox.is_empty(), self.streams.is_empty());
+        let before = (self.epoch, self.flags);
         // An error comes again when it is driven next.
-        let failed = self.flush().and_then(|()| self.pump_streams()).is_err();
-        failed || before != (self.epoch, self.outbox.is_empty(), self.streams.is_empty())
-    }
-
-    /// The packet that waits last in the outbox of a peer, if it may be changed.
-    #[inline]
-    pub(crate) fn last_waiting(&mut self, peer: JobRank) -> Option<&mut Packet> {
-        if self.outbox.is_empty() {
-            return None;
-        }
-        let last = self.outbox.get_mut(&peer)?.back_mut()?;
-        last.completes.is_none().then_some(&mut last.packet)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let peers: Vec<JobRank> = self.outbox.keys().copied().collect();
-        for peer in peers {
-            let mut waiting = self.outbox.remove(&peer).unwrap_or_default();
-            let mut before = waiting.len() + 1;
-            while !self.flush_to(peer, &mut waiting)? && waiting.len() < before {
-                before = waiting.len();
-                // Then once more, for room may have come before we asked to be
-                // woken; and if some did, the peer has answered our asking.
-                self.transport.want_room(peer);
-            }
-            if !waiting.is_empty() {
-                self.outbox.insert(peer, waiting);
-            }
-        }
-        self.transport.show_waiting(!self.outbox.is_empty());
-        Ok(())
-    }
-
-    /// Sends what fits; `true` when nothing is left.
-    fn flush_to(&mut self, peer: JobRank, waiting: &mut VecDeque<Waiting>) -> Result<bool> {
-        while let Some(next) = waiting.front() {
-            if !self.transport.push(peer, &next.packet.letter())? {
-                return Ok(false);
-            }
-            if let Some(request) = next.completes {
-                self.complete(request);
-            }
-            waiting.pop_front();
-        }
-        Ok(true)
+        let failed = Sources::go_on_before_sleep(self).is_err();
+        failed || before != (self.epoch, self.flags)
     }
 
     /// Marks a request complete and gives back what its work has held; a
@@ -359,39 +297,6 @@ impl Core {
         Some(Outside::Background(work))
     }
 
-    /// Makes `request` complete when the packet queued last for `peer` has gone.
-    pub(crate) fn outbox_completes(&mut self, peer: JobRank, request: u32) {
-        if let Some(last) = self.outbox.get_mut(&peer).and_then(VecDeque::back_mut) {
-            last.completes = Some(request);
-        }
-    }
-
-    /// Takes the packet of a send that has not gone yet out of the outbox; `false` if it is not there.
-    pub(crate) fn unsend(&mut self, request: u32) -> bool {
-        let is_it = |one: &Waiting| one.completes == Some(request) || one.packet.offers(request);
-        let found = self
-            .outbox
-            .iter()
-            .find_map(|(&peer, waiting)| waiting.iter().position(is_it).map(|place| (peer, place)));
-        let Some((peer, place)) = found else { return false };
-        if let Some(waiting) = self.outbox.get_mut(&peer) {
-            if let Some(one) = waiting.remove(place) {
-                self.transport.unload(&one.packet);
-            }
-            if waiting.is_empty() {
-                self.outbox.remove(&peer);
-            }
-        }
-        self.transport.show_waiting(!self.outbox.is_empty());
-        true
-    }
-
-    /// The peer of the packet in the outbox with which a request completes.
-    pub(crate) fn packet_of(&self, request: u32) -> Option<JobRank> {
-        let holds = |waiting: &VecDeque<Waiting>| waiting.iter().any(|one| one.completes == Some(request));
-        self.outbox.iter().find(|(_, waiting)| holds(waiting)).map(|(&peer, _)| peer)
-    }
-
     /// The first receives that wait for a message, and the room that they have.
     pub(crate) fn posted(&self, most: usize) -> Vec<(Envelope, u64)> {
         let told = |(context, posted): (u64, &Posted)| {
@@ -409,9 +314,26 @@ impl Core {
         self.transport.arrivals().any()
     }
 
+    /// Whether something is under way in one of these contexts.
+    pub(crate) fn is_busy_in(&self, contexts: &[u64]) -> bool {
+        self.sources.are_in(self, contexts) || self.requests.any_in(contexts)
+    }
+
     /// Nothing is under way any more that the program has left to us.
     pub(crate) fn quiet(&self) -> bool {
-        self.outbox.is_empty() && self.streams.is_empty() && !self.requests.any_detached()
+        self.sources.are_quiet(self) && !self.requests.any_detached()
+    }
+}
+
+impl Driven for Core {
+    #[inline]
+    fn flags(&mut self) -> &mut Flags {
+        &mut self.flags
+    }
+
+    #[inline]
+    fn sources(&mut self) -> &mut Sources<Core> {
+        &mut self.sources
     }
 }
 

@@ -8,7 +8,7 @@ use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{Job, Nodes};
-use crate::message::work::Work;
+use crate::message::{self, work::Work};
 use crate::observe::flow::{Row, Sent};
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
@@ -82,7 +82,8 @@ impl Engine {
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
         let flows = Row::new(job.node.flows(job.local_rank), &page.counters.unrowed);
-        let core = Core::new(0, Box::new(transport), job, flows, settings.memory);
+        let sources = message::sources::all();
+        let core = Core::new(0, Box::new(transport), job, flows, settings.memory, sources);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
         unseen::look_at_runtimes();
         page.set_state(State::Running);
@@ -198,9 +199,7 @@ impl Engine {
     pub fn settle(&self, contexts: &[u64]) -> Result<()> {
         let reason = Reason::Settle(contexts);
         self.lanes.each().try_for_each(|lane| {
-            self.wait_until(lane, reason, |core| {
-                (core.outbox.is_empty() && !core.requests.any_in(contexts)).then_some(())
-            })
+            self.wait_until(lane, reason, |core| (!core.is_busy_in(contexts)).then_some(()))
         })
     }
 

@@ -10,7 +10,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::lock_order::{self, Level, Ordered};
-use crate::message::work::Turn;
+use crate::message::turn::Turn;
 use crate::observe::ledger::Call;
 use crate::observe::page::add_together;
 use crate::progress::wait::Pace;

@@ -9,7 +9,8 @@ use crate::collective::node::{
 use crate::collective::{self, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
 use crate::message::later::{Placed, Settling, Step};
-use crate::message::work::{Recipe, Turn};
+use crate::message::turn::Turn;
+use crate::message::work::Recipe;
 use crate::request::RequestId;
 use crate::world::Communicator;
 use crate::Result;

@@ -1,7 +1,9 @@
 //! Collective operations over messages: drives their schedules.
 
+use super::sources;
+use super::turn::Turn;
 use super::wire::Envelope;
-use super::work::{Collective, Recipe, Turn, Work};
+use super::work::{Collective, Recipe, Work};
 use super::{Buffer, Mode};
 use crate::collective::{Advance, Data, Port, Schedule, Ticket};
 use crate::core::{Calling, Core};
@@ -76,6 +78,7 @@ impl Core {
     pub(super) fn begin_collective(&mut self, request: u32) {
         if self.advance_collective(request) {
             self.collectives.push(request);
+            self.flags.raise(sources::COLLECTIVES);
         }
     }
 

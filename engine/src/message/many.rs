@@ -5,7 +5,7 @@
 //! any, with its tag or any. Each list is in order of arrival; its first entry is
 //! the one that such a receive gets.
 
-use super::matching::Unexpected;
+use super::unexpected::Unexpected;
 use super::{ANY_SOURCE, ANY_TAG};
 use std::collections::HashMap;
 

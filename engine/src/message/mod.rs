@@ -20,21 +20,28 @@ pub mod later;
 pub mod letter;
 mod many;
 mod matching;
+mod outbox;
 pub mod partitioned;
 mod persistent;
+mod placed;
 pub mod probe;
 mod receive;
 mod rendezvous;
+mod rounds;
 mod send;
+pub(crate) mod sources;
 mod stream;
 mod together;
+pub mod turn;
+mod unexpected;
 pub mod wire;
 mod withdraw;
 pub mod work;
 
 pub(crate) use aside::Aside;
 pub use buffer::Buffer;
-pub use matching::{Found, Matching, Posted};
+pub use matching::{Matching, Posted};
+pub use unexpected::Found;
 pub use wire::Envelope;
 
 /// Special ranks and tags are below this, so that any other negative number of

@@ -1,7 +1,7 @@
 //! Probing (MPI-5.0 §3.8): looking at a message before receiving it, and taking
 //! it out of the queue so that nobody else receives it.
 
-use super::matching::Unexpected;
+use super::unexpected::Unexpected;
 use super::wire::{Envelope, HELD};
 use super::work::{Receive, Work};
 use super::Buffer;

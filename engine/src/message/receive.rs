@@ -1,7 +1,8 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
 use super::letter::{count_received, EAGER_LOOKS};
-use super::matching::{self, Found, Posted, Unexpected};
+use super::matching::{self, Posted};
+use super::unexpected::{Found, Unexpected};
 use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
@@ -303,9 +304,7 @@ impl Core {
     pub(crate) fn may_receive_at_once(&mut self, context: u64) -> bool {
         self.matching.unexpected() == 0
             && self.matching.none_posted(context)
-            && self.outbox.is_empty()
-            && self.streams.is_empty()
-            && self.collectives.is_empty()
+            && !self.flags.any()
             && self.background.is_empty()
     }
 }

@@ -5,7 +5,7 @@
 //! Only where the system has no barrier for all processes, or more is withdrawn at once than a list
 //! holds, or the receiver cannot tell because nobody takes its packets, its answer is waited for.
 
-use super::matching::Unexpected;
+use super::unexpected::Unexpected;
 use super::wire::{Envelope, Offer, Ticket, OFFER, WITHDRAW, WITHDRAWN};
 use super::work::{Send, Work};
 use crate::core::Core;

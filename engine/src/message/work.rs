@@ -1,10 +1,10 @@
 //! What a request is working on.
 
 use super::buffer::Buffer;
+use super::turn::Turn;
 use super::wire::Envelope;
 use crate::collective::Schedule;
 use crate::transport::Task;
-use crate::world::calls::Numbered;
 use crate::world::Communicator;
 use crate::JobRank;
 use std::sync::Arc;
@@ -123,22 +123,6 @@ pub struct Collective {
     pub calling: bool,
     /// The persistent request that gets the schedule back.
     pub persistent: Option<u32>,
-}
-
-/// Which operation of a communicator a collective is.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// Its tag in the collective context, taken alike at all members.
-    pub tag: i32,
-    /// The call that began it, or made it.
-    pub call: Numbered,
-}
-
-impl Turn {
-    /// The one that has been begun last.
-    pub fn latest(communicator: &Communicator, tag: i32) -> Turn {
-        Turn { tag, call: communicator.calls.latest() }
-    }
 }
 
 /// Recipe of a persistent request.

@@ -8,6 +8,7 @@ pub mod doorbell;
 pub mod lock;
 pub mod partner;
 pub mod sleeping_lock;
+pub mod sources;
 pub mod spread;
 pub mod wait;
 

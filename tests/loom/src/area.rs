@@ -2,9 +2,8 @@
 //! express box.
 
 use crate::doorbell::Doorbell;
-use crate::express::{self, BOX_BYTES};
-use crate::mailbox::{self, LINES, LINE_BYTES};
-use crate::packet::Words;
+use crate::packet::{Memory, Words};
+use crate::sizes::{BOX_BYTES, LINES, LINE_BYTES};
 use crate::sync::{AtomicU32, AtomicU64};
 
 #[derive(Debug)]
@@ -73,12 +72,12 @@ impl Area {
         &self.shared().control
     }
 
-    pub fn mailbox(&self) -> mailbox::Ring {
-        mailbox::Ring::new(self.shared().mailbox.memory())
+    pub fn mailbox(&self) -> Memory {
+        self.shared().mailbox.memory()
     }
 
-    pub fn express(&self, number: usize) -> express::Ring {
+    pub fn express(&self, number: usize) -> Memory {
         assert!(number == 0, "there is one box");
-        express::Ring::new(self.shared().express.memory())
+        self.shared().express.memory()
     }
 }

@@ -29,5 +29,7 @@ pub mod inbox;
 pub mod mailbox;
 #[path = "../../../engine/src/collective/node/protocol/claim.rs"]
 pub mod claim;
+#[path = "../../../engine/src/transport/node/sizes.rs"]
+pub mod sizes;
 #[path = "../../../engine/src/transport/node/withdrawals.rs"]
 pub mod withdrawals;

@@ -6,12 +6,10 @@
 //! | list of what was withdrawn (4 KiB)
 //! ```
 
-use super::cells::{Returned, CLASSES};
-use super::express::{self, BOXES, BOX_BYTES};
-use super::forks::Words;
-use super::mailbox::{self, LINES, LINE_BYTES};
 use super::packet::Memory;
+use super::returned::Returned;
 use super::shared_tasks::{TaskBlock, TASKS};
+use super::sizes::{BOXES, BOX_BYTES, CLASSES, LINES, LINE_BYTES};
 use super::withdrawals::{List, Taking, Withdrawn};
 use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
@@ -71,6 +69,15 @@ pub struct ExpressBox {
     pub owner: AtomicU32,
     /// Lines consumed; the reader writes it, now and then.
     pub head: AtomicU64,
+}
+
+/// See [`super::forks`].
+#[repr(C)]
+pub struct Words {
+    /// 1 + local rank of the one into whose memory the owner copies; 0: nobody's.
+    pub copying: AtomicU32,
+    /// Not 0: the owner forks.
+    pub forking: AtomicU32,
 }
 
 /// See [`super::passing`].
@@ -154,18 +161,18 @@ impl Area {
         unsafe { &*self.base.cast::<Control>() }
     }
 
-    /// The mailbox.
+    /// The lines of the mailbox.
     #[inline]
-    pub fn mailbox(&self) -> mailbox::Ring {
+    pub fn mailbox(&self) -> Memory {
         // SAFETY: inside the area, and that long.
-        mailbox::Ring::new(unsafe { Memory::new(self.base.add(MAILBOX_AT)) })
+        unsafe { Memory::new(self.base.add(MAILBOX_AT)) }
     }
 
-    /// Express box `number`; its memory must have been reserved.
-    pub fn express(&self, number: usize) -> express::Ring {
+    /// The bytes of express box `number`; their memory must have been reserved.
+    pub fn express(&self, number: usize) -> Memory {
         assert!(number < BOXES, "express box {number} does not exist");
         // SAFETY: inside the area, and that long.
-        express::Ring::new(unsafe { Memory::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) })
+        unsafe { Memory::new(self.base.add(EXPRESS_AT + number * BOX_BYTES)) }
     }
 
     /// The words of a shared task.

@@ -26,13 +26,10 @@
 
 use super::area::Area;
 use super::packet::{self, Memory, PAYLOAD_AT};
+use super::sizes::BOX_BYTES;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::transport::{Arrival, Letter, LONG_LETTER_BYTES};
 
-/// Boxes of a rank.
-pub const BOXES: usize = 8;
-/// Bytes of a box: a power of two. Small, so that it stays in the first cache.
-pub const BOX_BYTES: usize = if cfg!(loom) { 64 } else { 8192 };
 /// The reader says how far it is after so many bytes.
 pub const PART: u64 = BOX_BYTES as u64 / if cfg!(loom) { 4 } else { 8 };
 /// A packet passes in the worst case when it and what it skips before the ring's
@@ -122,7 +119,7 @@ pub fn take(area: &Area, me: u32) -> Option<Sender> {
     let free =
         |owner: &AtomicU32| owner.compare_exchange(0, me + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
     let number = boxes.iter().position(|entry| free(&entry.0.owner))?;
-    Some(Sender { ring: area.express(number), number, position: 0, head: 0 })
+    Some(Sender { ring: Ring::new(area.express(number)), number, position: 0, head: 0 })
 }
 
 impl Sender {

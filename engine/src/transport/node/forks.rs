@@ -24,13 +24,6 @@ use std::time::{Duration, Instant};
 /// How long each waits for the other: then one of them has been stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The words of a rank.
-#[repr(C)]
-pub struct Words {
-    copying: AtomicU32,
-    forking: AtomicU32,
-}
-
 /// This rank, and the one into whose memory it reaches.
 #[derive(Clone, Copy, Debug)]
 pub struct Between {

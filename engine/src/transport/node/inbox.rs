@@ -1,8 +1,9 @@
 //! What a rank reads: its mailbox, and the express boxes that senders have opened.
 
 use super::area::Area;
-use super::express::{self, BOXES};
-use super::mailbox::{self, LINES};
+use super::express;
+use super::mailbox;
+use super::sizes::{BOXES, LINES};
 use crate::sync::{AtomicU64, Ordering};
 use crate::transport::{Arrival, Arrivals};
 
@@ -56,14 +57,14 @@ unsafe impl Send for Inbox {}
 impl Inbox {
     /// The inbox of the rank at `area`.
     pub fn new(area: Area) -> Inbox {
-        let mailbox = Reader::new(area.mailbox(), &area.control().head.0);
+        let mailbox = Reader::new(mailbox::Ring::new(area.mailbox()), &area.control().head.0);
         Inbox { area, mailbox, boxes: Vec::with_capacity(BOXES), turn: 0, in_a_row: 0 }
     }
 
     /// A sender says that it uses a box from now on.
     pub fn open(&mut self, number: usize) {
         let head = &self.area.control().boxes[number].0.head;
-        self.boxes.push(Reader::new(self.area.express(number), head));
+        self.boxes.push(Reader::new(express::Ring::new(self.area.express(number)), head));
     }
 
     /// The next packet, which stays until [`Inbox::advance`].

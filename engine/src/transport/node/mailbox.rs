@@ -11,15 +11,10 @@
 //! A silent peer costs nothing: there is one mailbox per rank, whoever sends.
 
 use super::area::Area;
-use super::packet::{self, Memory, PAYLOAD_AT};
+use super::packet::{self, Memory};
+use super::sizes::{LINES, LINE_BYTES};
 use crate::sync::{AtomicU64, Ordering};
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
-
-/// Lines of a mailbox: a power of two.
-pub const LINES: u64 = if cfg!(loom) { 2 } else { 1024 };
-/// Bytes of a line.
-pub const LINE_BYTES: usize = PAYLOAD_AT + INLINE_BYTES;
-const _: () = assert!(LINE_BYTES == 64);
 
 /// The lines of a mailbox; positions are counted for ever.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +68,7 @@ impl SenderView {
     #[inline]
     pub fn fill(&mut self, area: &Area, letter: &Letter<'_>) -> Option<(*const AtomicU64, u64)> {
         assert!(letter.payload.len() <= INLINE_BYTES);
-        let (control, ring) = (area.control(), area.mailbox());
+        let (control, ring) = (area.control(), Ring(area.mailbox()));
         let mut position = control.tail.0.load(Ordering::Relaxed);
         loop {
             if position.wrapping_sub(self.head) >= LINES {

@@ -19,7 +19,9 @@ mod passing;
 mod payloads;
 mod peer;
 mod reach;
+mod returned;
 mod shared_tasks;
+pub mod sizes;
 pub mod withdrawals;
 
 use self::area::{Area, FIRST_BYTES};
@@ -172,7 +174,7 @@ impl NodeTransport {
 }
 
 /// A rank looks at its mailbox and its express boxes.
-const _: () = assert!(express::BOXES < PLACES);
+const _: () = assert!(sizes::BOXES < PLACES);
 
 /// Where a local rank of `node` sleeps.
 pub fn doorbell_of(node: &'static NodeSegment, local_rank: LocalRank) -> &'static Doorbell {

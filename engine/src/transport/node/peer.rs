@@ -5,6 +5,7 @@ use super::distance::Distance;
 use super::express;
 use super::mailbox::SenderView;
 use super::reach::Remote;
+use super::sizes;
 use crate::job::NodeSegment;
 use crate::observe::State;
 use crate::transport::Letter;
@@ -94,7 +95,7 @@ impl Peer {
         let number = sender.number();
         let give_back = || self.area.control().boxes[number].0.owner.store(0, Ordering::Relaxed);
         let offset = area::offset(lane) + express_offset(number);
-        if node.reserve_transport(peer, offset, express::BOX_BYTES).is_err() {
+        if node.reserve_transport(peer, offset, sizes::BOX_BYTES).is_err() {
             give_back();
             self.sent += 1;
             return Some(());

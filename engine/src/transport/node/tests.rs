@@ -55,7 +55,7 @@ fn packets_arrive_whole_and_in_order_and_a_full_mailbox_says_so() {
     while sender.push(LocalRank(1), &number(sent).letter()).unwrap() {
         sent += 1;
     }
-    let fit = (express::BOX_BYTES as u64 - 1) / 32;
+    let fit = (sizes::BOX_BYTES as u64 - 1) / 32;
     assert_eq!(sent, express::HOT as u64 + fit, "by the mailbox first, then by a box");
     for expected in 0..sent {
         assert_eq!(pop(&mut receiver).expect("it was pushed"), (7, 8, [expected, !expected], expected));
@@ -112,7 +112,7 @@ fn who_gets_no_express_box_stays_with_the_mailbox() {
         }
     }
     let boxes = senders.iter().filter(|sender| sender.peers[0].as_ref().unwrap().express.is_some()).count();
-    assert_eq!(boxes, express::BOXES);
+    assert_eq!(boxes, sizes::BOXES);
 }
 
 #[test]
