@@ -283,10 +283,10 @@ impl<'a> Describer<'a> {
         let job_rank = |member: u32| exposure.group().job_rank(member).0;
         let peers = match exposure.control.seat(rank).lock.writer() {
             Some(writer) => vec![job_rank(writer)],
-            None => (0..exposure.size()).map(job_rank).collect(),
+            None => (0..exposure.size()).filter(|&member| member != exposure.rank()).map(job_rank).collect(),
         };
         let message = description::Envelope { context, source: rank as i32, tag: NONE, bytes: 0 };
-        Need { kind: Kind::Other, peers, message, collective: None }
+        Need { kind: Kind::Lock, peers, message, collective: None }
     }
 
     fn exchange(&mut self) -> Need {

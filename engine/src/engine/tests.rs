@@ -28,12 +28,23 @@ fn run_on(
     cpu_of: impl Fn(u32) -> Option<usize> + Sync,
     body: impl Fn(&Engine) + Sync,
 ) {
+    run_over(Nodes::One, ranks, best, cpu_of, body);
+}
+
+/// The same with ranks on several nodes.
+pub(super) fn run_over(
+    nodes: Nodes,
+    ranks: u32,
+    best: Means,
+    cpu_of: impl Fn(u32) -> Option<usize> + Sync,
+    body: impl Fn(&Engine) + Sync,
+) {
     let settings = Settings {
         memory: 1 << 20,
         copy: best,
         check: false,
         reproducible: false,
-        nodes: Nodes::One,
+        nodes,
         network: Network::Nothing,
     };
     let node = NodeSegment::create(ranks).unwrap();

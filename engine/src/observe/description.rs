@@ -106,6 +106,8 @@ pub enum Kind {
     Partitions,
     /// That the program makes its own partitions ready; `bytes` is how many.
     Ready,
+    /// The lock of a member of a window, whose rank there is `source`.
+    Lock,
     /// Something else.
     Other,
 }
@@ -153,7 +155,7 @@ pub struct Operation {
     pub call: String,
 }
 
-const KINDS: [(Kind, &str); 9] = [
+const KINDS: [(Kind, &str); 10] = [
     (Kind::Receive, "receive"),
     (Kind::Probe, "probe"),
     (Kind::Send, "send"),
@@ -162,6 +164,7 @@ const KINDS: [(Kind, &str); 9] = [
     (Kind::Partitioned, "partitioned"),
     (Kind::Partitions, "partitions"),
     (Kind::Ready, "ready"),
+    (Kind::Lock, "lock"),
     (Kind::Other, "other"),
 ];
 

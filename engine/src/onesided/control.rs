@@ -11,8 +11,8 @@ use super::Lock;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::sync::atomic::AtomicU64 as Word;
 
-const HEAD_BYTES: usize = 64;
-const SEAT_BYTES: usize = 64;
+const HEAD_BYTES: usize = size_of::<Head>();
+const SEAT_BYTES: usize = size_of::<Seat>();
 
 #[repr(C, align(64))]
 struct Head {
@@ -34,7 +34,8 @@ pub struct Seat {
     pub length: Word,
 }
 
-const _: () = assert!(size_of::<Seat>() == SEAT_BYTES && size_of::<Head>() == HEAD_BYTES);
+#[cfg(not(loom))]
+const _: () = assert!(SEAT_BYTES == 64 && HEAD_BYTES == 64);
 
 /// Several threads of a member sleep for locks.
 const SEVERAL: u64 = u64::MAX;
@@ -42,6 +43,26 @@ const SEVERAL: u64 = u64::MAX;
 /// A wish: for the lock of a member, by a ticket.
 fn wish(rank: u32, ticket: u32) -> u64 {
     u64::from(rank + 1) << 32 | u64::from(ticket)
+}
+
+/// Words of two members for loom, whose atomics are not zero at first.
+#[cfg(loom)]
+#[repr(C)]
+pub struct Two(Head, [Seat; 2]);
+
+#[cfg(loom)]
+impl Two {
+    /// Nobody holds or wants anything.
+    pub fn new() -> Two {
+        let seat = || Seat {
+            lock: FairLock::new(),
+            wish: AtomicU64::new(0),
+            version: Word::new(0),
+            list: Word::new(0),
+            length: Word::new(0),
+        };
+        Two(Head { sleepers: AtomicU32::new(0) }, [seat(), seat()])
+    }
 }
 
 /// The words of an exposure.

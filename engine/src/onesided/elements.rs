@@ -99,6 +99,19 @@ impl<'a> Elements<'a> {
         Ok(Elements { element, builtin, operator, datatype: shared })
     }
 
+    /// The same, of this type.
+    ///
+    /// # Errors
+    /// As [`Elements::new`].
+    pub fn of(operator: &'a Operator, element: Element) -> Result<Elements<'a>> {
+        Elements::new(operator, Datatype::shared(element.0))
+    }
+
+    /// By which of MPI's own operators.
+    pub fn builtin(&self) -> Builtin {
+        self.builtin
+    }
+
     /// What is changed.
     #[inline]
     pub fn element(&self) -> Element {

@@ -1,10 +1,10 @@
 //! What the members of a communicator expose to each other.
 
-use super::{Attached, Control, Entry, Epochs, Region};
+use super::{Attached, Control, Entry, Epochs, Lock, Region};
 use crate::world::{Communicator, Group};
-use crate::{Class, Error, JobRank, LocalRank, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Where exposed memory comes from (MPI-5.0 §12.2, `MPI_WIN_CREATE_FLAVOR`).
@@ -45,10 +45,14 @@ pub(crate) struct Told {
     pub owner: u64,
     /// Not 0: it cannot take part, and why (see `engine::onesided::exposing`).
     pub trouble: u64,
-    /// Of the first member: the context of all, and where the control words lie.
+    /// Of the first member: the context of all.
     pub context: u64,
+    /// Where its control words lie, and one: those of the first member serve all on its node.
     pub control: u64,
 }
+
+/// Who waits for the lock of this member: its ticket, which lock, its rank and the tag of the answer.
+pub(crate) type Queued = (u32, Lock, (u32, i32));
 
 /// What this member has done for an exposure, and takes back when it goes.
 #[derive(Clone, Debug, Default)]
@@ -77,10 +81,14 @@ pub struct Exposure {
     /// What members have attached.
     pub(crate) known: Box<[Mutex<Known>]>,
     pub(crate) control: Control,
-    /// Job rank of each member.
-    pub(crate) peers: Box<[JobRank]>,
-    /// The same members as ranks of the node.
-    pub(crate) locals: Box<[LocalRank]>,
+    /// Each member that is on this node.
+    pub(crate) peers: Box<[Option<JobRank>]>,
+    /// Not all members are: each has control words of its own, which others reach by its servant.
+    pub(crate) is_spread: bool,
+    /// Those who wait for the own lock, then.
+    pub(crate) queue: Mutex<Vec<Queued>>,
+    /// It is freed, and nobody is served any more.
+    pub(crate) is_over: AtomicBool,
     pub(crate) epochs: Epochs,
     pub(crate) attached: Attached,
     /// Threads of this process that wait for locks.

@@ -8,11 +8,13 @@
 //!
 //! # Promises
 //! * On a node the origin does all of an operation by itself: the target may compute,
-//!   sleep or be stopped.
+//!   sleep or be stopped. Where it cannot reach the target's memory, the target does it whenever it
+//!   makes progress.
 //! * Accumulates, fetches and swaps are atomic for each element, against each other
 //!   whatever the operator, and done before the call returns, so in the order of the calls.
 //! * Whatever is wrong with an argument is an error, and nothing is written then.
 
+mod asking;
 mod assertions;
 mod attached;
 mod control;
@@ -23,6 +25,7 @@ mod fair_lock;
 mod region;
 mod target;
 
+pub(crate) use asking::{Ask, HEAD_BYTES, MOST_BYTES};
 pub use assertions::Assertions;
 pub(crate) use attached::{find, Attached, Entry};
 pub(crate) use control::Control;
@@ -30,7 +33,7 @@ pub(crate) use elements::{compare_and_swap, Element, Elements};
 pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, Segment};
 pub(crate) use exposure::{Known, Provided, Told};
-pub(crate) use region::{Region, Way};
+pub(crate) use region::{Region, Servant, Way};
 pub use target::Target;
 
 /// How a member locks the segment of another (MPI-5.0 §12.5.3).

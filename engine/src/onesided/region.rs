@@ -6,8 +6,10 @@ use std::ops::Range;
 /// A piece of exposed memory of a member, as this process reaches it.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// Local rank of the process that has it.
-    pub peer: JobRank,
+    /// Local rank of the process that has it, if that is on this node.
+    pub peer: Option<JobRank>,
+    /// Who is asked where its memory is out of reach.
+    pub servant: Servant,
     /// Where it begins there.
     pub address: u64,
     /// Its length.
@@ -20,6 +22,19 @@ pub struct Region {
     pub here: usize,
     /// It is this process's own.
     pub own: bool,
+}
+
+/// A member that is asked for what is out of reach, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Servant {
+    /// The context of the messages.
+    pub context: u64,
+    /// Rank of the origin.
+    pub me: u32,
+    /// Rank of the member.
+    pub member: u32,
+    /// Its job rank.
+    pub job_rank: JobRank,
 }
 
 /// How some bytes of a region are reached.
@@ -86,7 +101,15 @@ mod tests {
     use super::*;
 
     fn region(own: bool) -> Region {
-        Region { peer: JobRank(1), address: 1000, bytes: 100, direct: 20..60, here: 5000, own }
+        Region {
+            peer: Some(JobRank(1)),
+            servant: Servant::default(),
+            address: 1000,
+            bytes: 100,
+            direct: 20..60,
+            here: 5000,
+            own,
+        }
     }
 
     #[test]

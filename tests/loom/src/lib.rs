@@ -1,4 +1,4 @@
-//! The engine's own sources of mailbox, express boxes, doorbell, withdrawals and shared-out work, compiled
+//! The engine's own sources of mailbox, express boxes, doorbell, withdrawals, shared-out work and locks, compiled
 //! over atomics and memory whose every interleaving loom tries: what they use of
 //! the engine (`crate::sync`, `crate::transport`, `super::area`,
 //! `super::packet`) stands for twins here. The rings are two lines and 64 bytes
@@ -10,7 +10,10 @@
 #![allow(dead_code)] // not all of the engine's sources is used
 
 pub mod area;
+pub mod onesided;
 pub mod barrier;
+#[path = "../../../engine/src/progress/sleeping_lock.rs"]
+pub mod sleeping_lock;
 pub mod progress {
     //! Where the engine has the barriers.
     pub use super::barrier;

@@ -9,6 +9,9 @@ use serried_loom::area::{Area, Shared};
 use serried_loom::doorbell::Doorbell;
 use serried_loom::express;
 use serried_loom::inbox::Inbox;
+use serried_loom::onesided::control::{Control, Two};
+use serried_loom::onesided::Lock;
+use serried_loom::sleeping_lock::SleepingLock;
 use serried_loom::mailbox::SenderView;
 use serried_loom::claim::Part;
 use serried_loom::sync::{AtomicU64, Ordering};
@@ -344,4 +347,93 @@ fn an_offer_is_either_taken_or_withdrawn() {
         let is_taken = offered.told.load(Acquire) == 1;
         assert_eq!(is_taken, taker.join().unwrap());
     });
+}
+
+#[test]
+fn a_sleeping_lock_is_held_by_one_and_wakes_the_next() {
+    every_interleaving(3, || {
+        let shared = Arc::new((SleepingLock::new(), loom::cell::UnsafeCell::new(0)));
+        let add = |shared: &(SleepingLock, loom::cell::UnsafeCell<u32>)| {
+            let _held = shared.0.lock();
+            // SAFETY: the lock is held; loom checks it.
+            shared.1.with_mut(|number| unsafe { *number += 1 });
+        };
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || add(&shared))
+            })
+            .collect();
+        add(&shared);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        let _held = shared.0.lock();
+        // SAFETY: the lock is held.
+        assert_eq!(shared.1.with(|number| unsafe { *number }), 3);
+    });
+}
+
+/// Members of an exposure: its words, where each member sleeps, and what the lock of member 0 guards.
+struct Members {
+    words: Two,
+    doorbells: [Doorbell; 2],
+    guarded: loom::cell::UnsafeCell<u32>,
+}
+
+impl Members {
+    fn control(&self) -> Control {
+        // SAFETY: the words of two members, which the threads keep alive.
+        unsafe { Control::new((&raw const self.words).cast_mut().cast(), 2) }
+    }
+
+    fn turned(&self) {
+        self.control().turned(0, |member| self.doorbells[member as usize].ring());
+    }
+
+    /// The steps are those of `Engine::acquire_lock`, of `AtLock`, and of a wait of the engine.
+    fn take(&self, me: u32, kind: Lock) {
+        let (control, ticket) = (self.control(), self.control().seat(0).lock.ask());
+        let is_turn = || control.seat(0).lock.is_turn(kind, ticket);
+        while !is_turn() {
+            control.lie_down(me, (0, ticket), false);
+            self.doorbells[me as usize].sleep_unless(is_turn, None);
+            control.get_up(me, true);
+        }
+        if control.seat(0).lock.enter(kind, ticket, me) {
+            self.turned();
+        }
+    }
+
+    fn give(&self, kind: Lock) {
+        self.control().seat(0).lock.leave(kind);
+        self.turned();
+    }
+}
+
+#[test]
+fn the_lock_of_a_segment_lets_in_writers_alone_and_loses_no_wake() {
+    for kinds in [[Lock::Exclusive; 2], [Lock::Exclusive, Lock::Shared], [Lock::Shared; 2]] {
+        every_interleaving(3, move || {
+            let members = Arc::new(Members {
+                words: Two::new(),
+                doorbells: [Doorbell::new(), Doorbell::new()],
+                guarded: loom::cell::UnsafeCell::new(0),
+            });
+            let part = move |members: &Members, me: u32| {
+                let kind = kinds[me as usize];
+                for _ in 0..2 {
+                    members.take(me, kind);
+                    // SAFETY: the lock is held; loom checks it.
+                    match kind {
+                        Lock::Exclusive => members.guarded.with_mut(|number| unsafe { *number += 1 }),
+                        Lock::Shared => members.guarded.with(|number| assert!(unsafe { *number } <= 2)),
+                    }
+                    members.give(kind);
+                }
+            };
+            let other = Arc::clone(&members);
+            let other = thread::spawn(move || part(&other, 1));
+            part(&members, 0);
+            other.join().unwrap();
+        });
+    }
 }

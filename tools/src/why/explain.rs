@@ -173,6 +173,10 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
             let count = partitions(message.bytes);
             format!("for its own MPI_Pready of {count} {} on {}", tag(message.tag), on())
         }
+        Kind::Lock => {
+            let held = if need.peers.len() == 1 { "which is held by" } else { "which is held by some of" };
+            format!("for the lock of rank {} of a window, {held} {}", message.source, ranks(&need.peers))
+        }
         Kind::Other => "for something that any rank may do".into(),
     };
     let gone = |peer: &u32| job.ranks.get(*peer as usize).is_some_and(Standing::is_gone);

@@ -115,6 +115,7 @@ fn of_need(description: &Description, need: &Need) -> String {
         Kind::Partitioned => "partitioned send",
         Kind::Partitions => "partitions",
         Kind::Ready => "ready",
+        Kind::Lock => "lock",
         Kind::Other => "other",
     };
     object(&[

@@ -1,5 +1,6 @@
 //! Making exposures and freeing them.
 
+use super::asking::servant_of;
 use crate::collective::{Data, Operation};
 use crate::datatype::{Basic, Datatype};
 use crate::engine::Engine;
@@ -8,10 +9,10 @@ use crate::memory::window::{self, Window};
 use crate::onesided::{
     Attached, Control, Entry, Epochs, Exposure, Kind, Known, Provided, Region, Segment, Told,
 };
-use crate::transport::{AccessDescriptor, OfferedMemory};
+use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::world::{Communicator, Exchange};
-use crate::{Class, Error, LocalRank, Result};
-use std::sync::atomic::{fence, AtomicU32, Ordering};
+use crate::{Class, Error, JobRank, Result};
+use std::sync::atomic::{fence, AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Alignment of what is allocated: of a cache line at least.
@@ -100,7 +101,7 @@ impl Engine {
     /// `Comm` for an intercommunicator, `Size`, `Disp` for a unit that is not positive, `NoMem`;
     /// `RmaShared` when not all members share memory. All members fail if one does.
     pub fn expose(&self, parent: &Arc<Communicator>, memory: Memory, unit: i64) -> Result<Arc<Exposure>> {
-        let locals = self.locals_of(parent)?;
+        let peers = self.peers_of(parent)?;
         let wrong = memory.check(unit).err();
         let mut mine = Told { owner: u64::from(parent.rank), ..Told::default() };
         mine.segment = Segment { unit: unit as u64, ..Segment::default() };
@@ -108,28 +109,47 @@ impl Engine {
             Some(_) => self.provide_nothing(parent, memory, &mut mine)?,
             None => self.provide(parent, memory, &mut mine)?,
         };
-        if parent.rank == 0 {
-            self.provide_control(parent, &mut mine)?;
-        }
+        self.provide_control(parent, peers.contains(&None), &mut mine)?;
         let told = self.tell_all(parent, mine)?;
         if let Some(error) = wrong.or_else(|| trouble_of(&told)) {
             self.take_back(provided, mine.control);
             return Err(error);
         }
-        let made = self.make(parent, memory.kind(), (told, locals), provided);
+        let made = Arc::new(self.make(parent, memory.kind(), (told, peers), provided));
         let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
-        Ok(Arc::new(made))
+        if self.needs_servants(parent, &made)? {
+            self.begin_to_serve(&made)?;
+        }
+        Ok(made)
     }
 
-    /// Local ranks of the members.
-    fn locals_of(&self, parent: &Communicator) -> Result<Box<[LocalRank]>> {
+    /// Whether some member has to ask another for what is out of its reach: the same for all.
+    fn needs_servants(&self, parent: &Arc<Communicator>, made: &Exposure) -> Result<bool> {
+        let all_direct = made.told.iter().all(|one| one.last - one.first == one.segment.bytes);
+        if made.is_spread || all_direct && made.kind != Kind::Dynamic {
+            return Ok(made.is_spread);
+        }
+        // Only now all have come so far that it can be tried.
+        let mut mine = Told::default();
+        let mut core = self.lanes.at(0).lock();
+        let reaches = |&peer: &Option<JobRank>| {
+            let means = peer.map(|peer| core.transport.means(peer));
+            matches!(means, Some(Means::Direct | Means::CrossMemory))
+        };
+        mine.trouble = u64::from(!made.peers.iter().all(reaches));
+        drop(core);
+        Ok(self.tell_all(parent, mine)?.iter().any(|one| one.trouble != 0))
+    }
+
+    /// The members that are on this node.
+    fn peers_of(&self, parent: &Communicator) -> Result<Box<[Option<JobRank>]>> {
         if parent.is_inter() {
             let sentence = "the communicator joins two groups; memory is exposed within one group";
             return Err(Error::new(Class::Comm, sentence));
         }
-        let near =
-            (0..parent.size()).map(|member| self.local_rank(parent, member)).collect::<Option<Box<_>>>();
-        near.ok_or_else(|| Error::not_there_yet("one-sided communication between nodes"))
+        Ok((0..parent.size())
+            .map(|member| self.local_rank(parent, member).map(|_| parent.group.job_rank(member)))
+            .collect())
     }
 
     /// Makes the memory of this member ready.
@@ -173,7 +193,8 @@ impl Engine {
             _ => self.lanes.at(0).lock().transport.expose(address as *mut u8, bytes),
         };
         (mine.first, mine.last) = (part.start, part.end);
-        if all && part.end - part.start < bytes {
+        let is_out_of_reach = self.nodes.are_several() && all;
+        if all && part.end - part.start < bytes || is_out_of_reach {
             mine.trouble = Trouble::Unshared as u64;
         }
         Provided { allocated: 0, opened: (address as usize, bytes, part) }
@@ -199,12 +220,17 @@ impl Engine {
         Ok(provided)
     }
 
-    /// The first member finds a context for all, and memory for the control words.
-    fn provide_control(&self, parent: &Communicator, mine: &mut Told) -> Result<()> {
-        mine.context = self.contexts().propose()?;
-        match self.pool().lend_plain(Control::bytes(parent.size()).next_multiple_of(ALIGNMENT)) {
-            Some(offset) => mine.control = 1 + offset as u64,
-            None => mine.trouble = Trouble::Control as u64,
+    /// The first member finds a context for all, and memory for the control words; each does if they are `spread` over
+    /// nodes.
+    fn provide_control(&self, parent: &Communicator, spread: bool, mine: &mut Told) -> Result<()> {
+        if parent.rank == 0 {
+            mine.context = self.contexts().propose()?;
+        }
+        if parent.rank == 0 || spread {
+            match self.pool().lend_plain(Control::bytes(parent.size()).next_multiple_of(ALIGNMENT)) {
+                Some(offset) => mine.control = 1 + offset as u64,
+                None => mine.trouble = Trouble::Control as u64,
+            }
         }
         Ok(())
     }
@@ -224,15 +250,19 @@ impl Engine {
         &self,
         parent: &Communicator,
         kind: Kind,
-        (told, locals): (Box<[Told]>, Box<[LocalRank]>),
+        (told, peers): (Box<[Told]>, Box<[Option<JobRank>]>),
         provided: Provided,
     ) -> Exposure {
-        let first = told[0];
-        let base = self.job.node.blocks_area(locals[0].0);
-        // SAFETY: the first member has lent this part of its area for them, zeroed; the node segment lives
+        let is_spread = peers.contains(&None);
+        let (has_control, local) = match self.local_rank(parent, 0) {
+            Some(first) if !is_spread => (&told[0], first.0),
+            _ => (&told[parent.rank as usize], self.job.local_rank),
+        };
+        let base = self.job.node.blocks_area(local);
+        // SAFETY: that member has lent this part of its area for them, zeroed; the node segment lives
         // for ever.
-        let control = unsafe { Control::new(base.add(first.control as usize - 1), parent.size()) };
-        let communicator = Communicator::new(first.context, parent.group.clone(), parent.rank);
+        let control = unsafe { Control::new(base.add(has_control.control as usize - 1), parent.size()) };
+        let communicator = Communicator::new(told[0].context, parent.group.clone(), parent.rank);
         let dynamic = if kind == Kind::Dynamic { told.len() } else { 0 };
         Exposure {
             kind,
@@ -242,8 +272,10 @@ impl Engine {
             epochs: Epochs::new(parent.size()),
             told,
             control,
-            peers: (0..parent.size()).map(|member| parent.group.job_rank(member)).collect(),
-            locals,
+            peers,
+            is_spread,
+            queue: Mutex::default(),
+            is_over: AtomicBool::new(false),
             attached: Attached::default(),
             waiters: AtomicU32::new(0),
             base: OnceLock::new(),
@@ -389,6 +421,7 @@ impl Engine {
         let own = owner == exposure.rank();
         let mut region = Region {
             peer,
+            servant: servant_of(exposure, owner),
             address: entry.address,
             bytes: entry.bytes,
             direct: entry.direct(),
@@ -397,7 +430,8 @@ impl Engine {
         };
         if !own && !region.direct.is_empty() {
             let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
-            match self.lanes.at(0).lock().transport.exposed(peer, part) {
+            let exposed = |peer| self.lanes.at(0).lock().transport.exposed(peer, part);
+            match peer.and_then(exposed) {
                 Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
                 None => region.direct = 0..0,
             }
@@ -414,9 +448,9 @@ impl Engine {
         exposure.epochs.check_free()?;
         fence(Ordering::SeqCst);
         self.run_collective(&exposure.communicator, &Operation::Barrier)?;
+        self.end_to_serve(exposure);
         exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
-        let control = if exposure.rank() == 0 { exposure.told[0].control } else { 0 };
-        self.take_back(exposure.take_provided(), control);
+        self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
         exposure.communicator.free();
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Engine {
         let held = exposure.epochs.unlock(rank)?;
         fence(Ordering::SeqCst);
         if let Some(lock) = held {
-            self.release_lock(exposure, lock, rank);
+            self.release_lock(exposure, lock, rank)?;
         }
         Ok(())
     }
@@ -59,19 +59,25 @@ impl Engine {
         let held = exposure.epochs.unlock_all()?;
         fence(Ordering::SeqCst);
         if held {
-            (0..exposure.size()).for_each(|rank| self.release_lock(exposure, Lock::Shared, rank));
+            (0..exposure.size()).try_for_each(|rank| self.release_lock(exposure, Lock::Shared, rank))?;
         }
         Ok(())
     }
 
     fn acquire_lock(&self, exposure: &Exposure, kind: Lock, rank: u32) -> Result<()> {
+        if exposure.is_spread && rank != exposure.rank() {
+            return self.ask_to_lock(exposure, kind, rank, true);
+        }
         let lock = &exposure.control.seat(rank).lock;
         let ticket = lock.ask();
         if !lock.is_turn(kind, ticket) {
             self.await_turn(exposure, kind, (rank, ticket))?;
         }
         if lock.enter(kind, ticket, exposure.rank()) {
-            self.turned(exposure, rank);
+            match exposure.is_spread {
+                true => self.let_in(exposure),
+                false => self.turned(exposure, rank),
+            }
         }
         Ok(())
     }
@@ -85,16 +91,27 @@ impl Engine {
         self.wait_beside(lane, reason, &beside, |_| beside.holds().then_some(()))
     }
 
-    fn release_lock(&self, exposure: &Exposure, kind: Lock, rank: u32) {
+    fn release_lock(&self, exposure: &Exposure, kind: Lock, rank: u32) -> Result<()> {
+        if exposure.is_spread {
+            if rank != exposure.rank() {
+                return self.ask_to_lock(exposure, kind, rank, false);
+            }
+            self.leave_lock(exposure, kind);
+            return Ok(());
+        }
         exposure.control.seat(rank).lock.leave(kind);
         self.turned(exposure, rank);
+        Ok(())
     }
 
     /// The turns of a lock have changed: wakes who sleeps for one of them.
     #[inline]
-    fn turned(&self, exposure: &Exposure, rank: u32) {
-        let ring = |member: u32| doorbell_of(&self.job.node, exposure.locals[member as usize]).ring();
-        exposure.control.turned(rank, ring);
+    pub(super) fn turned(&self, exposure: &Exposure, rank: u32) {
+        exposure.control.turned(rank, |member| {
+            if let Some(local) = self.local_rank(exposure.communicator(), member) {
+                doorbell_of(&self.job.node, local).ring();
+            }
+        });
     }
 }
 

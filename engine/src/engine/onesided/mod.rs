@@ -1,10 +1,12 @@
 //! One-sided operations, as the faces start them.
 
+mod asking;
 mod exposing;
 mod locking;
 mod operations;
 mod reach;
 mod requests;
+mod serving;
 mod synchronising;
 
 pub use exposing::Memory;

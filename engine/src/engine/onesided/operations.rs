@@ -4,7 +4,7 @@ use super::reach::{count_of, Place, Stage};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;
-use crate::onesided::{compare_and_swap, Element, Elements, Exposure, Target, Way};
+use crate::onesided::{compare_and_swap, Ask, Element, Elements, Exposure, Region, Target, Way};
 use crate::reduce::Operator;
 use crate::{Class, Error, Result};
 use std::ptr;
@@ -197,34 +197,56 @@ impl Engine {
         let size = element.size();
         self.at(exposure, (rank, displacement), (0, size as i64), |place| {
             // SAFETY: the program lends the others; the place is exposed memory.
-            unsafe {
-                match place.region.way(place.first, size as u64) {
-                    (Way::Direct(here), length) if length == size as u64 && element.is_word(here) => {
-                        compare_and_swap(size, here, (origin, compare, result));
-                        Ok(())
-                    }
-                    _ => self.compare_slowly(&place, size, (origin, compare, result)),
-                }
-            }
+            unsafe { self.swap(place.region, (place.first, size), (origin, compare, result)) }
         })
     }
 
+    /// Compares and swaps `size` bytes of a region.
+    ///
     /// # Safety
-    /// The addresses can be read, and the last written, for `size` bytes.
-    #[inline(never)]
-    unsafe fn compare_slowly(
+    /// The addresses can be read, and the last written, for `size` bytes; they lie within the region.
+    #[inline]
+    pub(super) unsafe fn swap(
         &self,
-        place: &Place,
-        size: usize,
+        region: &Region,
+        (offset, size): (u64, usize),
+        items: (*const u8, *const u8, *mut u8),
+    ) -> Result<()> {
+        let is_word = |here: *mut u8| matches!(size, 1 | 2 | 4 | 8) && (here as usize).is_multiple_of(size);
+        // SAFETY: by the caller; what is direct is mapped here.
+        unsafe {
+            match region.way(offset, size as u64) {
+                (Way::Direct(here), length) if length == size as u64 && is_word(here) => {
+                    compare_and_swap(size, here, items);
+                    Ok(())
+                }
+                _ => self.swap_slowly(region, (offset, size), items),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Engine::swap`].
+    #[inline(never)]
+    unsafe fn swap_slowly(
+        &self,
+        region: &Region,
+        (offset, size): (u64, usize),
         (origin, compare, result): (*const u8, *const u8, *mut u8),
     ) -> Result<()> {
         let mut old = [0u8; 32];
-        let _held = self.elements_of(place.region)?.lock();
         // SAFETY: by the caller; no element is longer.
         unsafe {
-            self.read_from(place.region, place.first, old.as_mut_ptr(), size as u64)?;
-            if std::slice::from_raw_parts(compare, size) == &old[..size] {
-                self.write_to(place.region, place.first, origin, size as u64)?;
+            let bytes = |from: *const u8| std::slice::from_raw_parts(from, size);
+            if self.is_served(region) {
+                let ask = Ask::Swap(region.address + offset, size as u64);
+                self.ask(region.servant, ask, &[bytes(compare), bytes(origin)].concat(), &mut old[..size])?;
+            } else {
+                let _held = self.elements_of(region)?.lock();
+                self.read_from(region, offset, old.as_mut_ptr(), size as u64)?;
+                if bytes(compare) == &old[..size] {
+                    self.write_to(region, offset, origin, size as u64)?;
+                }
             }
             ptr::copy(old.as_ptr(), result, size);
         }

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::onesided::{find, Elements, Entry, Exposure, Kind, Known, Region, Target, Way};
 use crate::progress::sleeping_lock::SleepingLock;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::PoisonError;
@@ -96,6 +96,9 @@ impl Engine {
         if rank == exposure.rank() {
             return Ok(exposure.attached.find(address));
         }
+        if self.is_out_of_reach(exposure.peers[rank as usize]) {
+            return self.ask_to_find(exposure, rank, address);
+        }
         let seat = exposure.control.seat(rank);
         let mut known = exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..TRIES {
@@ -125,14 +128,16 @@ impl Engine {
         let mut entries = vec![Entry::default(); length as usize];
         let bytes = size_of_val(&entries[..]) as u64;
         let to = entries.as_mut_ptr().cast();
+        let list = Entry { address: list, bytes, ..Entry::default() };
+        let region = self.find_region(exposure, rank, list);
         // SAFETY: the list that the owner keeps; `entries` has room for as much.
-        unsafe { self.read_far(exposure.peers[rank as usize], list, to, bytes)? };
+        unsafe { self.read_far(&region, list.address, to, bytes)? };
         Ok(entries)
     }
 
     /// The lock under which elements of a region are changed that no instruction changes at once.
     pub(super) fn elements_of(&self, region: &Region) -> Result<&'static SleepingLock> {
-        let lock = self.lanes.at(0).lock().transport.elements(region.peer);
+        let lock = region.peer.and_then(|peer| self.lanes.at(0).lock().transport.elements(peer));
         lock.ok_or_else(|| Error::not_there_yet("one-sided communication between nodes"))
     }
 }
@@ -257,7 +262,7 @@ impl Engine {
             unsafe {
                 match way {
                     Way::Direct(here) | Way::Own(here) => ptr::copy(local, here, length as usize),
-                    Way::Far(there) => self.write_far(region.peer, there, local, length)?,
+                    Way::Far(there) => self.write_far(region, there, local, length)?,
                 }
                 local = local.add(length as usize);
             }
@@ -284,7 +289,7 @@ impl Engine {
             unsafe {
                 match way {
                     Way::Direct(here) | Way::Own(here) => ptr::copy(here, local, length as usize),
-                    Way::Far(there) => self.read_far(region.peer, there, local, length)?,
+                    Way::Far(there) => self.read_far(region, there, local, length)?,
                 }
                 local = local.add(length as usize);
             }
@@ -346,6 +351,10 @@ impl Engine {
         (origin, result): (*const u8, *mut u8),
     ) -> Result<usize> {
         let element = elements.element();
+        if self.is_served(region) {
+            // SAFETY: by the caller.
+            return unsafe { self.ask_to_change(region, elements, (offset, count), (origin, result)) };
+        }
         let count = count.min((AT_ONCE as usize / element.size()).max(1));
         let bytes = (count - 1) * element.size() + element.span();
         let mut room = vec![0u128; bytes.div_ceil(16)];
@@ -363,13 +372,17 @@ impl Engine {
     }
 
     /// # Safety
-    /// `local` can be read for `bytes` bytes, and that member exposes as many at `there`.
+    /// `local` can be read for `bytes` bytes, and the owner of the region exposes as many at `there`.
     #[inline(never)]
-    unsafe fn write_far(&self, peer: JobRank, there: u64, local: *const u8, bytes: u64) -> Result<()> {
+    unsafe fn write_far(&self, region: &Region, there: u64, local: *const u8, bytes: u64) -> Result<()> {
+        let peer = match region.peer {
+            Some(peer) if !self.is_served(region) => peer,
+            // SAFETY: by the caller.
+            _ => return unsafe { self.ask_to_write(region, there, local, bytes) },
+        };
         for at in (0..bytes).step_by(AT_ONCE as usize) {
             let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
             let mut core = self.lanes.at(0).lock();
-            can_be_written(core.transport.means(peer), peer)?;
             // SAFETY: by the caller.
             self.page.copying(|| unsafe { core.transport.write(peer, memory, local.add(at as usize)) })?;
             Means::CrossMemory.count(&self.page.counters, memory.bytes);
@@ -379,13 +392,17 @@ impl Engine {
     }
 
     /// # Safety
-    /// `local` can be written for `bytes` bytes, and that member exposes as many at `there`.
+    /// `local` can be written for `bytes` bytes, and the owner of the region exposes as many at `there`.
     #[inline(never)]
-    unsafe fn read_far(&self, peer: JobRank, there: u64, local: *mut u8, bytes: u64) -> Result<()> {
+    unsafe fn read_far(&self, region: &Region, there: u64, local: *mut u8, bytes: u64) -> Result<()> {
+        let peer = match region.peer {
+            Some(peer) if !self.is_served(region) => peer,
+            // SAFETY: by the caller.
+            _ => return unsafe { self.ask_to_read(region, there, local, bytes) },
+        };
         for at in (0..bytes).step_by(AT_ONCE as usize) {
             let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
             let mut core = self.lanes.at(0).lock();
-            can_be_written(core.transport.means(peer), peer)?;
             let pieces = [(local as usize + at as usize, memory.bytes as usize)];
             // SAFETY: by the caller.
             let means = self.page.copying(|| unsafe { core.transport.read(peer, memory, &pieces) })?;
@@ -393,17 +410,6 @@ impl Engine {
         }
         self.flows.took(peer.0, bytes);
         Ok(())
-    }
-}
-
-/// Memory that others only read is as good as none here: it would have two ways.
-fn can_be_written(means: Means, peer: JobRank) -> Result<()> {
-    match means {
-        Means::Direct | Means::CrossMemory => Ok(()),
-        Means::MemoryFile | Means::Cells => Err(Error::not_there_yet(&format!(
-            "one-sided communication with memory that the kernel does not let other processes write (rank {peer} of the job; \
-             `serried info --pairs` says why; memory that MPI allocates can be used)"
-        ))),
     }
 }
 

@@ -114,7 +114,8 @@ impl NodeTransport {
     pub fn limit_means(&mut self, best: Means) {
         self.means_allowed = best;
         self.direct = None;
-        if best == Means::Direct {
+        // The ranks of a test are one process, which is no rank of a job and so has no window.
+        if best == Means::Direct && !cfg!(test) {
             self.direct = direct::Direct::open(self.node, self.me).map(Arc::new);
         }
     }

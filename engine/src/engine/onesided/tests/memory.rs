@@ -151,11 +151,13 @@ fn shared_segments_follow_each_other_unless_they_need_not() {
             engine.unexpose(&exposure).unwrap();
         }
     });
-    run(2, Means::CrossMemory, |engine| {
+    let refused = |engine: &Engine| {
         let world = Arc::new(Communicator::world(engine.rank(), engine.size()));
         let refused = engine.expose(&world, Memory::Shared(8, true), 1).unwrap_err();
         assert_eq!(refused.class(), Class::RmaShared);
-    });
+    };
+    run(2, Means::CrossMemory, refused);
+    run_over(Nodes::Blocks(2), 2, Means::Direct, |_| None, refused);
 }
 
 #[test]

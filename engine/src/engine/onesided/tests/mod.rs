@@ -9,8 +9,9 @@ mod random;
 use super::Memory;
 use crate::collective::Data;
 use crate::datatype::{Basic, Datatype};
-use crate::engine::tests::run;
+use crate::engine::tests::{run, run_over};
 use crate::engine::Engine;
+use crate::job::Nodes;
 use crate::onesided::{Assertions, Exposure, Target};
 use crate::reduce::{Builtin, Operator};
 use crate::transport::Means;
@@ -18,14 +19,17 @@ use crate::world::Communicator;
 use crate::Class;
 use std::sync::Arc;
 
-/// Runs `body` as ranks that reach each other in each way.
+/// Runs `body` as ranks that reach each other in each way: directly, through the kernel, not at all, and some on
+/// another node.
 fn each_way(ranks: u32, body: impl Fn(&Engine, &Arc<Communicator>) + Sync) {
-    for means in [Means::Direct, Means::CrossMemory] {
-        run(ranks, means, |engine| {
-            let world = Arc::new(Communicator::world(engine.rank(), engine.size()));
-            body(engine, &world);
-        });
+    let part = |engine: &Engine| {
+        let world = Arc::new(Communicator::world(engine.rank(), engine.size()));
+        body(engine, &world);
+    };
+    for means in [Means::Direct, Means::CrossMemory, Means::MemoryFile, Means::Cells] {
+        run(ranks, means, part);
     }
+    run_over(Nodes::Blocks(2), ranks, Means::Direct, |_| None, part);
 }
 
 fn data<T>(items: &mut [T], basic: Basic) -> Data {

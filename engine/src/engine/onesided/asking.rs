@@ -1,0 +1,152 @@
+//! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
+
+use crate::engine::Engine;
+use crate::message::{Buffer, Envelope, Mode};
+use crate::onesided::{Ask, Elements, Entry, Exposure, Lock, Region, Servant, HEAD_BYTES, MOST_BYTES};
+use crate::transport::{Means, OfferedMemory};
+use crate::{Class, Error, JobRank, Result};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Tag of what is asked, in the context of the exposure.
+pub(super) const ASKED: i32 = 3;
+/// Tags of answers begin here.
+const ANSWERED: u32 = 16;
+const ANSWERS: u32 = 1 << 28;
+
+/// Who is asked to do something for a member.
+pub(super) fn servant_of(exposure: &Exposure, member: u32) -> Servant {
+    Servant {
+        context: exposure.communicator.context(),
+        me: exposure.rank(),
+        member,
+        job_rank: exposure.group().job_rank(member),
+    }
+}
+
+impl Engine {
+    /// Whether memory of a region that is not direct has to be asked for.
+    pub(super) fn is_served(&self, region: &Region) -> bool {
+        !region.own && self.is_out_of_reach(region.peer)
+    }
+
+    /// Whether memory of a member is.
+    pub(super) fn is_out_of_reach(&self, peer: Option<JobRank>) -> bool {
+        let Some(peer) = peer else { return true };
+        !matches!(self.lanes.at(0).lock().transport.means(peer), Means::Direct | Means::CrossMemory)
+    }
+
+    /// Asks a servant, with some data, and waits for the answer, which is as long as `answer`.
+    ///
+    /// # Errors
+    /// Of the messages; what the servant says.
+    pub(super) fn ask(&self, servant: Servant, ask: Ask, data: &[u8], answer: &mut [u8]) -> Result<()> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let tag = (ANSWERED + NEXT.fetch_add(1, Ordering::Relaxed) % ANSWERS) as i32;
+        let mut message = Vec::with_capacity(HEAD_BYTES + data.len());
+        message.extend(ask.words(tag).iter().flat_map(|word| word.to_ne_bytes()));
+        message.extend_from_slice(data);
+        let mut room = vec![0u8; 8 + answer.len()];
+        let wanted = Envelope { context: servant.context, source: servant.member as i32, tag };
+        let asked = Envelope { context: servant.context, source: servant.me as i32, tag: ASKED };
+        let request = self.start_receive(wanted, buffer(&mut room))?;
+        self.send(servant.job_rank, asked, buffer(&mut message), Mode::Buffered)?;
+        let status = self.wait(request)?.0;
+        if let Some(error) = status.error {
+            return Err(error);
+        }
+        if room[..8] != [0; 8] || status.bytes as usize != room.len() {
+            return Err(refused(servant.member));
+        }
+        answer.copy_from_slice(&room[8..]);
+        Ok(())
+    }
+
+    /// # Safety
+    /// `local` can be written for `bytes` bytes.
+    pub(super) unsafe fn ask_to_read(
+        &self,
+        region: &Region,
+        there: u64,
+        local: *mut u8,
+        bytes: u64,
+    ) -> Result<()> {
+        for at in (0..bytes).step_by(MOST_BYTES as usize) {
+            let length = MOST_BYTES.min(bytes - at);
+            // SAFETY: by the caller.
+            let answer = unsafe { std::slice::from_raw_parts_mut(local.add(at as usize), length as usize) };
+            self.ask(region.servant, Ask::Read(there + at, length), &[], answer)?;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `local` can be read for `bytes` bytes.
+    pub(super) unsafe fn ask_to_write(
+        &self,
+        region: &Region,
+        there: u64,
+        local: *const u8,
+        bytes: u64,
+    ) -> Result<()> {
+        for at in (0..bytes).step_by(MOST_BYTES as usize) {
+            let length = MOST_BYTES.min(bytes - at);
+            // SAFETY: by the caller.
+            let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length as usize) };
+            self.ask(region.servant, Ask::Write(there + at), data, &mut [])?;
+        }
+        Ok(())
+    }
+
+    /// As `Engine::change`, at the target; how many elements were changed.
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn ask_to_change(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (offset, count): (u64, usize),
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<usize> {
+        let element = elements.element();
+        let count = count.min((MOST_BYTES as usize / element.size()).max(1));
+        let bytes = count * element.size();
+        let (address, tell) = (region.address + offset, !result.is_null());
+        let ask = Ask::Change { address, count: count as u64, builtin: elements.builtin(), element, tell };
+        let nothing = elements.only_reads();
+        // SAFETY: by the caller.
+        let data = if nothing { &[] } else { unsafe { std::slice::from_raw_parts(origin, bytes) } };
+        let mut old = vec![0u8; if tell { bytes } else { 0 }];
+        self.ask(region.servant, ask, data, &mut old)?;
+        if tell {
+            // SAFETY: by the caller.
+            unsafe { std::ptr::copy(old.as_ptr(), result, bytes) };
+        }
+        Ok(count)
+    }
+
+    /// The lock of a member whose words are out of reach.
+    pub(super) fn ask_to_lock(&self, exposure: &Exposure, kind: Lock, rank: u32, take: bool) -> Result<()> {
+        let ask = if take { Ask::Lock(kind) } else { Ask::Unlock(kind) };
+        self.ask(servant_of(exposure, rank), ask, &[], &mut [])
+    }
+
+    /// The piece of attached memory of a member in which an address lies.
+    pub(super) fn ask_to_find(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
+        let mut answer = [0u8; 16];
+        self.ask(servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
+        let word = |at: usize| u64::from_ne_bytes(answer[at..at + 8].try_into().expect("8 bytes"));
+        let entry = Entry { address: word(0), bytes: word(8), ..Entry::default() };
+        Ok((entry.address != 0).then_some(entry))
+    }
+}
+
+pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {
+    Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 }
+}
+
+#[cold]
+fn refused(member: u32) -> Error {
+    let sentence = format!("rank {member} could not do what it was asked for: is its memory still exposed?");
+    Error::new(Class::RmaRange, sentence)
+}

@@ -1,0 +1,205 @@
+//! The servant: what a member does for others that cannot reach into its memory, whenever it makes progress.
+//!
+//! It changes elements as its own operations do: words by atomic instructions where the memory is direct for those
+//! who can, all others under the lock of its elements. So it makes no difference to anybody who does it.
+
+use super::asking::{buffer, ASKED};
+use crate::core::Background;
+use crate::engine::Engine;
+use crate::message::work::Work;
+use crate::message::{Envelope, Mode, ANY_SOURCE};
+use crate::onesided::{Ask, Elements, Exposure, Kind, Lock, Region, MOST_BYTES};
+use crate::reduce::Operator;
+use crate::world::Exchange;
+use crate::{Class, Error, Result};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, Weak};
+
+/// The engine, as the servant finds it.
+struct Master(*const Engine);
+
+// SAFETY: the engine lives longer than its lanes, which hold the servant, and stays where it is; it is made
+// for several threads.
+unsafe impl Send for Master {}
+
+impl Engine {
+    /// Begins to serve the other members, until the exposure is freed.
+    pub(super) fn begin_to_serve(&self, exposure: &Arc<Exposure>) -> Result<()> {
+        let lane = self.lane(exposure.communicator.context());
+        let request = lane.lock().requests.insert(Work::Background)?;
+        let (master, exposure) = (Master(self), Arc::downgrade(exposure));
+        let poll = Box::new(move |_: &dyn Exchange| {
+            let master = &master;
+            // SAFETY: see `Master`.
+            let engine = unsafe { &*master.0 };
+            let is_over = engine.serve(&exposure);
+            if is_over {
+                engine.lane_at(request).lock().requests[request].detached = true;
+            }
+            Ok(is_over.then_some(0))
+        });
+        lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
+        Ok(())
+    }
+
+    /// Nobody needs the servant any more: it goes when it is looked at next.
+    pub(super) fn end_to_serve(&self, exposure: &Exposure) {
+        exposure.is_over.store(true, Ordering::Relaxed);
+        self.lane(exposure.communicator.context()).lock().epoch += 1;
+    }
+
+    /// Answers what has been asked; whether that was all for ever.
+    fn serve(&self, exposure: &Weak<Exposure>) -> bool {
+        let Some(exposure) = exposure.upgrade() else { return true };
+        if exposure.is_over.load(Ordering::Relaxed) {
+            return true;
+        }
+        // What went wrong with a message is told at the next wait of this rank.
+        while let Ok(true) = self.serve_one(&exposure) {}
+        false
+    }
+
+    fn serve_one(&self, exposure: &Exposure) -> Result<bool> {
+        let context = exposure.communicator.context();
+        let wanted = Envelope { context, source: ANY_SOURCE, tag: ASKED };
+        let Some(message) = self.look(self.lane(context), |core| core.take_message(wanted))?? else {
+            return Ok(false);
+        };
+        let mut asked = vec![0u8; message.status().bytes as usize];
+        let from = message.status().source as u32;
+        let request = self.start_matched_receive(message, buffer(&mut asked))?;
+        self.wait(request)?;
+        let (ask, tag, data) = Ask::read(&asked)?;
+        match ask {
+            Ask::Lock(kind) => self.queue(exposure, kind, (from, tag)),
+            Ask::Unlock(kind) => {
+                self.leave_lock(exposure, kind);
+                self.answer_to(exposure, (from, tag), Ok(Vec::new()))?;
+            }
+            _ => {
+                let done = self.obey(exposure, ask, data);
+                self.answer_to(exposure, (from, tag), done)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Does what is asked, and gives what the answer tells.
+    fn obey(&self, exposure: &Exposure, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
+        match ask {
+            Ask::Read(address, bytes) => {
+                let mut read = vec![0u8; bytes.min(MOST_BYTES) as usize];
+                self.with_own(exposure, address, read.len() as u64, |region, offset| {
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.read_from(region, offset, read.as_mut_ptr(), read.len() as u64) }
+                })?;
+                Ok(read)
+            }
+            Ask::Write(address) => {
+                self.with_own(exposure, address, data.len() as u64, |region, offset| {
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.write_to(region, offset, data.as_ptr(), data.len() as u64) }
+                })?;
+                Ok(Vec::new())
+            }
+            Ask::Change { address, count, builtin, element, tell } => {
+                let operator = Operator::builtin(builtin);
+                let elements = Elements::of(&operator, element)?;
+                let count = (count as usize).min(MOST_BYTES as usize);
+                let bytes = count * element.size();
+                if !elements.only_reads() && data.len() < bytes {
+                    return Err(Error::new(Class::Intern, "fewer elements came than are to be changed"));
+                }
+                let mut old = vec![0u8; if tell { bytes } else { 0 }];
+                let result = if tell { old.as_mut_ptr() } else { std::ptr::null_mut() };
+                let span = (count.max(1) - 1) * element.size() + element.span();
+                self.with_own(exposure, address, span as u64, |region, offset| {
+                    // SAFETY: elements of the own region; there are as many in the message.
+                    unsafe { self.change(region, &elements, (offset, count), (data.as_ptr(), result)) }
+                })?;
+                Ok(old)
+            }
+            Ask::Swap(address, bytes) => {
+                let bytes = bytes as usize;
+                let (Some(compare), Some(new)) = (data.get(..bytes), data.get(bytes..2 * bytes)) else {
+                    return Err(Error::new(Class::Intern, "fewer bytes came than are to be compared"));
+                };
+                let mut old = vec![0u8; bytes];
+                let items = (new.as_ptr(), compare.as_ptr(), old.as_mut_ptr());
+                self.with_own(exposure, address, bytes as u64, |region, offset| {
+                    // SAFETY: an element of the own region; the others have as many bytes.
+                    unsafe { self.swap(region, (offset, bytes), items) }
+                })?;
+                Ok(old)
+            }
+            Ask::Find(address) => {
+                let found = exposure.attached.find(address).unwrap_or_default();
+                Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
+            }
+            Ask::Lock(_) | Ask::Unlock(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Does something with bytes of this member that it exposes.
+    fn with_own<T>(
+        &self,
+        exposure: &Exposure,
+        address: u64,
+        bytes: u64,
+        work: impl FnOnce(&Region, u64) -> Result<T>,
+    ) -> Result<T> {
+        let attached;
+        let region = match exposure.kind {
+            Kind::Dynamic => {
+                let entry = exposure.attached.find(address).unwrap_or_default();
+                attached = self.find_region(exposure, exposure.rank(), entry);
+                &attached
+            }
+            _ => self.region_of(exposure, exposure.rank()),
+        };
+        match address.checked_sub(region.address) {
+            Some(offset) if offset <= region.bytes && bytes <= region.bytes - offset => work(region, offset),
+            _ => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
+        }
+    }
+
+    /// Answers a member: 0 and what it gets, or 1.
+    fn answer_to(&self, exposure: &Exposure, (rank, tag): (u32, i32), done: Result<Vec<u8>>) -> Result<()> {
+        let mut answer = vec![u8::from(done.is_err()); 8];
+        answer.extend(done.unwrap_or_default());
+        let envelope =
+            Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
+        self.send(exposure.group().job_rank(rank), envelope, buffer(&mut answer), Mode::Buffered)
+    }
+}
+
+/// The own lock, where others cannot reach its words.
+impl Engine {
+    /// Another member asks for it.
+    fn queue(&self, exposure: &Exposure, kind: Lock, who: (u32, i32)) {
+        let ticket = exposure.control.seat(exposure.rank()).lock.ask();
+        exposure.queue.lock().unwrap_or_else(PoisonError::into_inner).push((ticket, kind, who));
+        self.let_in(exposure);
+    }
+
+    /// It is given back, by whomever.
+    pub(super) fn leave_lock(&self, exposure: &Exposure, kind: Lock) {
+        exposure.control.seat(exposure.rank()).lock.leave(kind);
+        self.let_in(exposure);
+    }
+
+    /// Tells those whose turn it is that they have it.
+    pub(super) fn let_in(&self, exposure: &Exposure) {
+        let lock = &exposure.control.seat(exposure.rank()).lock;
+        loop {
+            let mut queue = exposure.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = queue.iter().position(|&(ticket, kind, _)| lock.is_turn(kind, ticket));
+            let Some((ticket, kind, who)) = place.map(|place| queue.remove(place)) else { break };
+            drop(queue);
+            lock.enter(kind, ticket, who.0);
+            // An error of a message comes again when this rank waits next.
+            let _ = self.answer_to(exposure, who, Ok(Vec::new()));
+        }
+        self.turned(exposure, exposure.rank());
+    }
+}

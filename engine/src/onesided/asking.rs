@@ -1,0 +1,120 @@
+//! What an origin asks a target to do for it, where it cannot reach into the target's memory: the words of the
+//! messages. The target's servant answers each (`engine::onesided::serving`).
+
+use super::{Element, Lock};
+use crate::datatype::Basic;
+use crate::reduce::Builtin;
+use crate::{Class, Error, Result};
+
+/// The most bytes of data that go with one message.
+pub const MOST_BYTES: u64 = 32 << 10;
+/// Words before the data.
+pub const WORDS: usize = 6;
+/// Bytes of them.
+pub const HEAD_BYTES: usize = 8 * WORDS;
+
+/// What is asked for; addresses are the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// So many bytes from there.
+    Read(u64, u64),
+    /// That the data are written there.
+    Write(u64),
+    /// That so many elements from there on are changed by the data, and whether they are to be told as
+    /// they were.
+    Change {
+        /// Where they begin.
+        address: u64,
+        /// How many.
+        count: u64,
+        /// How they are changed.
+        builtin: Builtin,
+        /// What they are.
+        element: Element,
+        /// Whether the answer has what they were.
+        tell: bool,
+    },
+    /// That so many bytes there are changed to the second half of the data if they are the first half.
+    Swap(u64, u64),
+    /// The lock of the target.
+    Lock(Lock),
+    /// That it is given back.
+    Unlock(Lock),
+    /// The piece of attached memory in which an address lies.
+    Find(u64),
+}
+
+impl Ask {
+    /// As the head of a message, to be answered with a tag.
+    pub fn words(self, tag: i32) -> [u64; WORDS] {
+        let lock = |lock| u64::from(lock == Lock::Exclusive);
+        let (what, at, count, more, tell) = match self {
+            Ask::Read(address, bytes) => (1, address, bytes, 0, 0),
+            Ask::Write(address) => (2, address, 0, 0, 0),
+            Ask::Change { address, count, builtin, element, tell } => {
+                let more = (builtin as u64) << 32 | element.0 as u64;
+                (3, address, count, more, u64::from(tell))
+            }
+            Ask::Swap(address, bytes) => (4, address, bytes, 0, 0),
+            Ask::Lock(kind) => (5, lock(kind), 0, 0, 0),
+            Ask::Unlock(kind) => (6, lock(kind), 0, 0, 0),
+            Ask::Find(address) => (7, address, 0, 0, 0),
+        };
+        [what, at, count, more, tell, tag as u64]
+    }
+
+    /// What a message asks for, the tag of the answer, and the data.
+    ///
+    /// # Errors
+    /// `Intern` when it makes no sense.
+    pub fn read(message: &[u8]) -> Result<(Ask, i32, &[u8])> {
+        let Some((head, data)) = message.split_at_checked(HEAD_BYTES) else { return Err(garbled()) };
+        let word = |at: usize| u64::from_ne_bytes(head[8 * at..8 * at + 8].try_into().expect("8 bytes"));
+        let lock = |word| if word == 0 { Lock::Shared } else { Lock::Exclusive };
+        let (at, count, more) = (word(1), word(2), word(3));
+        let ask = match word(0) {
+            1 => Ask::Read(at, count),
+            2 => Ask::Write(at),
+            3 => {
+                let builtin = Builtin::all().find(|&one| one as u64 == more >> 32);
+                let basic = Basic::all().get(more as u32 as usize);
+                let (Some(builtin), Some(&basic)) = (builtin, basic) else { return Err(garbled()) };
+                Ask::Change { address: at, count, builtin, element: Element(basic), tell: word(4) != 0 }
+            }
+            4 => Ask::Swap(at, count),
+            5 => Ask::Lock(lock(at)),
+            6 => Ask::Unlock(lock(at)),
+            7 => Ask::Find(at),
+            _ => return Err(garbled()),
+        };
+        Ok((ask, word(5) as i32, data))
+    }
+}
+
+#[cold]
+fn garbled() -> Error {
+    Error::new(
+        Class::Intern,
+        "a one-sided operation came that makes no sense: two versions of Serried in one job?",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_is_what_is_read() {
+        let element = Element(Basic::Float64);
+        let change = Ask::Change { address: 4096, count: 7, builtin: Builtin::Sum, element, tell: true };
+        let all = [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9)];
+        let locks = [Ask::Lock(Lock::Shared), Ask::Unlock(Lock::Exclusive)];
+        for (tag, ask) in all.into_iter().chain(locks).enumerate() {
+            let mut message: Vec<u8> =
+                ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();
+            message.extend([1, 2, 3]);
+            assert_eq!(Ask::read(&message).unwrap(), (ask, tag as i32, &[1u8, 2, 3][..]));
+        }
+        assert!(Ask::read(&[0; 10]).is_err() && Ask::read(&[0; HEAD_BYTES]).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! The locks of exposed memory.
+
+#[path = "../../../engine/src/onesided/control.rs"]
+pub mod control;
+#[path = "../../../engine/src/onesided/fair_lock.rs"]
+pub mod fair_lock;
+
+/// Twin of the engine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    Shared,
+    Exclusive,
+}
