@@ -1,5 +1,6 @@
 //! Where the exposed memory of a member is, for an origin.
 
+use crate::progress::changes::Changes;
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
 
@@ -10,6 +11,8 @@ pub struct Region {
     pub peer: Option<JobRank>,
     /// Who is asked where its memory is out of reach.
     pub servant: Servant,
+    /// How its elements are changed, on this node.
+    pub changes: Option<Changes>,
     /// Where it begins there.
     pub address: u64,
     /// Its length.
@@ -103,6 +106,7 @@ mod tests {
     fn region(own: bool) -> Region {
         Region {
             peer: Some(JobRank(1)),
+            changes: None,
             servant: Servant::default(),
             address: 1000,
             bytes: 100,

@@ -2,6 +2,7 @@
 //! microseconds, then it sleeps, and whoever sends to it wakes it.
 
 pub mod barrier;
+pub mod changes;
 mod cores;
 pub mod crowd;
 pub mod doorbell;

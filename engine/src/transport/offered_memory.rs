@@ -2,7 +2,7 @@
 //! writes it: by plain loads and stores where both have it mapped, else by what the system allows.
 
 use super::{AccessDescriptor, Means, Reaches};
-use crate::progress::sleeping_lock::SleepingLock;
+use crate::progress::changes::Changes;
 use crate::{Class, Error, Result};
 use std::fmt::Display;
 use std::ops::Range;
@@ -80,9 +80,8 @@ pub trait OfferedMemory: Reaches {
         None
     }
 
-    /// The lock under which elements of the memory of `peer` are changed that no instruction changes
-    /// at once, by whoever changes them.
-    fn elements(&self, _peer: Self::Peer) -> Option<&'static SleepingLock> {
+    /// How this rank changes memory of `peer` by atomic instructions or under a lock, beside others.
+    fn changes(&self, _peer: Self::Peer) -> Option<Changes> {
         None
     }
 

@@ -10,7 +10,7 @@ use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
     Payloads, Reaches, Retained, Routes, SharedTasks, Task,
 };
-use crate::progress::sleeping_lock::SleepingLock;
+use crate::progress::changes::Changes;
 use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::ops::Range;
@@ -274,8 +274,8 @@ impl OfferedMemory for Routed {
         self.node.exposed(self.here(peer)?, memory)
     }
 
-    fn elements(&self, peer: JobRank) -> Option<&'static SleepingLock> {
-        self.node.elements(self.here(peer)?)
+    fn changes(&self, peer: JobRank) -> Option<Changes> {
+        self.node.changes(self.here(peer)?)
     }
 
     #[inline]

@@ -12,12 +12,7 @@
 pub mod area;
 pub mod onesided;
 pub mod barrier;
-#[path = "../../../engine/src/progress/sleeping_lock.rs"]
-pub mod sleeping_lock;
-pub mod progress {
-    //! Where the engine has the barriers.
-    pub use super::barrier;
-}
+pub mod progress;
 pub mod packet;
 pub mod sync;
 pub mod transport;

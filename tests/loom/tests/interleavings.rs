@@ -11,7 +11,8 @@ use serried_loom::express;
 use serried_loom::inbox::Inbox;
 use serried_loom::onesided::control::{Control, Two};
 use serried_loom::onesided::Lock;
-use serried_loom::sleeping_lock::SleepingLock;
+use serried_loom::progress::changes::{Changes, Words};
+use serried_loom::progress::sleeping_lock::SleepingLock;
 use serried_loom::mailbox::SenderView;
 use serried_loom::claim::Part;
 use serried_loom::sync::{AtomicU64, Ordering};
@@ -436,4 +437,28 @@ fn the_lock_of_a_segment_lets_in_writers_alone_and_loses_no_wake() {
             other.join().unwrap();
         });
     }
+}
+
+#[test]
+fn who_changes_many_words_is_alone() {
+    every_interleaving(3, || {
+        // The memory of rank 0, which both change: loom sees if one is not alone.
+        let memory = Arc::new((Words::new(), Words::new(), loom::cell::UnsafeCell::new(0)));
+        let changes = |memory: &Arc<(Words, Words, loom::cell::UnsafeCell<u32>)>, me: usize| {
+            // SAFETY: the threads keep the words alive.
+            let words = unsafe { [&*(&raw const memory.0), &*(&raw const memory.1)] };
+            let all: &'static [&'static Words] = Box::leak(Box::new(words));
+            Changes { own: all[me], target: all[0], number: 0, all, spared: false }
+        };
+        let other = Arc::clone(&memory);
+        let other = thread::spawn(move || {
+            // SAFETY: nobody else changes it then.
+            let add = || other.2.with_mut(|number| unsafe { *number += 1 });
+            changes(&other, 1).alone(add);
+        });
+        // SAFETY: as above.
+        let add = || memory.2.with_mut(|number| unsafe { *number += 1 });
+        changes(&memory, 0).words(false, add);
+        other.join().unwrap();
+    });
 }

@@ -422,6 +422,7 @@ impl Engine {
         let mut region = Region {
             peer,
             servant: servant_of(exposure, owner),
+            changes: peer.and_then(|peer| self.lanes.at(0).lock().transport.changes(peer)),
             address: entry.address,
             bytes: entry.bytes,
             direct: entry.direct(),

@@ -146,8 +146,7 @@ impl Engine {
             unsafe {
                 match place.region.way(place.first, place.length) {
                     (Way::Direct(here), length) if length == place.length && element.is_word(here) => {
-                        elements.change_words(origin, here, 1, result);
-                        Ok(())
+                        self.change_words(place.region, &elements, (here, 1), (origin, result))
                     }
                     _ => self.fetch_slowly(&place, &elements, origin, result),
                 }
@@ -217,7 +216,8 @@ impl Engine {
         unsafe {
             match region.way(offset, size as u64) {
                 (Way::Direct(here), length) if length == size as u64 && is_word(here) => {
-                    compare_and_swap(size, here, items);
+                    let changes = self.changes_of(region)?;
+                    changes.words(self.is_threaded(), || compare_and_swap(size, here, items));
                     Ok(())
                 }
                 _ => self.swap_slowly(region, (offset, size), items),
@@ -242,7 +242,7 @@ impl Engine {
                 let ask = Ask::Swap(region.address + offset, size as u64);
                 self.ask(region.servant, ask, &[bytes(compare), bytes(origin)].concat(), &mut old[..size])?;
             } else {
-                let _held = self.elements_of(region)?.lock();
+                let _held = self.changes_of(region)?.lock();
                 self.read_from(region, offset, old.as_mut_ptr(), size as u64)?;
                 if bytes(compare) == &old[..size] {
                     self.write_to(region, offset, origin, size as u64)?;

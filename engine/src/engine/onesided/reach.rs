@@ -3,7 +3,7 @@
 use crate::collective::Data;
 use crate::engine::Engine;
 use crate::onesided::{find, Elements, Entry, Exposure, Kind, Known, Region, Target, Way};
-use crate::progress::sleeping_lock::SleepingLock;
+use crate::progress::changes::Changes;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::{Class, Error, Result};
 use std::ptr;
@@ -12,6 +12,8 @@ use std::sync::PoisonError;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 const AT_ONCE: u64 = 256 << 10;
+/// So many words are changed by one member alone, by vectors: that costs a few microseconds before.
+const MANY: usize = 1024;
 /// How often a list of attached memory is read that changes meanwhile.
 const TRIES: u32 = 1000;
 
@@ -135,11 +137,41 @@ impl Engine {
         Ok(entries)
     }
 
-    /// The lock under which elements of a region are changed that no instruction changes at once.
-    pub(super) fn elements_of(&self, region: &Region) -> Result<&'static SleepingLock> {
-        let lock = region.peer.and_then(|peer| self.lanes.at(0).lock().transport.elements(peer));
-        lock.ok_or_else(|| Error::not_there_yet("one-sided communication between nodes"))
+    /// How elements of a region are changed.
+    #[inline]
+    pub(super) fn changes_of<'a>(&self, region: &'a Region) -> Result<&'a Changes> {
+        region.changes.as_ref().ok_or_else(no_changes)
     }
+
+    /// Changes words in one piece of memory that is direct.
+    ///
+    /// # Safety
+    /// As `Elements::change_words`.
+    #[inline]
+    pub(super) unsafe fn change_words(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (here, count): (*mut u8, usize),
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let changes = self.changes_of(region)?;
+        if count >= MANY {
+            // SAFETY: by the caller; nobody else changes them meanwhile.
+            let alone = || unsafe { elements.change_alone(origin, here, count, result) };
+            if changes.alone(alone).is_some() {
+                return Ok(());
+            }
+        }
+        // SAFETY: by the caller.
+        changes.words(self.is_threaded(), || unsafe { elements.change_words(origin, here, count, result) });
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_changes() -> Error {
+    Error::new(Class::Intern, "elements of another node are to be changed here")
 }
 
 #[cold]
@@ -320,11 +352,11 @@ impl Engine {
             let changed = unsafe {
                 match way {
                     Way::Direct(here) if whole > 0 && element.is_word(here) => {
-                        elements.change_words(origin, here, whole, result);
+                        self.change_words(region, elements, (here, whole), (origin, result))?;
                         whole
                     }
                     Way::Direct(here) | Way::Own(here) if whole > 0 => {
-                        let _held = self.elements_of(region)?.lock();
+                        let _held = self.changes_of(region)?.lock();
                         elements.change_alone(origin, here, whole, result);
                         whole
                     }
@@ -359,7 +391,7 @@ impl Engine {
         let bytes = (count - 1) * element.size() + element.span();
         let mut room = vec![0u128; bytes.div_ceil(16)];
         let there: *mut u8 = room.as_mut_ptr().cast();
-        let _held = self.elements_of(region)?.lock();
+        let _held = self.changes_of(region)?.lock();
         // SAFETY: by the caller; the room is as long.
         unsafe {
             self.read_from(region, offset, there, bytes as u64)?;

@@ -13,7 +13,7 @@ use super::sizes::{BOXES, BOX_BYTES, CLASSES, LINES, LINE_BYTES};
 use super::withdrawals::{List, Taking, Withdrawn};
 use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
-use crate::progress::sleeping_lock::SleepingLock;
+use crate::progress::changes;
 use crate::progress::Doorbell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -57,9 +57,8 @@ pub struct Control {
     pub taking: Line<Taking>,
     /// How much has been withdrawn from the owner.
     pub withdrawn: Line<Withdrawn>,
-    /// Held by who changes elements of the owner's memory that no instruction changes at once; of
-    /// the first lane only.
-    pub elements: Line<SleepingLock>,
+    /// Whose memory the owner changes, and who changes the owner's alone; of the first lane only.
+    pub changes: Line<changes::Words>,
 }
 
 /// Whose an express box is, and how far it has been read.
@@ -149,10 +148,10 @@ impl Area {
         unsafe { &(*self.first.cast::<Control>()).forks.0 }
     }
 
-    /// Guards elements of the rank's memory: for all lanes the same.
-    pub fn elements(&self) -> &SleepingLock {
+    /// Changes of the rank's memory, and by it: for all lanes the same.
+    pub fn changes(&self) -> &changes::Words {
         // SAFETY: as `control`.
-        unsafe { &(*self.first.cast::<Control>()).elements.0 }
+        unsafe { &(*self.first.cast::<Control>()).changes.0 }
     }
 
     /// The fixed words.

@@ -30,13 +30,13 @@ use self::passing::Passer;
 use self::peer::{first_contact, Peer};
 
 use crate::job::{NodeSegment, NodeView};
-use crate::progress::{barrier, Doorbell};
+use crate::progress::{barrier, changes, Doorbell};
 use crate::transport::{
     Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, Reaches, LETTER_BYTES, OWN_KINDS, PLACES,
 };
 use crate::{LocalRank, Result};
 use std::sync::atomic::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The transport of one rank, or of one of its lanes.
 #[derive(Debug)]
@@ -61,6 +61,8 @@ pub struct NodeTransport {
     passer: Passer,
     /// Peers' barriers reach this process.
     registered: bool,
+    /// What all ranks have for changing each other's memory, once it is asked for.
+    changers: OnceLock<&'static [&'static changes::Words]>,
     /// How much of mine is withdrawn, and its peers have not answered.
     withdrawn: u32,
 }
@@ -105,6 +107,7 @@ impl NodeTransport {
             apart: Vec::new(),
             passer: Passer::default(),
             registered: barrier::register(),
+            changers: OnceLock::new(),
             withdrawn: 0,
             node,
         })

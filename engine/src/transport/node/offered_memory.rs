@@ -3,7 +3,7 @@
 
 use super::reach::{self, Remote};
 use super::{areas, direct, gone, NodeTransport};
-use crate::progress::sleeping_lock::SleepingLock;
+use crate::progress::changes::{Changes, Words};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
 use crate::{Class, Error, LocalRank, Result};
 use std::ops::Range;
@@ -141,10 +141,19 @@ impl OfferedMemory for NodeTransport {
         self.direct(LocalRank(peer), memory).map(<*const u8>::cast_mut)
     }
 
-    fn elements(&self, LocalRank(peer): LocalRank) -> Option<&'static SleepingLock> {
-        let lock: *const SleepingLock = self.area_of(peer).elements();
-        // SAFETY: it lies in the node segment, which lives for ever; zero is a free lock.
-        (!self.is_apart(peer)).then(|| unsafe { &*lock })
+    fn changes(&self, LocalRank(peer): LocalRank) -> Option<Changes> {
+        let words = |rank| {
+            let words: *const Words = self.area_of(rank).changes();
+            // SAFETY: they lie in the node segment, which lives for ever; zero is their beginning.
+            unsafe { &*words }
+        };
+        if self.is_apart(peer) {
+            return None;
+        }
+        let every = || (0..self.node.local_ranks()).map(words).collect::<Vec<_>>().leak() as &'static [_];
+        let all = *self.changers.get_or_init(every);
+        let (own, target, spared) = (all[self.me as usize], all[peer as usize], self.registered);
+        Some(Changes { own, target, number: peer, all, spared })
     }
 
     unsafe fn read(

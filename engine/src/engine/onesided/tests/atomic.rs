@@ -224,3 +224,35 @@ fn what_cannot_be_accumulated_is_refused() {
         engine.unexpose(&exposure).unwrap();
     });
 }
+
+/// Long accumulates, which one member does alone, beside short ones and single ones.
+#[test]
+fn nothing_is_lost_between_long_accumulates_and_single_words() {
+    const LENGTH: usize = 5000;
+    each_way(4, |engine, world| {
+        let mut mine = vec![0.0f64; LENGTH];
+        let exposure = engine.expose(world, given(&mut mine), 8).unwrap();
+        let double = Datatype::basic(Basic::Float64);
+        let add = operator(Builtin::Sum);
+        lock_all(engine, &exposure);
+        let mut ones = vec![1.0f64; LENGTH];
+        for round in 0..20usize {
+            let all = data(&mut ones, Basic::Float64);
+            engine.accumulate(&exposure, &all, &target(0, 0, LENGTH, &double), &add).unwrap();
+            for at in 0..40 {
+                let (one, mut old) = (1.0f64, 0.0f64);
+                let place = (0, ((round * 40 + at) % LENGTH) as i64);
+                let items = ((&raw const one).cast(), (&raw mut old).cast());
+                engine.fetch_and_op(&exposure, items.0, items.1, &double, place, &add).unwrap();
+            }
+        }
+        meet(engine, &exposure);
+        if engine.rank() == 0 {
+            let expected =
+                |at: usize| f64::from(engine.size()) * (20.0 + if at < 20 * 40 { 1.0 } else { 0.0 });
+            assert!(mine.iter().enumerate().all(|(at, &item)| item == expected(at)));
+        }
+        engine.unlock_all(&exposure).unwrap();
+        engine.unexpose(&exposure).unwrap();
+    });
+}

@@ -27,7 +27,7 @@ fn random_operations_do_what_the_model_does() {
             let mut models = vec![vec![0i32; WORDS]; RANKS as usize];
             let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             lock_all(engine, &exposure);
-            for turn in 0..45 {
+            for turn in 0..15 {
                 for _ in 0..20 {
                     one(engine, &exposure, &mut numbers, &mut models, turn % RANKS);
                 }

@@ -1,0 +1,137 @@
+//! Changing the memory of a rank by atomic instructions, one word at a time, or many words alone and so by vectors.
+//!
+//! # Protocol
+//! Who changes words of a rank says so in a word of its own, looks whether somebody changes many alone, and waits if so.
+//! Who wants to be alone takes the rank's lock, says so, and waits until nobody changes words there. Each needs a barrier
+//! between its store and its look. Who is alone issues it for both (`progress::barrier`), so words cost no barrier, where
+//! the system has that; else each issues its own. If somebody changes words for long (it has lost its core, perhaps),
+//! nobody is alone: words are changed one at a time then.
+//!
+//! # Ownership
+//! `changing` is written by its rank only: by one thread at a time, for its threads take `threads` before. `alone` is
+//! written under `lock`.
+
+use super::barrier;
+use super::sleeping_lock::{Held, SleepingLock};
+use crate::sync::{fence, AtomicU32, Ordering};
+
+/// Looks until nobody changes words, and then turns of other processes.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 2000 };
+const TURNS: u32 = if cfg!(loom) { 1 } else { 20 };
+
+/// What a rank has for it in shared memory. Zero: nobody changes anything.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Words {
+    /// 1 + number of the rank whose words this one changes, or 0.
+    changing: AtomicU32,
+    /// Not 0: somebody changes this rank's memory alone.
+    alone: AtomicU32,
+    /// Held by who does, and by who changes elements that are no words.
+    lock: SleepingLock,
+    /// Of the threads of this rank, the one that changes words.
+    threads: SleepingLock,
+}
+
+#[cfg(any(test, loom))]
+impl Words {
+    /// Nobody changes anything.
+    pub fn new() -> Words {
+        Words {
+            changing: AtomicU32::new(0),
+            alone: AtomicU32::new(0),
+            lock: SleepingLock::new(),
+            threads: SleepingLock::new(),
+        }
+    }
+}
+
+/// How this rank changes the memory of a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes {
+    /// Of this rank.
+    pub own: &'static Words,
+    /// Of the one whose memory is changed.
+    pub target: &'static Words,
+    /// Its number.
+    pub number: u32,
+    /// Of all ranks that may change it.
+    pub all: &'static [&'static Words],
+    /// Barriers of other ranks reach this process.
+    pub spared: bool,
+}
+
+impl Changes {
+    /// Takes the lock for elements that are no words.
+    pub fn lock(&self) -> Held<'static> {
+        self.target.lock.lock()
+    }
+
+    /// Changes words. `threaded`: several threads of this rank may do so.
+    #[inline]
+    pub fn words<T>(&self, threaded: bool, work: impl FnOnce() -> T) -> T {
+        let _alone = threaded.then(|| self.own.threads.lock());
+        while !self.begin() {
+            self.wait();
+        }
+        let done = work();
+        self.own.changing.store(0, Ordering::Release); // changed: paired with `alone`
+        done
+    }
+
+    /// Says that words are changed; `false` if somebody is alone there.
+    #[inline]
+    fn begin(&self) -> bool {
+        self.own.changing.store(1 + self.number, Ordering::Relaxed);
+        match self.spared {
+            true => barrier::counterpart(),
+            false => fence(Ordering::SeqCst), // alone-or-not: paired with `alone`
+        }
+        self.target.alone.load(Ordering::Acquire) == 0 // was-alone: paired with `alone`
+    }
+
+    /// Waits until nobody is alone.
+    #[cold]
+    fn wait(&self) {
+        self.own.changing.store(0, Ordering::Release);
+        // It sleeps behind who is alone.
+        drop(self.target.lock.lock());
+    }
+
+    /// Changes many words while nobody else changes any; `None`, and nothing is done, if that cannot be had soon.
+    pub fn alone<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let _held = self.target.lock.lock();
+        self.target.alone.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // alone-or-not: paired with `begin`
+        let all_see = !self.spared || barrier::everywhere();
+        let done = (all_see && self.all.iter().all(|rank| self.is_over(rank))).then(work);
+        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
+        done
+    }
+
+    /// Waits until a rank changes no words there; `false`: too long.
+    fn is_over(&self, rank: &Words) -> bool {
+        // changed: paired with `words`
+        let is_over = || rank.changing.load(Ordering::Acquire) != 1 + self.number;
+        for _ in 0..LOOKS {
+            if is_over() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        (0..TURNS).any(|_| {
+            offer_core();
+            is_over()
+        })
+    }
+}
+
+#[cfg(not(loom))]
+fn offer_core() {
+    std::thread::yield_now();
+}
+
+#[cfg(loom)]
+fn offer_core() {
+    loom::thread::yield_now();
+}
