@@ -46,6 +46,13 @@ impl Words {
     }
 }
 
+#[cfg(any(test, loom))]
+impl Default for Words {
+    fn default() -> Words {
+        Words::new()
+    }
+}
+
 /// How this rank changes the memory of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes {

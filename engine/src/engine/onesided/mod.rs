@@ -1,6 +1,7 @@
 //! One-sided operations, as the faces start them.
 
 mod asking;
+mod changing;
 mod exposing;
 mod locking;
 mod operations;

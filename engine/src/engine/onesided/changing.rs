@@ -1,0 +1,130 @@
+//! Changing elements of exposed memory, by whatever way reaches them.
+
+use super::reach::AT_ONCE;
+use crate::engine::Engine;
+use crate::onesided::{Elements, Region, Way};
+use crate::progress::changes::Changes;
+use crate::{Class, Error, Result};
+
+/// So many words are changed by one member alone, by vectors: that costs a few microseconds before.
+const MANY: usize = 1024;
+
+impl Engine {
+    /// Changes `count` elements one after the other in a region.
+    ///
+    /// # Safety
+    /// As `Elements::change_words`; the elements lie within the region from `offset` on.
+    pub(super) unsafe fn change(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (mut offset, count): (u64, usize),
+        (mut origin, mut result): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let element = elements.element();
+        let (size, span) = (element.size(), element.span() as u64);
+        let mut left = count;
+        while left > 0 {
+            let bytes = (left - 1) as u64 * size as u64 + span;
+            let (way, length) = region.way(offset, bytes);
+            let whole = if element.is_block() { length as usize / size } else { usize::from(length == span) };
+            // SAFETY: by the caller.
+            let changed = unsafe {
+                match way {
+                    Way::Direct(here) if whole > 0 && element.is_word(here) => {
+                        self.change_words(region, elements, (here, whole), (origin, result))?;
+                        whole
+                    }
+                    Way::Direct(here) | Way::Own(here) if whole > 0 => {
+                        let _held = self.changes_of(region)?.lock();
+                        elements.change_alone(origin, here, whole, result);
+                        whole
+                    }
+                    _ => self.change_far(region, elements, (offset, whole.max(1)), (origin, result))?,
+                }
+            };
+            offset += (changed * size) as u64;
+            left -= changed;
+            origin = step(origin.cast_mut(), changed * size).cast_const();
+            result = step(result, changed * size);
+        }
+        Ok(())
+    }
+
+    /// The same where not all bytes are reached by plain stores; how many elements were changed.
+    ///
+    /// # Safety
+    /// As [`Engine::change`].
+    unsafe fn change_far(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (offset, count): (u64, usize),
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<usize> {
+        let element = elements.element();
+        if self.is_served(region) {
+            // SAFETY: by the caller.
+            return unsafe { self.ask_to_change(region, elements, (offset, count), (origin, result)) };
+        }
+        let count = count.min((AT_ONCE as usize / element.size()).max(1));
+        let bytes = (count - 1) * element.size() + element.span();
+        let mut room = vec![0u128; bytes.div_ceil(16)];
+        let there: *mut u8 = room.as_mut_ptr().cast();
+        let _held = self.changes_of(region)?.lock();
+        // SAFETY: by the caller; the room is as long.
+        unsafe {
+            self.read_from(region, offset, there, bytes as u64)?;
+            elements.change_alone(origin, there, count, result);
+            if !elements.only_reads() {
+                self.write_to(region, offset, there, bytes as u64)?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// How elements of a region are changed.
+    #[inline]
+    pub(super) fn changes_of<'a>(&self, region: &'a Region) -> Result<&'a Changes> {
+        region.changes.as_ref().ok_or_else(no_changes)
+    }
+
+    /// Changes words in one piece of memory that is direct.
+    ///
+    /// # Safety
+    /// As `Elements::change_words`.
+    #[inline]
+    pub(super) unsafe fn change_words(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (here, count): (*mut u8, usize),
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let changes = self.changes_of(region)?;
+        if count >= MANY {
+            // SAFETY: by the caller; nobody else changes them meanwhile.
+            let alone = || unsafe { elements.change_alone(origin, here, count, result) };
+            if changes.alone(alone).is_some() {
+                return Ok(());
+            }
+        }
+        // SAFETY: by the caller.
+        changes.words(self.is_threaded(), || unsafe { elements.change_words(origin, here, count, result) });
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_changes() -> Error {
+    Error::new(Class::Intern, "elements of another node are to be changed here")
+}
+
+/// Further on, unless there is nothing.
+fn step(address: *mut u8, bytes: usize) -> *mut u8 {
+    if address.is_null() {
+        address
+    } else {
+        address.wrapping_add(bytes)
+    }
+}
