@@ -30,7 +30,7 @@ def run(programs, name, kind, error_class="0", ranks=3, **fail):
     assert outcome.ended_well(), outcome.output
 
 
-KINDS = ["apart", "interleaved", "nonblocking"]
+KINDS = ["apart", "interleaved", "rows", "nonblocking"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,8 +53,9 @@ def test_a_write_that_fails(programs, tmp_path, kind, code, error_class):
     run(programs, tmp_path / "failed", kind, CLASSES[error_class], call="pwrite", errno=getattr(errno, code))
 
 
-def test_a_write_that_fails_later(programs, tmp_path):
-    run(programs, tmp_path / "later", "interleaved", CLASSES["NO_SPACE"], call="pwrite", errno=errno.ENOSPC, after=2)
+@pytest.mark.parametrize("kind", ["interleaved", "rows"])
+def test_a_write_that_fails_later(programs, tmp_path, kind):
+    run(programs, tmp_path / "later", kind, CLASSES["NO_SPACE"], call="pwrite", errno=errno.ENOSPC, after=3)
 
 
 def test_a_read_that_fails(programs, tmp_path):

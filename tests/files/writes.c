@@ -1,5 +1,5 @@
 /* writes NAME CLASS KIND: writes a file, and reads it back. With CLASS 0 all must go well, with another one the writing
- * (KIND apart, interleaved, nonblocking, sync) or the reading (KIND read) must give an error of that class: on all ranks
+ * (KIND apart, interleaved, rows, nonblocking, sync) or the reading (KIND read) must give an error of that class: on all ranks
  * where one writes for others, and nowhere a hang. KIND killed: rank 1 dies between collective writes. */
 #include <mpi.h>
 #include <signal.h>
@@ -52,6 +52,13 @@ int main(int argc, char **argv)
             MPI_File_write_at_all(file, 0, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
         }
         expect("write_all", MPI_File_write_all(file, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), writing);
+    } else if (!strcmp(kind, "rows")) { /* kept and written together: told by sync at the latest */
+        MPI_File_set_view(file, (MPI_Offset)rank * BYTES, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+        int code = MPI_SUCCESS, other = MPI_SUCCESS;
+        for (int i = 0; i < PIECES && code == MPI_SUCCESS; i++)
+            code = MPI_File_write(file, data + i * PIECE, PIECE, MPI_BYTE, MPI_STATUS_IGNORE);
+        other = MPI_File_sync(file);
+        expect("write or sync", code == MPI_SUCCESS ? other : code, writing);
     } else if (!strcmp(kind, "nonblocking")) {
         MPI_Request request;
         MPI_File_set_view(file, (MPI_Offset)rank * BYTES, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);

@@ -107,7 +107,7 @@ impl Engine {
 
     /// Whether several threads may call at once.
     #[inline]
-    pub(super) fn is_threaded(&self) -> bool {
+    pub fn is_threaded(&self) -> bool {
         self.lanes.first.is_threaded()
     }
 

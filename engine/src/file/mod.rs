@@ -9,14 +9,16 @@
 //!   not write are never touched.
 //! * Ranks that share a node never send file data as messages: in collective writing they store it side by side in
 //!   memory of the node, from which one of them writes ([`collective`]).
-//! * What a call has written is in the file system when the call returns (nonblocking: when the request is
-//!   complete), so a barrier or a message is enough for ranks of this machine to see it.
+//! * What a call has written is in the file system before the rank's next call that could tell anybody of it
+//!   ([`behind`]; nonblocking: when the request is complete), so a barrier or a message is enough for ranks of this
+//!   machine to see it.
 //!
 //! The file system is reached by the trait [`Driver`] alone, the other ranks by the trait [`Team`] alone.
 
 mod access;
 mod assembly;
 mod atomic;
+pub mod behind;
 mod collective;
 pub mod driver;
 mod failure;

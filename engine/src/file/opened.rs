@@ -41,6 +41,8 @@ pub(super) struct State {
     /// Memory for collective writing, if all reach it; nothing before it was asked for.
     pub windows: Option<Option<Arc<Windows>>>,
     error_handler: Arc<ErrorHandler>,
+    /// What went wrong with a write that had been kept.
+    late: Option<Error>,
 }
 
 /// Which split collective (MPI-5.0 §14.4.5).
@@ -96,6 +98,7 @@ impl File {
                 split: None,
                 windows: None,
                 error_handler: Arc::new(ErrorHandler::Return),
+                late: None,
             }),
         }
     }
@@ -126,6 +129,16 @@ impl File {
 
     pub(super) fn set_atomic(&self, atomic: bool) {
         self.atomic.store(atomic, Relaxed);
+    }
+
+    /// Notes what went wrong with a write that had been kept; the first failure counts.
+    pub(super) fn fail_later(&self, error: Error) {
+        self.state().late.get_or_insert(error);
+    }
+
+    /// What went wrong with a write that had been kept, once.
+    pub(super) fn late_failure(&self) -> Result<()> {
+        self.state().late.take().map_or(Ok(()), Err)
     }
 
     /// Refuses what a sequential file cannot do.

@@ -65,10 +65,11 @@ impl File {
     /// # Errors
     /// What the file system says.
     pub fn sync(&self, team: &dyn Team) -> Result<()> {
-        self.once(team, "write out", || match self.mode.writes() {
+        let done = self.once(team, "write out", || match self.mode.writes() {
             true => self.driver.sync(),
             false => Ok(()),
-        })
+        });
+        self.late_failure().and(done)
     }
 
     /// Chooses whether conflicting accesses of ranks are in some order.
@@ -87,9 +88,11 @@ impl File {
     /// `Other` while a split collective is under way; what the file system says to the deletion.
     pub fn close(&self, team: &dyn Team) -> Result<()> {
         self.check_no_split()?;
-        match self.mode.delete_on_close {
+        super::behind::flush(); // and lets go of the file
+        let done = match self.mode.delete_on_close {
             true => self.once(team, "delete", || super::delete(&self.name)),
             false => team.meet(),
-        }
+        };
+        self.late_failure().and(done)
     }
 }

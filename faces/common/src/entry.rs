@@ -6,6 +6,7 @@
 
 use super::engine::{is_listened, is_usual, Participant};
 use super::page;
+use serried_engine::file::behind;
 use serried_engine::observe::{events, page::OBSERVED};
 use serried_engine::{Class, Error, Result};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -23,6 +24,9 @@ pub trait Face: 'static {
 
     /// Makes ready what a call may ask for while the face does not run.
     fn prepare();
+
+    /// Whether a call says nothing to anybody and hears nothing, so that writes that are kept may stay kept.
+    fn is_silent(call: usize) -> bool;
 
     /// A call begins that a tool listens to.
     fn heard(call: usize);
@@ -65,11 +69,14 @@ fn begin<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> Option<F
 }
 
 /// The beginning of any other call: before the face runs, after it, within another
-/// call, with somebody who listens, with several threads.
+/// call, with somebody who listens, with several threads, after writes that are kept.
 #[cold]
 #[inline(never)]
 fn begin_unusual<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> Option<F::Answer> {
     let within = page::own().enter(number as u32);
+    if behind::any() && !F::is_silent(number) {
+        behind::flush();
+    }
     if F::participant().is_running() {
         if !within && is_listened() {
             page::own().listen();
@@ -100,7 +107,7 @@ fn end_usual(number: usize) -> bool {
 /// The end of any call.
 #[cold]
 fn end(number: usize) {
-    if !end_usual(number) && page::own().leave(is_usual()) {
+    if !end_usual(number) && page::own().leave(is_usual() && !behind::any()) {
         events::tell();
     }
 }

@@ -23,6 +23,10 @@ impl Face for Toy {
         PREPARED.fetch_add(1, Relaxed);
     }
 
+    fn is_silent(_: usize) -> bool {
+        false
+    }
+
     fn heard(_call: usize) {}
 
     fn failed(_call: &Call, number: usize, raised_on: &'static str, error: Error) -> String {

@@ -2,12 +2,13 @@
 //!
 //! The forms of a call differ in whose pointer they go by, and in who takes part; what they do is the engine's.
 
+use crate::common::page;
 use crate::entry::engine;
 use crate::functions::point_to_point;
 use crate::objects::{Datatype, File};
 use crate::request::OutRequest;
 use crate::status::StatusOut;
-use serried_engine::file::{Items, Place};
+use serried_engine::file::{behind, Items, Place};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -21,6 +22,18 @@ pub(super) fn items(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> R
 /// Tells how many bytes were moved.
 pub(super) fn tell(status: StatusOut, bytes: u64) {
     status.change(0, |raw| raw.set_bytes(bytes, false));
+}
+
+/// Writes, now or, where short writes follow one another, before the next call that says anything to anybody.
+fn write(fh: &Arc<File>, place: Place, items: &Items) -> Result<u64> {
+    if engine()?.is_threaded() || place == Place::Shared {
+        return fh.write(place, items);
+    }
+    let bytes = fh.write_behind(place, items)?;
+    if behind::any() {
+        page::own().hold_up();
+    }
+    Ok(bytes)
 }
 
 /// The calls by one kind of pointer: `($offset)` is the argument before the buffer, if there is one.
@@ -38,7 +51,7 @@ macro_rules! calls {
         pub fn $write(
             fh: &Arc<File>, $($offset: i64,)? buf: *const c_void, count: i64, datatype: &Arc<Datatype>, status: StatusOut,
         ) -> Result<()> {
-            tell(status, fh.write($place, &items(buf.cast_mut(), count, datatype)?)?);
+            tell(status, write(fh, $place, &items(buf.cast_mut(), count, datatype)?)?);
             Ok(())
         }
 
