@@ -64,16 +64,16 @@ impl View {
         if let Some(first) = self.dense() {
             return offset.saturating_sub(first);
         }
-        let Some(inside) = offset.checked_sub(self.displacement) else { return 0 };
-        let extent = self.tile.extent().max(1) as u64;
-        let (whole, rest) = (inside / extent, inside % extent);
+        // Data of a tile may begin anywhere behind its own beginning, also beyond the next one's.
+        let begin = self.displacement.saturating_add_signed(self.tile.true_lower_bound());
+        let Some(inside) = offset.checked_sub(begin) else { return 0 };
+        let whole = inside / self.tile.extent().max(1) as u64;
         let mut position = whole.saturating_mul(self.tile.size());
-        let base = self.displacement + whole * extent;
         for (at, bytes) in Pieces::new(self, position, self.tile.size()) {
-            if at >= base + rest {
+            if at >= offset {
                 break;
             }
-            position += bytes.min(base + rest - at);
+            position += bytes.min(offset - at);
         }
         position
     }

@@ -197,6 +197,17 @@ mod tests {
     }
 
     #[test]
+    fn a_tile_may_begin_far_behind_its_displacement() {
+        let byte = Datatype::shared(Basic::Byte);
+        let tile = Datatype::hindexed(&[30, 30], &[4388, 4496], byte).unwrap();
+        let view = View::new(0, byte, &tile, Representation::Native, true).unwrap();
+        for position in 0..60 {
+            assert_eq!(view.position_at(view.offset_of(position).unwrap()), position);
+        }
+        assert_eq!((view.position_at(4000), view.position_at(4430), view.position_at(4526)), (0, 30, 60));
+    }
+
+    #[test]
     fn a_view_without_holes_is_known_as_such() {
         let int = Datatype::shared(Basic::Int32);
         let rows = Datatype::vector(5, 2, 2, int).unwrap();
