@@ -74,7 +74,7 @@ impl File {
         if views % (VIEWS / 2) == 0 {
             team.meet()?;
             if let (Some(shared), 0) = (&self.shared, team.rank()) {
-                shared.word().store(0 | (views % VIEWS) << POINTER_BITS, SeqCst);
+                shared.word().store((views % VIEWS) << POINTER_BITS, SeqCst);
             }
             team.meet()?;
         }

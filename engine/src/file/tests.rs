@@ -50,7 +50,7 @@ impl Team for Member {
 
     unsafe fn fill(&self, _: u32, (address, _): (u64, u64), fill: &mut dyn FnMut(*mut u8)) -> bool {
         let asked = self.room.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        if self.room.refuses != 0 && asked % self.room.refuses == 0 {
+        if self.room.refuses != 0 && asked.is_multiple_of(self.room.refuses) {
             return false;
         }
         fill(address as *mut u8);

@@ -151,7 +151,7 @@ pub fn register_datarep(
         // SAFETY: not null, and of this type by the prototype of the function.
         let convert =
             || Convert::Narrow(unsafe { std::mem::transmute::<*const c_void, ConvertData>(function) });
-        (function as usize != abi::MPI_CONVERSION_FN_NULL as usize).then(convert)
+        (!std::ptr::eq(function, abi::MPI_CONVERSION_FN_NULL)).then(convert)
     };
     register(
         datarep,
@@ -174,7 +174,7 @@ pub fn register_datarep_c(
         // SAFETY: not null, and of this type by the prototype of the function.
         let convert =
             || Convert::Wide(unsafe { std::mem::transmute::<*const c_void, ConvertDataWide>(function) });
-        (function as usize != abi::MPI_CONVERSION_FN_NULL_C as usize).then(convert)
+        (!std::ptr::eq(function, abi::MPI_CONVERSION_FN_NULL_C)).then(convert)
     };
     register(
         datarep,

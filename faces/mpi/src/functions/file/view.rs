@@ -26,7 +26,7 @@ pub fn file_set_view(
     }
     let displacement = match u64::try_from(disp) {
         Ok(displacement) => Some(displacement),
-        Err(_) if disp == i64::from(abi::MPI_DISPLACEMENT_CURRENT) => None,
+        Err(_) if disp == abi::MPI_DISPLACEMENT_CURRENT => None,
         Err(_) => {
             return Err(Error::new(Class::Arg, format!("argument disp is {disp}; it cannot be negative")));
         }
