@@ -105,10 +105,11 @@ impl Engine {
     }
 
     /// How often a receive looks for its message before it makes a request: as
-    /// long as a wait would spin, but once with threads, which wait for the lock.
+    /// long as a wait would spin, but once with threads, which wait for the lock, and
+    /// once where it may come over a network, which is slow to be asked.
     #[inline]
     fn looks(&self) -> u32 {
-        if self.is_threaded() {
+        if self.is_threaded() || self.nodes.are_several() {
             1
         } else {
             Pace::looks(&self.crowd)

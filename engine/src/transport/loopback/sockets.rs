@@ -12,6 +12,7 @@ use crate::{Class, Error, JobRank, Result};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Of the set: the listener.
@@ -75,7 +76,7 @@ pub struct Sockets {
     /// By job rank.
     names: Arc<[Name]>,
     listener: OwnedFd,
-    set: &'static Set,
+    sockets: &'static Asked,
     watcher: &'static Watcher,
     senders: Vec<Option<Sender>>,
     /// By job rank.
@@ -85,9 +86,22 @@ pub struct Sockets {
     place: Box<[u8]>,
 }
 
-impl Ready for Set {
+/// The sockets, and how often they have been asked whether one has something.
+#[derive(Debug)]
+struct Asked {
+    set: Set,
+    times: AtomicU32,
+}
+
+/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. Who sleeps is
+/// rung for what an answer has left out (see `watcher`).
+const ANSWERED: u32 = 8;
+
+impl Ready for Asked {
     fn is_ready(&self) -> bool {
-        self.poll(false)
+        let times = self.times.load(Relaxed);
+        self.times.store(times.wrapping_add(1), Relaxed);
+        times.is_multiple_of(ANSWERED) && self.set.poll(false)
     }
 }
 
@@ -137,13 +151,15 @@ impl Sockets {
         names: Arc<[Name]>,
         watcher: &'static Watcher,
     ) -> Result<Sockets> {
-        let set: &'static Set = Box::leak(Box::new(Set::new()?));
-        let added = set.add(listener.as_raw_fd(), LISTENER).and_then(|()| watcher.add(set.raw()));
+        let asked = Asked { set: Set::new()?, times: AtomicU32::new(0) };
+        let added = asked.set.add(listener.as_raw_fd(), LISTENER);
+        let added = added.and_then(|()| watcher.add(asked.set.raw()));
         added.map_err(|error| refused("epoll_ctl", &error))?;
+        let sockets: &'static Asked = Box::leak(Box::new(asked));
         let receivers = names.iter().map(|_| Receiver::Unknown).collect();
         let place = vec![0; HEAD_BYTES + LONGEST + 1].into_boxed_slice();
         let (senders, came) = (Vec::new(), VecDeque::new());
-        Ok(Sockets { me, lane, names, listener, set, watcher, senders, receivers, came, place })
+        Ok(Sockets { me, lane, names, listener, sockets, watcher, senders, receivers, came, place })
     }
 
     /// Connects to a peer, and says who this rank is.
@@ -152,7 +168,7 @@ impl Sockets {
         let open = || {
             let socket = socket::connect(&name)?;
             socket::send(&socket, &[&self.me.0.to_le_bytes()])?;
-            self.set.add_silent(socket.as_raw_fd(), OUTGOING + u64::from(peer))?;
+            self.sockets.set.add_silent(socket.as_raw_fd(), OUTGOING + u64::from(peer))?;
             Ok(socket)
         };
         self.receivers[peer.index()] = match open() {
@@ -168,7 +184,7 @@ impl Sockets {
     /// Takes what the sockets have now; `false` if they have nothing.
     fn look(&mut self) -> bool {
         let mut has_something = false;
-        for name in self.set.ready() {
+        for name in self.sockets.set.ready() {
             has_something = true;
             match name {
                 LISTENER => self.accept(),
@@ -191,7 +207,7 @@ impl Sockets {
         while let Some(socket) = socket::accept(&self.listener) {
             let free = self.senders.iter().position(Option::is_none);
             let index = free.unwrap_or(self.senders.len());
-            if self.set.add(socket.as_raw_fd(), index as u64).is_ok() {
+            if self.sockets.set.add(socket.as_raw_fd(), index as u64).is_ok() {
                 let sender = Some(Sender { socket, rank: None });
                 match self.senders.get_mut(index) {
                     Some(place) => *place = sender,
@@ -262,12 +278,12 @@ impl Wire for Sockets {
     fn want_room(&mut self, peer: JobRank) {
         if let Receiver::Open(socket) = &self.receivers[peer.index()] {
             // If it is refused, the sleep ends after its limit.
-            let _ = self.set.want_room(socket.as_raw_fd(), OUTGOING + u64::from(peer));
+            let _ = self.sockets.set.want_room(socket.as_raw_fd(), OUTGOING + u64::from(peer));
         }
     }
 
     fn ready(&self) -> &'static dyn Ready {
-        self.set
+        self.sockets
     }
 
     fn watch(&self) {
