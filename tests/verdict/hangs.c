@@ -346,7 +346,7 @@ static int nothing(void *state, MPI_Status *status) { return state == status; }
 static int nothing_more(void *state) { return state != NULL; }
 static int no_cancel(void *state, int complete) { return state != NULL && complete; }
 
-// case never_completed_by_itself 2: what nobody can do
+// case never_completed_by_itself 2: something that nobody can do
 static void never_completed_by_itself(void) {
     MPI_Request request;
     MPI_Grequest_start(nothing, nothing_more, no_cancel, NULL, &request);

@@ -144,7 +144,7 @@ pub fn sandbox(findings: &mut Findings) {
     if field("Seccomp:") == "2" {
         findings.note(
             "seccomp",
-            "a seccomp filter is at work: it may forbid system calls (the pairs tell by what they can do)",
+            "a seccomp filter is at work: it may forbid system calls (the lines about two ranks tell which ways are left)",
         );
     }
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();

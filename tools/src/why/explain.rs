@@ -71,7 +71,7 @@ fn headline(job: &Job, stuck: &[u32]) -> String {
         [one] if needs(*one).all(|need| need.peers == [*one]) => {
             format!("rank {one} waits for itself and cannot go on")
         }
-        [one] => format!("rank {one} waits for what nobody can do any more"),
+        [one] => format!("rank {one} waits for something that nobody can do any more"),
         many => {
             let among = many.iter().all(|&rank| {
                 needs(rank).all(|need| need.peers.iter().any(|peer| *peer != rank && many.contains(peer)))
@@ -125,7 +125,7 @@ fn waits(text: &mut String, job: &Job, description: &Description, thread: &Threa
         told = vec![words];
     }
     if thread.ways.iter().any(Vec::is_empty) {
-        let _ = writeln!(text, "    waits for nobody: what it waits for has come, or is being done");
+        let _ = writeln!(text, "    waits for nobody: its message has come, or its work is being done");
         return;
     }
     let _ = match told.as_slice() {
@@ -287,7 +287,7 @@ mod tests {
             let waits = Standing::Waiting(Box::new(Description { threads, ..Description::default() }));
             part(&Job { ranks: &[waits], who: &|_| "process 7".into(), now: 0 }, 0)
         };
-        assert!(said(vec![vec![]]).contains("waits for nobody: what it waits for has come, or is being done"));
+        assert!(said(vec![vec![]]).contains("waits for nobody: its message has come, or its work is being done"));
         assert!(said(vec![]).contains("waits for nothing that anybody could do"));
     }
 }
