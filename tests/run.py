@@ -8,7 +8,7 @@
 
 A part is a command. Its log goes to build/test/<part>.log; how many tests passed is read from its last lines.
 A part that fails does not stop the others. Parts that mostly compile or mostly sleep run beside others; those in
-which it matters how long something takes are alone.
+which it matters how long something takes are alone, at the end.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import jobs  # noqa: E402
-from parts import Part, run_all  # noqa: E402
+from parts import COMPILER, SLEEPER, Part, run_all  # noqa: E402
 
 PYTHON = str(jobs.PYTHON)
 
@@ -31,48 +31,48 @@ def pytest(*paths):
 STAGED = ("stage",)
 # In the order in which they are started, as far as there is room; the longest of a kind first.
 PARTS = [
-    Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, 0.5),
-    Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, 0.5),
-    Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, 0.5),
-    Part("stage", "release build and staged tree", ["scripts/stage"], 30, 1),
+    Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, SLEEPER),
+    Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, SLEEPER),
+    Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, SLEEPER),
+    Part("stage", "release build and staged tree", ["scripts/stage"], 30, COMPILER),
     Part(
         "clippy",
         "no warnings",
         ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
         30,
-        1,
+        COMPILER,
     ),
-    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 40, 1, ("clippy",)),
-    Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, 1),
-    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 30, 1, ("unit",)),
+    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 40, COMPILER, ("clippy",)),
+    Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
+    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 30, COMPILER, ("unit",)),
     Part(
         "loom",
         "mailbox, express boxes, doorbell, withdrawals, shared-out work: every interleaving",
         ["cargo", "test", "--release", "--manifest-path", "tests/loom/Cargo.toml", "--target-dir", "target/loom"],
         15,
-        1,
+        COMPILER,
     ),
-    Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, 1, STAGED),
-    Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, 0.5, STAGED),
+    Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, COMPILER, STAGED),
+    Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, SLEEPER, STAGED),
     Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 15, 0.5, STAGED),
-    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.5, STAGED),
+    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.1, STAGED),
     Part(
         "verdict",
         "jobs that hang are told why",
         pytest("tests/verdict", "--ignore=tests/verdict/test_slow.py"),
         20,
-        0.5,
+        SLEEPER,
         STAGED,
     ),
     Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1.5, STAGED),
-    Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, 0.5, STAGED),
-    Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, 0.5, STAGED),
-    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, 1, STAGED),
-    Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files"), 15, 0.5, STAGED),
-    Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, 0.5, STAGED),
-    Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.5, STAGED),
-    Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, 0.5, STAGED),
-    Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, 0.5, STAGED),
+    Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, SLEEPER, STAGED),
+    Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, SLEEPER, STAGED),
+    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
+    Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files"), 15, SLEEPER, STAGED),
+    Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
+    Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
+    Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
+    Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
     Part(

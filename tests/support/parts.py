@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import jobs
 
 CORES = 2  # what the parts are planned for; on a larger machine they have more room
+COMPILER, SLEEPER = 0.85, 0.3  # two parts of the first sort and one of the second run at once
 
 
 @dataclass(frozen=True)
 class Part:
     """A command, after how many minutes it is taken for a hang (several times what it takes on a slow
-    machine), and what it needs of the machine: `cores` of the two that there are
-    (2: it is alone), and the parts of which it needs what they build (`after`)."""
+    machine), and what it needs of the machine: `cores` of the two that there are (COMPILER: one, with room for a part
+    beside two of them that mostly sleeps; 2: it is alone), and the parts of which it needs what they build (`after`)."""
 
     name: str
     shows: str
@@ -102,17 +103,22 @@ class Running:
 
 
 def to_start(waiting, running):
-    """The part to start next: the first that has what it needs, if there is room for it. Later ones do not overtake it,
-    or small ones would keep a large one waiting for ever."""
+    """The part to start next: the first that has what it needs and for which there is room. None overtakes a part that
+    is to be alone, or small ones would keep it waiting for ever."""
     unmade = {part.name for part in waiting} | {other.part.name for other in running}
-    ready = next((part for part in waiting if not unmade & set(part.after)), None)
     busy = sum(other.part.cores for other in running)
-    return ready if ready and busy + ready.cores <= CORES else None
+    for part in waiting:
+        is_ready = not unmade & set(part.after)
+        if is_ready and busy + part.cores <= CORES:
+            return part
+        if is_ready and part.cores == CORES:
+            return None
+    return None
 
 
 def run_all(parts):
     """Runs them, as early in their order as there is room; what each has counted."""
-    waiting, running, counts = list(parts), [], []
+    waiting, running, counts, began = list(parts), [], [], time.monotonic()
     try:
         while waiting or running:
             while part := to_start(waiting, running):
@@ -125,4 +131,5 @@ def run_all(parts):
     finally:
         for other in running:
             other.stop()
+    print(f"all parts took {time.monotonic() - began:.0f} s", flush=True)
     return counts
