@@ -2,6 +2,7 @@
  * Sends are cancelled: waiting for them waits for nobody, and a message is either received or cancelled, never both,
  * whatever its length and mode, however it is received, and however close the two come. */
 #include "check.h"
+#include <signal.h>
 #include <unistd.h>
 
 enum { LONG = 1 << 20, KINDS = 5, DONE = 99, RACES = 400 };
@@ -169,8 +170,12 @@ static void many(void)
     enum { MANY = 450 };
     static MPI_Request requests[MANY];
     static MPI_Status statuses[MANY];
-    int gone = 0, cancelled;
+    int gone = 0, cancelled, process = getpid(), signal;
+    sigset_t signals; /* rank 1 waits for one, outside of MPI, however long rank 0 takes */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
     if (rank == 0) {
+        MPI_Recv(&process, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 0; i < MANY; i++)
             requests[i] = start(0, 8, 1, 5);
         for (int i = 0; i < MANY; i++)
@@ -181,9 +186,13 @@ static void many(void)
             gone += cancelled;
         }
         CHECK_EQUAL(gone, MANY);
+        kill(process, SIGUSR1);
         MPI_Ssend(&gone, 1, MPI_INT, 1, 5, comm);
     } else if (rank == 1) {
-        usleep(20000);
+        pthread_sigmask(SIG_BLOCK, &signals, NULL);
+        MPI_Send(&process, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+        sigwait(&signals, &signal);
+        pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
         MPI_Recv(&gone, 1, MPI_INT, 0, 5, comm, MPI_STATUS_IGNORE);
         CHECK_EQUAL(gone, MANY);
     }
