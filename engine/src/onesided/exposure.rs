@@ -47,6 +47,8 @@ pub(crate) struct Told {
     pub trouble: u64,
     /// Of the first member: the context of all.
     pub context: u64,
+    /// 1 + where the segment lies in the blocks area of its owner, if it does.
+    pub block: u64,
     /// Where its control words lie, and one: those of the first member serve all on its node.
     pub control: u64,
 }
@@ -61,6 +63,8 @@ pub(crate) struct Provided {
     pub allocated: usize,
     /// What it has opened up, and how much of that others reach.
     pub opened: (usize, u64, Range<u64>),
+    /// 1 + where it lies in the own blocks area.
+    pub block: u64,
 }
 
 /// Of a dynamic exposure: what a peer has attached, as it was read last.

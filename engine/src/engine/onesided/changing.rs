@@ -25,7 +25,8 @@ impl Engine {
         let (size, span) = (element.size(), element.span() as u64);
         let mut left = count;
         while left > 0 {
-            let bytes = (left - 1) as u64 * size as u64 + span;
+            let most = left.min((AT_ONCE as usize / size).max(1));
+            let bytes = (most - 1) as u64 * size as u64 + span;
             let (way, length) = region.way(offset, bytes);
             let whole = if element.is_block() { length as usize / size } else { usize::from(length == span) };
             // SAFETY: by the caller.

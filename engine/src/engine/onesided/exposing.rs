@@ -4,6 +4,7 @@ use super::asking::servant_of;
 use crate::collective::{Data, Operation};
 use crate::datatype::{Basic, Datatype};
 use crate::engine::Engine;
+use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Window};
 use crate::onesided::{
@@ -158,11 +159,12 @@ impl Engine {
         let (address, is_ours) = match memory {
             Memory::Dynamic => return Ok(Provided::default()),
             Memory::Given { address, .. } => (address, false),
-            Memory::Allocated(bytes) | Memory::Shared(bytes, false) => (allocate(bytes as u64, mine), true),
+            Memory::Allocated(bytes) => (allocate(bytes as u64, mine), true),
+            Memory::Shared(_, false) => return Ok(self.provide_shared(parent, mine)),
             Memory::Shared(_, true) => return self.provide_in_one_piece(parent, mine),
         };
         mine.segment.address = address as u64;
-        let mut provided = self.open_up(mine, memory.kind() == Kind::Shared);
+        let mut provided = self.open_up(mine);
         provided.allocated = if is_ours { address as usize } else { 0 };
         Ok(provided)
     }
@@ -182,8 +184,8 @@ impl Engine {
         Ok(provided)
     }
 
-    /// Lets others reach a segment directly as far as they can: they must reach `all` of it, or there is trouble.
-    fn open_up(&self, mine: &mut Told, all: bool) -> Provided {
+    /// Lets others reach a segment directly as far as they can.
+    fn open_up(&self, mine: &mut Told) -> Provided {
         let Segment { address, bytes, .. } = mine.segment;
         if mine.trouble != 0 {
             return Provided::default();
@@ -193,11 +195,34 @@ impl Engine {
             _ => self.lanes.at(0).lock().transport.expose(address as *mut u8, bytes),
         };
         (mine.first, mine.last) = (part.start, part.end);
-        let is_out_of_reach = self.nodes.are_several() && all;
-        if all && part.end - part.start < bytes || is_out_of_reach {
+        Provided { opened: (address as usize, bytes, part), ..Provided::default() }
+    }
+
+    /// Memory for a segment that all members reach directly: of the window, or else of the blocks area, which all
+    /// ranks of the node have mapped.
+    fn provide_shared(&self, parent: &Communicator, mine: &mut Told) -> Provided {
+        let bytes = mine.segment.bytes;
+        mine.segment.address = allocate(bytes, mine) as u64;
+        let mut provided = self.open_up(mine);
+        provided.allocated = mine.segment.address as usize;
+        if mine.trouble == 0 && mine.last - mine.first < bytes {
+            self.take_back(std::mem::take(&mut provided), 0);
+            let room = usize::try_from(bytes).ok().filter(|&bytes| bytes <= BLOCKS_BYTES);
+            match room.and_then(|bytes| self.pool().lend_plain(bytes.next_multiple_of(ALIGNMENT))) {
+                Some(offset) => {
+                    mine.block = 1 + offset as u64;
+                    mine.segment.address =
+                        self.job.node.blocks_area(self.job.local_rank) as u64 + offset as u64;
+                    (mine.first, mine.last) = (0, bytes);
+                    provided.block = mine.block;
+                }
+                None => mine.trouble = Trouble::Unshared as u64,
+            }
+        }
+        if (0..parent.size()).any(|member| self.local_rank(parent, member).is_none()) {
             mine.trouble = Trouble::Unshared as u64;
         }
-        Provided { allocated: 0, opened: (address as usize, bytes, part) }
+        provided
     }
 
     /// The first member has the memory of all.
@@ -207,15 +232,13 @@ impl Engine {
         let before = |rank: usize| sizes[..rank].iter().fold(0, add);
         let (mut first, mut provided) = (Told::default(), Provided::default());
         if parent.rank == 0 {
-            let bytes = before(sizes.len());
-            let address = allocate(bytes, &mut first) as u64;
-            first.segment = Segment { address, bytes, unit: 1 };
-            provided = self.open_up(&mut first, true);
-            provided.allocated = address as usize;
+            first.segment = Segment { address: 0, bytes: before(sizes.len()), unit: 1 };
+            provided = self.provide_shared(parent, &mut first);
         }
         let first = self.tell_all(parent, first)?[0];
         (mine.owner, mine.trouble) = (0, first.trouble);
         mine.segment.address = first.segment.address.wrapping_add(before(parent.rank as usize));
+        mine.block = if first.block == 0 { 0 } else { first.block + before(parent.rank as usize) };
         mine.last = mine.segment.bytes;
         Ok(provided)
     }
@@ -291,7 +314,7 @@ impl Engine {
             // SAFETY: from `allocate`; nobody uses it any more.
             unsafe { window::give(provided.allocated as *mut u8) };
         }
-        if let Some(offset) = control.checked_sub(1) {
+        for offset in [control, provided.block].into_iter().filter_map(|one| one.checked_sub(1)) {
             self.pool().take_back(offset as usize);
         }
     }
@@ -353,7 +376,7 @@ impl Engine {
         exposure.attached.check(address as u64, bytes)?;
         let segment = Segment { address: address as u64, bytes, unit: 1 };
         let mut told = Told { segment, ..Told::default() };
-        self.open_up(&mut told, false);
+        self.open_up(&mut told);
         let entry = Entry { address: address as u64, bytes, first: told.first, last: told.last };
         exposure.attached.add(entry, seat);
         Ok(())
@@ -411,7 +434,12 @@ impl Engine {
                 first: told.first,
                 last: told.last,
             };
-            self.find_region(exposure, told.owner as u32, entry)
+            let mut region = self.find_region(exposure, told.owner as u32, entry);
+            if let (Some(offset), Some(peer)) = (told.block.checked_sub(1), region.peer) {
+                region.direct = 0..entry.bytes;
+                region.here = self.job.node.blocks_area(peer) as usize + offset as usize;
+            }
+            region
         })
     }
 

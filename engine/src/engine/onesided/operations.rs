@@ -295,8 +295,14 @@ impl Engine {
         (target, bytes): (&Target, u64),
         elements: &Elements,
     ) -> Result<()> {
-        let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
         let size = elements.element().size() as u64;
+        if let Some((from, to)) = in_one_piece((origin, result), target, elements) {
+            // SAFETY: by the caller.
+            return unsafe {
+                self.change(place.region, elements, (place.first, (bytes / size) as usize), (from, to))
+            };
+        }
+        let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
         let mut change = |offset: u64, piece: u64, length: u64| {
             // SAFETY: by the caller.
             unsafe {
@@ -317,6 +323,24 @@ impl Engine {
             false => self.each_element(place, target, (bytes, size), |offset, at| change(offset, at, size)),
         }
     }
+}
+
+/// Where origin and result lie, if they and the target lie in one piece each.
+#[inline]
+fn in_one_piece(
+    (origin, result): (&Data, Option<&Data>),
+    target: &Target,
+    elements: &Elements,
+) -> Option<(*const u8, *mut u8)> {
+    if !elements.element().is_block() || target.datatype.dense(target.count as u64).is_none() {
+        return None;
+    }
+    let from = if elements.only_reads() { ptr::null() } else { origin.dense()?.0.cast_const() };
+    let to = match result {
+        Some(result) => result.dense()?.0,
+        None => ptr::null_mut(),
+    };
+    Some((from, to))
 }
 
 #[cold]

@@ -5,7 +5,7 @@
 //! shared windows is everywhere.
 
 use super::layout::{pages, BLOCK_PAGES, PAGE};
-use super::Window;
+use super::{system, Window};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -45,8 +45,8 @@ impl Exposed {
 }
 
 impl Window {
-    /// Exposes memory: the part of it (first and one past the last byte) that peers reach by plain loads and
-    /// stores from now on, until [`Window::unexpose`]. Nobody may write there meanwhile.
+    /// Exposes memory: the part of it (first byte and the one after the last) that peers reach by plain loads and
+    /// stores from now on, until [`Window::unexpose`]. Pages become shared for it only in a process with one thread.
     pub fn expose(&self, address: usize, bytes: usize) -> Range<usize> {
         let found = if bytes == 0 { None } else { self.offset_of(address, bytes) };
         let Some(offset) = found else { return 0..0 };
@@ -56,9 +56,15 @@ impl Window {
             return 0..0;
         }
         self.exposed.all().push(wanted.clone());
-        // SAFETY: by the caller nobody writes; the pages are filled by the memory, or by the
-        // rest of a block that the program does not use.
-        if !self.all_shared(wanted.clone()) && !unsafe { self.share_pages(wanted.clone()) } {
+        // Another thread may write there now, which would be lost.
+        let share = || {
+            system::status("Threads") == Some(1) && {
+                // SAFETY: nobody writes; the pages are filled by the memory, or by the rest of a block that
+                // the program does not use.
+                unsafe { self.share_pages(wanted.clone()) }
+            }
+        };
+        if !self.all_shared(wanted.clone()) && !share() {
             self.forget(&wanted);
             return 0..0;
         }
