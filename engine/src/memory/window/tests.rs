@@ -334,3 +334,32 @@ fn pages_that_a_variable_has_not_to_itself_are_not_shared() {
     }
     assert!(!pair.owner.is_shared(annex.start, PAGE), "the first has variables with values");
 }
+
+#[test]
+fn exposed_memory_stays_shared_at_a_fork_and_other_memory_does_not() {
+    let mut pair = Pair::new(12);
+    let shared = |bytes| pair.owner.allocate(bytes, 64, Birth::Shared).unwrap().address;
+    let (exposed, other) = (shared(100_000), shared(50_000));
+    let (owner, all) = (pair.owner, 0..100_000);
+    assert_eq!(owner.expose(exposed as usize, 100_000), all);
+    assert_eq!(owner.expose(exposed as usize + 5000, 10), 0..10, "once more, a part of it");
+    assert_eq!(owner.expose(exposed as usize, 0), 0..0);
+    let theirs = pair.direct(exposed, 100_000).unwrap();
+    let child_saw = in_child(
+        owner,
+        || read(exposed, 100_000)[77] == 5,
+        // SAFETY: a mapping of a window, which nobody else writes now.
+        || unsafe { theirs.add(77).write(5) },
+    );
+    assert!(child_saw && read(exposed, 100_000)[77] == 5, "both see what a peer writes");
+    assert_eq!(pair.direct(exposed, 100_000), Some(theirs));
+    assert!(pair.direct(other, 50_000).is_none(), "private");
+    owner.unexpose(exposed as usize, 100_000, all);
+    assert!(in_child(owner, || true, || ()));
+    assert!(pair.direct(exposed, 100_000).is_none(), "private as all other memory");
+    assert_eq!(
+        pair.direct(exposed.wrapping_add(4096), 4096),
+        Some(theirs.wrapping_add(4096)),
+        "still exposed"
+    );
+}
