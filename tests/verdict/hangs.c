@@ -159,7 +159,7 @@ static void missing_in_scan(void) {
         MPI_Scan(&x, &y, 1, MPI_INT, MPI_SUM, WORLD); // stuck 1 2: in MPI_Scan
 }
 
-// case missing_in_a_file 3: rank 2 has not come to MPI_File_write_at_all (number 1) on that of the file ; hang_in_a_file
+// case missing_in_a_file 3: rank 2 has not come to MPI_File_write_at_all ; on the file ; hang_in_a_file
 static void missing_in_a_file(void) {
     MPI_File file;
     const char *folder = getenv("TMPDIR");

@@ -34,7 +34,7 @@ impl Engine {
             return Err(Error::new(Class::Comm, message));
         }
         let own = create::dup(self, communicator, Copied::default())?;
-        own.set_name(&format!("that of the file {name}"));
+        own.set_name(&format!("the file {name}"));
         match file::open(&self.team(&own), own.clone(), name, mode, info) {
             Ok(file) => Ok(Arc::new(file)),
             Err(error) => {
