@@ -287,7 +287,9 @@ mod tests {
             let waits = Standing::Waiting(Box::new(Description { threads, ..Description::default() }));
             part(&Job { ranks: &[waits], who: &|_| "process 7".into(), now: 0 }, 0)
         };
-        assert!(said(vec![vec![]]).contains("waits for nobody: its message has come, or its work is being done"));
+        assert!(
+            said(vec![vec![]]).contains("waits for nobody: its message has come, or its work is being done")
+        );
         assert!(said(vec![]).contains("waits for nothing that anybody could do"));
     }
 }

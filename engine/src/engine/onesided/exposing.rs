@@ -435,9 +435,10 @@ impl Engine {
                 last: told.last,
             };
             let mut region = self.find_region(exposure, told.owner as u32, entry);
-            if let (Some(offset), Some(peer)) = (told.block.checked_sub(1), region.peer) {
+            let owner = self.local_rank(&exposure.communicator, told.owner as u32);
+            if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
                 region.direct = 0..entry.bytes;
-                region.here = self.job.node.blocks_area(peer) as usize + offset as usize;
+                region.here = self.job.node.blocks_area(owner.0) as usize + offset as usize;
             }
             region
         })
