@@ -15,7 +15,7 @@ use crate::observe::Page;
 use crate::progress::sources::{Driven, Flags, Sources};
 use crate::request::{lane_of, Slab};
 use crate::transport::{Arrival, Packet, Packets, Routed, SharedTasks};
-use crate::world::Exchange;
+use crate::world::BootstrapChannel;
 use crate::{JobRank, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
@@ -105,7 +105,7 @@ pub struct Background {
 }
 
 /// A piece of [`Background`] work.
-pub type Poll = Box<dyn FnMut(&dyn Exchange) -> Result<Option<u64>> + Send>;
+pub type Poll = Box<dyn FnMut(&dyn BootstrapChannel) -> Result<Option<u64>> + Send>;
 
 /// What has to run with no lock held.
 pub enum Outside {

@@ -279,30 +279,30 @@ fn into_result(status: Status) -> Result<Status> {
     }
 }
 
-mod across;
 pub mod agreed;
 mod answer;
 mod background;
+mod bootstrap_messages;
 mod check;
 mod collectives;
 mod describe;
-mod exchange;
 mod files;
 mod lanes;
-mod later;
+mod member_memory;
 mod messages;
 mod network;
+mod nonblocking;
 pub mod onesided;
+mod other_threads;
 pub mod pairs;
 pub mod participants;
 mod partitioned;
+mod phases;
 mod python;
-mod reach;
 mod reason;
 mod requests;
 mod stack;
 #[cfg(test)]
 mod tests;
-mod threads;
 mod unseen;
 mod waiting;

@@ -15,6 +15,8 @@
 pub mod clock;
 pub mod collective;
 mod core;
+#[cfg(target_arch = "x86_64")]
+mod cpu;
 pub mod datatype;
 pub mod engine;
 pub mod error;
@@ -26,16 +28,14 @@ pub mod memory;
 pub mod message;
 pub mod observe;
 pub mod onesided;
-#[cfg(test)]
-mod plays;
-#[cfg(target_arch = "x86_64")]
-mod processor;
 pub mod progress;
 mod rank;
 pub mod reduce;
 pub mod request;
 pub mod settings;
 mod sync;
+#[cfg(test)]
+mod test_ranks;
 pub mod transport;
 pub mod world;
 

@@ -4,7 +4,7 @@ use super::halving::{self, Shares};
 use super::partial::Partial;
 use super::selection::{self, Reduction};
 use super::tree::Folded;
-use super::{between, Data, Members, Schedule};
+use super::{inter, Data, Members, Schedule};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) fn build(
     operator.check(&receive.datatype)?;
     if let Some(remote) = members.remote {
         let send = send.unwrap_or_else(Data::nothing);
-        between::exchange_reduced(&mut schedule, members, remote, send, &receive, operator)?;
+        inter::exchange_reduced(&mut schedule, members, remote, send, &receive, operator)?;
         return Ok(schedule);
     }
     let Some(mut partial) = Partial::new(operator, send.as_ref(), Some(&receive)) else {

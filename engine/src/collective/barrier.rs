@@ -1,6 +1,6 @@
 //! Barrier (MPI-5.0 §6.3).
 
-use super::between;
+use super::inter;
 use super::{Data, Members, Schedule};
 use crate::Result;
 
@@ -13,7 +13,7 @@ pub fn barrier(members: Members) -> Result<Schedule> {
     let mut schedule = Schedule::new();
     match members.remote {
         None => dissemination(&mut schedule, members),
-        Some(remote) => between::barrier(&mut schedule, members, remote),
+        Some(remote) => inter::barrier(&mut schedule, members, remote),
     }
     Ok(schedule)
 }

@@ -2,7 +2,7 @@
 
 use super::members::Role;
 use super::selection::{self, Broadcast};
-use super::{allgather, between, Data, Members, Root, Schedule};
+use super::{allgather, inter, Data, Members, Root, Schedule};
 use crate::Result;
 
 /// Everybody gets the root's `data`. Types may differ between ranks where
@@ -18,7 +18,7 @@ pub fn broadcast(members: Members, root: Root, data: Data) -> Result<Schedule> {
 pub(super) fn build(members: Members, root: Root, data: Data, algorithm: Broadcast) -> Result<Schedule> {
     let mut schedule = Schedule::new();
     if members.remote.is_some() {
-        between::broadcast(&mut schedule, members, root, data);
+        inter::broadcast(&mut schedule, members, root, data);
         return Ok(schedule);
     }
     let root = match members.role(root) {

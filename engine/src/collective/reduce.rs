@@ -5,7 +5,7 @@ use super::members::Role;
 use super::partial::Partial;
 use super::selection::{self, Reduction};
 use super::tree::Folded;
-use super::{between, Data, Members, Root, Schedule};
+use super::{inter, Data, Members, Root, Schedule};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) fn build(
 ) -> Result<Schedule> {
     let mut schedule = Schedule::new();
     if members.remote.is_some() {
-        between::reduce(&mut schedule, members, root, send, receive, operator)?;
+        inter::reduce(&mut schedule, members, root, send, receive, operator)?;
         return Ok(schedule);
     }
     let (root, receive) = match members.role(root) {

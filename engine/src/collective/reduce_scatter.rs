@@ -3,7 +3,7 @@
 use super::halving::{self, Shares};
 use super::partial::Partial;
 use super::tree::{reversed, Folded};
-use super::{between, Data, Members, Schedule};
+use super::{inter, Data, Members, Schedule};
 use crate::reduce::Operator;
 use crate::{Class, Error, Result};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub fn reduce_scatter(
     let receive = receive.items(0, mine.1);
     if let Some(remote) = members.remote {
         let result = schedule.temporary(whole.count, &whole.datatype)?;
-        between::exchange_reduced(&mut schedule, members, remote, whole, &result, operator)?;
+        inter::exchange_reduced(&mut schedule, members, remote, whole, &result, operator)?;
         schedule.wait();
         schedule.copy(result.items(mine.0, mine.1), receive);
         return Ok(schedule);

@@ -18,10 +18,10 @@ mod elements;
 pub mod envelope;
 mod external32;
 mod f90;
-mod kernel;
 mod layout;
 mod pack;
 mod replace;
+mod rows;
 mod type_map;
 mod walk;
 

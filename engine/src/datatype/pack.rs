@@ -1,10 +1,10 @@
 //! Moving the bytes of messages: into one piece, out of one piece, as a list of
 //! pieces, and from one layout to another.
 
-use super::kernel::Row;
 use super::layout::Part;
+use super::rows::Row;
 use super::walk::{walk, Record, Sink};
-use super::{kernel, Datatype};
+use super::{rows, Datatype};
 use std::ptr;
 
 /// Bytes that [`copy`] stages at a time between two layouts that both have
@@ -163,7 +163,7 @@ impl Sink for Packer {
     #[inline]
     fn block(&mut self, address: *mut u8, bytes: usize) -> bool {
         // SAFETY: see `Packer`.
-        unsafe { kernel::copy_block(address, self.to, bytes) };
+        unsafe { rows::copy_block(address, self.to, bytes) };
         self.to = self.to.wrapping_add(bytes);
         true
     }
@@ -172,7 +172,7 @@ impl Sink for Packer {
         // SAFETY: see `Packer`.
         unsafe {
             let to = Row { first: self.to, stride: bytes as isize };
-            kernel::copy_row(Row { first: address, stride }, to, bytes, count)
+            rows::copy_row(Row { first: address, stride }, to, bytes, count)
         };
         self.to = self.to.wrapping_add(bytes * count);
         true
@@ -185,7 +185,7 @@ impl Sink for Packer {
             // SAFETY: see `Packer`.
             unsafe {
                 let to = Row { first: packed, stride: record.size as isize };
-                kernel::copy_row(Row { first: place, stride }, to, bytes, items)
+                rows::copy_row(Row { first: place, stride }, to, bytes, items)
             };
         });
         self.to = self.to.wrapping_add(record.size * count);
@@ -194,7 +194,7 @@ impl Sink for Packer {
 
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
         // SAFETY: see `Packer`.
-        unsafe { kernel::gather_scattered(address, bytes, offsets, self.to) };
+        unsafe { rows::gather_scattered(address, bytes, offsets, self.to) };
         self.to = self.to.wrapping_add(bytes * offsets.len());
         true
     }
@@ -210,7 +210,7 @@ impl Sink for Unpacker {
     #[inline]
     fn block(&mut self, address: *mut u8, bytes: usize) -> bool {
         // SAFETY: see `Unpacker`.
-        unsafe { kernel::copy_block(self.from, address, bytes) };
+        unsafe { rows::copy_block(self.from, address, bytes) };
         self.from = self.from.wrapping_add(bytes);
         true
     }
@@ -219,7 +219,7 @@ impl Sink for Unpacker {
         // SAFETY: see `Unpacker`.
         unsafe {
             let from = Row { first: self.from, stride: bytes as isize };
-            kernel::copy_row(from, Row { first: address, stride }, bytes, count)
+            rows::copy_row(from, Row { first: address, stride }, bytes, count)
         };
         self.from = self.from.wrapping_add(bytes * count);
         true
@@ -232,7 +232,7 @@ impl Sink for Unpacker {
             // SAFETY: see `Unpacker`.
             unsafe {
                 let from = Row { first: packed, stride: record.size as isize };
-                kernel::copy_row(from, Row { first: place, stride }, bytes, items)
+                rows::copy_row(from, Row { first: place, stride }, bytes, items)
             };
         });
         self.from = self.from.wrapping_add(record.size * count);
@@ -241,7 +241,7 @@ impl Sink for Unpacker {
 
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
         // SAFETY: see `Unpacker`.
-        unsafe { kernel::scatter_scattered(self.from, address, bytes, offsets) };
+        unsafe { rows::scatter_scattered(self.from, address, bytes, offsets) };
         self.from = self.from.wrapping_add(bytes * offsets.len());
         true
     }

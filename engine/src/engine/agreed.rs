@@ -2,12 +2,12 @@
 //! another one, for `SERRIED_CHECK`.
 //!
 //! The rooms that make communicators know nothing of it. They are handed an
-//! [`Exchange`] that is the engine, and that adds the arguments to what is written
+//! [`BootstrapChannel`] that is the engine, and that adds the arguments to what is written
 //! down when a collective begins.
 
 use super::Engine;
 use crate::job::hardware::Place;
-use crate::world::{Communicator, Contexts, Exchange, Group, Line};
+use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
 use crate::{JobRank, Result};
 
 /// An argument in words that other ranks compare with theirs.
@@ -143,7 +143,7 @@ impl Engine {
     }
 }
 
-impl Exchange for Agreeing<'_> {
+impl BootstrapChannel for Agreeing<'_> {
     fn contexts(&self) -> &Contexts {
         self.engine.contexts()
     }
@@ -169,7 +169,7 @@ impl Exchange for Agreeing<'_> {
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
-        Exchange::wait_until(self.engine, done)
+        BootstrapChannel::wait_until(self.engine, done)
     }
 }
 

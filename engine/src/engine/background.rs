@@ -24,8 +24,9 @@ impl Engine {
             let request = core.requests.insert(Work::Background)?;
             (request, core.requests.id(request))
         };
-        let poll =
-            Box::new(move |exchange: &dyn crate::world::Exchange| Ok(pending.poll(exchange)?.map(|()| 0)));
+        let poll = Box::new(move |exchange: &dyn crate::world::BootstrapChannel| {
+            Ok(pending.poll(exchange)?.map(|()| 0))
+        });
         lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
         self.look(lane, |_| ())?;
         Ok(id)

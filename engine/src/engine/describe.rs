@@ -2,7 +2,7 @@
 //! `observe::description`.
 
 use super::reason::Reason;
-use super::{threads, Engine};
+use super::{other_threads, Engine};
 use crate::collective::node::{Member, Until};
 use crate::core::Core;
 use crate::message::later::Stands;
@@ -105,7 +105,7 @@ impl<'a> Describer<'a> {
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
             Reason::Lock(exposure, rank) => vec![vec![self.lock(exposure, rank)]],
-            Reason::Exchange => vec![vec![self.exchange()]],
+            Reason::BootstrapChannel => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
                 let inside = |request: &crate::request::Request| match &request.work {
@@ -363,7 +363,7 @@ impl<'a> Describer<'a> {
         let (lanes, page) = (self.lanes.clone(), self.engine.page);
         lanes.iter().for_each(|core| core.publish(self.engine.flows));
         let waiting: Vec<u32> = threads.iter().map(|thread| thread.number).collect();
-        let free = threads::that_may_act(&waiting);
+        let free = other_threads::that_may_act(&waiting);
         let queue = |messages: Vec<(Envelope, u64)>| -> Vec<description::Envelope> {
             let told = |(Envelope { context, source, tag }, bytes)| description::Envelope {
                 context,

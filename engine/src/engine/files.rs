@@ -97,7 +97,7 @@ impl Engine {
         }
         let mut core = lane.lock();
         let request = core.requests.insert(Work::Background)?;
-        let poll = Box::new(move |_: &dyn crate::world::Exchange| {
+        let poll = Box::new(move |_: &dyn crate::world::BootstrapChannel| {
             while_undone(&mut transfer).map_err(|error| error.in_context(context))
         });
         core.background.push(Background { request, seen: None, wanted: None, poll });

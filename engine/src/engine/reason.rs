@@ -24,7 +24,7 @@ pub(crate) enum Reason<'a> {
     /// The lock of a member of an exposure.
     Lock(&'a Exposure, u32),
     /// A byte string of a rank, for making a communicator.
-    Exchange,
+    BootstrapChannel,
     /// That what was left to the engine has gone.
     Flush,
     /// That what is under way in these contexts has ended.

@@ -22,7 +22,7 @@ pub(crate) mod pass_descriptor;
 mod pmi1;
 mod pmi_line;
 pub mod process;
-mod rendezvous;
+mod segment_passing;
 mod singleton;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 //! to come as far; a launcher that goes away ends it.
 
 use super::detect::Pmi1Contact;
-use super::{node_map, rendezvous, Bootstrap, NodeSegment, PmiLine, Started};
+use super::{node_map, segment_passing, Bootstrap, NodeSegment, PmiLine, Started};
 use crate::{Class, Error, Result};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -144,7 +144,7 @@ fn join<S: Read + Write + Send + 'static>(mut pmi: Pmi1<S>) -> Result<Started> {
     }
     let node = match pmi.size {
         1 => NodeSegment::create(1)?,
-        _ => rendezvous::share_node_segment(&mut pmi)?,
+        _ => segment_passing::share_node_segment(&mut pmi)?,
     };
     let (local_rank, size) = (pmi.rank, pmi.size);
     Ok(Started { local_rank, local_ranks: (0..size).collect(), node, bootstrap: Box::new(pmi) })

@@ -2,7 +2,7 @@
 
 use super::element::Operation;
 #[cfg(target_arch = "x86_64")]
-use crate::processor;
+use crate::cpu;
 
 /// `out[i] = left[i] op right[i]` for `count` elements.
 ///
@@ -19,7 +19,7 @@ pub(super) const BLOCK: usize = 128;
 /// the number of elements in a block.
 pub(super) fn choose<T: Copy, O: Operation<T>, const N: usize>() -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if processor::has_wide_vectors() {
+    if cpu::has_wide_vectors() {
         return combine_avx512::<T, O, N>;
     } else if std::arch::is_x86_feature_detected!("avx2") {
         return combine_avx2::<T, O, N>;
@@ -30,7 +30,7 @@ pub(super) fn choose<T: Copy, O: Operation<T>, const N: usize>() -> Kernel {
 /// [`combine`], compiled for AVX-512.
 ///
 /// # Safety
-/// As for [`Kernel`], and the processor has AVX-512 with what [`processor::has_wide_vectors`] asks for.
+/// As for [`Kernel`], and the processor has AVX-512 with what [`cpu::has_wide_vectors`] asks for.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn combine_avx512<T: Copy, O: Operation<T>, const N: usize>(

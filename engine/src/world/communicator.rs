@@ -1,8 +1,8 @@
 //! A communicator (MPI-5.0 §7.4): a context in which a group exchanges
 //! messages that no other communicator sees.
 
+use super::bootstrap_channel::{BootstrapChannel, Line};
 use super::calls::Calls;
-use super::exchange::{Exchange, Line};
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::hierarchy::Hierarchy;
 use crate::collective::node::{Member, Places};
@@ -280,8 +280,8 @@ impl Communicator {
     /// The line of the next collective operation on it, which begins.
     ///
     /// # Errors
-    /// As [`Exchange::begins`].
-    pub fn collective_line(&self, exchange: &dyn Exchange) -> Result<Line> {
+    /// As [`BootstrapChannel::begins`].
+    pub fn collective_line(&self, exchange: &dyn BootstrapChannel) -> Result<Line> {
         exchange.begins(self)?;
         Ok(self.line(self.context() + 1, self.next_collective_tag()))
     }

@@ -2,16 +2,16 @@
 //! handlers, topologies, sessions.
 //!
 //! A communicator is made by agreeing on a context id. All that making needs
-//! of the rooms below is [`Exchange`]: small byte strings between ranks. The
+//! of the rooms below is [`BootstrapChannel`]: small byte strings between ranks. The
 //! engine implements it over messages; tests implement it over threads.
 
 pub mod attribute;
+pub mod bootstrap_channel;
 pub mod calls;
 pub mod communicator;
 pub mod context;
 pub mod create;
 pub mod errhandler;
-pub mod exchange;
 pub mod group;
 pub mod info;
 pub mod session;
@@ -20,10 +20,10 @@ pub mod topology;
 pub(crate) mod twin;
 
 pub use attribute::{Attributes, Keyval};
+pub use bootstrap_channel::{complete, BootstrapChannel, Line, Pending};
 pub use communicator::Communicator;
 pub use context::Contexts;
 pub use errhandler::ErrorHandler;
-pub use exchange::{complete, Exchange, Line, Pending};
 pub use group::{Comparison, Group};
 pub use info::Info;
 pub use session::Session;

@@ -1,6 +1,6 @@
 //! A job in one process: a thread per rank, messages in a shared map.
 
-use super::{Communicator, Contexts, Exchange, Line};
+use super::{BootstrapChannel, Communicator, Contexts, Line};
 use crate::job::hardware::Place;
 use crate::Result;
 use std::collections::{HashMap, VecDeque};
@@ -47,7 +47,7 @@ pub(crate) fn run(size: u32, body: impl Fn(&Rank) + Sync) {
     assert!(boxes.values().all(VecDeque::is_empty), "messages were left: {boxes:?}");
 }
 
-impl Exchange for Rank {
+impl BootstrapChannel for Rank {
     fn contexts(&self) -> &Contexts {
         &self.contexts
     }

@@ -1,9 +1,9 @@
 //! Every algorithm, in one process, against what MPI says the result is.
 
-mod between;
 pub mod buffer;
 mod exact;
 mod hierarchy;
+mod inter;
 mod movement;
 mod neighbours;
 mod reduction;

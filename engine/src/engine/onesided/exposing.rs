@@ -11,7 +11,7 @@ use crate::onesided::{
     Attached, Control, Entry, Epochs, Exposure, Kind, Known, Provided, Region, Segment, Told,
 };
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
-use crate::world::{Communicator, Exchange};
+use crate::world::{BootstrapChannel, Communicator};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

@@ -10,7 +10,7 @@ use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
 use crate::onesided::{Ask, Elements, Exposure, Kind, Lock, Region, MOST_BYTES};
 use crate::reduce::Operator;
-use crate::world::Exchange;
+use crate::world::BootstrapChannel;
 use crate::{Class, Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
@@ -28,7 +28,7 @@ impl Engine {
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
         let (master, exposure) = (Master(self), Arc::downgrade(exposure));
-        let poll = Box::new(move |_: &dyn Exchange| {
+        let poll = Box::new(move |_: &dyn BootstrapChannel| {
             let master = &master;
             // SAFETY: see `Master`.
             let engine = unsafe { &*master.0 };

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::LINE;
 #[cfg(target_arch = "x86_64")]
-use crate::processor;
+use crate::cpu;
 
 /// Whether there are such stores: stable Rust has none for other processors.
 pub const POSSIBLE: bool = cfg!(target_arch = "x86_64");
@@ -30,7 +30,7 @@ unsafe fn lines(source: *const u8, target: *mut u8, bytes: usize) {
     // SAFETY: all inside `bytes`, `target` is aligned, and the processor has the instructions; by the caller. The
     // fence orders the stores before the one that publishes them.
     unsafe {
-        match processor::has_wide_vectors() {
+        match cpu::has_wide_vectors() {
             true => lines_at_once(source, target, lines),
             false => lines_by_parts(source, target, lines),
         }
@@ -114,7 +114,7 @@ mod tests {
         struct Lines([u8; 1024]);
         let source: Vec<u8> = (0..1024).map(|at| (at * 7 + at / 251) as u8).collect();
         let mut ways: Vec<unsafe fn(*const u8, *mut u8, usize)> = vec![lines_by_parts];
-        if processor::has_wide_vectors() {
+        if cpu::has_wide_vectors() {
             ways.push(lines_at_once);
         }
         for (way, number) in ways.into_iter().flat_map(|way| (0..12).map(move |number| (way, number))) {

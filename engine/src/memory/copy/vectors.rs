@@ -6,7 +6,7 @@
 
 use super::LINE;
 #[cfg(target_arch = "x86_64")]
-use crate::processor;
+use crate::cpu;
 
 /// Bytes that one turn of the loop takes.
 const TURN: usize = 2 * LINE;
@@ -43,7 +43,7 @@ pub unsafe fn copy(source: *const u8, target: *mut u8, bytes: usize) {
 #[inline]
 unsafe fn in_direction<const BACKWARDS: bool>(source: *const u8, target: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
-    if processor::has_wide_vectors() {
+    if cpu::has_wide_vectors() {
         // SAFETY: by the caller, and the processor has these instructions.
         return unsafe { by_avx512::<BACKWARDS>(source, target, bytes) };
     } else if is_x86_feature_detected!("avx2") {

@@ -2,8 +2,8 @@
 
 use super::meeting::Meeting;
 use super::{one_word, start_agreement};
-use crate::world::exchange::Broadcast;
-use crate::world::{complete, Attributes, Communicator, Exchange, Info, Pending, Topology};
+use crate::world::bootstrap_channel::Broadcast;
+use crate::world::{complete, Attributes, BootstrapChannel, Communicator, Info, Pending, Topology};
 use crate::Result;
 use std::sync::Arc;
 
@@ -20,7 +20,11 @@ pub struct Copied {
 ///
 /// # Errors
 /// `Intern` when no context ids are left.
-pub fn dup(exchange: &dyn Exchange, parent: &Communicator, copied: Copied) -> Result<Arc<Communicator>> {
+pub fn dup(
+    exchange: &dyn BootstrapChannel,
+    parent: &Communicator,
+    copied: Copied,
+) -> Result<Arc<Communicator>> {
     let duplication = start_dup(exchange, parent, copied)?;
     let made = duplication.made();
     complete(exchange, duplication)?;
@@ -32,14 +36,18 @@ pub fn dup(exchange: &dyn Exchange, parent: &Communicator, copied: Copied) -> Re
 ///
 /// # Errors
 /// `Intern` when no context ids are left.
-pub fn start_dup(exchange: &dyn Exchange, parent: &Communicator, copied: Copied) -> Result<Duplication> {
+pub fn start_dup(
+    exchange: &dyn BootstrapChannel,
+    parent: &Communicator,
+    copied: Copied,
+) -> Result<Duplication> {
     let topology = parent.topology().cloned();
     start_copy(exchange, parent, copied, topology)
 }
 
 /// As [`start_dup`], with a topology of its own.
 pub(in crate::world) fn start_copy(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     copied: Copied,
     topology: Option<Topology>,
@@ -80,7 +88,7 @@ impl Duplication {
 }
 
 impl Pending<()> for Duplication {
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<()>> {
+    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<()>> {
         let settled = match &mut self.talk {
             Talk::Within(broadcast) => match broadcast.poll(exchange)? {
                 Some(bytes) => (one_word(&bytes)?, 0),

@@ -3,8 +3,8 @@
 use super::intra::{check_tag, meeting_line};
 use super::meeting::{Meeting, Met};
 use super::{check_inter, check_intra, check_members};
-use crate::world::exchange::{read_words, words};
-use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
+use crate::world::bootstrap_channel::{read_words, words};
+use crate::world::{complete, context, BootstrapChannel, Communicator, ErrorHandler, Group, Line};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Bridge<'a> {
 /// `Comm` when `local` is an intercommunicator or the groups overlap, `Rank`
 /// when a leader is not there, `Tag` when the tag is negative.
 pub fn intercomm_create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     local: &Communicator,
     local_leader: i32,
     bridge: Option<Bridge>,
@@ -65,7 +65,7 @@ fn way_over(bridge: Option<Bridge>, tag: i32) -> Result<(Line, u32)> {
 /// `Group` when the calling process is not in `local`, `Rank` when a leader is
 /// not in its group, `Comm` when the groups overlap.
 pub fn intercomm_create_from_groups(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     local: (&Arc<Group>, i32),
     remote: (&Arc<Group>, i32),
     string_tag: &str,
@@ -94,7 +94,11 @@ pub fn intercomm_create_from_groups(
 ///
 /// # Errors
 /// `Comm` when it is an intracommunicator.
-pub fn intercomm_merge(exchange: &dyn Exchange, inter: &Communicator, high: bool) -> Result<Communicator> {
+pub fn intercomm_merge(
+    exchange: &dyn BootstrapChannel,
+    inter: &Communicator,
+    high: bool,
+) -> Result<Communicator> {
     check_inter(inter)?;
     let met = meet_over(exchange, inter, words([u64::from(high)]))?;
     let (mine, theirs) = (read_words(&met.my_note)?, read_words(&met.their_note)?);
@@ -108,7 +112,7 @@ pub fn intercomm_merge(exchange: &dyn Exchange, inter: &Communicator, high: bool
 
 /// `MPI_Comm_create` over an intercommunicator.
 pub(super) fn create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
@@ -126,7 +130,7 @@ pub(super) fn create(
 }
 
 /// A meeting over an intercommunicator, waited for.
-pub(super) fn meet_over(exchange: &dyn Exchange, inter: &Communicator, note: Vec<u8>) -> Result<Met> {
+pub(super) fn meet_over(exchange: &dyn BootstrapChannel, inter: &Communicator, note: Vec<u8>) -> Result<Met> {
     let Some(local) = inter.local() else {
         check_inter(inter)?;
         return Err(Error::new(Class::Intern, "an intercommunicator has no local part"));

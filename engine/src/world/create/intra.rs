@@ -1,14 +1,14 @@
 //! Communicators of given groups.
 
 use super::{agree, check_intra, check_members};
-use crate::world::exchange::{garbled, read_words, words, Broadcast};
-use crate::world::{complete, context, Communicator, ErrorHandler, Exchange, Group, Line};
+use crate::world::bootstrap_channel::{garbled, read_words, words, Broadcast};
+use crate::world::{complete, context, BootstrapChannel, Communicator, ErrorHandler, Group, Line};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 /// The part of [`super::create`] for parents with one group.
 pub(super) fn create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
@@ -23,7 +23,7 @@ pub(super) fn create(
 /// `Group` as for [`super::create`], and when the members call for different groups, `Comm` when the parent is an intercommunicator,
 /// `Tag` when the tag is negative.
 pub fn create_group(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     group: &Arc<Group>,
     tag: i32,
@@ -40,7 +40,7 @@ pub fn create_group(
 /// # Errors
 /// `Group` when the calling process is not in `group`.
 pub fn create_from_group(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     group: &Arc<Group>,
     string_tag: &str,
     error_handler: Arc<ErrorHandler>,
@@ -53,7 +53,7 @@ pub fn create_from_group(
 
 /// The line of a group that has no communicator yet, and makes one with the group `other`.
 pub(super) fn meeting_line(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     group: &Arc<Group>,
     string_tag: &str,
     other: &Group,
@@ -76,7 +76,7 @@ pub(super) fn check_tag(tag: i32) -> Result<()> {
 /// A communicator of `group`, which agrees over a line of the parent. Messages there are told apart
 /// by the ranks of the parent, for groups may share members, who call for one group after the other.
 fn over_line(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     group: &Arc<Group>,
     line: Line,

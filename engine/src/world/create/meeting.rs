@@ -1,7 +1,7 @@
 //! Two groups meet: their leaders exchange a note, and tell their groups.
 
-use crate::world::exchange::{garbled, join, split, words, Broadcast};
-use crate::world::{context, Communicator, Exchange, Line, Pending};
+use crate::world::bootstrap_channel::{garbled, join, split, words, Broadcast};
+use crate::world::{context, BootstrapChannel, Communicator, Line, Pending};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Meeting {
     /// Starts a meeting: `bridge` is the way to the other leader at the leader
     /// of the local group, who alone passes one; `note` is what it says.
     pub fn start(
-        exchange: &dyn Exchange,
+        exchange: &dyn BootstrapChannel,
         local: Line,
         leader: u32,
         bridge: Option<(Line, u32)>,
@@ -66,7 +66,7 @@ impl Meeting {
 
     /// Starts a meeting over an intercommunicator: the first ranks lead.
     pub fn of_intercommunicator(
-        exchange: &dyn Exchange,
+        exchange: &dyn BootstrapChannel,
         parent: &Communicator,
         local: &Arc<Communicator>,
         note: Vec<u8>,
@@ -78,13 +78,13 @@ impl Meeting {
 
     /// Tells the local group that its leader could not go on, so that nobody
     /// waits for it.
-    pub fn call_off(exchange: &dyn Exchange, local: Line, leader: u32) -> Result<()> {
+    pub fn call_off(exchange: &dyn BootstrapChannel, local: Line, leader: u32) -> Result<()> {
         Broadcast::new(local, leader, Vec::new()).poll(exchange).map(drop)
     }
 }
 
 impl Pending<Met> for Meeting {
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<Met>> {
+    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<Met>> {
         if let Some((line, peer)) = &self.bridge {
             let Some(theirs) = exchange.take(line, *peer)? else { return Ok(None) };
             self.broadcast.set_bytes(join(&[std::mem::take(&mut self.told), theirs]));

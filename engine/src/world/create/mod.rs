@@ -17,7 +17,7 @@ pub use inter::{intercomm_create, intercomm_create_from_groups, intercomm_merge,
 pub use intra::{create_from_group, create_group};
 pub use split::{split, split_type, SplitType};
 
-use super::exchange::{read_words, words, Broadcast, Exchange, Line};
+use super::bootstrap_channel::{read_words, words, BootstrapChannel, Broadcast, Line};
 use super::{complete, Communicator, Group};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// # Errors
 /// `Group` when a member of `group` is not in the parent.
 pub fn create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
@@ -41,12 +41,12 @@ pub fn create(
 }
 
 /// One context for all ranks of a line: the proposal of its first rank.
-fn start_agreement(exchange: &dyn Exchange, line: Line) -> Result<Broadcast> {
+fn start_agreement(exchange: &dyn BootstrapChannel, line: Line) -> Result<Broadcast> {
     let proposal = if line.rank == 0 { words([exchange.contexts().propose()?]) } else { Vec::new() };
     Ok(Broadcast::new(line, 0, proposal))
 }
 
-fn agree(exchange: &dyn Exchange, line: Line) -> Result<u64> {
+fn agree(exchange: &dyn BootstrapChannel, line: Line) -> Result<u64> {
     let broadcast = start_agreement(exchange, line)?;
     one_word(&complete(exchange, broadcast)?)
 }
@@ -54,7 +54,7 @@ fn agree(exchange: &dyn Exchange, line: Line) -> Result<u64> {
 fn one_word(bytes: &[u8]) -> Result<u64> {
     match read_words(bytes)?[..] {
         [word] => Ok(word),
-        _ => Err(super::exchange::garbled()),
+        _ => Err(super::bootstrap_channel::garbled()),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
-use crate::world::exchange::{garbled, join, read_words, split as split_bytes, words, Allgather};
-use crate::world::{complete, Communicator, Exchange, Group, Info};
+use crate::world::bootstrap_channel::{garbled, join, read_words, split as split_bytes, words, Allgather};
+use crate::world::{complete, BootstrapChannel, Communicator, Group, Info};
 use crate::{Cause, Class, Error, JobRank, Result};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const NOWHERE: u64 = u64::MAX;
 /// # Errors
 /// `Arg` when the color is negative.
 pub fn split(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     color: Option<i32>,
     key: i32,
@@ -42,7 +42,7 @@ pub fn split(
 }
 
 fn by_color(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     color: u64,
     key: i32,
@@ -110,7 +110,7 @@ const LEVELS: [&str; 1 + KINDS.len()] = [NODE, KINDS[0], KINDS[1], KINDS[2], KIN
 
 /// The color of this process at each level: the node in the upper half, the
 /// part of it in the lower.
-fn parts(exchange: &dyn Exchange) -> [u64; LEVELS.len()] {
+fn parts(exchange: &dyn BootstrapChannel) -> [u64; LEVELS.len()] {
     let node = u64::from(exchange.node()) << 32;
     let mut colors = [node; LEVELS.len()];
     for (color, part) in colors[1..].iter_mut().zip(exchange.place()) {
@@ -121,7 +121,7 @@ fn parts(exchange: &dyn Exchange) -> [u64; LEVELS.len()] {
 
 /// The color at the coarsest level that does not hold all processes of the
 /// parent in one part.
-fn unguided(exchange: &dyn Exchange, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
+fn unguided(exchange: &dyn BootstrapChannel, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
     let mine = parts(exchange);
     let within = parent.local().map_or(parent, |local| local);
     let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, words(mine)))?;
@@ -163,7 +163,7 @@ pub enum SplitType {
 /// # Errors
 /// `Intern` when no context ids are left.
 pub fn split_type(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     split_type: Option<SplitType>,
     key: i32,

@@ -32,8 +32,10 @@ fn take(me: &Rank, line: &Line, peer: u32) -> u64 {
 }
 
 fn gather(me: &Rank, communicator: &Communicator, mine: u64) -> Vec<u64> {
-    let allgather =
-        crate::world::exchange::Allgather::new(communicator.collective_line(me).unwrap(), words([mine]));
+    let allgather = crate::world::bootstrap_channel::Allgather::new(
+        communicator.collective_line(me).unwrap(),
+        words([mine]),
+    );
     complete(me, allgather).unwrap().iter().map(|bytes| one_word(bytes).unwrap()).collect()
 }
 

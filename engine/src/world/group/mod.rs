@@ -6,13 +6,13 @@
 //! a handful of instructions for every group.
 
 mod algebra;
-mod members;
+mod storage;
 #[cfg(test)]
 mod tests;
 
 use super::context;
 use crate::{Class, Error, JobRank, Result};
-use members::Members;
+use storage::Members;
 
 /// How two groups, or two communicators, compare (MPI-5.0 §7.3.1, §7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

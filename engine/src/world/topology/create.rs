@@ -2,9 +2,9 @@
 
 use super::dist_graph::{check_rank, check_weights};
 use super::{Cart, DistGraph, Edges, Graph, Topology};
+use crate::world::bootstrap_channel::{read_words, words, Allgather};
 use crate::world::create::{create, start_copy, Copied};
-use crate::world::exchange::{read_words, words, Allgather};
-use crate::world::{complete, Communicator, Exchange, Group, Info};
+use crate::world::{complete, BootstrapChannel, Communicator, Group, Info};
 use crate::{Cause, Class, Error, Result};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// # Errors
 /// `Comm` for an intercommunicator, `Dims` when the parent is too small.
 pub fn cart_create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     cart: Cart,
 ) -> Result<Option<Communicator>> {
@@ -29,7 +29,7 @@ pub fn cart_create(
 /// # Errors
 /// `Topology` when the parent has no grid, `Arg` when the flags are too few.
 pub fn cart_sub(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     kept: &[bool],
 ) -> Result<Option<Communicator>> {
@@ -45,7 +45,7 @@ pub fn cart_sub(
 /// # Errors
 /// `Comm` for an intercommunicator, `Arg` when the parent is too small.
 pub fn graph_create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     graph: Graph,
 ) -> Result<Option<Communicator>> {
@@ -59,7 +59,7 @@ pub fn graph_create(
 /// # Errors
 /// `Comm` for an intercommunicator.
 pub fn dist_graph_create_adjacent(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     graph: DistGraph,
     hints: Info,
@@ -80,7 +80,7 @@ pub fn dist_graph_create_adjacent(
 /// `Comm` for an intercommunicator; `Rank` or `Arg` when the edges make no
 /// sense.
 pub fn dist_graph_create(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     (sources, degrees): (&[i32], &[i32]),
     (destinations, weights): (&[i32], Option<&[i32]>),
@@ -154,7 +154,7 @@ fn fits(parent: &Communicator, size: u32, class: Class, what: &str) -> Result<()
 }
 
 fn first_of(
-    exchange: &dyn Exchange,
+    exchange: &dyn BootstrapChannel,
     parent: &Communicator,
     size: u32,
     topology: Topology,

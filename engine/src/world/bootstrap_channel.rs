@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Where byte strings go: between me and `peers`, apart from all other lines.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Whom `peer` of [`Exchange::post`] and [`Exchange::take`] refers to.
+    /// Whom `peer` of [`BootstrapChannel::post`] and [`BootstrapChannel::take`] refers to.
     pub peers: Arc<Group>,
     /// My rank as the peers know it (in `peers`, or in the group that is remote
     /// to them).
@@ -22,7 +22,7 @@ pub struct Line {
 
 /// Sending and receiving small byte strings (rarely over some kilobytes), as
 /// the engine does it over messages.
-pub trait Exchange {
+pub trait BootstrapChannel {
     /// Where this process gets new context ids.
     fn contexts(&self) -> &Contexts;
 
@@ -59,14 +59,14 @@ pub trait Exchange {
 pub trait Pending<T>: Send {
     /// Goes on as far as it can; `Some` when it is done, and then never polled
     /// again.
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<T>>;
+    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<T>>;
 }
 
 /// Waits for the end of something pending.
 ///
 /// # Errors
 /// What polling it says.
-pub fn complete<T>(exchange: &dyn Exchange, mut pending: impl Pending<T>) -> Result<T> {
+pub fn complete<T>(exchange: &dyn BootstrapChannel, mut pending: impl Pending<T>) -> Result<T> {
     let mut result = None;
     exchange.wait_until(&mut || {
         result = pending.poll(exchange)?;
@@ -107,7 +107,7 @@ impl Broadcast {
 }
 
 impl Pending<Vec<u8>> for Broadcast {
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<Vec<u8>>> {
+    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<Vec<u8>>> {
         let (size, place) = (self.members.len(), self.place);
         // The lowest bit of a place is the edge to its parent; the root has all.
         let edge = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
@@ -145,7 +145,7 @@ impl Allgather {
 }
 
 impl Pending<Vec<Vec<u8>>> for Allgather {
-    fn poll(&mut self, exchange: &dyn Exchange) -> Result<Option<Vec<Vec<u8>>>> {
+    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<Vec<Vec<u8>>>> {
         let (size, rank) = (self.line.peers.size() as usize, self.line.rank as usize);
         while self.blocks.len() < size {
             let distance = self.blocks.len();

@@ -11,7 +11,7 @@ use crate::job::node_segment::LANES;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
-use crate::world::{Communicator, Contexts, Exchange, Line};
+use crate::world::{BootstrapChannel, Communicator, Contexts, Line};
 use crate::{JobRank, Result};
 
 fn envelope(line: &Line, source: u32) -> Envelope {
@@ -19,7 +19,7 @@ fn envelope(line: &Line, source: u32) -> Envelope {
 }
 
 impl Engine {
-    /// As [`Exchange::begins`], with the arguments on which the members must agree.
+    /// As [`BootstrapChannel::begins`], with the arguments on which the members must agree.
     pub(super) fn begins_with(
         &self,
         communicator: &Communicator,
@@ -34,7 +34,7 @@ impl Engine {
     }
 }
 
-impl Exchange for Engine {
+impl BootstrapChannel for Engine {
     fn contexts(&self) -> &Contexts {
         self.try_to_spread();
         &self.contexts
@@ -83,7 +83,9 @@ impl Exchange for Engine {
                 return Ok(());
             }
             // Everything that `done` waits for comes as a message, which moves the epoch of a lane.
-            self.wait_across(Reason::Exchange, |core| (core.epoch != epochs[core.lane()]).then_some(()))?;
+            self.wait_across(Reason::BootstrapChannel, |core| {
+                (core.epoch != epochs[core.lane()]).then_some(())
+            })?;
         }
     }
 }
