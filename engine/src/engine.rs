@@ -82,7 +82,7 @@ impl Engine {
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
         let flows = Row::new(job.node.flows(job.local_rank), &page.counters.unrowed);
-        let sources = message::sources::all();
+        let sources = message::progress_sources::all();
         let core = Core::new(0, Box::new(transport), job, flows, settings.memory, sources);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
         unseen::look_at_runtimes();

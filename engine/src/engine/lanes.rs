@@ -18,7 +18,7 @@
 use super::{Core, Engine};
 use crate::job::node_segment::LANES;
 use crate::lock_order::Level;
-use crate::message::sources;
+use crate::message::progress_sources;
 use crate::observe::page;
 use crate::progress::lock::{EngineLock, Guard};
 use crate::request::{self, RequestId};
@@ -95,7 +95,7 @@ impl Engine {
     fn open_lanes(&self) -> Result<()> {
         let mut first = self.lanes.first.lock();
         let beside = |number| {
-            let mut core = first.beside(number, sources::all())?;
+            let mut core = first.beside(number, progress_sources::all())?;
             core.count_apart();
             Ok(EngineLock::new(core, Level::lane(number), true))
         };

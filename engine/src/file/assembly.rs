@@ -5,7 +5,7 @@
 //! Of a window, before the meeting each rank owns the bytes that it writes; after it, rank 0 owns all, until the next
 //! meeting, before which everybody stores into the other window.
 
-use super::access::Access;
+use super::access_of_call::Access;
 use super::failure::agree_with;
 use super::opened::File;
 use super::source::Source;

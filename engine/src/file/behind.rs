@@ -9,7 +9,7 @@
 //!
 //! There is one buffer in a process, for the file that is being written. Threads do not use it.
 
-use super::access::{Access, Items, Place};
+use super::access_of_call::{Access, Items, Place};
 use super::opened::File;
 use crate::Result;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -15,18 +15,18 @@
 //!
 //! The file system is reached by the trait [`Driver`] alone, the other ranks by the trait [`Team`] alone.
 
-mod access;
+mod access_of_call;
 mod assembly;
 mod atomic;
 pub mod behind;
-mod collective;
+mod by_messages;
+mod collective_access;
 pub mod driver;
 mod failure;
+pub mod file_in_memory;
 mod hints;
-pub mod memory;
-mod messages;
+mod in_parts;
 mod mode;
-mod nonblocking;
 mod open;
 mod opened;
 mod pieces;
@@ -43,11 +43,11 @@ pub mod ufs;
 mod view;
 mod windows;
 
-pub use access::{Items, Place};
+pub use access_of_call::{Items, Place};
 pub use driver::Driver;
 pub use hints::accepted;
+pub use in_parts::Transfer;
 pub use mode::Mode;
-pub use nonblocking::Transfer;
 pub use open::{delete, open};
 pub use opened::{File, Split, SplitKind};
 pub use position::Whence;

@@ -5,7 +5,7 @@
 //! views are set without a word between ranks. Once in [`VIEWS`] the ranks meet, so that an old number is never
 //! taken for a new one.
 
-use super::access::{beyond, offset_of};
+use super::access_of_call::{beyond, offset_of};
 use super::opened::File;
 use super::representation::Representation;
 use super::team::{Shared, Team};

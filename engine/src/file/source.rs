@@ -1,6 +1,6 @@
 //! What a rank writes, piece by piece of the file.
 
-use super::access::{Access, Items};
+use super::access_of_call::{Access, Items};
 use super::pieces::Pieces;
 use super::transfer::with_stage;
 

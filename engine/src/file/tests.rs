@@ -1,6 +1,6 @@
 //! Collective and independent access of several ranks, as threads over the memory driver, against a model.
 
-use super::memory::Memory;
+use super::file_in_memory::Memory;
 use super::opened::File;
 use super::team::{Loan, Shared, Team};
 use super::{hints::Hints, Items, Mode, Place, Representation, Whence};

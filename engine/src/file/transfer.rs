@@ -4,7 +4,7 @@
 //! cache. A piece of the file is one call to the driver; small pieces that are read are read together with what
 //! lies between them, which does no harm; in writing, what lies between is never touched.
 
-use super::access::{Access, Items};
+use super::access_of_call::{Access, Items};
 use super::driver::Driver;
 use super::opened::File;
 use super::pieces::Pieces;

@@ -1,6 +1,6 @@
 //! Collective operations over messages: drives their schedules.
 
-use super::sources;
+use super::progress_sources;
 use super::turn::Turn;
 use super::wire::Envelope;
 use super::work::{Collective, Recipe, Work};
@@ -78,7 +78,7 @@ impl Core {
     pub(super) fn begin_collective(&mut self, request: u32) {
         if self.advance_collective(request) {
             self.collectives.push(request);
-            self.flags.raise(sources::COLLECTIVES);
+            self.flags.raise(progress_sources::COLLECTIVES);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Packets that found no room, by peer and in order: they go as soon as there is some.
 
-use super::sources;
+use super::progress_sources;
 use crate::core::{Core, Waiting};
 use crate::transport::{Offers, Packet, Packets, Payloads};
 use crate::{JobRank, Result};
@@ -21,7 +21,7 @@ impl Core {
             return Ok(true);
         }
         self.transport.show_waiting(true);
-        self.flags.raise(sources::OUTBOX);
+        self.flags.raise(progress_sources::OUTBOX);
         self.outbox.entry(peer).or_default().push_back(Waiting { packet: *packet, completes: None });
         Ok(false)
     }

@@ -1,7 +1,7 @@
 //! Partitioned operations as requests: how they are made, started, driven and given up.
 
 use super::partitioned::{check_partition, wrong, Announcement, Data, Part, Partitioned, Receiving, Side};
-use super::sources;
+use super::progress_sources;
 use super::work::{Recipe, Work};
 use super::{Buffer, Envelope, Mode};
 use crate::core::Core;
@@ -65,7 +65,7 @@ impl Core {
         self.with_partitioned(index, |core, partitioned| {
             if matches!(partitioned.side, Side::Receive(_)) && !core.post_parts(partitioned)? {
                 core.unmatched.push(index);
-                core.flags.raise(sources::UNMATCHED);
+                core.flags.raise(progress_sources::UNMATCHED);
             }
             Ok(())
         })
@@ -202,7 +202,7 @@ impl Core {
             self.requests[index].detached = true;
             self.requests[index].complete = true; // finalization does not wait for it
             self.unmatched.push(index);
-            self.flags.raise(sources::UNMATCHED);
+            self.flags.raise(progress_sources::UNMATCHED);
         } else {
             self.requests.remove(index);
         }

@@ -2,7 +2,7 @@
 //! reach the sender's memory. No part waits for the whole, and no staging copy of the
 //! message exists.
 
-use super::sources;
+use super::progress_sources;
 use super::wire::{Chunk, Stream, CHUNK};
 use super::work::Work;
 use super::Buffer;
@@ -42,7 +42,7 @@ impl Core {
             send.wanted = stream.bytes;
             send.receiver_request = stream.receiver_request;
             self.streams.push_back(stream.request);
-            self.flags.raise(sources::STREAMS);
+            self.flags.raise(progress_sources::STREAMS);
         }
     }
 

@@ -14,27 +14,27 @@
 //!   whatever the operator, and done before the call returns, so in the order of the calls.
 //! * Whatever is wrong with an argument is an error, and nothing is written then.
 
-mod asking;
 mod assertions;
 mod attached;
 mod control;
-mod elements;
 mod epochs;
 mod exposure;
 mod fair_lock;
 mod region;
+mod requests_to_servant;
 mod target;
+mod words;
 
-pub(crate) use asking::{Ask, HEAD_BYTES, MOST_BYTES};
 pub use assertions::Assertions;
 pub(crate) use attached::{find, Attached, Entry};
 pub(crate) use control::Control;
-pub(crate) use elements::{compare_and_swap, Element, Elements};
 pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, Segment};
 pub(crate) use exposure::{Known, Provided, Told};
 pub(crate) use region::{Region, Servant, Way};
+pub(crate) use requests_to_servant::{Ask, HEAD_BYTES, MOST_BYTES};
 pub use target::Target;
+pub(crate) use words::{compare_and_swap, Element, Elements};
 
 /// How a member locks the segment of another (MPI-5.0 §12.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

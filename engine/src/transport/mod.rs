@@ -9,7 +9,7 @@
 //! each rank and hands what is for that rank to the transport that goes there.
 
 mod access_descriptor;
-mod arrivals;
+mod arrival_words;
 #[cfg(test)]
 mod conformance;
 pub mod loopback;
@@ -25,7 +25,7 @@ mod shared_tasks;
 mod short_copy;
 
 pub use access_descriptor::{AccessDescriptor, MemoryKind};
-pub use arrivals::{Arrivals, Ready, PLACES};
+pub use arrival_words::{Arrivals, Ready, PLACES};
 pub use means::Means;
 pub use offered_memory::OfferedMemory;
 pub use offers::Offers;

@@ -1,6 +1,6 @@
 //! Changing elements of exposed memory, by whatever way reaches them.
 
-use super::reach::AT_ONCE;
+use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
 use crate::onesided::{Elements, Region, Way};
 use crate::progress::changes::Changes;

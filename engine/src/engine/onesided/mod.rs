@@ -5,10 +5,10 @@ mod changing;
 mod exposing;
 mod locking;
 mod operations;
-mod reach;
-mod requests;
 mod serving;
 mod synchronising;
+mod target_memory;
+mod with_request;
 
 pub use exposing::Memory;
 

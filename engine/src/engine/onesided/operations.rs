@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates.
 
-use super::reach::{count_of, Place, Stage};
+use super::target_memory::{count_of, Place, Stage};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;

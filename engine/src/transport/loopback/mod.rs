@@ -3,31 +3,31 @@
 //! sockets between processes.
 //!
 //! What comes over the wire may be held back for a while and handed over in another order
-//! ([`order::Delays`]), as a network may do; frames are numbered, so that packets have their order again.
+//! ([`sequence::Delays`]), as a network may do; frames are numbered, so that packets have their order again.
 //! Payloads count against a number that the receiver gives back. It reaches into no memory.
 
+mod arrived;
+mod carrier;
 mod frame;
-mod inbox;
-mod order;
 mod payloads;
-mod peer;
 #[cfg(test)]
 mod queues;
+mod remembered;
+mod sequence;
 mod socket;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod watcher;
-mod wire;
 
 pub use sockets::{Name, Sockets};
 
+use self::arrived::Inbox;
+use self::carrier::{Came, Sent, Wire};
 use self::frame::{Frame, Head, Sort};
-use self::inbox::Inbox;
-use self::order::Delays;
 use self::payloads::Loads;
-use self::peer::{Peer, LEAVES};
-use self::wire::{Came, Sent, Wire};
+use self::remembered::{Peer, LEAVES};
+use self::sequence::Delays;
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };

@@ -1,7 +1,7 @@
 //! The wire within a process: a queue for each lane of each rank. For tests.
 
+use super::carrier::{Came, Sent, Wire};
 use super::frame::{Frame, Head};
-use super::wire::{Came, Sent, Wire};
 use crate::progress::Doorbell;
 use crate::transport::Ready;
 use crate::{JobRank, Result};

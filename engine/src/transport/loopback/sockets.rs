@@ -2,10 +2,10 @@
 //! frame is sent. A sender connects to the name under which the receiver listens and says who it is. All
 //! that is left of a rank that ends is the end of its connections, by which its peers notice.
 
+use super::carrier::{Came, Sent, Wire};
 use super::frame::{Frame, Head, HEAD_BYTES, LONGEST};
 use super::socket::{self, refused, Set};
 use super::watcher::Watcher;
-use super::wire::{Came, Sent, Wire};
 use crate::progress::Doorbell;
 use crate::transport::Ready;
 use crate::{Class, Error, JobRank, Result};

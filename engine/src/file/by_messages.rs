@@ -2,7 +2,7 @@
 //! windows; for each, every rank sends each writer its pieces of that writer's window, with their offsets. Bytes that
 //! nobody gives are left alone.
 
-use super::access::Access;
+use super::access_of_call::Access;
 use super::failure::{of_other, word_of};
 use super::opened::File;
 use super::source::Source;

@@ -1,7 +1,7 @@
 //! What has come: held back by chance if that is asked for, put in order, and read one by one.
 
 use super::frame::Frame;
-use super::order::{Delays, Order};
+use super::sequence::{Delays, Order};
 use crate::JobRank;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

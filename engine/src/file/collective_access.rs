@@ -13,7 +13,7 @@
 //! beginnings. All these numbers together are the value of the last end minus that of the first beginning exactly
 //! if each byte in between is given once; another outcome by chance has the odds of one in 2^64.
 
-use super::access::{Access, Items, Place};
+use super::access_of_call::{Access, Items, Place};
 use super::hints::Together;
 use super::opened::File;
 use super::pieces::Pieces;
@@ -86,7 +86,7 @@ impl File {
         let mut access = self.access_unplaced(items, writing)?;
         let unit = access.view.unit();
         let first = self.advance_ordered(team, access.bytes / unit)?;
-        access.position = first.checked_mul(unit).ok_or_else(|| super::access::beyond(first))?;
+        access.position = first.checked_mul(unit).ok_or_else(|| super::access_of_call::beyond(first))?;
         access.view.hull(access.position, access.bytes)?;
         Ok(access)
     }

@@ -1,6 +1,6 @@
 //! Nonblocking access (MPI-5.0 §14.4.2, §14.4.3): done in parts, by whoever waits or tests.
 
-use super::access::{Access, Items, Place};
+use super::access_of_call::{Access, Items, Place};
 use super::opened::File;
 use crate::Result;
 use std::sync::Arc;
