@@ -13,6 +13,7 @@ pub mod cpu_set;
 pub mod cpus;
 pub mod detect;
 pub mod hardware;
+pub mod node_card;
 pub mod node_map;
 pub mod node_segment;
 pub mod node_view;
@@ -28,6 +29,7 @@ mod singleton;
 mod tests;
 
 pub use bootstrap::Bootstrap;
+pub use node_card::{JobKey, NodeCard, NodeDirectory};
 pub use node_segment::NodeSegment;
 pub use node_view::NodeView;
 pub use nodes::Nodes;
