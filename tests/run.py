@@ -70,6 +70,7 @@ PARTS = [
     Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
     Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files"), 15, SLEEPER, STAGED),
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
+    Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, SLEEPER, STAGED),
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),

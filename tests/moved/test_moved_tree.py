@@ -66,6 +66,15 @@ def test_the_unmodified_mpi4py_wheel_finds_the_moved_library(moved):
     assert (result.returncode, result.stdout) == (0, "3\n"), result.stderr
 
 
+def test_libraries_are_files_with_the_names_that_programs_ask_for(moved):
+    """Some look for them among the files that a process has mapped."""
+    names = ["libmpi.so.12", "libmpi.so.40", "libmpi_abi.so.1", "libmpicxx.so.12"]
+    assert [name for name in names if (moved / "lib" / name).is_symlink()] == []
+    code = "from mpi4py import MPI; print([w for line in open('/proc/self/maps') if 'libmpi.so' in (w := line.split(maxsplit=5)[-1].strip())][0])"
+    result = run([moved / "bin/mpirun", "-n", 1, jobs.PYTHON, "-c", code])
+    assert (result.returncode, result.stdout) == (0, f"{moved}/lib/libmpi.so.12\n"), result.stderr
+
+
 def test_nothing_staged_names_the_build_folder(moved):
     here = str(jobs.ROOT).encode()
     for path in moved.rglob("*"):
