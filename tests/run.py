@@ -72,6 +72,7 @@ PARTS = [
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
     Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, SLEEPER, STAGED),
     Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, SLEEPER, STAGED),
+    Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, SLEEPER, STAGED),
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),

@@ -39,17 +39,21 @@ impl Window {
         self.exposure.communicator()
     }
 
-    /// What a predefined attribute is: the base itself, else the address of the value.
-    pub fn predefined_attribute(&self, keyval: c_int) -> Option<usize> {
-        let address = match keyval {
-            abi::MPI_WIN_BASE => return Some(self.exposure.own().address as usize),
-            abi::MPI_WIN_SIZE => (&raw const self.size) as usize,
-            abi::MPI_WIN_DISP_UNIT => (&raw const self.unit) as usize,
-            abi::MPI_WIN_CREATE_FLAVOR => (&raw const self.flavor) as usize,
-            abi::MPI_WIN_MODEL => (&raw const self.model) as usize,
-            _ => return None,
-        };
-        Some(address)
+    /// A predefined attribute as C gets it, which is the base itself or the address of the
+    /// value, and as Fortran gets it.
+    pub fn predefined_attribute(&self, keyval: c_int) -> Option<(usize, i64)> {
+        let of = |value: &c_int| Some((&raw const *value as usize, i64::from(*value)));
+        match keyval {
+            abi::MPI_WIN_BASE => {
+                let base = self.exposure.own().address as usize;
+                Some((base, base as i64))
+            }
+            abi::MPI_WIN_SIZE => Some((&raw const self.size as usize, self.size)),
+            abi::MPI_WIN_DISP_UNIT => of(&self.unit),
+            abi::MPI_WIN_CREATE_FLAVOR => of(&self.flavor),
+            abi::MPI_WIN_MODEL => of(&self.model),
+            _ => None,
+        }
     }
 }
 

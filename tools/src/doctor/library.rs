@@ -53,12 +53,12 @@ pub fn is_mpi(name: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// The library of Open MPI 4 and 5, which ours takes the place of.
-const OPEN_MPI: &str = "libmpi.so.40";
+/// The libraries of Open MPI 4 and 5, for C and for Fortran, which ours take the place of.
+const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi_mpifh.so.40"];
 
 /// Open MPI counts its libraries in tens: `libmpi.so.40`.
 fn is_open_mpi(name: &str) -> bool {
-    [OPEN_MPI, "libmpi_mpifh.so.40", "libmpi.so.20", "libmpi.so.1", "libmpi.so.80"].contains(&name)
+    OPEN_MPI.contains(&name) || ["libmpi.so.20", "libmpi.so.1", "libmpi.so.80"].contains(&name)
 }
 
 /// The ABI behind a name that a program asks for.
@@ -303,10 +303,11 @@ pub fn take_open_mpi(program: &Path, environment: &mut Environment, may_preload:
     if loads_ours(&image) {
         return ForOpenMpi::Ours;
     }
-    let ours = libraries::folder().map(|folder| folder.join(OPEN_MPI));
-    if let Some(ours) = ours.filter(|ours| may_preload && ours.exists()) {
+    if let Some(folder) = libraries::folder().filter(|_| may_preload) {
         let mut preloaded = environment.clone();
-        libraries::put_in_front(&mut preloaded, "LD_PRELOAD", &ours);
+        for ours in OPEN_MPI.iter().filter(|name| asks_for(&image, name)).map(|name| folder.join(name)) {
+            libraries::put_in_front(&mut preloaded, "LD_PRELOAD", &ours);
+        }
         if loads_ours(&search_in(&preloaded).load(elf)) {
             *environment = preloaded;
             return ForOpenMpi::Ours;
@@ -328,9 +329,16 @@ fn wanted(image: &Image) -> Option<String> {
     missing.or_else(|| mpi_of(image).first().and_then(|one| one.elf.soname.clone()))
 }
 
+/// Whether an image has a library of this name, or misses it.
+fn asks_for(image: &Image, name: &str) -> bool {
+    mpi_of(image).iter().any(|one| one.elf.soname.as_deref() == Some(name))
+        || image.missing.iter().any(|(missing, _)| missing == name)
+}
+
 fn loads_ours(image: &Image) -> bool {
     let found = mpi_of(image);
-    found.first().is_some_and(|one| Maker::of(&one.elf) == Maker::Serried)
+    !found.is_empty()
+        && found.iter().all(|one| Maker::of(&one.elf) == Maker::Serried)
         && !image.missing.iter().any(|(name, _)| is_mpi(name))
 }
 

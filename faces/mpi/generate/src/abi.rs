@@ -14,6 +14,7 @@
 //! status     source tag error …            the fields of MPI_Status, in order
 //! declares   SET …                         sets of functions that it has
 //! exports    SET …                         sets that it has, but not in its mpi.h
+//! keyvals    1                             what Fortran's numbers of predefined attributes have more than C's
 //! lacks      MPI_Name …                    functions that it has not
 //! alias      NAME MPI_Name                 one more name of a function
 //! bytes      NAME 20                       an exported object of zeros
@@ -69,6 +70,8 @@ pub struct Abi {
     pub declares: Vec<String>,
     /// Sets of functions that it has and does not declare.
     pub exports: Vec<String>,
+    /// What Fortran's numbers of predefined attributes have more than C's.
+    pub keyvals: usize,
     /// Functions that it has not.
     pub lacks: Vec<String>,
     /// Further names of functions: the name and whose.
@@ -124,6 +127,7 @@ impl Abi {
             status: Vec::new(),
             declares: Vec::new(),
             exports: Vec::new(),
+            keyvals: 0,
             lacks: Vec::new(),
             aliases: Vec::new(),
             symbols: Vec::new(),
@@ -159,6 +163,7 @@ impl Abi {
             }
             ("declares", sets) => self.declares.extend_from_slice(sets),
             ("exports", sets) => self.exports.extend_from_slice(sets),
+            ("keyvals", [more]) => self.keyvals = number(more)?,
             ("lacks", names) => self.lacks.extend_from_slice(names),
             ("alias", [name, whose]) => self.aliases.push((name.clone(), whose.clone())),
             ("bytes", [name, bytes]) => self.symbols.push(Symbol::Bytes(name.clone(), number(bytes)?)),

@@ -126,7 +126,11 @@ fn parse_line(chapter: &str, line: &str, mut marks: Marks) -> Result<Declaration
     let open = rest.find('(').ok_or("no ( in this line")?;
     let close = rest.rfind(')').ok_or("no ) in this line")?;
     let short = rest[..open].trim();
-    let name = if short.starts_with("MPIX_") { short.to_string() } else { format!("MPI_{short}") };
+    let name = if ["MPIX_", "MPII_"].iter().any(|prefix| short.starts_with(prefix)) {
+        short.to_string()
+    } else {
+        format!("MPI_{short}")
+    };
     let after = rest[close + 1..].trim();
     let returns = match after.strip_prefix("->") {
         Some(returned) => Some(returned.trim().to_string()),

@@ -51,10 +51,14 @@ enum Demand {
     NullableWithout(String),
 }
 
+/// What a call does with a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub enum Direction {
+    /// It reads it.
     In,
+    /// It stores one.
     Out,
+    /// Both.
     InOut,
 }
 
@@ -101,6 +105,8 @@ pub const PLAIN: &[Plain] = rows! {
     "in buffer": "const void *%" | "const void *%", "*const c_void" | "*const c_void" => "%";
     "out buffer": "void *%" | "void *%", "*mut c_void" | "*mut c_void" => "%";
     "pointer": "void *%" | "void *%", "*mut c_void" | "*mut c_void" => "%";
+    "out pointer": "void *%" | "void *%", "*mut c_void" | "*mut c_void" => "%";
+    "out detached": "void *%" | "void *%", "*mut c_void" | "*mut c_void" => "%";
     "count": "int %" | "MPI_Count %", "c_int" | "i64" => "arguments::count(\"%\", i64::from(%))?";
     "count?": "int %" | "MPI_Count %", "c_int" | "i64" => "i64::from(%)";
     "displacement": "int %" | "MPI_Count %", "c_int" | "i64" => "i64::from(%)";
@@ -114,7 +120,10 @@ pub const PLAIN: &[Plain] = rows! {
     "aints": "const MPI_Aint %[]" | "const MPI_Aint %[]", "*const i64" | "*const i64" => "Counts::from(%)";
     "extents": "const MPI_Aint %[]" | "const MPI_Count %[]", "*const i64" | "*const i64" => "Counts::from(%)";
     "ints": "const int *%" | "const int *%", "*const c_int" | "*const c_int" => "Ints::new(\"%\", %)";
+    "logicals": "const int *%" | "const int *%", "*const c_int" | "*const c_int" => "Ints::new(\"%\", %)";
     "out ints": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutArray::new(\"%\", %)";
+    "out logicals": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutArray::new(\"%\", %)";
+    "out indices": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutArray::new(\"%\", %)";
     "out aints": "MPI_Aint %[]" | "MPI_Aint %[]", "*mut i64" | "*mut i64" => "OutArray::new(\"%\", %)";
     "out larges": "MPI_Count %[]" | "MPI_Count %[]", "*mut i64" | "*mut i64" => "OutArray::new(\"%\", %)";
     "out count": "int *%" | "MPI_Count *%", "*mut c_int" | "*mut i64" => "OutCount::new(\"%\", %)?";
@@ -124,10 +133,13 @@ pub const PLAIN: &[Plain] = rows! {
     "inout extent": "MPI_Aint *%" | "MPI_Count *%", "*mut i64" | "*mut i64" => "OutCount::new(\"%\", %)?";
     "out large": "MPI_Count *%" | "MPI_Count *%", "*mut i64" | "*mut i64" => "OutCount::new(\"%\", %)?";
     "out int": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutValue::new(\"%\", %)?";
+    "out logical": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutValue::new(\"%\", %)?";
+    "out index": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutValue::new(\"%\", %)?";
     "inout int": "int *%" | "int *%", "*mut c_int" | "*mut c_int" => "OutValue::new(\"%\", %)?";
     "out aint": "MPI_Aint *%" | "MPI_Aint *%", "*mut i64" | "*mut i64" => "OutValue::new(\"%\", %)?";
     "out offset": "MPI_Offset *%" | "MPI_Offset *%", "*mut i64" | "*mut i64" => "OutValue::new(\"%\", %)?";
     "int": "int %" | "int %", "c_int" | "c_int" => "%";
+    "logical": "int %" | "int %", "c_int" | "c_int" => "%";
     "number": "int %" | "int %", "c_int" | "c_int" => "arguments::number(\"%\", %)?";
     "rank": "int %" | "int %", "c_int" | "c_int" => "arguments::rank(%)";
     "root": "int %" | "int %", "c_int" | "c_int" => "arguments::rank(%)";
@@ -157,6 +169,15 @@ impl Kind {
             return Ok(Kind::Function(c_type.trim().to_string()));
         }
         Handle::parse(text).map(Kind::Handle).ok_or_else(|| format!("unknown kind `{text}`"))
+    }
+
+    /// The name of a kind that is no handle, as tables write it.
+    pub fn name(&self) -> &str {
+        match self {
+            Kind::Plain(plain) => plain.name,
+            Kind::Handle(handle) => handle.object.name,
+            Kind::Function(c_type) | Kind::Raw(c_type) => c_type,
+        }
     }
 
     /// Whether the `_c` form declares this argument otherwise.
@@ -258,6 +279,21 @@ pub fn raw_rust_type(c_type: &str) -> &'static str {
 }
 
 impl Handle {
+    /// The kind of object.
+    pub fn object(&self) -> &'static Object {
+        self.object
+    }
+
+    /// What the call does with it.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Whether there are several.
+    pub fn is_array(&self) -> bool {
+        self.array
+    }
+
     fn parse(text: &str) -> Option<Handle> {
         let (text, demand) = match text.split_once(" of ") {
             Some((rest, count)) => (rest, Demand::NullableWithout(count.to_string())),

@@ -10,6 +10,7 @@ pub mod abi;
 pub mod constant;
 pub mod declaration;
 pub mod exports;
+pub mod fortran;
 pub mod header;
 pub mod kind;
 pub mod module;

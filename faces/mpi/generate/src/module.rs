@@ -37,8 +37,11 @@ fn types(abi: &Abi) -> String {
          pub const ABI_VERSION: (c_int, c_int) = ({major}, {minor});\n\
          /// `MPI_Comm`, `MPI_Datatype` …\n\
          pub type Handle = {handles};\n\
+         /// What Fortran's numbers of predefined attributes have more than C's.\n\
+         pub const FORTRAN_KEYVALS: c_int = {};\n\
          /// `MPI_File`.\n\
-         pub type FileHandle = {files};\n"
+         pub type FileHandle = {files};\n",
+        abi.keyvals
     );
     for kind in OBJECTS {
         let (name, c_type, number) = (kind.name.to_uppercase(), kind.c, kind.number);

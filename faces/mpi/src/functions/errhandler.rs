@@ -1,6 +1,6 @@
 //! Error handlers (MPI-5.0 §9.3, §16.1).
 
-use crate::callbacks::HandleError;
+use crate::callbacks::{ExtraState, HandleError, HandleErrorWithState, HandleFileErrorWithState};
 use crate::error_handler;
 use crate::handle::{Handle, COMMS, FILES, SESSIONS, WINS};
 use crate::handle_arguments::{InOut, Out};
@@ -32,6 +32,53 @@ fn create(
         }),
     );
     errhandler.put(Arc::new(handler))
+}
+
+/// As MPICH has it, for callbacks that need a word of their own.
+fn create_with_state(
+    subject: Subject,
+    function: *const c_void,
+    (destructor, extra_state): (*const c_void, *mut c_void),
+    errhandler: &Out<ErrorHandler>,
+) -> Result<()> {
+    crate::arguments::not_null("errhandler_fn_x", function)?;
+    // SAFETY: the program says that it is a destructor.
+    let state = unsafe { ExtraState::new(extra_state, destructor) };
+    let call: serried_engine::world::errhandler::Function = if subject == Subject::File {
+        // SAFETY: not null, and the program says that it is an error handler for files.
+        let function = unsafe { std::mem::transmute::<*const c_void, HandleFileErrorWithState>(function) };
+        // SAFETY: as above.
+        Box::new(move |object, code| unsafe {
+            function(abi::FileHandle::from_word(object), *code, state.get());
+        })
+    } else {
+        // SAFETY: not null, and the program says that it is an error handler for objects of this kind.
+        let function = unsafe { std::mem::transmute::<*const c_void, HandleErrorWithState>(function) };
+        // SAFETY: as above.
+        Box::new(move |object, code| unsafe { function(abi::Handle::from_word(object), *code, state.get()) })
+    };
+    errhandler.put(Arc::new(ErrorHandler::User(subject, call)))
+}
+
+macro_rules! with_state {
+    ($($name:ident of $subject:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($name), "`, an extension of MPICH.")]
+        pub fn $name(
+            function: *const c_void,
+            destructor: *const c_void,
+            extra_state: *mut c_void,
+            errhandler: Out<ErrorHandler>,
+        ) -> Result<()> {
+            create_with_state(Subject::$subject, function, (destructor, extra_state), &errhandler)
+        }
+    )*};
+}
+
+with_state! {
+    mpix_comm_create_errhandler_x of Communicator;
+    mpix_file_create_errhandler_x of File;
+    mpix_session_create_errhandler_x of Session;
+    mpix_win_create_errhandler_x of Window;
 }
 
 /// Whether an object of a kind can have an error handler.

@@ -1,14 +1,15 @@
 //! Keyvals: the numbers of keys under which programs cache values, and the
 //! program's callbacks behind them (MPI-5.0 §7.7).
 
-use crate::callbacks::{CopyAttribute, DeleteAttribute};
+use super::attribute::integer;
+use crate::callbacks::{CopyAttribute, CopyProxy, DeleteAttribute, DeleteProxy};
 use crate::handle::Handle;
 use crate::{abi, codes};
 use serried_engine::world::attribute::{Call, Keyval};
 use serried_engine::{Class, Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// Keyvals for one kind of object.
 ///
@@ -26,12 +27,23 @@ struct Known {
     key: Weak<Keyval>,
     /// The program's own hold, until it frees the key.
     given: Option<Arc<Keyval>>,
+    proxies: Arc<OnceLock<Proxies>>,
+}
+
+/// What calls the callbacks of a key instead of us, where they are not C's.
+#[derive(Clone, Copy, Debug)]
+pub struct Proxies {
+    /// Calls the copy function.
+    pub copy: CopyProxy,
+    /// Calls the delete function.
+    pub delete: DeleteProxy,
 }
 
 /// The number of a key, which holds it: it is free again when it is dropped.
 pub struct Number {
     of: &'static Keyvals,
     number: c_int,
+    proxies: Arc<OnceLock<Proxies>>,
 }
 
 impl Drop for Number {
@@ -68,8 +80,9 @@ impl Keyvals {
             true => last + 1,
             false => (self.base + 1..last).find(|number| !known.contains_key(number)).unwrap_or(last + 1),
         };
-        let key = Arc::new(make(Number { of: self, number }));
-        known.insert(number, Known { key: Arc::downgrade(&key), given: Some(key) });
+        let proxies = Arc::new(OnceLock::new());
+        let key = Arc::new(make(Number { of: self, number, proxies: proxies.clone() }));
+        known.insert(number, Known { key: Arc::downgrade(&key), given: Some(key), proxies });
         Ok(number)
     }
 
@@ -80,6 +93,21 @@ impl Keyvals {
     pub fn get(&self, name: &str, number: c_int) -> Result<Arc<Keyval>> {
         let found = self.lock().get(&number).and_then(|known| known.key.upgrade());
         found.ok_or_else(|| self.no_keyval(name, number))
+    }
+
+    /// Whether there is a key of this number.
+    pub fn has(&self, number: c_int) -> bool {
+        self.lock().contains_key(&number)
+    }
+
+    /// Has the callbacks of a key called by others.
+    ///
+    /// # Errors
+    /// `Keyval` when there is none.
+    pub fn set_proxies(&self, name: &str, number: c_int, proxies: Proxies) -> Result<()> {
+        let known = self.lock().get(&number).map(|known| known.proxies.clone());
+        let place = known.ok_or_else(|| self.no_keyval(name, number))?;
+        place.set(proxies).map_err(|_| Error::new(Class::Keyval, "the key has such functions already"))
     }
 
     /// The program gives a key up. Values cached under it stay, and as long as there
@@ -111,6 +139,20 @@ impl Keyvals {
     }
 }
 
+/// The program's callbacks for a key, and the word that it gave for them.
+struct Callbacks {
+    copy: *const c_void,
+    delete: *const c_void,
+    extra_state: *mut c_void,
+    /// It is free again when the callbacks are gone.
+    number: Number,
+}
+
+// SAFETY: functions and a word, which MPI lets any thread use.
+unsafe impl Send for Callbacks {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks {}
+
 /// A key with the program's callbacks.
 pub fn with_callbacks(
     number: Number,
@@ -118,44 +160,85 @@ pub fn with_callbacks(
     delete: *const c_void,
     extra_state: *mut c_void,
 ) -> Keyval {
-    let extra_state = extra_state as usize;
-    let (copy, delete) = (Copy::of(copy), of_delete(delete));
-    Keyval::new(
-        number.number as usize,
-        Box::new(move |call| match copy {
-            Copy::Never => Ok(None),
-            Copy::Same => Ok(Some(call.value)),
-            Copy::Ask(function) => ask(function, call, extra_state),
-        }),
-        Box::new(move |call| {
-            let _held = &number; // as long as this function is there
-            let Some(function) = delete else { return Ok(()) };
-            let (owner, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
-            // SAFETY: the program says that this is its delete callback.
-            let code =
-                unsafe { function(owner, keyval, call.value as *mut c_void, extra_state as *mut c_void) };
-            check(code, "delete")
-        }),
-    )
+    let word = number.number as usize;
+    let callbacks = Arc::new(Callbacks { copy, delete, extra_state, number });
+    let same = callbacks.clone();
+    Keyval::new(word, Box::new(move |call| callbacks.copy(call)), Box::new(move |call| same.delete(call)))
 }
 
-#[derive(Clone, Copy)]
-enum Copy {
-    Never,
-    Same,
-    Ask(CopyAttribute),
-}
+impl Callbacks {
+    /// In which language a value is, as proxies are told.
+    fn language(value: usize) -> c_int {
+        c_int::from(integer::of(value).is_some())
+    }
 
-impl Copy {
-    fn of(function: *const c_void) -> Copy {
-        if function.is_null() {
-            return Copy::Never;
+    /// The value as a proxy gets it.
+    fn of_fortran(value: usize) -> *mut c_void {
+        integer::of(value).map_or(value, |integer| integer as usize) as *mut c_void
+    }
+
+    fn copy(&self, call: Call) -> Result<Option<usize>> {
+        let is_integer = integer::of(call.value).is_some();
+        if self.copy.is_null() {
+            return Ok(None);
         }
-        if is_duplicate(function) {
-            return Copy::Same;
+        if is_duplicate(self.copy) {
+            return Ok(Some(integer::of(call.value).map_or(call.value, integer::keep)));
         }
-        // SAFETY: not null, and the program says that it is a copy callback.
-        Copy::Ask(unsafe { std::mem::transmute::<*const c_void, CopyAttribute>(function) })
+        let (handle, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
+        let mut copied: *mut c_void = std::ptr::null_mut();
+        let mut flag: c_int = 0;
+        let code = match self.number.proxies.get() {
+            // SAFETY: the proxy knows the language of the program's callback.
+            Some(proxies) => unsafe {
+                let (value, language) = (Self::of_fortran(call.value), Self::language(call.value));
+                let (integer, state) = (handle.to_integer(), self.extra_state);
+                (proxies.copy)(self.copy, integer, keyval, state, language, value, &mut copied, &mut flag)
+            },
+            // SAFETY: the program says that this is its copy callback; the value goes
+            // to a pointer, the flag to an int.
+            None => unsafe {
+                let function = std::mem::transmute::<*const c_void, CopyAttribute>(self.copy);
+                let place = std::ptr::from_mut(&mut copied).cast();
+                function(handle, keyval, self.extra_state, call.value as *mut c_void, place, &mut flag)
+            },
+        };
+        check(code, "copy")?;
+        let by_proxy = self.number.proxies.get().is_some();
+        let word = match integer::of(copied as usize) {
+            _ if is_integer && by_proxy => Some(copied as i64),
+            Some(value) if !by_proxy => Some(value), // C passed the address on: its owner would free it
+            _ => None,
+        };
+        Ok((flag != 0).then(|| word.map_or(copied as usize, integer::keep)))
+    }
+
+    fn delete(&self, call: Call) -> Result<()> {
+        if !self.delete.is_null() {
+            let (handle, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
+            let code = match self.number.proxies.get() {
+                // SAFETY: the proxy knows the language of the program's callback.
+                Some(proxies) => unsafe {
+                    let (value, language) = (Self::of_fortran(call.value), Self::language(call.value));
+                    (proxies.delete)(
+                        self.delete,
+                        handle.to_integer(),
+                        keyval,
+                        language,
+                        value,
+                        self.extra_state,
+                    )
+                },
+                // SAFETY: the program says that this is its delete callback.
+                None => unsafe {
+                    let function = std::mem::transmute::<*const c_void, DeleteAttribute>(self.delete);
+                    function(handle, keyval, call.value as *mut c_void, self.extra_state)
+                },
+            };
+            check(code, "delete")?;
+        }
+        integer::forget(call.value);
+        Ok(())
     }
 }
 
@@ -163,26 +246,6 @@ impl Copy {
 /// the others copy when they are called.
 fn is_duplicate(function: *const c_void) -> bool {
     function == abi::MPI_COMM_DUP_FN.cast_const()
-}
-
-fn of_delete(function: *const c_void) -> Option<DeleteAttribute> {
-    // SAFETY: null is `None`; otherwise the program says that it is a delete
-    // callback.
-    unsafe { std::mem::transmute::<*const c_void, Option<DeleteAttribute>>(function) }
-}
-
-fn ask(function: CopyAttribute, call: Call, extra_state: usize) -> Result<Option<usize>> {
-    let (owner, keyval) = (abi::Handle::from_word(call.owner), call.keyval as c_int);
-    let (extra_state, value) = (extra_state as *mut c_void, call.value as *mut c_void);
-    let mut copied: *mut c_void = std::ptr::null_mut();
-    let mut flag: c_int = 0;
-    // SAFETY: the program says that this is its copy callback; the value goes
-    // to a pointer, the flag to an int.
-    let code = unsafe {
-        function(owner, keyval, extra_state, value, std::ptr::from_mut(&mut copied).cast(), &mut flag)
-    };
-    check(code, "copy")?;
-    Ok((flag != 0).then_some(copied as usize))
 }
 
 /// The code that a callback returned becomes that of the call.

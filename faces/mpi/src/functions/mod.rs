@@ -23,5 +23,6 @@ pub mod partitioned;
 pub mod point_to_point;
 pub mod request;
 pub mod session;
+pub mod support;
 pub mod tool;
 pub mod topology;

@@ -3,7 +3,7 @@
 
 use crate::abi::Handle;
 use crate::arguments::{is_in_place, not_null, uncommitted, OutValue};
-use crate::callbacks::{UserFunction, UserFunctionWide};
+use crate::callbacks::{ExtraState, UserFunction, UserFunctionWide, UserFunctionWithState};
 use crate::handle::DATATYPES;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Datatype, Op};
@@ -42,6 +42,30 @@ pub fn op_create_c(user_fn: *const c_void, commute: c_int, op: Out<Op>) -> Resul
             // SAFETY: the engine passes `count` items at both addresses; MPI
             // says that the function reads `input` only.
             unsafe { function(input.cast_mut().cast(), inout.cast(), &mut count, &mut handle) };
+        });
+    };
+    op.put(Arc::new(Op::user(Box::new(apply), commute != 0)))
+}
+
+/// `MPIX_Op_create_x`: as MPICH has it, for callbacks that need a word of their own.
+pub fn mpix_op_create_x(
+    user_fn: *const c_void,
+    destructor: *const c_void,
+    commute: c_int,
+    extra_state: *mut c_void,
+    op: Out<Op>,
+) -> Result<()> {
+    not_null("user_fn_x", user_fn)?;
+    // SAFETY: the program passes functions of these types.
+    let (function, state) = unsafe {
+        let function = std::mem::transmute::<*const c_void, UserFunctionWithState>(user_fn);
+        (function, ExtraState::new(extra_state, destructor))
+    };
+    let apply = move |input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>| {
+        with_handle(datatype, |handle| {
+            // SAFETY: the engine passes `count` items at both addresses; MPI
+            // says that the function reads `input` only.
+            unsafe { function(input.cast_mut().cast(), inout.cast(), count as i64, handle, state.get()) };
         });
     };
     op.put(Arc::new(Op::user(Box::new(apply), commute != 0)))

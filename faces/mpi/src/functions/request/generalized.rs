@@ -23,6 +23,8 @@ struct Callbacks {
     extra: usize,
     /// The program has freed the request, which is not complete yet.
     freed: bool,
+    /// They have Fortran's arguments.
+    fortran: bool,
 }
 
 static CALLBACKS: Mutex<Option<HashMap<u32, Callbacks>>> = Mutex::new(None);
@@ -66,12 +68,76 @@ pub fn grequest_start(
         )
     };
     let id = engine()?.generalized()?;
-    let given = Callbacks { query, free, cancel, extra: extra_state as usize, freed: false };
+    let given = Callbacks { query, free, cancel, extra: extra_state as usize, freed: false, fortran: false };
     callbacks().get_or_insert_default().insert(id.0, given);
     COUNT.fetch_add(1, Relaxed);
     request.put(id);
     Ok(())
 }
+
+/// The callbacks of a request have Fortran's arguments: all by reference, the code behind them.
+pub fn is_fortran(id: RequestId) {
+    if let Some(given) = callbacks().get_or_insert_default().get_mut(&id.0) {
+        given.fortran = true;
+    }
+}
+
+impl Callbacks {
+    fn extra(&self) -> *mut c_void {
+        self.extra as *mut c_void
+    }
+
+    /// Calls a callback of the program, in its language.
+    fn run(&self, of_c: impl FnOnce() -> c_int, of_fortran: impl FnOnce(&mut c_int)) -> c_int {
+        if !self.fortran {
+            return of_c();
+        }
+        let mut code = abi::MPI_SUCCESS;
+        of_fortran(&mut code);
+        code
+    }
+
+    fn query(&self, status: &mut abi::Status) -> c_int {
+        let place: *mut abi::Status = status;
+        // SAFETY: the program's own callback with the state that it gave.
+        self.run(
+            || unsafe { (self.query)(self.extra(), place) },
+            |code| unsafe {
+                // SAFETY: as above, by its Fortran interface.
+                let query: FortranQuery = std::mem::transmute(self.query);
+                query(self.extra(), place, code);
+            },
+        )
+    }
+
+    fn free(&self) -> c_int {
+        // SAFETY: the program's own callback with the state that it gave.
+        self.run(
+            || unsafe { (self.free)(self.extra()) },
+            |code| unsafe {
+                // SAFETY: as above, by its Fortran interface.
+                let free: FortranFree = std::mem::transmute(self.free);
+                free(self.extra(), code);
+            },
+        )
+    }
+
+    fn cancel(&self, complete: c_int) -> c_int {
+        // SAFETY: the program's own callback with the state that it gave.
+        self.run(
+            || unsafe { (self.cancel)(self.extra(), complete) },
+            |code| unsafe {
+                // SAFETY: as above, by its Fortran interface.
+                let cancel: FortranCancel = std::mem::transmute(self.cancel);
+                cancel(self.extra(), &complete, code);
+            },
+        )
+    }
+}
+
+type FortranQuery = unsafe extern "C" fn(*mut c_void, *mut abi::Status, *mut c_int);
+type FortranFree = unsafe extern "C" fn(*mut c_void, *mut c_int);
+type FortranCancel = unsafe extern "C" fn(*mut c_void, *const c_int, *mut c_int);
 
 /// `MPI_Grequest_complete` (§13.2).
 pub fn grequest_complete(request: Option<RequestId>) -> Result<()> {
@@ -88,8 +154,7 @@ fn query(given: &Callbacks, mut status: Status) -> Status {
     // SAFETY: a status is made of integers.
     let mut raw: abi::Status = unsafe { std::mem::zeroed() };
     StatusOut::of(&mut raw).set(&Status::empty());
-    // SAFETY: the program's own callback with the state that it gave.
-    let code = unsafe { (given.query)(given.extra as *mut c_void, &mut raw) };
+    let code = given.query(&mut raw);
     status.source = crate::arguments::rank(raw.MPI_SOURCE);
     status.tag = crate::arguments::tag(raw.MPI_TAG);
     status.bytes = raw.bytes();
@@ -133,17 +198,13 @@ pub fn released(id: RequestId) -> Result<()> {
 pub fn cancelled(id: RequestId) -> Result<()> {
     let Some(given) = of(id) else { return Ok(()) };
     let complete = c_int::from(engine()?.status(id)?.is_some());
-    // SAFETY: the program's own callback with the state that it gave.
-    let code = unsafe { (given.cancel)(given.extra as *mut c_void, complete) };
-    result(code, "the cancel function of a generalized request failed")
+    result(given.cancel(complete), "the cancel function of a generalized request failed")
 }
 
 fn free(id: RequestId, given: &Callbacks) -> Result<()> {
     callbacks().get_or_insert_default().remove(&id.0);
     COUNT.fetch_sub(1, Relaxed);
-    // SAFETY: the program's own callback with the state that it gave.
-    let code = unsafe { (given.free)(given.extra as *mut c_void) };
-    result(code, "the free function of a generalized request failed")
+    result(given.free(), "the free function of a generalized request failed")
 }
 
 fn result(code: c_int, what: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Completing operations (MPI-5.0 §3.7, §3.9): one request at a time here,
 //! several in `several`, requests of the program in `generalized`.
 
-mod generalized;
+pub mod generalized;
 mod several;
 mod status;
 
@@ -120,6 +120,6 @@ pub fn startall(count: usize, requests: Requests) -> Result<()> {
     Ok(())
 }
 
-fn present(request: Option<RequestId>) -> Result<RequestId> {
+pub fn present(request: Option<RequestId>) -> Result<RequestId> {
     request.ok_or_else(|| Error::new(Class::Request, "argument request is MPI_REQUEST_NULL"))
 }

@@ -1,0 +1,266 @@
+//! Functions of the program that MPI calls: what C calls is here, with the program's function as its extra state, and
+//! calls that with references (MPI-5.0 §6.9.5, §9.3, §13.2, §14.5.3).
+
+use super::report;
+use crate::abi::{self, FileHandle, Handle, Status};
+use crate::handles::{self, Place};
+use std::ffi::{c_int, c_void};
+use std::ptr::null;
+
+type Operation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_int, *const c_int);
+type LargeOperation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const i64, *const c_int);
+
+/// Calls the program's operation, in pieces that its integer can count.
+unsafe extern "C" fn operate(
+    mut input: *mut c_void,
+    mut inout: *mut c_void,
+    mut length: i64,
+    datatype: Handle,
+    function: *mut c_void,
+) {
+    let function = std::mem::transmute::<*mut c_void, Operation>(function);
+    let integer = handles::from_datatype(datatype);
+    let largest = i64::from(c_int::MAX);
+    while length > largest {
+        let (mut lower, mut extent) = (0, 0);
+        abi::c_type_get_extent(datatype, &mut lower, &mut extent);
+        function(input, inout, &c_int::MAX, &integer);
+        let bytes = (largest * extent) as isize;
+        (input, inout, length) = (input.byte_offset(bytes), inout.byte_offset(bytes), length - largest);
+    }
+    function(input, inout, &(length as c_int), &integer);
+}
+
+unsafe extern "C" fn operate_large(
+    input: *mut c_void,
+    inout: *mut c_void,
+    length: i64,
+    datatype: Handle,
+    function: *mut c_void,
+) {
+    let function = std::mem::transmute::<*mut c_void, LargeOperation>(function);
+    function(input, inout, &length, &handles::from_datatype(datatype));
+}
+
+unsafe fn create_operation(
+    (function, called): (*mut c_void, *const c_void),
+    commute: *const c_int,
+    op: *mut c_int,
+    ierror: *mut c_int,
+) {
+    let mut op_c = Place::empty(op);
+    let code = abi::c_mpix_op_create_x(called, null(), *commute, function, op_c.as_mut_ptr());
+    if code == abi::MPI_SUCCESS {
+        op_c.store(handles::from_op);
+    }
+    report(ierror, code);
+}
+
+pub unsafe extern "C" fn op_create(
+    function: *mut c_void,
+    commute: *const c_int,
+    op: *mut c_int,
+    ierror: *mut c_int,
+) {
+    create_operation((function, operate as *const c_void), commute, op, ierror);
+}
+
+pub unsafe extern "C" fn op_create_c(
+    function: *mut c_void,
+    commute: *const c_int,
+    op: *mut c_int,
+    ierror: *mut c_int,
+) {
+    create_operation((function, operate_large as *const c_void), commute, op, ierror);
+}
+
+type HandleError = unsafe extern "C" fn(*mut c_int, *mut c_int);
+
+macro_rules! error_handlers {
+    ($($create:ident => $called:ident, $calls:ident, $from:ident, $handle:ty;)*) => {$(
+        unsafe extern "C" fn $calls(object: $handle, mut code: c_int, function: *mut c_void) {
+            let function = std::mem::transmute::<*mut c_void, HandleError>(function);
+            function(&mut handles::$from(object), &mut code);
+        }
+
+        pub unsafe extern "C" fn $create(function: *mut c_void, errhandler: *mut c_int, ierror: *mut c_int) {
+            let mut errhandler_c = Place::empty(errhandler);
+            let code = abi::$called($calls as *const c_void, null(), function, errhandler_c.as_mut_ptr());
+            if code == abi::MPI_SUCCESS {
+                errhandler_c.store(handles::from_errhandler);
+            }
+            report(ierror, code);
+        }
+    )*};
+}
+
+error_handlers! {
+    comm_create_errhandler => c_mpix_comm_create_errhandler_x, error_on_comm, from_comm, Handle;
+    file_create_errhandler => c_mpix_file_create_errhandler_x, error_on_file, from_file, FileHandle;
+    session_create_errhandler => c_mpix_session_create_errhandler_x, error_on_session, from_session, Handle;
+    win_create_errhandler => c_mpix_win_create_errhandler_x, error_on_win, from_win, Handle;
+}
+
+pub unsafe extern "C" fn errhandler_create(
+    function: *mut c_void,
+    errhandler: *mut c_int,
+    ierror: *mut c_int,
+) {
+    comm_create_errhandler(function, errhandler, ierror);
+}
+
+/// What a program gives for a generalized request; it lives until the free function was called.
+struct Request {
+    query: unsafe extern "C" fn(*const i64, *mut Status, *mut c_int),
+    free: unsafe extern "C" fn(*const i64, *mut c_int),
+    cancel: unsafe extern "C" fn(*const i64, *const c_int, *mut c_int),
+    extra_state: i64,
+}
+
+unsafe extern "C" fn query(request: *mut c_void, status: *mut Status) -> c_int {
+    let (request, mut code) = (&*request.cast::<Request>(), abi::MPI_SUCCESS);
+    (request.query)(&request.extra_state, status, &mut code);
+    code
+}
+
+unsafe extern "C" fn free(request: *mut c_void) -> c_int {
+    let (request, mut code) = (Box::from_raw(request.cast::<Request>()), abi::MPI_SUCCESS);
+    (request.free)(&request.extra_state, &mut code);
+    code
+}
+
+unsafe extern "C" fn cancel(request: *mut c_void, complete: c_int) -> c_int {
+    let (request, mut code) = (&*request.cast::<Request>(), abi::MPI_SUCCESS);
+    (request.cancel)(&request.extra_state, &complete, &mut code);
+    code
+}
+
+pub unsafe extern "C" fn grequest_start(
+    query_fn: *const c_void,
+    free_fn: *const c_void,
+    cancel_fn: *const c_void,
+    extra_state: *const i64,
+    request: *mut c_int,
+    ierror: *mut c_int,
+) {
+    let given = Box::into_raw(Box::new(Request {
+        query: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Status, *mut c_int)>(
+            query_fn,
+        ),
+        free: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut c_int)>(free_fn),
+        cancel: std::mem::transmute::<
+            *const c_void,
+            unsafe extern "C" fn(*const i64, *const c_int, *mut c_int),
+        >(cancel_fn),
+        extra_state: *extra_state,
+    }));
+    let mut request_c = Place::empty(request);
+    let (query, free, cancel) = (query as *const c_void, free as *const c_void, cancel as *const c_void);
+    let code = abi::c_grequest_start(query, free, cancel, given.cast(), request_c.as_mut_ptr());
+    match code == abi::MPI_SUCCESS {
+        true => request_c.store(handles::from_request),
+        false => drop(Box::from_raw(given)),
+    }
+    report(ierror, code);
+}
+
+/// What a program gives for a data representation, which lives as long as the program.
+struct Representation {
+    read: *const c_void,
+    write: *const c_void,
+    extent: unsafe extern "C" fn(*const c_int, *mut i64, *const i64, *mut c_int),
+    extra_state: i64,
+}
+
+macro_rules! conversions {
+    ($($name:ident $field:ident $count:ty;)*) => {$(
+        unsafe extern "C" fn $name(
+            memory: *mut c_void,
+            datatype: Handle,
+            count: $count,
+            file: *mut c_void,
+            position: i64,
+            given: *mut c_void,
+        ) -> c_int {
+            type Convert = unsafe extern "C" fn(
+                *mut c_void,
+                *const c_int,
+                *const $count,
+                *mut c_void,
+                *const i64,
+                *const i64,
+                *mut c_int,
+            );
+            let (given, mut code) = (&*given.cast::<Representation>(), abi::MPI_SUCCESS);
+            let function = std::mem::transmute::<*const c_void, Convert>(given.$field);
+            let datatype = handles::from_datatype(datatype);
+            function(memory, &datatype, &count, file, &position, &given.extra_state, &mut code);
+            code
+        }
+    )*};
+}
+
+conversions! {
+    read read c_int;
+    write write c_int;
+    read_large read i64;
+    write_large write i64;
+}
+
+unsafe extern "C" fn extent(datatype: Handle, extent: *mut i64, given: *mut c_void) -> c_int {
+    let (given, mut code) = (&*given.cast::<Representation>(), abi::MPI_SUCCESS);
+    (given.extent)(&handles::from_datatype(datatype), extent, &given.extra_state, &mut code);
+    code
+}
+
+/// Makes of the program's functions those that C calls: reading, writing, and what belongs to both. The program says
+/// by a function of MPI that there is no conversion.
+pub unsafe fn representation(
+    [read_fn, write_fn, extent_fn]: [*const c_void; 3],
+    extra_state: *const i64,
+    [reading, writing]: [*const c_void; 2],
+) -> ([*const c_void; 3], *mut c_void) {
+    let given = Box::new(Representation {
+        read: read_fn,
+        write: write_fn,
+        extent: std::mem::transmute::<
+            *const c_void,
+            unsafe extern "C" fn(*const c_int, *mut i64, *const i64, *mut c_int),
+        >(extent_fn),
+        extra_state: *extra_state,
+    });
+    let chosen = |function: *const c_void, ours| match is_no_conversion(function) {
+        true => null(),
+        false => ours,
+    };
+    let functions = [chosen(read_fn, reading), chosen(write_fn, writing), extent as *const c_void];
+    (functions, Box::into_raw(given).cast())
+}
+
+/// The functions that C calls for counts of the two widths.
+pub fn conversions(large: bool) -> [*const c_void; 2] {
+    match large {
+        true => [read_large as *const c_void, write_large as *const c_void],
+        false => [read as *const c_void, write as *const c_void],
+    }
+}
+
+unsafe fn is_no_conversion(function: *const c_void) -> bool {
+    extern "C" {
+        fn mpi_conversion_fn_null_();
+    }
+    function.is_null() || std::ptr::eq(function, mpi_conversion_fn_null_ as *const c_void)
+}
+
+/// Stands for no conversion; nobody calls it.
+pub unsafe extern "C" fn conversion_fn_null(
+    _memory: *mut c_void,
+    _datatype: *const c_int,
+    _count: *const c_int,
+    _file: *mut c_void,
+    _position: *const i64,
+    _extra_state: *const i64,
+    ierror: *mut c_int,
+) {
+    report(ierror, abi::MPI_SUCCESS);
+}

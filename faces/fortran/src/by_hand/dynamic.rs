@@ -1,0 +1,98 @@
+//! Starting programs: arrays of strings, each as long as the others; the last one is blank (MPI-5.0 §11.8).
+
+use super::report;
+use crate::abi;
+use crate::handles::{self, Array, Place};
+use crate::{special, text};
+use std::ffi::{c_char, c_int, CString};
+use std::ptr::null_mut;
+
+/// Strings of the program as C wants them: pointers with a null behind them.
+struct Strings {
+    _kept: Vec<CString>,
+    pointers: Vec<*mut c_char>,
+}
+
+impl Strings {
+    fn new(kept: Vec<CString>) -> Strings {
+        let pointers = kept.iter().map(|one| one.as_ptr().cast_mut()).chain([null_mut()]).collect();
+        Strings { _kept: kept, pointers }
+    }
+
+    /// Those from `first` on, each `step` strings behind the last, up to a blank one.
+    unsafe fn up_to_blank(first: *const c_char, length: usize, step: usize) -> Strings {
+        let at = |index: usize| unsafe { text::trimmed((first.add(index * step * length), length)) };
+        Strings::new((0..).map(at).take_while(|one| !one.is_empty()).collect())
+    }
+}
+
+pub unsafe extern "C" fn comm_spawn(
+    command: *const c_char,
+    argv: *const c_char,
+    maxprocs: *const c_int,
+    info: *const c_int,
+    root: *const c_int,
+    comm: *const c_int,
+    intercomm: *mut c_int,
+    errcodes: *mut c_int,
+    ierror: *mut c_int,
+    command_length: usize,
+    argv_length: usize,
+) {
+    let command = text::trimmed((command, command_length));
+    let mut arguments = (!abi::is_argv_null(argv.cast())).then(|| Strings::up_to_blank(argv, argv_length, 1));
+    let argv = arguments.as_mut().map_or(abi::argv_null().cast(), |all| all.pointers.as_mut_ptr());
+    let mut made = Place::empty(intercomm);
+    let (info, comm) = (handles::to_info(*info), handles::to_comm(*comm));
+    let (place, errcodes) = (made.as_mut_ptr(), special::ints(errcodes));
+    let code =
+        abi::c_comm_spawn(command.as_ptr(), argv.cast(), *maxprocs, info, *root, comm, place, errcodes);
+    if code == abi::MPI_SUCCESS {
+        made.store(handles::from_comm);
+    }
+    report(ierror, code);
+}
+
+pub unsafe extern "C" fn comm_spawn_multiple(
+    count: *const c_int,
+    commands: *const c_char,
+    argvs: *const c_char,
+    maxprocs: *const c_int,
+    infos: *mut c_int,
+    root: *const c_int,
+    comm: *const c_int,
+    intercomm: *mut c_int,
+    errcodes: *mut c_int,
+    ierror: *mut c_int,
+    command_length: usize,
+    argv_length: usize,
+) {
+    let number = usize::try_from(*count).unwrap_or(0);
+    let at = |index: usize| text::trimmed((commands.add(index * command_length), command_length));
+    let mut commands = Strings::new((0..number).map(at).collect());
+    // An array of two dimensions: the arguments of a command are a row of it.
+    let row = |index: usize| Strings::up_to_blank(argvs.add(index * argv_length), argv_length, number);
+    let mut rows: Vec<Strings> = match abi::is_argvs_null(argvs.cast()) {
+        true => Vec::new(),
+        false => (0..number).map(row).collect(),
+    };
+    let mut pointers: Vec<*mut *mut c_char> = rows.iter_mut().map(|row| row.pointers.as_mut_ptr()).collect();
+    let argvs = if pointers.is_empty() { abi::argvs_null().cast() } else { pointers.as_mut_ptr() };
+    let mut infos = Array::new(infos, i64::from(*count), handles::to_info);
+    let mut made = Place::empty(intercomm);
+    let code = abi::c_comm_spawn_multiple(
+        *count,
+        commands.pointers.as_mut_ptr().cast(),
+        argvs.cast(),
+        maxprocs,
+        infos.as_mut_ptr(),
+        *root,
+        handles::to_comm(*comm),
+        made.as_mut_ptr(),
+        special::ints(errcodes),
+    );
+    if code == abi::MPI_SUCCESS {
+        made.store(handles::from_comm);
+    }
+    report(ierror, code);
+}

@@ -1,0 +1,33 @@
+//! Routines whose wrappers do not follow from the kinds of their arguments.
+//!
+//! SAFETY of all of them: a program passes what MPI says for the routine, as its compiler passes it: addresses of
+//! everything, and the lengths of strings behind all arguments.
+#![allow(
+    missing_docs,
+    clippy::missing_safety_doc,
+    clippy::undocumented_unsafe_blocks,
+    clippy::too_many_arguments
+)]
+
+mod attribute;
+mod callback;
+mod dynamic;
+mod removed;
+mod start;
+mod string;
+
+pub use attribute::*;
+pub use callback::*;
+pub use dynamic::*;
+pub use removed::*;
+pub use start::*;
+pub use string::*;
+
+use std::ffi::c_int;
+
+/// Gives the program the error code, if it wants it.
+unsafe fn report(ierror: *mut c_int, code: c_int) {
+    if !ierror.is_null() {
+        ierror.write(code);
+    }
+}

@@ -1,0 +1,16 @@
+//! MPI for Fortran: thin wrappers over a C library of MPI, made from the tables of `faces/mpi`.
+//!
+//! Each package beside this folder compiles this tree for one Fortran library of one ABI, which its file
+//! `NAME.fortran` describes. A wrapper turns arguments of Fortran into those of C and calls the C function, by its
+//! name: the C library is another file, and the dynamic linker finds it beside this one.
+//!
+//! Nothing here knows the engine, and no Fortran compiler is needed to build it.
+
+mod abi;
+#[allow(dead_code)] // libraries differ in what they need
+mod by_hand;
+mod handles;
+mod lengths;
+mod special;
+mod text;
+mod wrappers;

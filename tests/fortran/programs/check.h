@@ -1,0 +1,9 @@
+! What the programs share: CHECK(condition) says where it failed, and FINISH ends with the number of failures.
+#ifdef MODULE
+#define INTERFACE use mpi
+#define INCLUDED
+#else
+#define INTERFACE
+#define INCLUDED include 'mpif.h'
+#endif
+#define CHECK(x) call check(x, __LINE__)
