@@ -8,7 +8,7 @@ import pathlib
 import re
 
 TESTS = re.compile(r"(^|/)tests?(/|\.rs$)|_tests?\.rs$")
-CODE = {".rs", ".c", ".h", ".py", ".sh", ".api", ".js"}
+CODE = {".rs", ".c", ".h", ".py", ".sh", ".api", ".js", ".F90", ".fortran"}
 LEFT_OUT = re.compile(r"^(bench|examples|scripts)/|(^|/)build\.rs$")
 # Every crate and folder may have these.
 EVERYWHERE = {"mod", "lib", "main", "tests"}

@@ -42,3 +42,6 @@ pub fn build(package: &Path, out: &Path) -> Result<(), Problem> {
     write("wrappers.rs", wrapper::wrappers(&api, &abi, &library))?;
     environment::link(&abi, &library, out)
 }
+
+#[cfg(test)]
+mod tests;
