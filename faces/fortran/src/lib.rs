@@ -14,3 +14,7 @@ mod lengths;
 mod special;
 mod text;
 mod wrappers;
+
+/// By this text `serried doctor` knows our libraries from others of the same names.
+#[used]
+static WHOSE: [u8; 39] = *b"Serried (MPI-5.0, a library of Fortran)";
