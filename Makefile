@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test bench bench-micro clean help
+.PHONY: all install demo check test applications wheel bench bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -21,8 +21,17 @@ check: ## what shows most mistakes in the least time: about 4 minutes, seconds w
 	@build/venv/bin/python tests/run.py --quick
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
-	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran
+	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran applications-short
 	@build/venv/bin/python tests/run.py $(PARTS)
+
+applications: ## programs of Debian as they are, in turns with Debian's own MPI: results and times (half an hour)
+	@scripts/setup venv-tests applications
+	@scripts/stage
+	@build/venv/bin/python tests/applications/run
+
+wheel: ## wheels for `pip install`, for x86-64 and aarch64 with glibc 2.17 or newer, in build/wheel/ (compiles twice)
+	@scripts/setup wheel-tools
+	@build/zig/bin/python scripts/wheel
 
 bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)
 	@scripts/setup venv-bench peers

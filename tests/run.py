@@ -76,6 +76,7 @@ PARTS = [
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),
+    Part("programs", "programs of Debian as they are: known results", [PYTHON, "tests/applications/run", "--short"], 15, 1.1, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
     Part(

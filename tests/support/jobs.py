@@ -59,13 +59,13 @@ def _leave(_signal, _frame):
 signal.signal(signal.SIGTERM, _leave)
 
 
-def run_job(command, timeout, env=None, cwd=None):
+def run_job(command, timeout, env=None, cwd=None, stdin=subprocess.DEVNULL):
     """Runs a command to its end, or to the end of its time: then the whole process group is killed."""
     process = subprocess.Popen(
         command,
         env=env,
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

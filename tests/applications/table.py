@@ -1,0 +1,43 @@
+"""The table of programs: for the terminal, and for the README from record.json."""
+
+import json
+import math
+import pathlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+RECORD, README = HERE / "record.json", HERE.parents[1] / "README.md"
+BEGIN, END = "<!-- programs of tests/applications/record.json -->", "<!-- end of programs -->"
+
+
+def lines(rows):
+    yield "| program | speaks | ranks | result | Serried | Debian's MPI | ratio |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for row in rows:
+        result = "right" if row["right"] else "**wrong**"
+        ratio = row["serried"] / row["theirs"]
+        yield (f"| {row['program']} | {row['speaks']} | {row['ranks']} | {result} | {row['serried']:.2f} s "
+               f"| {row['theirs']:.2f} s ({row['peer']}) | {ratio:.2f} |")
+
+
+def mean(rows, ranks):
+    ratios = [math.log(row["serried"] / row["theirs"]) for row in rows if row["ranks"] == ranks]
+    return f"{math.exp(sum(ratios) / len(ratios)):.2f} with {ranks} ranks" if ratios else ""
+
+
+def text(rows):
+    means = " and ".join(filter(None, (mean(rows, ranks) for ranks in (2, 4))))
+    return "\n".join([*lines(rows), "", f"Geometric mean of the ratios: {means}."])
+
+
+def section():
+    """What stands in the README."""
+    record = json.loads(RECORD.read_text())
+    turns = record["turns"]
+    said = f"Whole runs of {record['date']} on two cores, median of {turns}, in turns with the MPI that Debian starts them with.\n"
+    return f"{BEGIN}\n{said}\n{text(record['rows'])}\n{END}"
+
+
+def write(record):
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    before, rest = README.read_text().split(BEGIN)
+    README.write_text(before + section() + rest.split(END)[1])

@@ -1,0 +1,152 @@
+"""`pip install serried`: the wheel in a fresh venv, beside mpi4py's wheel and other MPIs, with no variable set.
+
+The wheel is made of the tree that is tested, in seconds; its tag says which glibc that needs. WHEEL=build/wheel/….whl tests
+one that is there, such as the release form of `make wheel`.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import jobs  # noqa: E402
+
+FOREIGN = ("MPI", "PMI", "OMPI_", "I_MPI", "HYDRA_", "LD_", "PYTHON", "PATH", "SERRIED")
+LIBRARY = "from mpi4py import MPI; print(MPI.Get_library_version().split()[0], MPI.COMM_WORLD.size)"
+MAPPED = "; print({line.split()[-1] for line in open('/proc/self/maps') if '/libmpi' in line})"
+SUM = """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("sum %d\\n", sum);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    if os.environ.get("WHEEL"):
+        return pathlib.Path(os.environ["WHEEL"]).resolve()
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "scripts/wheel", "--tree", jobs.STAGE, "--to", folder, cwd=jobs.ROOT)
+    return next(folder.glob("*.whl"))
+
+
+class Venv:
+    def __init__(self, folder):
+        self.bin = folder / "bin"
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        self.environment["PATH"] = f"{self.bin}:/usr/bin:/bin"
+        self.environment["VIRTUAL_ENV"] = str(folder)
+
+    def run(self, command, *words):
+        """What it prints, of a command of this venv."""
+        return run(self.bin / command, *words, env=self.environment)
+
+    def pip(self, *words):
+        self.run("python", "-m", "pip", "--quiet", "--disable-pip-version-check", *words)
+
+
+@pytest.fixture(scope="session")
+def venv(wheel, tmp_path_factory):
+    """Nothing but our wheel, mpi4py's and NumPy's."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    run(sys.executable, "-m", "venv", folder)
+    made = Venv(folder)
+    made.pip("install", "--only-binary", ":all:", wheel, *(jobs.ROOT / "scripts/demo.txt").read_text().split())
+    return made
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_mpi4py_says_hello(venv):
+    said = venv.run("mpiexec", "-n", 4, "python", "-m", "mpi4py.bench", "helloworld").splitlines()
+    assert [line.split(" on ")[0] for line in sorted(said)] == [f"Hello, World! I am process {rank} of 4" for rank in range(4)]
+
+
+def test_each_launcher_starts_ranks_that_have_our_library(venv):
+    for command in (["mpiexec", "-n"], ["mpirun", "-np"], ["serried", "run", "-n"]):
+        assert venv.run(*command, 2, "python", "-c", LIBRARY) == "Serried 2\n" * 2
+
+
+def test_a_program_alone_finds_it_too(venv):
+    said = venv.run("python", "-c", LIBRARY + MAPPED).splitlines()
+    assert said == ["Serried 1", str({str(venv.bin.parent / "lib/libmpi.so.12")})]
+
+
+def test_one_library_is_loaded_under_all_names(venv):
+    """Empty libraries stand for links: whatever names a program uses, there is one engine."""
+    names = "'libmpi.so.12', 'libmpich.so.12', 'libmpicxx.so.12'"
+    load = f"import ctypes, serried; [ctypes.CDLL(serried.lib / name) for name in ({names})]; from mpi4py import MPI"
+    said = venv.run("mpiexec", "-n", 1, "python", "-c", load + MAPPED.replace("/libmpi'", "/libmpi.so'"))
+    assert said.count("libmpi.so.12") == 1
+
+
+def test_python_is_told_where_things_are(venv):
+    said = venv.run("python", "-c", "import serried as s; print(s.__version__, s.bin, s.lib, s.include, s.library('mpich'))")
+    version, *paths = said.split()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version) and all(pathlib.Path(path).exists() for path in paths)
+    assert venv.run("python", "-m", "serried", "version") == f"serried {version}\n" == venv.run("serried", "version")
+
+
+def test_mpicc_makes_programs_that_run(venv, tmp_path):
+    (tmp_path / "sum.c").write_text(SUM)
+    for compiler in ("mpicc", "mpicxx"):
+        source = tmp_path / ("sum.c" if compiler == "mpicc" else "sum.cxx")
+        source.write_text(SUM)
+        venv.run(compiler, source, "-o", tmp_path / compiler)
+        assert venv.run("mpiexec", "-n", 3, tmp_path / compiler) == "sum 3\n"
+
+
+def test_the_doctor_finds_nothing_wrong(venv):
+    said = venv.run("serried", "doctor", str(venv.bin / "python"))
+    assert "launcher" not in "".join(line for line in said.splitlines() if line.lstrip().startswith(("!", "warn", "fault"))), said
+
+
+def test_it_works_beside_another_mpi_whichever_comes_last(venv, wheel):
+    """MPICH's wheel has files with our names. Under our launcher, programs have our library all the same."""
+    mpich = next(line for line in (jobs.ROOT / "scripts/peers.txt").read_text().split() if line.startswith("mpich=="))
+    venv.pip("install", mpich)
+    assert venv.run("serried", "run", "-n", 2, "python", "-c", LIBRARY) == "Serried 2\n" * 2
+    venv.pip("install", "--force-reinstall", "--no-deps", wheel)
+    assert venv.run("mpiexec", "-n", 2, "python", "-c", LIBRARY) == "Serried 2\n" * 2
+    venv.pip("uninstall", "-y", "mpich")
+    venv.pip("install", "--force-reinstall", "--no-deps", wheel)
+    assert venv.run("mpiexec", "-n", 2, "python", "-c", LIBRARY) == "Serried 2\n" * 2
+
+
+def test_no_file_needs_a_newer_c_library_than_the_tag_says(wheel, tmp_path):
+    major, minor = map(int, re.search(r"manylinux_(\d+)_(\d+)_", wheel.name).groups())
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        archive.extractall(tmp_path)
+    programs = [path for path in tmp_path.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert len(programs) >= 7
+    for program in programs:
+        said = run("readelf", "--version-info", "--dynamic", "--wide", program)
+        newer = [v for v in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", said) if tuple(map(int, v)) > (major, minor)]
+        assert newer == [], program.name
+        asked = set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
+        allowed = r"lib(c|m|dl|pthread|rt|gcc_s|mpi)\.so\.\d+|ld-linux-.*"
+        assert [name for name in asked if not re.fullmatch(allowed, name)] == [], program.name
+
+
+def test_uninstalling_leaves_nothing(venv):
+    venv.pip("uninstall", "-y", "serried")
+    left = [path for path in venv.bin.parent.rglob("*") if path.is_file() and ("serried" in str(path.relative_to(venv.bin.parent)) or path.name.startswith(("mpicc", "mpiexec", "libmpi")))]
+    assert left == []
