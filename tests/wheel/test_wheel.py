@@ -113,9 +113,11 @@ def test_mpicc_makes_programs_that_run(venv, tmp_path):
         assert venv.run("mpiexec", "-n", 3, tmp_path / compiler) == "sum 3\n"
 
 
-def test_the_doctor_finds_nothing_wrong(venv):
-    said = venv.run("serried", "doctor", str(venv.bin / "python"))
-    assert "launcher" not in "".join(line for line in said.splitlines() if line.lstrip().startswith(("!", "warn", "fault"))), said
+def test_the_doctor_knows_the_commands_of_the_wheel(venv):
+    said = venv.run("serried", "doctor", venv.bin / "python")
+    for command in ("serried", "mpiexec", "mpirun"):
+        assert f"{command} is {venv.bin / command}: Serried's" in said, said
+    assert "mpi4py takes Serried (libmpi.so.12)" in said
 
 
 def test_it_works_beside_another_mpi_whichever_comes_last(venv, wheel):

@@ -86,7 +86,8 @@ fn maker_of(path: &Path) -> Maker {
     }
     let Ok(bytes) = std::fs::read(&full) else { return Maker::Unknown };
     let has = |word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
-    if has(b"usage: serried COMMAND") {
+    // The program, or the script that stands for it in a package.
+    if has(b"usage: serried COMMAND") || has(b"# A command of Serried,") {
         Maker::Serried
     } else if has(b"I_MPI_") {
         Maker::Intel
