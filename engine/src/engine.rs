@@ -81,7 +81,7 @@ impl Engine {
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
-        let flows = Row::new(job.node.flows(job.local_rank), &page.counters.unrowed);
+        let flows = Row::new(job.node.flows(job.local_rank), &page.counters.unrowed, &job.local_ranks);
         let sources = message::progress_sources::all();
         let core = Core::new(0, Box::new(transport), job, flows, settings.memory, sources);
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();

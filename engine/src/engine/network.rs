@@ -9,9 +9,12 @@ use crate::transport::{Packets, Routed, Routes};
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::sync::Arc;
 
-/// The nodes of a job, as far as they are pretended. Over the loopback each rank is one, if nothing else was
-/// said.
-pub(super) fn nodes_of(settings: &Settings, job: &Job) -> Nodes {
+/// The nodes of a job: where there is only one, those that are pretended. Over the loopback each rank is one, if
+/// nothing else was said.
+pub(super) fn nodes_of(settings: &Settings, job: &'static Job) -> Nodes {
+    if let Some(network) = job.network() {
+        return Nodes::Real(network.map());
+    }
     match (settings.network, settings.nodes) {
         (Network::Loopback(_), Nodes::One) if job.size > 1 => Nodes::Cyclic(job.size),
         (_, nodes) => nodes,

@@ -4,6 +4,7 @@
 //! PMIx will be the next. Keys and values are short strings without spaces
 //! (64 and 1000 bytes are safe everywhere).
 
+use super::NodeMap;
 use crate::Result;
 
 /// The services of a launcher.
@@ -14,11 +15,11 @@ pub trait Bootstrap: Send {
     /// Ranks in the job.
     fn size(&self) -> u32;
 
-    /// The node of each rank, by rank; nodes are numbered from 0.
+    /// The node of each rank; nodes are numbered from 0.
     ///
     /// # Errors
     /// `Other` when the launcher breaks off or its answer makes no sense.
-    fn nodes(&mut self) -> Result<Vec<u32>>;
+    fn nodes(&mut self) -> Result<NodeMap>;
 
     /// Which of the programs that were started together this one is, from 0.
     ///

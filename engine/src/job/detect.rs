@@ -25,6 +25,8 @@ pub enum Launcher {
     Own {
         /// The node segment.
         segment: OwnedFd,
+        /// What belongs to it where there are several nodes.
+        others: Option<Others>,
         /// The launcher's PMI-1 socket.
         pmi: OwnedFd,
         /// Rank of this process.
@@ -36,6 +38,15 @@ pub enum Launcher {
     Pmi1(Pmi1Contact),
     /// Nobody.
     None,
+}
+
+/// What our launcher leaves to the ranks of a job on several nodes.
+#[derive(Debug)]
+pub struct Others {
+    /// The table of nodes.
+    pub table: OwnedFd,
+    /// The sockets at which this node listens.
+    pub listeners: Vec<OwnedFd>,
 }
 
 /// How to reach a PMI-1 server.
@@ -118,17 +129,27 @@ fn number(lookup: &Lookup, name: &str) -> Option<u32> {
 /// An open PMI socket: ours if the node segment left beside it names it (a
 /// launcher started inside one of our ranks replaces the socket only).
 fn with_socket(lookup: &Lookup, rank: u32, size: u32, pmi: RawFd, socket_inode: u64) -> Launcher {
-    let segment = lookup("SERRIED_NODE_SEGMENT").and_then(|value| {
-        let (descriptor, owner) = value.split_once(':')?;
-        let descriptor: RawFd = descriptor.parse().ok()?;
-        (owner.parse() == Ok(socket_inode)).then_some(descriptor)
+    let ours = lookup("SERRIED_NODE_SEGMENT").and_then(|value| {
+        let mut words = value.split(':');
+        let descriptor: RawFd = words.next()?.parse().ok()?;
+        let is_ours = words.next()?.parse() == Ok(socket_inode);
+        (is_ours && inode(descriptor, libc::S_IFREG).is_some()).then(|| (descriptor, others(words.next())))
     });
-    let segment = segment.filter(|&descriptor| inode(descriptor, libc::S_IFREG).is_some());
     let socket = take(pmi);
-    match segment.map(take) {
-        Some(segment) => Launcher::Own { segment, pmi: socket, rank, size },
+    match ours {
+        Some((segment, others)) => Launcher::Own { segment: take(segment), others, pmi: socket, rank, size },
         None => Launcher::Pmi1(Pmi1Contact::Socket { socket, rank, size }),
     }
+}
+
+/// The descriptors in `table,listener,…`.
+fn others(words: Option<&str>) -> Option<Others> {
+    let descriptors: Option<Vec<RawFd>> = words?.split(',').map(|word| word.parse().ok()).collect();
+    let descriptors = descriptors?;
+    let (&table, listeners) = descriptors.split_first()?;
+    let are_open = inode(table, libc::S_IFREG).is_some()
+        && listeners.iter().all(|&listener| inode(listener, libc::S_IFSOCK).is_some());
+    are_open.then(|| Others { table: take(table), listeners: listeners.iter().copied().map(take).collect() })
 }
 
 fn refuse_pmix(lookup: &Lookup) -> Result<()> {

@@ -13,9 +13,12 @@ pub mod cpu_set;
 pub mod cpus;
 pub mod detect;
 pub mod hardware;
+mod job_network;
+mod listen;
 pub mod node_card;
 pub mod node_map;
 pub mod node_segment;
+pub mod node_table;
 pub mod node_view;
 pub mod nodes;
 mod own;
@@ -29,8 +32,12 @@ mod singleton;
 mod tests;
 
 pub use bootstrap::Bootstrap;
+pub use job_network::JobNetwork;
+pub use listen::{listen, Listeners};
 pub use node_card::{JobKey, NodeCard, NodeDirectory};
+pub use node_map::NodeMap;
 pub use node_segment::NodeSegment;
+pub use node_table::NodeTable;
 pub use node_view::NodeView;
 pub use nodes::Nodes;
 pub use pmi_line::PmiLine;
@@ -38,8 +45,10 @@ pub use pmi_line::PmiLine;
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use detect::Launcher;
+use job_network::SharedBootstrap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The place of this process in its job.
 pub struct Job {
@@ -53,7 +62,8 @@ pub struct Job {
     pub local_ranks: Vec<u32>,
     /// The segment that the ranks of this node share.
     pub node: NodeSegment,
-    bootstrap: Mutex<Box<dyn Bootstrap>>,
+    network: Option<JobNetwork>,
+    bootstrap: SharedBootstrap,
     /// The launcher has been told that this rank has finalized.
     finished: AtomicBool,
     /// Which program of the job this is, once asked for.
@@ -65,6 +75,8 @@ struct Started {
     local_rank: u32,
     local_ranks: Vec<u32>,
     node: NodeSegment,
+    /// The table of nodes, and the sockets at which this node listens, where there are several.
+    others: Option<(NodeTable, Vec<OwnedFd>)>,
     bootstrap: Box<dyn Bootstrap>,
 }
 
@@ -82,21 +94,31 @@ impl Job {
     /// when the segment does not fit.
     pub fn start() -> Result<Job> {
         let started = match detect::detect(&|name| std::env::var(name).ok())? {
-            Launcher::Own { segment, pmi, rank, size } => match own::start(segment, pmi, rank, size)? {
-                // A job of one rank may run several programs in turn: there is nothing to split.
-                used if size == 1 && used.node.page(0).identity.pid.load(Relaxed) != 0 => singleton::start()?,
-                fresh => fresh,
-            },
+            Launcher::Own { segment, others, pmi, rank, size } => {
+                match own::start(segment, others, pmi, rank, size)? {
+                    // A job of one rank may run several programs in turn: there is nothing to split.
+                    used if size == 1 && used.node.page(0).identity.pid.load(Relaxed) != 0 => {
+                        singleton::start()?
+                    }
+                    fresh => fresh,
+                }
+            }
             Launcher::Pmi1(contact) => pmi1::start(contact)?,
             Launcher::None => singleton::start()?,
         };
+        let (rank, size) = (started.bootstrap.rank(), started.bootstrap.size());
+        let bootstrap: SharedBootstrap = Arc::new(Mutex::new(started.bootstrap));
+        let network = started
+            .others
+            .map(|(table, listeners)| JobNetwork::new(table, listeners, Arc::clone(&bootstrap)));
         let job = Job {
-            rank: started.bootstrap.rank(),
-            size: started.bootstrap.size(),
+            rank,
+            size,
             local_rank: started.local_rank,
             local_ranks: started.local_ranks,
             node: started.node,
-            bootstrap: Mutex::new(started.bootstrap),
+            network,
+            bootstrap,
             finished: AtomicBool::new(false),
             program: OnceLock::new(),
         };
@@ -109,7 +131,7 @@ impl Job {
     pub(crate) fn in_process(rank: u32, node: NodeSegment) -> Job {
         let size = node.local_ranks();
         node.page(rank).identity.pid.store(std::process::id(), Relaxed);
-        let bootstrap = Mutex::new(singleton::bootstrap());
+        let bootstrap = Arc::new(Mutex::new(singleton::bootstrap()));
         let (finished, program) = (AtomicBool::new(false), OnceLock::new());
         Job {
             rank,
@@ -117,6 +139,7 @@ impl Job {
             local_rank: rank,
             local_ranks: (0..size).collect(),
             node,
+            network: None,
             bootstrap,
             finished,
             program,
@@ -126,6 +149,11 @@ impl Job {
     /// This rank's own page.
     pub fn page(&self) -> &Page {
         self.node.page(self.local_rank)
+    }
+
+    /// The other nodes of the job; `None` where all ranks are on this one.
+    pub fn network(&self) -> Option<&JobNetwork> {
+        self.network.as_ref()
     }
 
     /// The launcher's services, for exchange between nodes.

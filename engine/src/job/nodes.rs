@@ -1,6 +1,8 @@
-//! Nodes that are only pretended: groups of ranks of one machine that behave as if
-//! they shared no memory with each other (`SERRIED_NODES`). For tests of what ranks
-//! on several nodes do.
+//! Which ranks share a node, for whoever groups them: by the map of the job, or only pretended. Pretended nodes are
+//! groups of ranks of one machine that behave as if they shared no memory with each other (`SERRIED_NODES`), for
+//! tests of what ranks on several nodes do.
+
+use super::NodeMap;
 
 /// Which ranks of a job share a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub enum Nodes {
     Blocks(u32),
     /// So many nodes, to which the ranks are dealt in turn.
     Cyclic(u32),
+    /// As the launcher has dealt them.
+    Real(&'static NodeMap),
 }
 
 impl Nodes {
@@ -44,6 +48,7 @@ impl Nodes {
                 (u64::from(rank) * u64::from(number) / u64::from(size.max(1))) as u32
             }
             Nodes::Cyclic(number) => rank % number,
+            Nodes::Real(map) => map.place_of(rank).0,
         }
     }
 }

@@ -3,22 +3,35 @@
 //!
 //! The launcher also serves PMI-1; that connection is opened at first use.
 
+use super::detect::Others;
 use super::pmi1::Connection;
-use super::{Bootstrap, NodeSegment, Started};
+use super::{Bootstrap, NodeMap, NodeSegment, NodeTable, Started};
 use crate::{Class, Error, Result};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 struct Own {
     rank: u32,
-    size: u32,
+    map: NodeMap,
     socket: Option<UnixStream>,
     connection: Option<Connection<UnixStream>>,
 }
 
-pub(super) fn start(segment: OwnedFd, pmi: OwnedFd, rank: u32, size: u32) -> Result<Started> {
+pub(super) fn start(
+    segment: OwnedFd,
+    others: Option<Others>,
+    pmi: OwnedFd,
+    rank: u32,
+    size: u32,
+) -> Result<Started> {
     let node = NodeSegment::open(segment)?;
-    if node.local_ranks() != size || rank >= size {
+    let others = others.map(|others| Ok((NodeTable::open(others.table)?, others.listeners))).transpose()?;
+    let (own_node, map) = match &others {
+        Some((table, _)) => (table.own_node(), table.map().clone()),
+        None => (0, NodeMap::one(size)),
+    };
+    let is_here = map.size() == size && rank < size && map.place_of(rank).0 == own_node;
+    if node.local_ranks() != map.ranks_on(own_node) || !is_here {
         return Err(Error::new(
             Class::Other,
             format!(
@@ -28,8 +41,9 @@ pub(super) fn start(segment: OwnedFd, pmi: OwnedFd, rank: u32, size: u32) -> Res
             ),
         ));
     }
-    let own = Own { rank, size, socket: Some(UnixStream::from(pmi)), connection: None };
-    Ok(Started { local_rank: rank, local_ranks: (0..size).collect(), node, bootstrap: Box::new(own) })
+    let (local_rank, local_ranks) = (map.place_of(rank).1, map.ranks_of(own_node));
+    let own = Own { rank, map, socket: Some(UnixStream::from(pmi)), connection: None };
+    Ok(Started { local_rank, local_ranks, node, others, bootstrap: Box::new(own) })
 }
 
 impl Own {
@@ -49,11 +63,11 @@ impl Bootstrap for Own {
     }
 
     fn size(&self) -> u32 {
-        self.size
+        self.map.size()
     }
 
-    fn nodes(&mut self) -> Result<Vec<u32>> {
-        Ok(vec![0; self.size as usize])
+    fn nodes(&mut self) -> Result<NodeMap> {
+        Ok(self.map.clone())
     }
 
     fn program(&mut self) -> Result<u32> {

@@ -5,7 +5,7 @@
 //! to come as far; a launcher that goes away ends it.
 
 use super::detect::Pmi1Contact;
-use super::{node_map, segment_passing, Bootstrap, NodeSegment, PmiLine, Started};
+use super::{segment_passing, Bootstrap, NodeMap, NodeSegment, PmiLine, Started};
 use crate::{Class, Error, Result};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -137,17 +137,13 @@ fn join<S: Read + Write + Send + 'static>(mut pmi: Pmi1<S>) -> Result<Started> {
     if pmi.rank >= pmi.size {
         return Err(broken(&format!("it says that this is rank {} of {}", pmi.rank, pmi.size)));
     }
-    let nodes = pmi.nodes()?;
-    let mine = nodes[pmi.rank as usize];
-    if nodes.iter().any(|&node| node != mine) {
-        return Err(Error::not_there_yet("a job on several nodes"));
-    }
-    let node = match pmi.size {
-        1 => NodeSegment::create(1)?,
-        _ => segment_passing::share_node_segment(&mut pmi)?,
+    let map = pmi.nodes()?;
+    let (own_node, local_rank) = map.place_of(pmi.rank);
+    let (node, others) = match pmi.size {
+        1 => (NodeSegment::create(1)?, None),
+        _ => segment_passing::share_node_segment(&mut pmi, &map)?,
     };
-    let (local_rank, size) = (pmi.rank, pmi.size);
-    Ok(Started { local_rank, local_ranks: (0..size).collect(), node, bootstrap: Box::new(pmi) })
+    Ok(Started { local_rank, local_ranks: map.ranks_of(own_node), node, others, bootstrap: Box::new(pmi) })
 }
 
 impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {
@@ -159,10 +155,10 @@ impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {
         self.size
     }
 
-    fn nodes(&mut self) -> Result<Vec<u32>> {
+    fn nodes(&mut self) -> Result<NodeMap> {
         match self.connection.get("PMI_process_mapping")? {
-            Some(map) => node_map::parse(&map, self.size),
-            None => Ok(vec![0; self.size as usize]),
+            Some(map) => NodeMap::parse(&map, self.size),
+            None => Ok(NodeMap::one(self.size)),
         }
     }
 

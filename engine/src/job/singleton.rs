@@ -1,6 +1,6 @@
 //! A program that nobody launched: a job of one rank.
 
-use super::{Bootstrap, NodeSegment, Started};
+use super::{Bootstrap, NodeMap, NodeSegment, Started};
 use crate::Result;
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ struct Singleton {
 }
 
 pub(super) fn start() -> Result<Started> {
-    Ok(Started { local_rank: 0, local_ranks: vec![0], node: NodeSegment::create(1)?, bootstrap: bootstrap() })
+    let node = NodeSegment::create(1)?;
+    Ok(Started { local_rank: 0, local_ranks: vec![0], node, others: None, bootstrap: bootstrap() })
 }
 
 /// The services of no launcher.
@@ -27,8 +28,8 @@ impl Bootstrap for Singleton {
         1
     }
 
-    fn nodes(&mut self) -> Result<Vec<u32>> {
-        Ok(vec![0])
+    fn nodes(&mut self) -> Result<NodeMap> {
+        Ok(NodeMap::one(1))
     }
 
     fn program(&mut self) -> Result<u32> {

@@ -2,11 +2,16 @@
 //! of a few lines.
 
 use super::detect::{announced_ranks, detect, Launcher, Pmi1Contact};
-use super::{exit_status, NodeSegment, PmiLine};
+use super::{exit_status, JobNetwork, NodeDirectory, NodeSegment, PmiLine, Started};
+use crate::{JobRank, LocalRank};
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 fn detect_in(variables: &[(&str, &str)]) -> crate::Result<Launcher> {
     detect(&|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
@@ -114,48 +119,56 @@ fn abort_codes_become_exit_statuses_that_are_never_zero() {
     assert_eq!((exit_status(42), exit_status(0), exit_status(256), exit_status(-1)), (42, 1, 1, 255));
 }
 
-/// A PMI-1 server for `size` ranks: enough of Hydra to start on.
-fn serve(connections: Vec<UnixStream>) {
+/// A PMI-1 server for some ranks, on nodes by `map`: enough of Hydra to start on. Returns how often each key was
+/// asked for.
+fn serve(connections: Vec<UnixStream>, map: &str) -> HashMap<String, u32> {
     let size = connections.len();
-    let mut published = String::new();
-    let mut readers: Vec<_> = connections.into_iter().map(BufReader::new).collect();
-    let mut round = |answer: &mut dyn FnMut(usize, &str) -> Option<String>| {
-        for (rank, reader) in readers.iter_mut().enumerate() {
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                match answer(rank, &line) {
-                    Some(text) => reader.get_mut().write_all(text.as_bytes()).unwrap(),
-                    None => break,
-                }
+    let (lines, heard) = std::sync::mpsc::channel();
+    let mut writers = Vec::new();
+    for (rank, connection) in connections.into_iter().enumerate() {
+        writers.push(connection.try_clone().unwrap());
+        let lines = lines.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(connection).lines().map_while(Result::ok) {
+                let _ = lines.send((rank, line));
             }
-        }
-        for reader in &mut readers {
-            reader.get_mut().write_all(b"cmd=barrier_out tag=0\n").unwrap();
-        }
-    };
-    round(&mut |_, line| match PmiLine::new(line).command() {
-        "init" => Some("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n".into()),
-        "get_my_kvsname" => Some("cmd=my_kvsname kvsname=kvs_1\n".into()),
-        "get" => Some(format!("cmd=get_result rc=0 msg=success value=(vector,(0,1,{size}))\n")),
-        "put" => {
-            published = PmiLine::new(line).value("value").unwrap().to_owned();
-            Some("cmd=put_result rc=0 msg=success\n".into())
-        }
-        _ => None,
-    });
-    for reader in readers.iter_mut().skip(1) {
-        reader.read_line(&mut String::new()).unwrap();
-        let answer = format!("cmd=get_result rc=0 msg=success value={published}\n");
-        reader.get_mut().write_all(answer.as_bytes()).unwrap();
+        });
     }
+    drop(lines);
+    let mut published = HashMap::from([("PMI_process_mapping".to_owned(), map.to_owned())]);
+    let (mut asked, mut waiting) = (HashMap::new(), 0);
+    for (rank, line) in heard {
+        let line = PmiLine::new(&line);
+        let text = match line.command() {
+            "init" => "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0".to_owned(),
+            "get_my_kvsname" => "cmd=my_kvsname kvsname=kvs_1".to_owned(),
+            "get" => {
+                let key = line.value("key").unwrap();
+                *asked.entry(key.to_owned()).or_default() += 1;
+                format!("cmd=get_result rc=0 msg=success value={}", published[key])
+            }
+            "put" => {
+                let value = line.value("value").unwrap().to_owned();
+                published.insert(line.value("key").unwrap().to_owned(), value);
+                "cmd=put_result rc=0 msg=success".to_owned()
+            }
+            _ => {
+                waiting += 1;
+                if waiting == size {
+                    writers.iter_mut().for_each(|one| one.write_all(b"cmd=barrier_out tag=0\n").unwrap());
+                }
+                continue;
+            }
+        };
+        writers[rank].write_all(format!("{text}\n").as_bytes()).unwrap();
+    }
+    asked
 }
 
-#[test]
-fn ranks_under_pmi1_come_to_share_one_segment() {
-    let size = 3;
+/// Has all ranks of a job start, does something with them, and returns what their server was asked.
+fn with_ranks(size: u32, map: &'static str, does: impl FnOnce(Vec<Started>)) -> HashMap<String, u32> {
     let (servers, clients): (Vec<_>, Vec<_>) = (0..size).map(|_| UnixStream::pair().unwrap()).unzip();
-    let server = std::thread::spawn(move || serve(servers));
+    let server = std::thread::spawn(move || serve(servers, map));
     let ranks: Vec<_> = (0..size)
         .zip(clients)
         .map(|(rank, socket)| {
@@ -163,11 +176,52 @@ fn ranks_under_pmi1_come_to_share_one_segment() {
             std::thread::spawn(move || super::pmi1::start(contact).unwrap())
         })
         .collect();
-    let started: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
-    server.join().unwrap();
-    started[2].node.page(2).set_state(crate::observe::State::Running);
-    assert_eq!(started[0].node.page(2).state(), crate::observe::State::Running);
-    assert_eq!(started.iter().map(|one| one.local_rank).collect::<Vec<_>>(), [0, 1, 2]);
+    does(ranks.into_iter().map(|rank| rank.join().unwrap()).collect());
+    server.join().unwrap()
+}
+
+#[test]
+fn ranks_under_pmi1_come_to_share_one_segment() {
+    with_ranks(3, "(vector,(0,1,3))", |started| {
+        started[2].node.page(2).set_state(crate::observe::State::Running);
+        assert_eq!(started[0].node.page(2).state(), crate::observe::State::Running);
+        assert_eq!(started.iter().map(|one| one.local_rank).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(started.iter().all(|one| one.others.is_none()));
+    });
+}
+
+#[test]
+fn ranks_on_several_nodes_have_segments_of_their_own_and_ask_for_a_card_once() {
+    if super::listen(None).is_err() {
+        return; // this machine has no network: what ranks say then is tested in `listen`
+    }
+    let asked = with_ranks(5, "(vector,(0,2,1))", |started| {
+        let place = |one: &Started| (one.local_rank, one.local_ranks.clone(), one.node.local_ranks());
+        assert_eq!(place(&started[3]), (1, vec![1, 3], 2));
+        assert_eq!(place(&started[4]), (2, vec![0, 2, 4], 3));
+        started[1].node.page(1).counters.sleeps.store(7, Relaxed);
+        assert_eq!(started[3].node.page(1).counters.sleeps.load(Relaxed), 7);
+        assert_eq!(started[2].node.page(1).counters.sleeps.load(Relaxed), 0);
+        let networks: Vec<JobNetwork> = started
+            .into_iter()
+            .map(|one| {
+                let (table, listeners) = one.others.unwrap();
+                JobNetwork::new(table, listeners, Arc::new(Mutex::new(one.bootstrap)))
+            })
+            .collect();
+        assert!(networks.iter().all(|network| network.key() == networks[0].key() && network.nodes() == 2));
+        assert_eq!(networks[2].place_of(JobRank(3)), (1, LocalRank(1)));
+        let card = networks[3].card(0).unwrap();
+        assert_eq!((card.node, card.ranks), (0, 3));
+        assert_eq!(networks[1].card(0).unwrap(), card);
+        assert_eq!(networks[0].card(0).unwrap(), card);
+        assert_eq!(networks[4].listeners().len(), card.addresses.len());
+        for address in &card.addresses {
+            assert!(TcpStream::connect((address.ip, card.port)).is_ok(), "{address:?}");
+        }
+    });
+    // The leader of node 1 has its own card; one rank of that node has asked for that of node 0.
+    assert_eq!((asked.get("serried-card-0"), asked.get("serried-card-1")), (Some(&1), None));
 }
 
 /// A rank may fail at once, while the one that came before it has not written them all.

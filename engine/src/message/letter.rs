@@ -48,7 +48,7 @@ impl Core {
         let letter = Letter { kind: INLINE, header: envelope.header(), payload };
         let sent = self.transport.push(peer, &letter)?;
         if sent {
-            self.flows.sent(peer.0, bytes as u64);
+            self.flows.sent(peer, bytes as u64);
         }
         Ok(sent)
     }

@@ -35,7 +35,7 @@ impl Core {
         {
             return Ok(None);
         }
-        self.flows.sent(peer.0, bytes);
+        self.flows.sent(peer, bytes);
         if mode == Mode::Synchronous && bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
             if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
                 return Ok(Some(request));

@@ -7,6 +7,7 @@
 //! memory stands in the taker's: an observer adds the two up.
 
 use super::count::{add, add_together, move_count};
+use crate::JobRank;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Between its owner and one peer; each number only grows.
@@ -34,19 +35,22 @@ pub const fn row_bytes(ranks: u32) -> usize {
 pub struct Row {
     peers: &'static [Flow],
     rest: &'static Flow,
+    /// The ranks of the node by their numbers in the job, ascending; empty where both numbers are the same.
+    local_ranks: &'static [u32],
 }
 
 impl Row {
-    /// The row `peers` of a rank; what has no place in it is counted in `rest`.
-    pub fn new(peers: &'static [Flow], rest: &'static Flow) -> Row {
-        Row { peers, rest }
+    /// The row `peers` of a rank; what has no place in it is counted in `rest`, and so is what goes to other nodes.
+    pub fn new(peers: &'static [Flow], rest: &'static Flow, local_ranks: &'static [u32]) -> Row {
+        let are_plain = local_ranks.iter().zip(0..).all(|(&rank, local)| rank == local);
+        Row { peers, rest, local_ranks: if are_plain { &[] } else { local_ranks } }
     }
 
     /// A row of one's own memory, for as many peers: for what one lane sends.
     pub fn apart(self) -> Row {
         let flow = |_| Flow::default();
         let peers: &'static [Flow] = Box::leak((0..self.peers.len()).map(flow).collect());
-        Row { peers, rest: Box::leak(Box::default()) }
+        Row { peers, rest: Box::leak(Box::default()), local_ranks: self.local_ranks }
     }
 
     /// Moves what a lane has sent from its row to that of the rank.
@@ -62,10 +66,19 @@ impl Row {
         self.peers.get(peer as usize).unwrap_or(self.rest)
     }
 
+    /// What the node calls a rank of the job; a number that nobody has, for one of another node.
+    #[inline]
+    fn local(self, peer: JobRank) -> u32 {
+        match self.local_ranks.is_empty() {
+            true => peer.0,
+            false => self.local_ranks.binary_search(&peer.0).map_or(u32::MAX, |local| local as u32),
+        }
+    }
+
     /// A message goes to `peer`.
     #[inline]
-    pub fn sent(self, peer: u32, bytes: u64) {
-        let flow = self.of(peer);
+    pub fn sent(self, peer: JobRank, bytes: u64) {
+        let flow = self.of(self.local(peer));
         add(&flow.messages, 1);
         add(&flow.bytes, bytes);
     }
@@ -112,9 +125,9 @@ mod tests {
         let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
         node.reserve_flows(0).unwrap();
         let (page, flows) = (node.page(0), node.flows(0));
-        let row = Row::new(flows, &page.counters.unrowed);
-        row.sent(1, 8);
-        row.sent(1, 4);
+        let row = Row::new(flows, &page.counters.unrowed, &[0, 1]);
+        row.sent(JobRank(1), 8);
+        row.sent(JobRank(1), 4);
         row.took(0, 5);
         row.gave(1, 6);
         let read = |peer: usize| {
@@ -122,11 +135,21 @@ mod tests {
             [&flow.messages, &flow.bytes, &flow.taken, &flow.given].map(|counter| counter.load(Relaxed))
         };
         assert_eq!((read(0), read(1)), ([0, 0, 5, 0], [2, 12, 0, 6]));
-        Row::new(&[], &page.counters.unrowed).sent(1, 8);
+        Row::new(&[], &page.counters.unrowed, &[]).sent(JobRank(1), 8);
         page.counters.bytes_not_inline.store(4, Relaxed);
         let sent = Sent { messages: 3, bytes: 20 };
         assert_eq!((Sent::by(&page.counters.unrowed, flows), sent.bytes_inline(page)), (sent, 16));
         assert_eq!((node.sent(0), node.sent(1)), (sent, Sent::default()));
         assert_eq!([row_bytes(1), row_bytes(128), row_bytes(129)], [4096, 4096, 8192]);
+    }
+
+    #[test]
+    fn what_goes_to_another_node_is_not_taken_for_what_goes_to_a_rank_of_this_one() {
+        let (flows, rest): (&'static [Flow], &'static Flow) =
+            (Box::leak((0..2).map(|_| Flow::default()).collect()), Box::leak(Box::default()));
+        let row = Row::new(flows, rest, &[1, 3]);
+        [0, 1, 1, 2, 3].into_iter().for_each(|peer| row.sent(JobRank(peer), 8));
+        let messages = [&flows[0], &flows[1], rest].map(|flow| flow.messages.load(Relaxed));
+        assert_eq!(messages, [2, 1, 2]);
     }
 }

@@ -1,0 +1,83 @@
+//! The other nodes of a job, as a rank of one of them knows them.
+
+use super::node_card::{JobKey, NodeCard, NodeDirectory};
+use super::node_map::NodeMap;
+use super::node_table::NodeTable;
+use super::Bootstrap;
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A launcher that several may ask.
+pub(super) type SharedBootstrap = Arc<Mutex<Box<dyn Bootstrap>>>;
+
+/// The other nodes, and what is needed to reach them.
+pub struct JobNetwork {
+    table: NodeTable,
+    listeners: Vec<OwnedFd>,
+    bootstrap: SharedBootstrap,
+}
+
+impl JobNetwork {
+    /// What this node has been told; `bootstrap` knows the cards that are not in the table.
+    pub(super) fn new(table: NodeTable, listeners: Vec<OwnedFd>, bootstrap: SharedBootstrap) -> JobNetwork {
+        JobNetwork { table, listeners, bootstrap }
+    }
+
+    /// Which rank is on which node.
+    pub fn map(&self) -> &NodeMap {
+        self.table.map()
+    }
+}
+
+/// Under which key a launcher keeps the card of a node.
+pub(super) fn card_key(node: u32) -> String {
+    format!("serried-card-{node}")
+}
+
+impl NodeDirectory for JobNetwork {
+    fn own_node(&self) -> u32 {
+        self.table.own_node()
+    }
+
+    fn nodes(&self) -> u32 {
+        self.map().nodes()
+    }
+
+    fn place_of(&self, rank: JobRank) -> (u32, LocalRank) {
+        let (node, local) = self.map().place_of(rank.0);
+        (node, LocalRank(local))
+    }
+
+    fn card(&self, node: u32) -> Result<NodeCard> {
+        if let Some(card) = self.table.card(node)? {
+            return Ok(card);
+        }
+        let told = self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner).get(&card_key(node))?;
+        let card = NodeCard::from_text(&told.ok_or_else(|| unknown(node))?)?;
+        if card.node != node {
+            return Err(unknown(node));
+        }
+        self.table.keep(&card)?;
+        Ok(card)
+    }
+
+    fn key(&self) -> JobKey {
+        self.table.key()
+    }
+
+    fn listeners(&self) -> Vec<BorrowedFd<'_>> {
+        self.listeners.iter().map(AsFd::as_fd).collect()
+    }
+}
+
+impl std::fmt::Debug for JobNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobNetwork").field("own_node", &self.own_node()).finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn unknown(node: u32) -> Error {
+    Error::new(Class::Other, format!("the launcher does not know the card of node {node}"))
+}
