@@ -52,6 +52,13 @@ PARTS = [
         15,
         COMPILER,
     ),
+    Part(
+        "servers",
+        "servers between nodes: small worlds in every interleaving, wrong protocols, garbage",
+        ["cargo", "test", "--release", "--manifest-path", "tests/servers/Cargo.toml", "--target-dir", "target/servers"],
+        15,
+        COMPILER,
+    ),
     Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, COMPILER, STAGED),
     Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, SLEEPER, STAGED),
     Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 15, 0.5, STAGED),

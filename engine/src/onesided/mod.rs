@@ -22,6 +22,7 @@ mod exposure;
 mod fair_lock;
 mod region;
 mod requests_to_servant;
+pub mod server;
 mod target;
 mod words;
 
