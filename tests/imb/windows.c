@@ -1,7 +1,8 @@
 /* One-sided operations of IMB-RMA: puts and gets of MPI_BYTE under locks.
  *
  * A window's memory is filled when it is made, by rank and place, so a get has the right bytes or not. What is put is
- * fetched back as soon as a flush or an unlock says that it is there. What was asked last of a place counts. */
+ * fetched back as soon as a flush or an unlock says that it is there. What was put last to a place counts, and what was
+ * got last into a buffer: IMB gets from all ranks into one. */
 #include "checker.h"
 
 #define MOST_PENDING 64
@@ -18,11 +19,17 @@ static int count_pending;
 /* Puts have a pattern of their own, whoever makes them and wherever they go. */
 enum { PUT = 1000, WINDOW = 2000 };
 
+static int replaces(const struct pending *one, const struct pending *other)
+{
+    if (one->put != other->put || one->win != other->win)
+        return 0;
+    return one->put ? one->target == other->target && one->place == other->place : one->buffer == other->buffer;
+}
+
 static void remember(struct pending one)
 {
     int place = 0;
-    while (place < count_pending && (pending[place].put != one.put || pending[place].win != one.win ||
-                                     pending[place].target != one.target || pending[place].place != one.place))
+    while (place < count_pending && !replaces(&one, &pending[place]))
         place++;
     if (place < MOST_PENDING)
         pending[place] = one;
