@@ -79,7 +79,7 @@ impl Datatype {
     }
 
     /// The same one where it lies.
-    pub(crate) fn shared(basic: Basic) -> &'static Arc<Datatype> {
+    pub fn shared(basic: Basic) -> &'static Arc<Datatype> {
         static TYPES: [OnceLock<Arc<Datatype>>; Basic::NUMBER] = [const { OnceLock::new() }; Basic::NUMBER];
         TYPES[basic as usize].get_or_init(|| Datatype::named(basic, &format!("{basic:?}")))
     }

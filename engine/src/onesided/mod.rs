@@ -14,25 +14,30 @@
 //!   whatever the operator, and done before the call returns, so in the order of the calls.
 //! * Whatever is wrong with an argument is an error, and nothing is written then.
 
+mod addresses;
 mod assertions;
 mod attached;
 mod control;
 mod epochs;
 mod exposure;
 mod fair_lock;
+mod pieces;
 mod region;
 mod requests_to_servant;
 pub mod server;
 mod target;
 mod words;
 
+pub use addresses::Addresses;
 pub use assertions::Assertions;
 pub(crate) use attached::{find, Attached, Entry};
 pub(crate) use control::Control;
 pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, Segment};
 pub(crate) use exposure::{Known, Provided, Told};
-pub(crate) use region::{Region, Servant, Way};
+pub use pieces::{Pieces, Scattered, Strided, MOST_LEVELS};
+pub use region::Region;
+pub(crate) use region::{Servant, Way};
 pub(crate) use requests_to_servant::{Ask, HEAD_BYTES, MOST_BYTES};
 pub use target::Target;
 pub(crate) use words::{compare_and_swap, Element, Elements};

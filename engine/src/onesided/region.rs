@@ -8,23 +8,23 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Local rank of the process that has it, if that is on this node.
-    pub peer: Option<JobRank>,
+    pub(crate) peer: Option<JobRank>,
     /// Who is asked where its memory is out of reach.
-    pub servant: Servant,
+    pub(crate) servant: Servant,
     /// How its elements are changed, on this node.
-    pub changes: Option<Changes>,
+    pub(crate) changes: Option<Changes>,
     /// Where it begins there.
-    pub address: u64,
+    pub(crate) address: u64,
     /// Its length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The part that all members reach by plain loads and stores: atomic instructions are used there, by
     /// its owner too, and nowhere else.
-    pub direct: Range<u64>,
+    pub(crate) direct: Range<u64>,
     /// Where it begins, or would, in this process: of use for `direct`, and all of it if it is this
     /// process's own.
-    pub here: usize,
+    pub(crate) here: usize,
     /// It is this process's own.
-    pub own: bool,
+    pub(crate) own: bool,
 }
 
 /// A member that is asked for what is out of reach, and where.
@@ -52,9 +52,46 @@ pub enum Way {
 }
 
 impl Region {
+    /// Where it begins in the process that has it.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Where an address of the process that has it lies, or would, in this one.
+    #[inline]
+    pub(crate) fn mapped(&self, there: u64) -> *mut u8 {
+        (self.here as u64).wrapping_add(there.wrapping_sub(self.address)) as *mut u8
+    }
+
+    /// The offset of so many bytes at an address of the process that has it.
+    ///
+    /// # Errors
+    /// `RmaRange` when they are not all in the region.
+    #[inline]
+    pub(crate) fn place_of(&self, there: u64, bytes: u64) -> Result<u64> {
+        match there.checked_sub(self.address) {
+            Some(offset) if offset <= self.bytes && bytes <= self.bytes - offset => Ok(offset),
+            _ => Err(not_inside(there, bytes, self)),
+        }
+    }
+
+    /// Whether so many bytes at an address of the process that has it are in it.
+    ///
+    /// # Errors
+    /// `RmaRange` when they are not.
+    pub fn check(&self, there: u64, bytes: u64) -> Result<()> {
+        self.place_of(there, bytes).map(drop)
+    }
+
+    /// Whether all members reach all of it by plain loads and stores.
+    pub fn is_direct(&self) -> bool {
+        self.direct == (0..self.bytes)
+    }
+
     /// How bytes from `offset` on are reached, and how many of them: at least one, if `bytes` is not 0.
     #[inline]
-    pub fn way(&self, offset: u64, bytes: u64) -> (Way, u64) {
+    pub(crate) fn way(&self, offset: u64, bytes: u64) -> (Way, u64) {
         let here = (self.here as u64).wrapping_add(offset) as *mut u8;
         let end = offset + bytes;
         if self.direct.contains(&offset) {
@@ -69,7 +106,7 @@ impl Region {
 
     /// Where bytes from `offset` on lie in this process, if plain loads and stores of it reach all of them.
     #[inline]
-    pub fn here(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+    pub(crate) fn here(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
         let all = self.own || offset >= self.direct.start && offset + bytes <= self.direct.end;
         all.then(|| (self.here as u64).wrapping_add(offset) as *mut u8)
     }
@@ -80,7 +117,7 @@ impl Region {
     /// # Errors
     /// `RmaRange` when it goes beyond the region.
     #[inline]
-    pub fn place(&self, at: i64, (begin, end): (i64, i64)) -> Result<u64> {
+    pub(crate) fn place(&self, at: i64, (begin, end): (i64, i64)) -> Result<u64> {
         let inside = |first: i64, last: i64| first >= 0 && last <= self.bytes as i64;
         match (at.checked_add(begin), at.checked_add(end)) {
             (Some(first), Some(last)) if inside(first, last) => Ok(first as u64),
@@ -95,6 +132,15 @@ fn beyond(at: i64, (begin, end): (i64, i64), bytes: u64) -> Error {
     let sentence = format!(
         "the target's bytes {first} up to {last} are not all in its window, which has {bytes} bytes: look at \
          displacement, count, datatype, and the displacement unit of the target"
+    );
+    Error::new(Class::RmaRange, sentence)
+}
+
+#[cold]
+fn not_inside(there: u64, bytes: u64, region: &Region) -> Error {
+    let Region { address, bytes: all, .. } = region;
+    let sentence = format!(
+        "{bytes} bytes at {there:#x} are not all in the {all} bytes that are exposed at {address:#x}"
     );
     Error::new(Class::RmaRange, sentence)
 }
@@ -135,6 +181,10 @@ mod tests {
         for (at, span) in [(40, (0, 61)), (-1, (0, 4)), (7, (-8, 0)), (i64::MAX, (0, 8)), (i64::MIN, (-8, 0))]
         {
             assert_eq!(region.place(at, span).unwrap_err().class(), Class::RmaRange);
+        }
+        assert_eq!(region.place_of(1040, 60).unwrap(), 40);
+        for (there, bytes) in [(1040, 61), (999, 1), (1101, 0), (0, u64::MAX)] {
+            assert_eq!(region.place_of(there, bytes).unwrap_err().class(), Class::RmaRange);
         }
     }
 }

@@ -68,6 +68,20 @@ pub struct Changes {
     pub spared: bool,
 }
 
+/// This process alone changes memory of a rank until it is dropped: all elements, words or not.
+#[derive(Debug)]
+pub struct Alone {
+    target: &'static Words,
+    /// Given back after `drop` has said that nobody is alone.
+    _held: Held<'static>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
+    }
+}
+
 impl Changes {
     /// Takes the lock for elements that are no words.
     pub fn lock(&self) -> Held<'static> {
@@ -107,13 +121,16 @@ impl Changes {
 
     /// Changes many words while nobody else changes any; `None`, and nothing is done, if that cannot be had soon.
     pub fn alone<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        let _held = self.target.lock.lock();
+        self.be_alone().map(|_alone| work())
+    }
+
+    /// From now on nobody else changes anything there, until the answer is dropped; `None` if that cannot be had soon.
+    pub fn be_alone(&self) -> Option<Alone> {
+        let alone = Alone { target: self.target, _held: self.target.lock.lock() };
         self.target.alone.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // alone-or-not: paired with `begin`
         let all_see = !self.spared || barrier::everywhere();
-        let done = (all_see && self.all.iter().all(|rank| self.is_over(rank))).then(work);
-        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
-        done
+        (all_see && self.all.iter().all(|rank| self.is_over(rank))).then_some(alone)
     }
 
     /// Waits until a rank changes no words there; `false`: too long.

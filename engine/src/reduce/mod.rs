@@ -19,6 +19,7 @@
 mod builtin;
 mod element;
 pub mod exact;
+mod factor;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod long_double;
@@ -30,5 +31,6 @@ mod tests;
 
 pub use builtin::Builtin;
 pub use exact::Exact;
+pub use factor::Factor;
 pub use kernel::Kernel;
 pub use operator::{Operator, UserFunction};

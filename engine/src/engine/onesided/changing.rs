@@ -7,7 +7,7 @@ use crate::progress::changes::Changes;
 use crate::{Class, Error, Result};
 
 /// So many words are changed by one member alone, by vectors: that costs a few microseconds before.
-const MANY: usize = 1024;
+pub(super) const MANY: usize = 1024;
 
 impl Engine {
     /// Changes `count` elements one after the other in a region.

@@ -4,6 +4,7 @@ mod asking;
 mod changing;
 mod exposing;
 mod locking;
+mod many_pieces;
 mod operations;
 mod serving;
 mod synchronising;

@@ -3,6 +3,7 @@
 
 mod atomic;
 mod epochs;
+mod many;
 mod memory;
 mod random;
 

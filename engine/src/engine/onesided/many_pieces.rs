@@ -1,0 +1,276 @@
+//! Putting, getting and changing many pieces at once, for faces without epochs (OpenSHMEM, ARMCI): what is exposed may be
+//! accessed at any time.
+//!
+//! All pieces of an operation lie in one region, and the whole is checked before anything is written. Where the region is
+//! direct, a piece costs its copy and little else.
+
+use super::changing::MANY;
+use super::target_memory::AT_ONCE;
+use crate::datatype::Basic;
+use crate::engine::Engine;
+use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant};
+use crate::progress::changes::{Alone, Changes};
+use crate::reduce::{Builtin, Factor, Operator};
+use crate::transport::OfferedMemory;
+use crate::{Class, Error, JobRank, Result};
+use std::ptr;
+use std::sync::atomic::{fence, Ordering};
+
+/// Bytes that are multiplied by a factor at once: they stay in the processor's cache.
+const SCALED: usize = 16 << 10;
+
+/// Regions.
+impl Engine {
+    /// Where the segment of a member of an exposure is for this process.
+    ///
+    /// # Errors
+    /// `Rank` when there is no such member.
+    #[inline]
+    pub fn region<'a>(&self, exposure: &'a Exposure, rank: u32) -> Result<&'a Region> {
+        exposure.check_rank(rank)?;
+        Ok(self.region_of(exposure, rank))
+    }
+
+    /// All memory of this process, exposed or not, as a region that begins at address 0: for operations of a rank on
+    /// itself.
+    pub fn own_region(&self) -> Region {
+        let own = JobRank(self.job.rank);
+        Region {
+            peer: Some(own),
+            servant: Servant::default(),
+            changes: self.lanes.at(0).lock().transport.changes(own),
+            address: 0,
+            bytes: i64::MAX as u64,
+            direct: 0..0,
+            here: 0,
+            own: true,
+        }
+    }
+
+    /// Whether this process reaches all memory of all members by plain loads and stores, at the addresses that
+    /// it has in their processes.
+    pub fn is_one_memory(&self, exposure: &Exposure) -> bool {
+        (0..exposure.size()).all(|rank| {
+            let region = self.region_of(exposure, rank);
+            region.bytes == 0 || region.here as u64 == region.address && region.is_direct()
+        })
+    }
+
+    /// What this process has put, got and changed so far comes before what it does next, for all.
+    #[inline]
+    pub fn order_accesses(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// The pieces lie within the region, else the error is `RmaRange` and nothing is written.
+impl Engine {
+    /// Copies the pieces to a region.
+    ///
+    /// # Errors
+    /// As above.
+    ///
+    /// # Safety
+    /// The pieces can be read here.
+    #[inline]
+    pub unsafe fn put_pieces_to(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
+        let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
+        let bytes = pieces.bytes();
+        // SAFETY: by the caller; what `place` has passed lies in the region.
+        pieces.each(|local, there| match region.here(first, length) {
+            Some(_) => unsafe {
+                copy(local, region.mapped(there), bytes);
+                Ok(())
+            },
+            None => unsafe { self.write_to(region, there.wrapping_sub(region.address), local, bytes) },
+        })
+    }
+
+    /// Copies the pieces from a region.
+    ///
+    /// # Errors
+    /// As above.
+    ///
+    /// # Safety
+    /// The pieces can be written here.
+    #[inline]
+    pub unsafe fn get_pieces_from(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
+        let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
+        let bytes = pieces.bytes();
+        // SAFETY: by the caller; what `place` has passed lies in the region.
+        pieces.each(|local, there| match region.here(first, length) {
+            Some(_) => unsafe {
+                copy(region.mapped(there), local, bytes);
+                Ok(())
+            },
+            None => unsafe { self.read_from(region, there.wrapping_sub(region.address), local, bytes) },
+        })
+    }
+
+    /// Adds each element of the pieces, times a factor, to that of the region. Each element is changed atomically.
+    ///
+    /// # Errors
+    /// As above; `Count` when pieces do not consist of whole elements, `Type` when the type has no sum.
+    ///
+    /// # Safety
+    /// The pieces can be read here; a factor is of the same type.
+    pub unsafe fn add_pieces_to(
+        &self,
+        region: &Region,
+        pieces: &impl Pieces,
+        (basic, factor): (Basic, Option<Factor>),
+    ) -> Result<()> {
+        let (operator, element) = (Operator::builtin(Builtin::Sum), Element(basic));
+        let elements = Elements::of(&operator, element)?;
+        let size = element.size();
+        if pieces.bytes() % size as u64 != 0 {
+            return Err(no_whole_elements(pieces.bytes(), basic));
+        }
+        let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
+        let count = pieces.bytes() as usize / size;
+        let is_direct = first >= region.direct.start && first + length <= region.direct.end;
+        let many = is_direct && pieces.number().saturating_mul(count as u64) >= MANY as u64;
+        let mut alone =
+            Turns { changes: self.changes_of(region).ok().filter(|_| many), left: 0, alone: None };
+        let most = factor.map_or(AT_ONCE as usize, |_| SCALED) / size;
+        let mut scaled = Vec::<u128>::new();
+        pieces.each(|local, there| {
+            for done in (0..count).step_by(most) {
+                let (number, at) = (most.min(count - done), done * size);
+                let from = local.wrapping_add(at);
+                // SAFETY: by the caller; the elements lie in the region, all of it direct if somebody is alone.
+                unsafe {
+                    let from = multiplied(factor, from, (number, size), &mut scaled);
+                    if alone.is_had(number * size) {
+                        let here = region.mapped(there).wrapping_add(at);
+                        elements.change_alone(from, here, number, ptr::null_mut());
+                    } else {
+                        let offset = there.wrapping_sub(region.address) + at as u64;
+                        self.change(region, &elements, (offset, number), (from, ptr::null_mut()))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Changes one element at an address of a region by an operator (`Sum`, `Replace`, …; `NoOp` reads it), and stores
+    /// what it was.
+    ///
+    /// # Errors
+    /// As above; `Op` when the operator does not take the type.
+    ///
+    /// # Safety
+    /// `by` can be read (unless nothing is changed) and `was` written for one element, or `was` is null.
+    #[inline]
+    pub unsafe fn change_element(
+        &self,
+        region: &Region,
+        there: u64,
+        (basic, builtin): (Basic, Builtin),
+        (by, was): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let operator = Operator::builtin(builtin);
+        let elements = Elements::of(&operator, Element(basic))?;
+        let offset = region.place_of(there, elements.element().span() as u64)?;
+        // SAFETY: by the caller; it lies in the region.
+        unsafe { self.change(region, &elements, (offset, 1), (by, was)) }
+    }
+
+    /// Puts `new` in the place of `size` bytes (1, 2, 4, 8) at an address of a region if they are `compare`; stores what
+    /// they were.
+    ///
+    /// # Errors
+    /// As above.
+    ///
+    /// # Safety
+    /// All three addresses have `size` bytes, of which the last is written.
+    #[inline]
+    pub unsafe fn compare_and_swap_element(
+        &self,
+        region: &Region,
+        (there, size): (u64, usize),
+        items: (*const u8, *const u8, *mut u8),
+    ) -> Result<()> {
+        let offset = region.place_of(there, size as u64)?;
+        // SAFETY: by the caller; it lies in the region.
+        unsafe { self.swap(region, (offset, size), items) }
+    }
+}
+
+/// The first byte that pieces touch in a region, and how far they reach from there; `None` if they have no bytes.
+#[inline]
+fn place(region: &Region, pieces: &impl Pieces) -> Result<Option<(u64, u64)>> {
+    if pieces.bytes() == 0 || pieces.number() == 0 {
+        return Ok(None);
+    }
+    let (first, end) = pieces.span()?;
+    let offset = region.place_of(first as u64, (end - first) as u64)?;
+    Ok(Some((offset, (end - first) as u64)))
+}
+
+/// Copies a piece; words by one load and store.
+///
+/// # Safety
+/// `from` can be read and `to` written for as many bytes.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: u64) {
+    // SAFETY: by the caller.
+    unsafe {
+        match bytes {
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+            _ => ptr::copy(from, to, bytes as usize),
+        }
+    }
+}
+
+/// Elements times a factor, in `room`; where they are, if there is none.
+///
+/// # Safety
+/// They can be read.
+unsafe fn multiplied(
+    factor: Option<Factor>,
+    from: *const u8,
+    (number, size): (usize, usize),
+    room: &mut Vec<u128>,
+) -> *const u8 {
+    let Some(factor) = factor else { return from };
+    room.resize((number * size).div_ceil(16), 0);
+    // SAFETY: by the caller; the room is as long.
+    unsafe { factor.apply(from, room.as_mut_ptr().cast(), number) };
+    room.as_ptr().cast()
+}
+
+/// Being alone again and again, a number of bytes long.
+struct Turns<'a> {
+    /// `None`: never.
+    changes: Option<&'a Changes>,
+    /// Bytes before others have their turn.
+    left: usize,
+    alone: Option<Alone>,
+}
+
+impl Turns<'_> {
+    /// Whether this process is alone for the next bytes.
+    #[inline]
+    fn is_had(&mut self, bytes: usize) -> bool {
+        let Some(changes) = self.changes else { return false };
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => {
+                self.alone = None;
+                self.alone = changes.be_alone();
+                self.left = AT_ONCE as usize;
+            }
+        }
+        self.alone.is_some()
+    }
+}
+
+#[cold]
+fn no_whole_elements(bytes: u64, basic: Basic) -> Error {
+    let size = Element(basic).size();
+    let sentence = format!("{bytes} bytes are no whole number of elements, which have {size} bytes each");
+    Error::new(Class::Count, sentence)
+}

@@ -1,0 +1,260 @@
+//! Many pieces of one length, here and in the memory of a member: at regular distances, or where lists say.
+//!
+//! Places in the memory of a member are addresses in its process.
+
+use crate::{Class, Error, Result};
+
+/// The most levels of distances: one for each dimension of an array but the first.
+pub const MOST_LEVELS: usize = 8;
+
+/// Pieces that go from here to the memory of a member or the other way round.
+pub trait Pieces {
+    /// Bytes of each.
+    fn bytes(&self) -> u64;
+
+    /// How many they are.
+    fn number(&self) -> u64;
+
+    /// From which address to which end they reach there; of no meaning if they have no bytes.
+    ///
+    /// # Errors
+    /// `RmaRange` when that does not fit 64 bits.
+    fn span(&self) -> Result<(i64, i64)>;
+
+    /// Calls `visit` with the address here and there of each, in their order.
+    ///
+    /// # Errors
+    /// The first of `visit`.
+    fn each(&self, visit: impl FnMut(*mut u8, u64) -> Result<()>) -> Result<()>;
+}
+
+/// A number of repetitions, and how far each is from the one before, here and there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Level {
+    count: u64,
+    here: i64,
+    there: i64,
+}
+
+/// Pieces at regular distances in several levels.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided {
+    here: *mut u8,
+    there: u64,
+    bytes: u64,
+    levels: [Level; MOST_LEVELS],
+    depth: usize,
+}
+
+impl Strided {
+    /// One piece, at an address here and there.
+    #[inline]
+    pub fn new(here: *mut u8, there: u64, bytes: u64) -> Strided {
+        Strided { here, there, bytes, levels: [Level::default(); MOST_LEVELS], depth: 0 }
+    }
+
+    /// All of it `count` times, each so many bytes after the one before. What lies without gaps becomes one piece.
+    ///
+    /// # Errors
+    /// `Count` beyond 64 bits; `Arg` for more than [`MOST_LEVELS`].
+    #[inline]
+    pub fn repeat(mut self, count: u64, here: i64, there: i64) -> Result<Strided> {
+        if count == 1 {
+            return Ok(self);
+        }
+        if count == 0 {
+            self.bytes = 0;
+        }
+        if self.depth == 0 && here == there && u64::try_from(here) == Ok(self.bytes) {
+            self.bytes = self
+                .bytes
+                .checked_mul(count)
+                .filter(|&bytes| i64::try_from(bytes).is_ok())
+                .ok_or_else(too_many)?;
+            return Ok(self);
+        }
+        self.number().checked_mul(count).ok_or_else(too_many)?;
+        let level = self.levels.get_mut(self.depth).ok_or_else(too_deep)?;
+        *level = Level { count, here, there };
+        self.depth += 1;
+        Ok(self)
+    }
+
+    fn levels(&self) -> &[Level] {
+        &self.levels[..self.depth]
+    }
+}
+
+impl Pieces for Strided {
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        self.levels().iter().map(|level| level.count).product()
+    }
+
+    #[inline]
+    fn span(&self) -> Result<(i64, i64)> {
+        let (mut first, mut last) = (i128::from(self.there), i128::from(self.there));
+        for level in self.levels() {
+            let reach = i128::from(level.count.saturating_sub(1)) * i128::from(level.there);
+            first += reach.min(0);
+            last += reach.max(0);
+        }
+        let fits = |value: i128| i64::try_from(value).map_err(|_| too_far());
+        Ok((fits(first)?, fits(last + i128::from(self.bytes))?))
+    }
+
+    #[inline]
+    fn each(&self, mut visit: impl FnMut(*mut u8, u64) -> Result<()>) -> Result<()> {
+        let (mut here, mut there) = (self.here, self.there);
+        let Some((inner, outer)) = self.levels().split_first() else { return visit(here, there) };
+        let mut done = [0u64; MOST_LEVELS];
+        loop {
+            for index in 0..inner.count as i64 {
+                let at = here.wrapping_offset(inner.here.wrapping_mul(index) as isize);
+                visit(at, there.wrapping_add_signed(inner.there.wrapping_mul(index)))?;
+            }
+            let mut next = None;
+            for (level, done) in outer.iter().zip(&mut done) {
+                *done += 1;
+                here = here.wrapping_offset(level.here as isize);
+                there = there.wrapping_add_signed(level.there);
+                if *done < level.count {
+                    next = Some(());
+                    break;
+                }
+                here = here.wrapping_offset(level.here.wrapping_mul(-(level.count as i64)) as isize);
+                there = there.wrapping_add_signed(level.there.wrapping_mul(-(level.count as i64)));
+                *done = 0;
+            }
+            if next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Pieces anywhere. Both lists have the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct Scattered<'a> {
+    /// Where the pieces lie here.
+    pub here: &'a [*mut u8],
+    /// Where they lie there.
+    pub there: &'a [*mut u8],
+    /// Bytes of each.
+    pub bytes: u64,
+}
+
+impl Pieces for Scattered<'_> {
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        self.there.len() as u64
+    }
+
+    #[inline]
+    fn span(&self) -> Result<(i64, i64)> {
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        for &address in self.there {
+            first = first.min(address as i64);
+            last = last.max(address as i64);
+        }
+        let end = i64::try_from(self.bytes).ok().and_then(|bytes| last.checked_add(bytes));
+        Ok((first, end.ok_or_else(too_far)?))
+    }
+
+    #[inline]
+    fn each(&self, mut visit: impl FnMut(*mut u8, u64) -> Result<()>) -> Result<()> {
+        for (&here, &there) in self.here.iter().zip(self.there) {
+            visit(here, there as u64)?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::new(Class::Count, "the counts of all levels together do not fit 64 bits")
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(Class::Arg, format!("more than {MOST_LEVELS} levels of strides"))
+}
+
+#[cold]
+fn too_far() -> Error {
+    Error::new(Class::RmaRange, "the counts and strides reach beyond all memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(pieces: &impl Pieces) -> Vec<(usize, u64)> {
+        let mut all = Vec::new();
+        pieces
+            .each(|here, there| {
+                all.push((here as usize, there));
+                Ok(())
+            })
+            .unwrap();
+        all
+    }
+
+    fn one(here: usize, there: u64, bytes: u64) -> Strided {
+        Strided::new(here as *mut u8, there, bytes)
+    }
+
+    #[test]
+    fn levels_are_visited_from_the_inside() {
+        let pieces = one(1000, 10, 4).repeat(2, 8, 16).unwrap().repeat(3, 100, -5).unwrap();
+        let expected: Vec<_> = (0..3)
+            .flat_map(|j| {
+                (0..2).map(move |i| (1000 + 8 * i + 100 * j, (10 + 16 * i as i64 - 5 * j as i64) as u64))
+            })
+            .collect();
+        assert_eq!(offsets(&pieces), expected);
+        assert_eq!((pieces.number(), pieces.span().unwrap()), (6, (0, 30)));
+    }
+
+    #[test]
+    fn what_lies_without_gaps_is_one_piece() {
+        let pieces =
+            one(0, 0, 4).repeat(5, 4, 4).unwrap().repeat(1, 7, 9).unwrap().repeat(2, 20, 20).unwrap();
+        assert_eq!((pieces.bytes(), pieces.number()), (40, 1));
+        assert_eq!(offsets(&pieces), [(0, 0)]);
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let pieces = one(0, 0, 4).repeat(0, 4, 4).unwrap().repeat(3, 8, 8).unwrap();
+        assert_eq!(pieces.bytes() * pieces.number(), 0);
+        let levels = (0..9).try_fold(one(0, 0, 1), |pieces, _| pieces.repeat(2, 2, 3));
+        assert_eq!(levels.unwrap_err().class(), Class::Arg);
+    }
+
+    #[test]
+    fn what_does_not_fit_64_bits_is_refused() {
+        let many = one(0, 0, 1 << 40).repeat(1 << 40, 1 << 40, 1 << 40);
+        assert_eq!(many.unwrap_err().class(), Class::Count);
+        let far = one(0, 0, 8).repeat(1 << 40, 0, i64::MAX).unwrap();
+        assert_eq!(far.span().unwrap_err().class(), Class::RmaRange);
+    }
+
+    #[test]
+    fn lists_are_visited_in_their_order() {
+        let (here, there) = ([1 as *mut u8, 2 as *mut u8], [130 as *mut u8, 100 as *mut u8]);
+        let pieces = Scattered { here: &here, there: &there, bytes: 8 };
+        assert_eq!(offsets(&pieces), [(1, 130), (2, 100)]);
+        assert_eq!(pieces.span().unwrap(), (100, 138));
+    }
+}
