@@ -95,6 +95,7 @@ PARTS = [
         after=STAGED,
     ),
     Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
+    Part("armci", "ARMCI: every call, all ABIs", ["tests/c/run", "--folder", "tests/armci"], 15, after=STAGED),
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),

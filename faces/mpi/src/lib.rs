@@ -7,6 +7,8 @@
 
 mod abi;
 mod arguments;
+#[path = "../../armci/src/mod.rs"]
+mod armci;
 #[allow(dead_code)] // where the ABI exports them
 mod attribute_functions;
 mod callbacks;
@@ -37,11 +39,12 @@ mod wording;
 
 /// What the engine is told of all faces of this library when it starts.
 static LIBRARY: common::engine::Library =
-    common::engine::Library { names: &[&calls::NAMES], directory: each_communicator };
+    common::engine::Library { names: &[&calls::NAMES, armci::NAMES], directory: each_communicator };
 
-/// Shows all communicators that a call can be on: those of the program, of windows and of files.
+/// Shows all communicators that a call can be on: those of the program, of windows, of files and of ARMCI.
 fn each_communicator(visit: &mut dyn FnMut(&std::sync::Arc<objects::Comm>)) {
     handle::COMMS.each(visit);
     handle::WINS.each(&mut |window| visit(window.members()));
     handle::FILES.each(&mut |file| visit(&file.communicator));
+    armci::each_communicator(visit);
 }

@@ -5,7 +5,7 @@ use crate::arguments::{read_string, store_address, write_string, OutValue};
 use crate::entry::engine;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Info};
-use crate::{abi, codes, entry, predefined, start};
+use crate::{abi, armci, codes, entry, predefined, start};
 use serried_engine::job::hardware;
 use serried_engine::memory::window;
 use serried_engine::observe::page::add;
@@ -70,7 +70,7 @@ pub fn finalize() -> Result<()> {
         }
         Err(_) => return Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
     }
-    let deleted = predefined::delete_attributes();
+    let deleted = armci::end_with_mpi().and_then(|()| predefined::delete_attributes());
     FINALIZATION.store(if deleted.is_ok() { FINALIZED } else { NOT_YET }, Relaxed);
     deleted?;
     start::release_engine()
