@@ -122,7 +122,7 @@ mod tests {
     fn one_is_no_factor_and_other_types_have_none() {
         // SAFETY: numbers of these types.
         unsafe {
-            assert_eq!(Factor::read(Basic::Float64, (&raw const *&1.0_f64).cast()).unwrap(), None);
+            assert_eq!(Factor::read(Basic::Float64, [1.0_f64].as_ptr().cast()).unwrap(), None);
             assert_eq!(Factor::read(Basic::ComplexFloat64, [1.0_f64, 0.0].as_ptr().cast()).unwrap(), None);
             assert_eq!(Factor::read(Basic::Int8, [1_u8].as_ptr()).unwrap_err().class(), Class::Type);
         }

@@ -25,7 +25,7 @@ const MADE: i32 = 0;
 ///
 /// # Safety
 /// As [`given`].
-pub unsafe fn communicator<'call>(call: &'call Call, group: *const GroupOfC) -> Result<&'call Arc<Comm>> {
+pub unsafe fn communicator(call: &Call, group: *const GroupOfC) -> Result<&Arc<Comm>> {
     // SAFETY: by the caller.
     required(&COMMS, call, "group->comm", unsafe { given(group)? }.comm)
 }

@@ -76,12 +76,13 @@ impl Engine {
     pub unsafe fn put_pieces_to(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
         let bytes = pieces.bytes();
-        // SAFETY: by the caller; what `place` has passed lies in the region.
         pieces.each(|local, there| match region.here(first, length) {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
             Some(_) => unsafe {
                 copy(local, region.mapped(there), bytes);
                 Ok(())
             },
+            // SAFETY: the same.
             None => unsafe { self.write_to(region, there.wrapping_sub(region.address), local, bytes) },
         })
     }
@@ -97,12 +98,13 @@ impl Engine {
     pub unsafe fn get_pieces_from(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
         let bytes = pieces.bytes();
-        // SAFETY: by the caller; what `place` has passed lies in the region.
         pieces.each(|local, there| match region.here(first, length) {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
             Some(_) => unsafe {
                 copy(region.mapped(there), local, bytes);
                 Ok(())
             },
+            // SAFETY: the same.
             None => unsafe { self.read_from(region, there.wrapping_sub(region.address), local, bytes) },
         })
     }
@@ -123,7 +125,7 @@ impl Engine {
         let (operator, element) = (Operator::builtin(Builtin::Sum), Element(basic));
         let elements = Elements::of(&operator, element)?;
         let size = element.size();
-        if pieces.bytes() % size as u64 != 0 {
+        if !pieces.bytes().is_multiple_of(size as u64) {
             return Err(no_whole_elements(pieces.bytes(), basic));
         }
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };

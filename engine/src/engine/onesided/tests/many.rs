@@ -74,7 +74,7 @@ fn sums_lose_nothing_whatever_their_shape() {
         barrier(engine, world);
         if engine.rank() == 0 {
             let rounds = (4 * ROUNDS) as f64;
-            let right = |at: usize| rounds * if at % 100 == 0 { 1.5 } else { 0.5 };
+            let right = |at: usize| rounds * if at.is_multiple_of(100) { 1.5 } else { 0.5 };
             assert!(mine.iter().enumerate().all(|(at, &number)| number == right(at)));
         }
         engine.unexpose(&exposure).unwrap();
