@@ -77,7 +77,7 @@ PARTS = [
     Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
     Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files"), 15, SLEEPER, STAGED),
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
-    Part("wheel", "pip install serried: with mpi4py in a fresh venv, beside other MPIs", pytest("tests/wheel"), 15, SLEEPER, STAGED),
+    Part("packages", "pip install serried, with mpi4py in a fresh venv; the Debian package; recipes", pytest("tests/packages"), 15, SLEEPER, STAGED),
     Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, SLEEPER, STAGED),
     Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, SLEEPER, STAGED),
     Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, SLEEPER, STAGED),

@@ -134,6 +134,6 @@ def test_the_module_file_sets_paths_to_the_tree_where_it_stands(tree):
     script += f"\nset ModulesCurrentModulefile {{{file}}}\nsource {{{file}}}\n"
     said = run("tclsh", input=script).splitlines()
     paths = dict(line.split()[1:] for line in said if line.startswith(("prepend-path", "setenv")))
-    for name, inside in {"PATH": "bin", "PKG_CONFIG_PATH": "lib/pkgconfig", "LD_LIBRARY_PATH": "lib"}.items():
+    for name, inside in {"PATH": "bin", "MANPATH": "share/man", "PKG_CONFIG_PATH": "lib/pkgconfig", "LD_LIBRARY_PATH": "lib"}.items():
         assert paths[name] == f"{tree}/{inside}" and pathlib.Path(paths[name]).is_dir()
     assert paths["MPI_HOME"] == str(tree)

@@ -8,7 +8,7 @@ use serried_engine::settings::{misspelt, Setting, SETTINGS};
 /// Prints it; returns the exit status.
 pub fn command() -> i32 {
     println!("Serried {} on {}", env!("CARGO_PKG_VERSION"), host_name());
-    println!("  ABIs        MPI-5 standard (libmpi_abi.so.1), MPICH (libmpi.so.12)");
+    println!("  ABIs        MPI-5 standard (libmpi_abi.so.1), MPICH (libmpi.so.12), Open MPI (libmpi.so.40)");
     match libraries::folder() {
         Some(folder) => println!("  libraries   {}", folder.display()),
         None => println!("  libraries   none beside this executable (../lib); `make` stages them"),

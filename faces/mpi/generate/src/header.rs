@@ -161,7 +161,7 @@ fn value(constant: &Constant, abi: &Abi) -> Option<String> {
     }
 }
 
-fn prototype(declaration: &Declaration, profiling: &str, wide: bool) -> String {
+pub(crate) fn prototype(declaration: &Declaration, profiling: &str, wide: bool) -> String {
     let returns = declaration.returns.as_deref().unwrap_or("int");
     let declared =
         |argument: &crate::declaration::Argument| argument.kind.c_declaration(&argument.name, wide);

@@ -94,6 +94,13 @@ pub fn object(c_type: &str) -> Option<&'static Object> {
     OBJECTS.iter().find(|object| object.c == c_type)
 }
 
+impl Plain {
+    /// Its name in the tables.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 macro_rules! rows {
     ($($name:literal: $c:literal | $c_wide:literal, $rust:literal | $rust_wide:literal => $convert:literal;)*) => {
         &[$(Plain { name: $name, c: $c, c_wide: $c_wide, rust: $rust, rust_wide: $rust_wide, convert: $convert },)*]
@@ -287,6 +294,11 @@ impl Handle {
     /// What the call does with it.
     pub fn direction(&self) -> Direction {
         self.direction
+    }
+
+    /// Whether a null handle may be given.
+    pub fn may_be_null(&self) -> bool {
+        self.demand == Demand::Nullable
     }
 
     /// Whether there are several.

@@ -13,6 +13,7 @@ pub mod exports;
 pub mod fortran;
 pub mod header;
 pub mod kind;
+pub mod manual;
 pub mod module;
 pub mod status;
 pub mod symbol;

@@ -5,16 +5,18 @@
 //! serried-mpi-generate names                 the names of all calls
 //! serried-mpi-generate constants ABI         name and value, a line each
 //! serried-mpi-generate declarations ABI      callback types and prototypes
+//! serried-mpi-generate manual FOLDER         no output: a page for each function, there
 //! ```
 //! An ABI is the name of a folder in `faces/mpi` (`standard`, `mpich`) or a file. The
 //! last argument may be the folder of the tables, `faces/mpi/api` otherwise.
 
 use serried_mpi_generate::abi::Abi;
-use serried_mpi_generate::{exports, header, Api};
+use serried_mpi_generate::{exports, header, manual, Api};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI [FOLDER]";
+const USAGE: &str =
+    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER [TABLES]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -50,6 +52,9 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ("names", []) => Ok(exports::names(&api).join("\n") + "\n"),
         ("constants", [name]) => Ok(header::numbers(&api, &abi(name)?)),
         ("declarations", [name]) => Ok(header::declarations(&api, &abi(name)?)),
+        ("manual", [folder]) => {
+            manual::write(&api, &abi("standard")?, &tables, Path::new(folder)).map(|()| String::new())
+        }
         _ => Err(USAGE.to_string()),
     }
 }
