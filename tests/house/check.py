@@ -75,6 +75,21 @@ def function_lengths(files, ratchet):
                 start = None
 
 
+# Functions that glibc has since 2.18 or later, as far as somebody is likely to call them.
+NEWER_GLIBC = re.compile(
+    r"libc::(memfd_create|gettid|getrandom|getentropy|copy_file_range|statx|pidfd_\w+|close_range|renameat2|preadv2|pwritev2"
+    r"|mlock2|getcpu|explicit_bzero|execveat|epoll_pwait2|tgkill|pthread_cond_clockwait|reallocarray|fcntl64|posix_spawn_file_actions_addchdir\w*)\b"
+)
+
+
+def old_c_library(files, _ratchet):
+    """No function of the C library is called that glibc 2.17 has not: the wheels promise to run with it."""
+    for name, text in rust(files).items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := NEWER_GLIBC.search(line):
+                yield f"{name}:{number}: {found.group()}: make the system call (engine/src/memory/system_calls.rs)"
+
+
 def import_circles(files, ratchet):
     """No files that import each other in a circle but those in ratchet.txt."""
     for group in circles(files):
@@ -140,6 +155,7 @@ def licences_and_texts(files, _ratchet):
 RULES = [
     file_lengths,
     function_lengths,
+    old_c_library,
     import_circles,
     ratchet_is_true,
     figures_of_the_sources,

@@ -10,6 +10,7 @@ use super::{unseen, Engine};
 use crate::clock;
 use crate::job::node_segment::REPORT_BYTES;
 use crate::lock_order::{self, Level, Ordered};
+use crate::memory::system_calls::thread_number;
 use crate::observe::description::{Description, Need, Thread};
 use crate::observe::inquiry::{has_wish, Wish};
 use crate::observe::page::{add, OBSERVED};
@@ -53,7 +54,7 @@ impl Engine {
     /// has come that it has to look at first.
     #[cold]
     pub(super) fn answer(&self, number: u64, since: u64, reason: Reason) -> bool {
-        let mut thread = Thread { number: this_thread(), since, ..Thread::default() };
+        let mut thread = Thread { number: thread_number(), since, ..Thread::default() };
         self.look_at_stack(number, &mut thread);
         let lanes = self.lanes.lock();
         let has_come = matches!(reason, Reason::Block(me, until) if me.control_block().holds(until));
@@ -75,7 +76,7 @@ impl Engine {
     /// A thread that has taken part waits no more.
     #[cold]
     pub(super) fn withdraw(&self) {
-        let number = this_thread();
+        let number = thread_number();
         self.answers().threads.retain(|known| known.number != number);
     }
 
@@ -121,7 +122,7 @@ impl Engine {
             return;
         }
         let mut thread =
-            Thread { number: this_thread(), ways: std::mem::take(&mut polls.ways), ..Thread::default() };
+            Thread { number: thread_number(), ways: std::mem::take(&mut polls.ways), ..Thread::default() };
         let naps = std::mem::take(polls).naps;
         drop(answer);
         let mut description = describer.describe(Vec::new());
@@ -177,9 +178,4 @@ impl Engine {
             node.report(me).first(bytes).write(number, &description.to_string());
         }
     }
-}
-
-fn this_thread() -> u32 {
-    // SAFETY: asks for a number only.
-    unsafe { libc::gettid() as u32 }
 }

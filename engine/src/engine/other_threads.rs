@@ -3,6 +3,7 @@
 //! handler of the program may wake these (`sem_post` is allowed there).
 
 use super::unseen;
+use crate::memory::system_calls::thread_number;
 use std::fs;
 
 /// `FUTEX_WAIT` and `FUTEX_WAIT_BITSET`, and the flags beside the command.
@@ -17,8 +18,7 @@ pub(super) fn that_may_act(waiting: &[u32]) -> Vec<String> {
         return vec!["threads that cannot be looked at".into()];
     };
     let all: Vec<u32> = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
-    // SAFETY: asks for a number only.
-    let me = unsafe { libc::gettid() as u32 };
+    let me = thread_number();
     let others: Vec<u32> =
         all.iter().copied().filter(|thread| *thread != me && !waiting.contains(thread)).collect();
     let handlers = if others.is_empty() { None } else { unseen::handlers() };
@@ -85,8 +85,7 @@ mod tests {
     fn who_sleeps_may_act_and_who_waits_for_a_thread_may_not() {
         let (stop, stopped) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
-        // SAFETY: asks for a number only.
-        let number = || unsafe { libc::gettid() as u32 };
+        let number = thread_number;
         let teller = tell.clone();
         let waiter = std::thread::spawn(move || {
             teller.send(number()).unwrap();

@@ -6,6 +6,7 @@
 //! under Python's lock. Nobody waits for that lock but that thread: if it does not
 //! come soon, the stack is not told.
 
+use crate::memory::system_calls;
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -42,8 +43,7 @@ pub(super) fn stack() -> Option<String> {
     if state.is_null() {
         return None;
     }
-    // SAFETY: a system call with a string that lasts.
-    let descriptor = unsafe { libc::memfd_create(c"serried-stack".as_ptr(), libc::MFD_CLOEXEC) };
+    let descriptor = system_calls::memory_file(c"serried-stack", libc::MFD_CLOEXEC);
     if descriptor < 0 {
         return None;
     }

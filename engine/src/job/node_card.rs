@@ -13,6 +13,7 @@
 //! 12..  for each address: 16 bytes (IPv4 as IPv6 writes it), 1 byte: length of the prefix of its network
 //! ```
 
+use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -164,8 +165,7 @@ impl JobKey {
     /// What the system says.
     pub fn random() -> std::io::Result<JobKey> {
         let mut bytes = [0u8; 32];
-        // SAFETY: `bytes` is a valid buffer of that length.
-        let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        let got = system_calls::random(&mut bytes, 0);
         match got == bytes.len() as isize {
             true => Ok(JobKey(bytes)),
             false => Err(std::io::Error::last_os_error()),

@@ -174,7 +174,8 @@ mod tests {
         use std::io::{Seek, Write};
         use std::os::fd::{AsFd, FromRawFd};
         // SAFETY: a new descriptor that nobody else owns.
-        let mut file = unsafe { std::fs::File::from_raw_fd(libc::memfd_create(c"other".as_ptr(), 0)) };
+        let mut file =
+            unsafe { std::fs::File::from_raw_fd(crate::memory::system_calls::memory_file(c"other", 0)) };
         file.write_all(&[0; 4096]).unwrap();
         let refused =
             |file: &std::fs::File| NodeView::open(file.as_fd(), false).unwrap_err().message().to_owned();

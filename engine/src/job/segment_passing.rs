@@ -13,6 +13,7 @@ use super::job_network::card_key;
 use super::listen::listen as listen_for_nodes;
 use super::pass_descriptor::{listen, peer_user, receive_descriptor, send_descriptor};
 use super::{Bootstrap, JobKey, NodeCard, NodeMap, NodeSegment, NodeTable};
+use crate::memory::system_calls;
 use crate::{Class, Error, Result};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -107,8 +108,7 @@ fn segment_key(node: u32) -> String {
 
 fn random_name() -> io::Result<String> {
     let mut bytes = [0u8; 16];
-    // SAFETY: `bytes` is a valid buffer of that length.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    let got = system_calls::random(&mut bytes, 0);
     if got != bytes.len() as isize {
         return Err(io::Error::last_os_error());
     }

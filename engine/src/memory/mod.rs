@@ -11,6 +11,7 @@ pub mod copy;
 pub mod cross_memory;
 pub mod memory_file;
 pub mod segment;
+pub mod system_calls;
 pub mod window;
 
 pub use segment::Segment;

@@ -1,6 +1,7 @@
 //! A memfd mapped into this process and, by passing the descriptor, into
 //! others.
 
+use super::system_calls;
 use crate::{Class, Error, Result};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,8 +31,7 @@ impl Segment {
     /// # Errors
     /// `NoMem` when the system refuses, with its reason.
     pub fn create(name: &CStr, bytes: usize, length: u64) -> Result<Segment> {
-        // SAFETY: `name` is a C string; the flags are valid.
-        let raw = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        let raw = system_calls::memory_file(name, libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if raw < 0 {
             return Err(system_error("memfd_create", bytes));
         }

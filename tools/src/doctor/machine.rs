@@ -3,6 +3,7 @@
 use super::finding::{size, Findings};
 use crate::system::topology;
 use serried_engine::job::cpus;
+use serried_engine::memory::system_calls;
 use serried_engine::memory::window::policy;
 use std::fs;
 
@@ -169,8 +170,7 @@ pub fn sandbox(findings: &mut Findings) {
 }
 
 fn memory_file() -> std::io::Result<()> {
-    // SAFETY: the name is a C string; the descriptor is closed below.
-    let file = unsafe { libc::memfd_create(c"doctor".as_ptr(), libc::MFD_CLOEXEC) };
+    let file = system_calls::memory_file(c"doctor", libc::MFD_CLOEXEC);
     if file < 0 {
         return Err(std::io::Error::last_os_error());
     }

@@ -107,8 +107,7 @@ mod tests {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let sleeper = std::thread::spawn(move || {
-            // SAFETY: asks for a number only.
-            tell.send(unsafe { libc::gettid() as u32 }).unwrap();
+            tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
             while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
                 std::thread::sleep(Duration::from_millis(50));
             }

@@ -87,8 +87,7 @@ fn beside_a_sleeper(test: impl FnOnce(u32)) {
     let is_over = Arc::clone(&over);
     let (tell, told) = mpsc::channel();
     let sleeper = std::thread::spawn(move || {
-        // SAFETY: asks for a number only.
-        tell.send(unsafe { libc::gettid() as u32 }).unwrap();
+        tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
         while !is_over.load(Relaxed) {
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -145,8 +144,7 @@ fn a_rank_that_does_not_sleep_between_its_calls_is_let_alone() {
     let (tell, told) = mpsc::channel();
     let waits_for_input = std::thread::spawn(move || {
         let (reader, writer) = std::io::pipe().unwrap();
-        // SAFETY: asks for a number only.
-        tell.send(unsafe { libc::gettid() as u32 }).unwrap();
+        tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
         let closer = std::thread::spawn(move || drop((stopped.recv(), writer)));
         std::io::read_to_string(reader).unwrap();
         closer.join().unwrap();

@@ -3,6 +3,7 @@
 //! Children inherit a writable shared mapping of a file of one page. The kernel
 //! refuses to seal a file against writing while such a mapping exists anywhere.
 
+use super::super::system_calls;
 use std::os::fd::RawFd;
 
 /// The file, and our mapping of it during a fork.
@@ -57,11 +58,9 @@ impl Liveness {
 
     fn make(&mut self) -> bool {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a C string; then system calls on our own file.
-        unsafe {
-            self.file = libc::memfd_create(c"serried-children".as_ptr(), flags);
-            self.file >= 0 && libc::ftruncate(self.file, 4096) == 0
-        }
+        self.file = system_calls::memory_file(c"serried-children", flags);
+        // SAFETY: a system call on our own file.
+        self.file >= 0 && unsafe { libc::ftruncate(self.file, 4096) } == 0
     }
 }
 

@@ -6,6 +6,7 @@ use super::carrier::{Came, Sent, Wire};
 use super::frame::{Frame, Head, HEAD_BYTES, LONGEST};
 use super::socket::{self, refused, Set};
 use super::watcher::Watcher;
+use crate::memory::system_calls;
 use crate::progress::Doorbell;
 use crate::transport::Ready;
 use crate::{Class, Error, JobRank, Result};
@@ -28,8 +29,7 @@ impl Name {
     /// A name that nobody has.
     pub fn random() -> Name {
         let mut bytes = [0u8; 16];
-        // SAFETY: `bytes` is a valid buffer of that length.
-        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        system_calls::random(&mut bytes, 0);
         Name(format!("{:032x}", u128::from_ne_bytes(bytes)))
     }
 

@@ -17,6 +17,7 @@ use super::area::{Area, Passing};
 use super::reach;
 use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
 use crate::memory::memory_file;
+use crate::memory::system_calls;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
@@ -110,8 +111,7 @@ fn is_ours(stream: &UnixStream) -> bool {
 /// Not 0. The name is no secret: who serves looks who listens there.
 fn random_name() -> u128 {
     let mut bytes = [0u8; 16];
-    // SAFETY: `bytes` is a valid buffer of that length.
-    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    system_calls::random(&mut bytes, libc::GRND_NONBLOCK);
     u128::from_ne_bytes(bytes) | 1
 }
 

@@ -14,6 +14,7 @@ use super::{json, watch};
 use crate::system::signals::Signals;
 use history::History;
 use http::{Heard, Request, Response};
+use serried_engine::memory::system_calls;
 use std::io::Read;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -77,8 +78,7 @@ pub fn run(meter: Meter, options: &Options, port: u16, signals: &Signals) -> Res
 /// 128 random bits.
 fn token() -> Result<String, String> {
     let mut bytes = [0u8; 16];
-    // SAFETY: `bytes` is a valid buffer of that length.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    let got = system_calls::random(&mut bytes, 0);
     if got != bytes.len() as isize {
         return Err(format!("the system gives no random numbers: {}", std::io::Error::last_os_error()));
     }
