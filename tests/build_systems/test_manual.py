@@ -28,9 +28,8 @@ def shown(page):
     return done.stdout
 
 
-def test_every_function_of_the_library_has_a_page():
-    said = run("nm", "-D", "--defined-only", jobs.STAGE / "lib/libmpi_abi.so.1").stdout
-    functions = set(re.findall(r" T (MPI_\w+)$", said, re.MULTILINE))
+def test_every_function_of_the_header_has_a_page():
+    functions = set(re.findall(r"^\w+ (MPI_\w+)\(", (jobs.STAGE / "include/mpi.h").read_text(), re.MULTILINE))
     pages = {page.stem for page in (MANUAL / "man3").iterdir()}
     assert len(functions) > 600 and sorted(functions - pages) == []
 
