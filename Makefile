@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel bench bench-micro clean help
+.PHONY: all install demo check test applications wheel deb bench bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -32,6 +32,9 @@ applications: ## programs of Debian as they are, in turns with Debian's own MPI:
 wheel: ## wheels for `pip install`, for x86-64 and aarch64 with glibc 2.17 or newer, in build/wheel/ (compiles twice)
 	@scripts/setup wheel-tools
 	@build/zig/bin/python scripts/wheel
+
+deb: all ## a package of Debian, which stands beside other MPIs, in build/deb/
+	@scripts/deb
 
 bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)
 	@scripts/setup venv-bench peers
