@@ -54,7 +54,7 @@ PARTS = [
     ),
     Part(
         "servers",
-        "servers between nodes: small worlds in every interleaving, wrong protocols, garbage",
+        "servers between nodes: small worlds in every interleaving, wrong protocols, garbage, long runs",
         ["cargo", "test", "--release", "--manifest-path", "tests/servers/Cargo.toml", "--target-dir", "target/servers"],
         15,
         COMPILER,

@@ -230,7 +230,7 @@ fn uses(world: &World, origin: u32, step: Step, ticket: u64) -> Vec<Resource> {
     let request = Header { kind, origin, target, ticket, ..Header::default() };
     let (mut here, mut uses) = (origin, Vec::new());
     while here != target {
-        let hop = world.plan.ways.next(here, &request, &Gone::new()).expect("nobody is gone");
+        let hop = world.plan.ways.next(here, &request, Gone::default().all()).expect("nobody is gone");
         uses.push(Resource::Link(here, hop.node));
         here = hop.node;
     }

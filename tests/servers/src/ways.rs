@@ -1,6 +1,6 @@
 //! Ways of requests in worlds: the right ones, and wrong ones that the checker must catch.
 
-use crate::server::{Clusters, Gone, Grid, Header, Hop, Kind, Topology};
+use crate::server::{Clusters, Gone, Grid, Header, Hop, Kind, Topology, View};
 
 /// How requests find their way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ fn highest_first(grid: &Grid, here: u32, target: u32) -> Option<Hop> {
 fn is_whole(grid: &Grid, origin: u32, target: u32) -> bool {
     let mut here = origin;
     while here != target {
-        let Some(hop) = grid.hop(here, target, &Gone::new()) else { return false };
+        let Some(hop) = grid.hop(here, target, Gone::default().all()) else { return false };
         if !grid.neighbours(here).contains(&hop) {
             return false;
         }
@@ -64,7 +64,7 @@ impl Topology for Ways {
         }
     }
 
-    fn next(&self, here: u32, request: &Header, gone: &Gone) -> Option<Hop> {
+    fn next(&self, here: u32, request: &Header, gone: View<'_>) -> Option<Hop> {
         let target = request.target;
         match self {
             Ways::Clusters(clusters) => return clusters.next(here, request, gone),
@@ -78,6 +78,10 @@ impl Topology for Ways {
             _ => None,
         }
         .or_else(|| self.grid()?.hop(here, target, gone))
+    }
+
+    fn has_one_way(&self) -> bool {
+        !matches!(self, Ways::Clusters(_))
     }
 
     fn is_by_process(&self, class: u8) -> bool {

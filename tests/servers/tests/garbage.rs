@@ -30,6 +30,7 @@ fn header(random: &mut Random) -> Header {
         origin_rank: number() as u32,
         target_rank: number() as u32,
         bytes: number() as u32,
+        known: number() as u32,
         sequence: number(),
         done: number(),
         ticket: number(),
@@ -65,6 +66,7 @@ fn the_layout_is_as_described() {
         origin_rank: 6,
         target_rank: 7,
         bytes: 8,
+        known: 12,
         sequence: 0x0807_0605_0403_0201,
         done: 9,
         ticket: 10,
@@ -73,8 +75,9 @@ fn the_layout_is_as_described() {
     let bytes = header.write();
     assert_eq!(bytes[..8], [2, 1, 3, 8, 1, 2, 3, 4]);
     assert_eq!(bytes[8..24], [5, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0]);
-    assert_eq!(bytes[24..32], [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!((bytes[32], bytes[40], bytes[48], bytes.len()), (9, 10, 11, HEADER_BYTES));
+    assert_eq!(bytes[24..32], [12, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[32..40], [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!((bytes[40], bytes[48], bytes[56], bytes.len()), (9, 10, 11, HEADER_BYTES));
 }
 
 /// Takes everything.

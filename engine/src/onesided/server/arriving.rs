@@ -17,7 +17,7 @@ impl<T: Topology> Server<T> {
         if header.origin.max(header.target).max(from) >= self.topology.nodes() || from == self.here {
             return Err(Fault("a message is about a node that is not there"));
         }
-        if self.gone.contains(&from) {
+        if self.gone.contains(from) {
             return Ok(());
         }
         let heard = match header.kind.is_request() {
@@ -62,10 +62,28 @@ impl<T: Topology> Server<T> {
             false => Sender::Node(from),
         };
         self.incoming.take(sender, self.settings.credits)?;
-        if header.target != self.here {
+        if self.gone.contains(header.origin) {
+            // Nobody is there to be answered, or to give its data.
+            self.incoming.free(sender, self.settings.credits);
+        } else if header.known > self.gone.known() {
+            // The news is on its way. Who does not know it must not choose a way, nor say that a lock is free.
+            self.early.push((header, body.into(), sender));
+        } else if header.target == self.here {
+            self.take_here(header, body, sender, outside);
+        } else {
             self.pass(header, body, sender, outside);
-            return Ok(());
         }
+        Ok(())
+    }
+
+    /// A request has arrived at its target.
+    pub(super) fn take_here(
+        &mut self,
+        header: Header,
+        body: &[u8],
+        sender: Sender,
+        outside: &mut impl Outside,
+    ) {
         let origin = header.origin;
         let has_to_wait = self.parking.is_waiting(origin) || header.has(FETCH) || !outside.has_room(origin);
         if has_to_wait {
@@ -75,10 +93,10 @@ impl<T: Topology> Server<T> {
             self.incoming.free(sender, self.settings.credits);
             self.execute(&header, body, &[], outside);
         }
-        Ok(())
     }
 
-    /// Passes a request on to the next node of its way, or keeps it until there is a credit.
+    /// Passes a request on to the next node of its way, or keeps it until there is a credit. Its way is the one that its
+    /// origin has meant: where that has become impossible, it ends, and all those behind it do.
     pub(super) fn pass(
         &mut self,
         mut header: Header,
@@ -86,7 +104,8 @@ impl<T: Topology> Server<T> {
         sender: Sender,
         outside: &mut impl Outside,
     ) {
-        let Some(hop) = self.topology.next(self.here, &header, &self.gone) else {
+        let hop = self.topology.next(self.here, &header, self.gone.view(header.known));
+        let Some(hop) = hop.filter(|hop| !self.gone.contains(hop.node)) else {
             self.incoming.free(sender, self.settings.credits);
             return self.answer_gone(&header, outside);
         };
@@ -101,7 +120,7 @@ impl<T: Topology> Server<T> {
     }
 
     /// The target of a request, or all ways to it, are gone.
-    fn answer_gone(&mut self, request: &Header, outside: &mut impl Outside) {
+    pub(super) fn answer_gone(&mut self, request: &Header, outside: &mut impl Outside) {
         let answer = Header { kind: Kind::Answer, flags: GONE, ..*request };
         self.send(request.origin, answer, Body::Bytes(&[]), outside);
     }
@@ -143,15 +162,17 @@ impl<T: Topology> Server<T> {
         let mut answer = std::mem::take(&mut self.answer);
         let done = match request.kind {
             Kind::Operation => outside.execute(request, body, fetched, &mut answer),
+            Kind::Lock if request.known < self.gone.known() => return self.answer_gone(request, outside),
             Kind::Lock => {
-                self.lock(request, body.try_into().unwrap_or_default(), outside);
+                self.lock(request, outside);
                 Ok(())
             }
             Kind::Unlock => self.unlock(request, outside),
             _ => Ok(()),
         };
         let origin = request.origin;
-        let has_to_tell = self.acknowledgements.note(origin, request.sequence, self.settings.untold);
+        let has_to_tell = self.topology.has_one_way()
+            && self.acknowledgements.note(origin, request.sequence, self.settings.untold);
         let reply = Header { kind: Kind::Answer, flags: 0, ..*request };
         match done {
             Ok(()) if request.has(ANSWER) => self.send(origin, reply, Body::Bytes(&answer), outside),

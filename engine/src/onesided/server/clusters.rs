@@ -5,7 +5,7 @@
 //! credits of its own at each server to which it sends, and its credit comes back with the answer. Servers of a
 //! cluster have credits at each other. With `of == 1` every process has buffers at every server, as before the study.
 
-use super::topology::{Gone, Hop, Topology};
+use super::topology::{Hop, Topology, View};
 use super::Header;
 
 /// Clusters of servers.
@@ -30,12 +30,16 @@ impl Topology for Clusters {
         self.nodes
     }
 
-    fn next(&self, here: u32, request: &Header, gone: &Gone) -> Option<Hop> {
+    fn next(&self, here: u32, request: &Header, gone: View<'_>) -> Option<Hop> {
         let member = self.member(request.origin_rank, request.target);
         let is_there = here == member || (here != request.origin && here != request.target);
         let hop =
             if is_there { Hop { node: request.target, class: 1 } } else { Hop { node: member, class: 0 } };
-        (!gone.contains(&hop.node)).then_some(hop)
+        (!gone.contains(hop.node)).then_some(hop)
+    }
+
+    fn has_one_way(&self) -> bool {
+        false
     }
 
     fn is_by_process(&self, class: u8) -> bool {
@@ -45,6 +49,7 @@ impl Topology for Clusters {
 
 #[cfg(test)]
 mod tests {
+    use super::super::topology::Gone;
     use super::*;
 
     #[test]
@@ -54,7 +59,7 @@ mod tests {
             let request = Header { origin, target, origin_rank: 6 * origin + rank, ..Header::default() };
             let (mut here, mut hops) = (origin, Vec::new());
             while here != target {
-                let hop = clusters.next(here, &request, &Gone::new()).expect("nobody is gone");
+                let hop = clusters.next(here, &request, Gone::default().all()).expect("nobody is gone");
                 (here, hops) = (hop.node, [hops, vec![hop.class]].concat());
             }
             assert!(matches!(hops[..], [] | [0] | [1] | [0, 1]), "{origin} to {target}: {hops:?}");

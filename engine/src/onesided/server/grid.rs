@@ -8,7 +8,7 @@
 //! *Adoption*: where the next node of a way is missing or gone, the nearest one below it in the last dimension takes
 //! its place. It has all the coordinates that are right by then, so classes still rise.
 
-use super::topology::{Gone, Hop, Topology};
+use super::topology::{Hop, Topology, View};
 use super::Header;
 
 /// A grid, full but for the end of its last hyperplane.
@@ -76,16 +76,16 @@ impl Grid {
     }
 
     /// The one that stands for a node, if there is any that differs from it in the last dimension alone.
-    fn stand_in(&self, node: u32, gone: &Gone) -> Option<u32> {
+    fn stand_in(&self, node: u32, gone: View<'_>) -> Option<u32> {
         let plane = self.extents.iter().rev().skip(1).product::<u32>();
         let (column, row) = (node % plane, node / plane);
         let rows = (0..=row).rev().chain(row + 1..*self.extents.last().expect("one dimension at least"));
-        rows.map(|row| column + row * plane).find(|there| *there < self.nodes && !gone.contains(there))
+        rows.map(|row| column + row * plane).find(|there| *there < self.nodes && !gone.contains(*there))
     }
 
     /// The hop that corrects the lowest dimension in which two nodes differ.
-    pub fn hop(&self, here: u32, target: u32, gone: &Gone) -> Option<Hop> {
-        if gone.contains(&target) {
+    pub fn hop(&self, here: u32, target: u32, gone: View<'_>) -> Option<Hop> {
+        if gone.contains(target) {
             return None;
         }
         let mut stride = 1;
@@ -108,20 +108,21 @@ impl Topology for Grid {
         self.nodes
     }
 
-    fn next(&self, here: u32, request: &Header, gone: &Gone) -> Option<Hop> {
+    fn next(&self, here: u32, request: &Header, gone: View<'_>) -> Option<Hop> {
         self.hop(here, request.target, gone)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::topology::Gone;
     use super::*;
 
     /// The hops from one node to another.
     fn way(grid: &Grid, from: u32, to: u32, gone: &Gone) -> Option<Vec<Hop>> {
         let (mut here, mut hops) = (from, Vec::new());
         while here != to {
-            let hop = grid.hop(here, to, gone)?;
+            let hop = grid.hop(here, to, gone.all())?;
             here = hop.node;
             hops.push(hop);
             assert!(hops.len() <= grid.extents.len(), "{from} to {to} in {grid:?}: {hops:?}");
@@ -142,7 +143,7 @@ mod tests {
     fn every_way_ends_and_its_classes_rise_in_grids_with_holes() {
         for grid in grids() {
             for (from, to) in (0..grid.nodes).flat_map(|from| (0..grid.nodes).map(move |to| (from, to))) {
-                let hops = way(&grid, from, to, &Gone::new()).expect("nobody is gone");
+                let hops = way(&grid, from, to, &Gone::default()).expect("nobody is gone");
                 assert!(hops.windows(2).all(|two| two[0].class < two[1].class), "{hops:?}");
             }
         }
@@ -152,7 +153,8 @@ mod tests {
     fn ways_lead_around_a_node_that_is_gone() {
         for grid in grids().filter(|grid| grid.extents.len() > 1) {
             for lost in 0..grid.nodes {
-                let gone = Gone::from([lost]);
+                let mut gone = Gone::default();
+                gone.add(lost);
                 for (from, to) in (0..grid.nodes).flat_map(|from| (0..grid.nodes).map(move |to| (from, to))) {
                     let Some(hops) = way(&grid, from, to, &gone) else {
                         let alone = grid.nodes - grid.extents.iter().rev().skip(1).product::<u32>() < 2;
@@ -175,7 +177,7 @@ mod tests {
             let mut classes = std::collections::BTreeMap::new();
             for (from, to) in (0..grid.nodes).flat_map(|from| (0..grid.nodes).map(move |to| (from, to))) {
                 let mut here = from;
-                for hop in way(&grid, from, to, &Gone::new()).expect("nobody is gone") {
+                for hop in way(&grid, from, to, &Gone::default()).expect("nobody is gone") {
                     assert_eq!(*classes.entry((here, hop.node)).or_insert(hop.class), hop.class);
                     here = hop.node;
                 }

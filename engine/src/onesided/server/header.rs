@@ -1,4 +1,4 @@
-//! The first 56 bytes of each message between servers.
+//! The first 64 bytes of each message between servers.
 //!
 //! | byte | bytes | what |
 //! |---|---|---|
@@ -11,17 +11,19 @@
 //! | 12 | 4 | job rank of the origin |
 //! | 16 | 4 | job rank of the target |
 //! | 20 | 4 | bytes of the body, which follows |
-//! | 24 | 8 | the request's number: those of a node only grow |
-//! | 32 | 8 | the sending node has done all requests of the receiving one up to this number; 0: nothing is said |
-//! | 40 | 8 | ticket: by what the origin knows the request |
-//! | 48 | 8 | number of a lock, or of an error |
+//! | 24 | 4 | how many nodes were known to be gone where a request was sent |
+//! | 28 | 4 | 0 |
+//! | 32 | 8 | the request's number: those of a node only grow |
+//! | 40 | 8 | the sending node has done all requests of the receiving one up to this number; 0: nothing is said |
+//! | 48 | 8 | ticket: by what the origin knows the request |
+//! | 56 | 8 | number of a lock, or of an error |
 //!
 //! All are little-endian. Credits and what is done are of the one hop; all else is of the whole way.
 
 use super::Fault;
 
 /// Bytes of a header.
-pub const HEADER_BYTES: usize = 56;
+pub const HEADER_BYTES: usize = 64;
 
 /// In a request: the target shall say at once that it is done.
 pub const TELL: u8 = 1;
@@ -96,6 +98,7 @@ pub struct Header {
     pub origin_rank: u32,
     pub target_rank: u32,
     pub bytes: u32,
+    pub known: u32,
     pub sequence: u64,
     pub done: u64,
     pub ticket: u64,
@@ -112,12 +115,12 @@ impl Header {
     pub fn write(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.class, self.credits, self.flags]);
-        let short = [self.origin, self.target, self.origin_rank, self.target_rank, self.bytes];
-        for (place, value) in bytes[4..24].chunks_exact_mut(4).zip(short) {
+        let short = [self.origin, self.target, self.origin_rank, self.target_rank, self.bytes, self.known];
+        for (place, value) in bytes[4..28].chunks_exact_mut(4).zip(short) {
             place.copy_from_slice(&value.to_le_bytes());
         }
         let long = [self.sequence, self.done, self.ticket, self.number];
-        for (place, value) in bytes[24..].chunks_exact_mut(8).zip(long) {
+        for (place, value) in bytes[32..].chunks_exact_mut(8).zip(long) {
             place.copy_from_slice(&value.to_le_bytes());
         }
         bytes
@@ -141,10 +144,11 @@ impl Header {
             origin_rank: short(12),
             target_rank: short(16),
             bytes: short(20),
-            sequence: long(24),
-            done: long(32),
-            ticket: long(40),
-            number: long(48),
+            known: short(24),
+            sequence: long(32),
+            done: long(40),
+            ticket: long(48),
+            number: long(56),
         };
         match header.bytes as usize == body.len() {
             true => Ok((header, body)),

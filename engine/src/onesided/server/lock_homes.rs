@@ -128,6 +128,7 @@ impl LockHomes {
         match is_shared {
             true if home.sharers > 0 => home.sharers -= 1,
             false if home.holder.is_some() => home.holder = None,
+            _ if home.is_lost => return Err(LOST),
             _ => return Err(NOT_HELD),
         }
         home.is_inherited |= has_died;
@@ -157,7 +158,7 @@ impl LockHomes {
         word
     }
 
-    /// The owner is gone, or nobody can tell any more who waits and who holds: all who ask are refused.
+    /// The owner is gone: all who ask are refused.
     pub fn lose(&mut self, is_meant: impl Fn(&LockId) -> bool) -> Vec<Word> {
         let ids: Vec<LockId> = self.homes.keys().copied().filter(|id| is_meant(id)).collect();
         let words = ids.into_iter().filter_map(|id| {
@@ -167,17 +168,9 @@ impl LockHomes {
         words.collect()
     }
 
-    /// A node is gone. Queues may have led through it, and nobody knows how many of those who share a lock were there:
-    /// such locks are lost, and the servers of those who wait tell them. What a rank there had alone is free.
-    pub fn lose_node(&mut self, node: u32) {
-        for home in self.homes.values_mut() {
-            if home.sharers > 0 || home.head != Head::None {
-                (home.head, home.tail, home.is_lost) = (Head::None, None, true);
-            }
-            if home.holder.is_some_and(|holder| holder.node == node) {
-                (home.holder, home.is_inherited) = (None, true);
-            }
-        }
+    /// Nobody can tell any more who holds a lock and who waits for it: all in use are lost.
+    pub fn lose_all(&mut self) {
+        self.homes.values_mut().for_each(|home| *home = Home { is_lost: true, ..Home::default() });
     }
 
     fn forget_if_idle(&mut self, id: LockId) {
@@ -193,12 +186,17 @@ impl LockHomes {
 
     /// How many locks are held or waited for.
     pub fn in_use(&self) -> usize {
-        self.homes.len()
+        self.homes
+            .values()
+            .filter(|home| home.sharers > 0 || home.holder.is_some() || home.tail.is_some())
+            .count()
     }
 }
 
 /// The lock is not held by whoever gives it back.
 pub const NOT_HELD: u64 = 1;
+/// The owner of the lock is gone, or a node was while it was in use.
+pub const LOST: u64 = 2;
 
 impl Home {
     fn is_open(&self, is_shared: bool) -> bool {
@@ -228,7 +226,7 @@ impl Home {
 }
 
 /// The header of a message to one who waits.
-pub fn about(kind: Kind, id: LockId, to: Waiter) -> Header {
+fn about(kind: Kind, id: LockId, to: Waiter) -> Header {
     Header {
         kind,
         flags: if to.is_shared { SHARED } else { 0 },

@@ -54,11 +54,6 @@ impl LockWaiters {
         held.is_some_and(|place| self.places.remove(&place).is_some())
     }
 
-    /// The home of locks is gone: nobody holds them.
-    pub fn lose_home(&mut self, home: u32) {
-        self.places.retain(|_, at| at.home != home || !at.is_held);
-    }
-
     /// A rank is gone: what it held.
     pub fn lose_rank(&mut self, rank: u32) -> Vec<(LockId, AtLock)> {
         let of_rank =
@@ -75,14 +70,16 @@ impl LockWaiters {
         held
     }
 
-    /// All who wait now are told that it is in vain, by the tickets of their requests. Their places stay.
-    pub fn give_up(&mut self) -> Vec<u64> {
-        let waiting = self.places.iter_mut().filter(|(_, at)| !at.is_held && !at.is_gone);
-        let given_up = waiting.map(|(&(_, _, ticket), at)| {
-            at.is_gone = true;
-            ticket
+    /// A node is gone: whatever was held there, and all who wait, with the tickets of their requests.
+    pub fn give_up(&mut self, home: u32) -> Vec<u64> {
+        let mut tickets = Vec::new();
+        self.places.retain(|&(_, _, ticket), at| {
+            if !at.is_held && !at.is_gone {
+                tickets.push(ticket);
+            }
+            at.is_held && at.home != home
         });
-        given_up.collect()
+        tickets
     }
 
     /// How many wait or hold.

@@ -1,12 +1,9 @@
 //! Locks, as requests and as messages between the home of a lock and those who wait for it.
 
-use super::lock_homes::{about, LockId, Waiter, Word};
+use super::lock_homes::{LockId, Waiter, Word};
 use super::under_way::Request;
 use super::{Asked, Body, End, Fault, Header, Kind, Outside, Server, Topology};
-use super::{BROKEN, FOLLOWED, GONE, REFUSED, SHARED, TELL};
-
-/// In a refusal of a lock: the home has not heard yet of a node that is gone. Ask again.
-const AGAIN: u8 = TELL;
+use super::{BROKEN, FOLLOWED, GONE, REFUSED, SHARED};
 
 fn id_of(header: &Header) -> LockId {
     LockId { owner: header.target_rank, number: header.number }
@@ -35,15 +32,9 @@ impl<T: Topology> Server<T> {
         }
     }
 
-    /// Somebody asks for a lock of a rank of this node, who knows of so many nodes that are gone.
-    pub(super) fn lock(&mut self, request: &Header, generation: [u8; 4], outside: &mut impl Outside) {
-        let (id, waiter) = (id_of(request), Waiter::of(request));
-        if u32::from_le_bytes(generation) > self.gone.len() as u32 {
-            let mut again = about(Kind::Granted, id, waiter);
-            again.flags |= REFUSED | AGAIN;
-            return self.send(waiter.node, again, Body::Bytes(&[]), outside);
-        }
-        let word = self.homes.ask(id, waiter);
+    /// Somebody asks for a lock of a rank of this node.
+    pub(super) fn lock(&mut self, request: &Header, outside: &mut impl Outside) {
+        let word = self.homes.ask(id_of(request), Waiter::of(request));
         self.say(word, outside);
     }
 
@@ -73,11 +64,15 @@ impl<T: Topology> Server<T> {
         outside: &mut impl Outside,
     ) -> Result<(), Fault> {
         let (id, waiter) = (id_of(header), Waiter::of(header));
+        let is_here = header.kind == Kind::Follower || self.waiters.at(waiter, id).is_some();
+        if !is_here {
+            // Where nodes are gone, locks are lost, and words about them may still come.
+            return if self.gone.known() > 0 { Ok(()) } else { Err(Fault("nobody waits for this lock")) };
+        }
         match header.kind {
             Kind::Next => {
                 let next = Waiter::read(body)?;
-                let at = self.waiters.at(waiter, id).ok_or(Fault("nobody waits for this lock"))?;
-                at.next = Some(next);
+                self.waiters.at(waiter, id).into_iter().for_each(|at| at.next = Some(next));
             }
             Kind::Follower => {
                 let word = self.homes.follower(id, Waiter::read(body)?);
@@ -104,7 +99,7 @@ impl<T: Topology> Server<T> {
             self.send(home, word, Body::Bytes(&next.write()), outside);
         }
         let asked = Asked {
-            kind: if header.has(REFUSED) { Kind::Lock } else { Kind::Unlock },
+            kind: Kind::Unlock,
             flags: header.flags & SHARED,
             rank: waiter.rank,
             target: home,
@@ -113,10 +108,9 @@ impl<T: Topology> Server<T> {
             number: id.number,
         };
         match (header.has(REFUSED), is_gone) {
-            (true, false) if header.has(AGAIN) => self.submit(asked, outside),
             (true, _) => {
                 self.waiters.leave(waiter, id);
-                outside.complete(waiter.ticket, End::Refused(super::NOT_HELD), &[]);
+                outside.complete(waiter.ticket, End::Refused(super::LOST), &[]);
             }
             (false, true) => {
                 self.waiters.leave(waiter, id);

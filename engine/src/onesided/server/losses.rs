@@ -4,13 +4,15 @@
 //! the same; its credits are the node's, so they come back as always. Locks that it holds go on to the next, with a
 //! mark. Locks that it owns are lost: all who ask for them are refused.
 //!
-//! Where a node is gone, what was under way to it or through it has ended, and nobody knows whether it was done: it may
-//! still be done later. Later requests take a way around it.
+//! The news that nodes are gone comes to all servers in one order, sooner or later. A request says how much of it was
+//! known when it was sent, and goes the way that was meant then, or not at all. So of the requests of one node to
+//! another that were sent before some news, and whose way led through that node, the first ones are done and all others
+//! are not; and those that are sent after it take a way around. The origin ends all of the former as gone, because it
+//! cannot know which is which: they may still be done later.
 
 use super::outgoing::Waiting;
-use super::{Asked, End, Gone, Header, Kind, Outside, Sender, Server, Topology};
+use super::{Asked, End, Header, Kind, Outside, Server, Topology};
 use super::{BROKEN, SHARED};
-use std::collections::BTreeSet;
 
 impl<T: Topology> Server<T> {
     pub(super) fn lose_rank(&mut self, rank: u32, outside: &mut impl Outside) {
@@ -31,8 +33,8 @@ impl<T: Topology> Server<T> {
     }
 
     pub(super) fn lose_node(&mut self, node: u32, outside: &mut impl Outside) {
-        let before = self.gone.clone();
-        if node == self.here || !self.gone.insert(node) {
+        let before = self.gone.known();
+        if node == self.here || !self.gone.add(node) {
             return;
         }
         self.incoming.lose(node);
@@ -40,59 +42,55 @@ impl<T: Topology> Server<T> {
         while let Some(parked) = self.parking.leave(node) {
             self.incoming.free(parked.sender, self.settings.credits);
         }
+        self.lose_locks(node, outside);
         self.end_all_to(node, outside);
-        let stranded = self.outgoing.lose(|link| link.0 == node);
-        self.end_what_has_gone_through(node, &before, &stranded, outside);
-        self.turn_to_other_ways(stranded, outside);
-        self.homes.lose_node(node);
-        self.waiters.lose_home(node);
-        for ticket in self.waiters.give_up() {
-            outside.complete(ticket, End::Gone, &[]);
-        }
-        self.go_on_with_parked(outside);
-        self.go_on_with_all_held(outside);
-    }
-
-    /// What was asked of a node that is gone has ended.
-    fn end_all_to(&mut self, node: u32, outside: &mut impl Outside) {
-        let (requests, held) = self.under_way.lose(node);
-        for request in requests {
-            self.end(&request, End::Gone, &[], outside);
-        }
-        for asked in held.into_iter().filter(|asked| asked.kind != Kind::Lock) {
-            outside.complete(asked.ticket, End::Gone, &[]);
-        }
-    }
-
-    /// Requests that have left, and whose way led through a node that is gone, have ended.
-    fn end_what_has_gone_through(
-        &mut self,
-        node: u32,
-        before: &Gone,
-        stranded: &[Waiting],
-        outside: &mut impl Outside,
-    ) {
-        let own = stranded.iter().filter_map(|waiting| match waiting {
-            Waiting::Own(header) => Some(header.sequence),
-            Waiting::Passing(..) => None,
-        });
-        let unsent: BTreeSet<u64> = self.outgoing.unsent().chain(own).collect();
+        let meant = self.outgoing.own().filter(|header| self.goes_through(node, header, before));
+        let stranded: Vec<Header> = meant.copied().collect();
+        let numbers =
+            self.outgoing.withdraw(|header| stranded.iter().any(|it| it.sequence == header.sequence));
         for target in self.under_way.targets() {
-            for request in self.under_way.sent(target, &unsent) {
+            for request in self.under_way.sent(target, &numbers) {
                 let header =
                     Header { origin: self.here, target, origin_rank: request.rank, ..Header::default() };
-                if self.is_on_way(node, &header, before) {
+                if self.goes_through(node, &header, before) {
                     self.under_way.answered(target, request.ticket);
                     self.end(&request, End::Gone, &[], outside);
                 }
             }
         }
+        self.drop_passing(node, outside);
+        stranded.into_iter().for_each(|header| self.turn_to_another_way(header, outside));
+        self.go_on_with_early(outside);
+        self.go_on_with_parked(outside);
+        self.go_on_with_all_held(outside);
     }
 
-    /// Whether a request of this node goes through a node.
-    fn is_on_way(&self, node: u32, request: &Header, gone: &Gone) -> bool {
+    /// Locks in use when a node goes are lost: nobody can tell any more who holds them and who waits.
+    fn lose_locks(&mut self, node: u32, outside: &mut impl Outside) {
+        self.homes.lose_all();
+        self.under_way.drop_held(Kind::Lock);
+        for ticket in self.waiters.give_up(node) {
+            outside.complete(ticket, End::Gone, &[]);
+        }
+    }
+
+    /// What was asked of a node that is gone has ended.
+    fn end_all_to(&mut self, node: u32, outside: &mut impl Outside) {
+        let (requests, held) = self.under_way.lose(node);
+        self.outgoing.withdraw(|header| header.target == node);
+        for request in requests {
+            self.end(&request, End::Gone, &[], outside);
+        }
+        for asked in held {
+            outside.complete(asked.ticket, End::Gone, &[]);
+        }
+    }
+
+    /// Whether the way of a request of this node led through a node when so many were known to be gone.
+    fn goes_through(&self, node: u32, request: &Header, known: u32) -> bool {
         let mut here = self.here;
-        while let Some(hop) = self.topology.next(here, request, gone).filter(|_| here != request.target) {
+        while here != request.target {
+            let Some(hop) = self.topology.next(here, request, self.gone.view(known)) else { return false };
             if hop.node == node {
                 return true;
             }
@@ -101,24 +99,41 @@ impl<T: Topology> Server<T> {
         false
     }
 
-    /// What has waited for a link to a node that is gone goes another way, if there is one.
-    fn turn_to_other_ways(&mut self, stranded: Vec<Waiting>, outside: &mut impl Outside) {
-        for request in stranded {
-            match request {
-                Waiting::Passing(header, body, sender) => self.pass(header, &body, sender, outside),
-                Waiting::Own(header) if self.gone.contains(&header.target) => {}
-                Waiting::Own(header) => {
-                    let request = self.under_way.answered(header.target, header.ticket);
-                    let is_by_process = request.is_some_and(|request| request.credit.is_some());
-                    match self.topology.next(self.here, &header, &self.gone) {
-                        Some(hop) if !is_by_process => {
-                            let header = Header { class: hop.class, ..header };
-                            request.into_iter().for_each(|it| self.under_way.begin(header.target, it));
-                            self.leave((hop.node, Sender::Node(self.here)), header, outside);
-                        }
-                        _ => request.iter().for_each(|request| self.end(request, End::Gone, &[], outside)),
-                    }
+    /// Requests of others that wait for a link to a node that is gone have ended.
+    fn drop_passing(&mut self, node: u32, outside: &mut impl Outside) {
+        for waiting in self.outgoing.lose(|link| link.0 == node) {
+            if let Waiting::Passing(header, _, sender) = waiting {
+                self.incoming.free(sender, self.settings.credits);
+                self.answer_gone(&header, outside);
+            }
+        }
+    }
+
+    /// A request of this node that has not left takes another way, if there is one. Of those for locks, nobody waits.
+    fn turn_to_another_way(&mut self, header: Header, outside: &mut impl Outside) {
+        match self.topology.next(self.here, &header, self.gone.all()) {
+            Some(hop) if header.kind != Kind::Lock => {
+                let known = self.gone.known();
+                let link = self.link_of((hop.node, hop.class), header.origin_rank);
+                self.leave(link, Header { class: hop.class, known, ..header }, outside);
+            }
+            _ => {
+                if let Some(request) = self.under_way.answered(header.target, header.ticket) {
+                    self.end(&request, End::Gone, &[], outside);
                 }
+            }
+        }
+    }
+
+    /// Requests that came before the news go on.
+    fn go_on_with_early(&mut self, outside: &mut impl Outside) {
+        for (header, body, sender) in std::mem::take(&mut self.early) {
+            if header.known > self.gone.known() {
+                self.early.push((header, body, sender));
+            } else if header.target == self.here {
+                self.take_here(header, &body, sender, outside);
+            } else {
+                self.pass(header, &body, sender, outside);
             }
         }
     }

@@ -8,8 +8,8 @@ use super::outgoing::{Link, Outgoing, Waiting};
 use super::parked::Parking;
 use super::topology::Gone;
 use super::under_way::{Ends, Request, UnderWay};
+use super::ANSWER;
 use super::{Asked, Body, End, Event, Fault, Header, Kind, Outside, Sender, Topology};
-use super::{ANSWER, TELL};
 use std::collections::VecDeque;
 
 /// What all servers of a job have in common.
@@ -31,6 +31,9 @@ impl Default for Settings {
     }
 }
 
+/// Requests in buffers that come before the news of a node that is gone.
+pub(super) type Early = Vec<(Header, Box<[u8]>, Sender)>;
+
 /// The server of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Server<T> {
@@ -45,6 +48,7 @@ pub struct Server<T> {
     pub(super) homes: LockHomes,
     pub(super) waiters: LockWaiters,
     pub(super) gone: Gone,
+    pub(super) early: Early,
     /// Messages to itself: only those about locks.
     to_self: VecDeque<(Header, Vec<u8>)>,
     /// The answer that is being made; empty between steps.
@@ -65,7 +69,8 @@ impl<T: Topology> Server<T> {
             parking: Parking::default(),
             homes: LockHomes::default(),
             waiters: LockWaiters::default(),
-            gone: Gone::new(),
+            gone: Gone::default(),
+            early: Early::new(),
             to_self: VecDeque::new(),
             answer: Vec::new(),
         }
@@ -92,7 +97,7 @@ impl<T: Topology> Server<T> {
 
     /// A rank of this node asks for something.
     fn ask(&mut self, asked: Asked, outside: &mut impl Outside) {
-        if self.gone.contains(&asked.target) {
+        if self.gone.contains(asked.target) {
             return outside.complete(asked.ticket, End::Gone, &[]);
         }
         match asked.kind {
@@ -130,23 +135,23 @@ impl<T: Topology> Server<T> {
             sequence,
             ticket: asked.ticket,
             number: asked.number,
+            known: self.gone.known(),
             ..Header::default()
         };
-        let Some(hop) = self.topology.next(self.here, &header, &self.gone) else {
+        let Some(hop) = self.topology.next(self.here, &header, self.gone.all()) else {
             self.end_lock_request(&asked);
             outside.complete(asked.ticket, End::Gone, &[]);
             return self.go_on_with_held(asked.target, outside);
         };
         header.class = hop.class;
         let link = self.link_of((hop.node, hop.class), asked.rank);
-        let is_by_process = matches!(link.1, Sender::Process(_));
-        header.flags |= if is_by_process { TELL } else { 0 };
+        header.flags |= if self.topology.has_one_way() { 0 } else { ANSWER };
         let ends = match asked.kind {
-            Kind::Operation if asked.flags & ANSWER != 0 => Ends::ByAnswer,
             Kind::Lock => Ends::Unseen,
+            _ if header.has(ANSWER) => Ends::ByAnswer,
             _ => Ends::ByCount,
         };
-        let credit = is_by_process.then_some(link);
+        let credit = matches!(link.1, Sender::Process(_)).then_some(link);
         let request = Request { sequence, ticket: asked.ticket, rank: asked.rank, ends, credit };
         self.under_way.begin(asked.target, request);
         self.leave(link, header, outside);
@@ -197,10 +202,8 @@ impl<T: Topology> Server<T> {
     }
 
     fn send_own(&mut self, to: u32, header: Header, outside: &mut impl Outside) {
-        let generation = self.generation();
         let body = match header.kind {
             Kind::Operation => Body::Own(header.ticket),
-            Kind::Lock => Body::Bytes(&generation),
             _ => Body::Bytes(&[]),
         };
         self.send(to, header, body, outside);
@@ -208,7 +211,7 @@ impl<T: Topology> Server<T> {
 
     /// Sends a message, with all that there is to tell that node.
     pub(super) fn send(&mut self, to: u32, header: Header, body: Body<'_>, outside: &mut impl Outside) {
-        if self.gone.contains(&to) {
+        if self.gone.contains(to) {
             self.incoming.repay(to);
             return;
         }
@@ -250,7 +253,7 @@ impl<T: Topology> Server<T> {
             ..Header::default()
         };
         match asked.kind {
-            Kind::Lock => self.lock(&request, self.generation(), outside),
+            Kind::Lock => self.lock(&request, outside),
             Kind::Unlock => {
                 let end = self.unlock(&request, outside).map_or_else(End::Refused, |()| End::Done);
                 outside.complete(asked.ticket, end, &[]);
@@ -258,11 +261,6 @@ impl<T: Topology> Server<T> {
             // Ranks of one node need no server for their memory.
             _ => outside.complete(asked.ticket, End::Done, &[]),
         }
-    }
-
-    /// How many nodes are known to be gone: those who ask for locks and those who have them must agree on that.
-    pub(super) fn generation(&self) -> [u8; 4] {
-        (self.gone.len() as u32).to_le_bytes()
     }
 }
 
@@ -317,6 +315,7 @@ impl<T> Server<T> {
     pub fn is_idle_but_for_counts(&self) -> bool {
         self.outgoing.is_idle()
             && self.parking.count() == 0
+            && self.early.is_empty()
             && self.homes.in_use() == 0
             && self.waiters.count() == 0
     }

@@ -80,10 +80,10 @@ impl Outgoing {
         numbers
     }
 
-    /// The numbers of this node's own requests that wait.
-    pub fn unsent(&self) -> impl Iterator<Item = u64> + '_ {
+    /// This node's own requests that wait.
+    pub fn own(&self) -> impl Iterator<Item = &Header> + '_ {
         self.links.values().flat_map(|queue| &queue.waiting).filter_map(|waiting| match waiting {
-            Waiting::Own(header) => Some(header.sequence),
+            Waiting::Own(header) => Some(header),
             Waiting::Passing(..) => None,
         })
     }

@@ -4,7 +4,7 @@
 //! origin can park in others is bounded, and a hot target slows down those who want it.
 
 use super::outgoing::Link;
-use super::Asked;
+use super::{Asked, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How the origin learns that a request is done.
@@ -117,6 +117,11 @@ impl UnderWay {
             of_rank.for_each(|request| request.ends = Ends::Unseen);
             pair.held.retain(|asked| asked.rank != rank || stays(asked));
         }
+    }
+
+    /// Forgets what was held back of a kind.
+    pub fn drop_held(&mut self, kind: Kind) {
+        self.pairs.values_mut().for_each(|pair| pair.held.retain(|asked| asked.kind != kind));
     }
 
     /// Forgets a pair: what was under way, and what was held back.
