@@ -17,7 +17,7 @@ use crate::request::{lane_of, Slab};
 use crate::transport::{Arrival, Packet, Packets, Routed, SharedTasks};
 use crate::world::BootstrapChannel;
 use crate::{JobRank, Result};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Packets handled before other work gets its turn.
@@ -61,6 +61,8 @@ pub struct Core {
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
     pub(crate) collectives_seen: u64,
+    /// Numbers of sends whose withdrawal the receiver decides and has not answered.
+    pub(crate) unanswered: HashSet<u32>,
     /// Messages copied aside because nothing else had room for them.
     pub(crate) aside: Aside,
     /// Bytes of messages that came in packets and were kept for later.
@@ -151,6 +153,7 @@ impl Core {
             background: Vec::new(),
             epoch: 0,
             collectives_seen: 0,
+            unanswered: HashSet::new(),
             aside: Aside::new(memory),
             kept: 0,
             told: Default::default(),

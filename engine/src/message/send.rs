@@ -217,7 +217,7 @@ impl Core {
     #[inline]
     fn insert_send(&mut self, send: Send) -> Result<u32> {
         let request = self.requests.insert(Work::Send(send))?;
-        match self.transport.awaits_word(request) {
+        match self.awaits_word(request) {
             false => Ok(request),
             true => self.with_another_number(request),
         }

@@ -84,6 +84,9 @@ impl Core {
             return self.leave_stream(index);
         };
         send.in_doubt = !is_sure;
+        if !is_settled {
+            self.unanswered.insert(index);
+        }
         let ticket = Ticket { peer: self.rank, request: index };
         self.post(peer, &Packet::with(WITHDRAW, [0; 2], &ticket))?;
         if is_sure {
@@ -95,6 +98,7 @@ impl Core {
     /// A peer knows of a message that it is withdrawn. Had it taken it, it would have said so before.
     pub(crate) fn peer_knows(&mut self, ticket: Ticket) {
         self.transport.end_withdrawal(ticket.peer, ticket.request);
+        self.unanswered.remove(&ticket.request);
         if self.has(ticket.request) && self.requests.is_used(ticket.request) {
             let send = self.requests[ticket.request].work.as_untaken();
             if send.is_some_and(|send| send.in_doubt) {
@@ -184,11 +188,18 @@ impl Core {
         self.told.1.tell(&self.page.counters.unexpected_now, self.matching.unexpected());
     }
 
+    /// Whether a receiver may still speak of a number as one that is withdrawn. A send that got it now could
+    /// be taken for the one that had it before.
+    #[inline]
+    pub(super) fn awaits_word(&self, number: u32) -> bool {
+        self.transport.awaits_word(number) || self.unanswered.contains(&number)
+    }
+
     /// Moves a send to a request with a number that its receiver does not know as withdrawn.
     #[cold]
     pub(super) fn with_another_number(&mut self, request: u32) -> Result<u32> {
         let (mut number, mut unusable) = (request, Vec::new());
-        while self.transport.awaits_word(number) {
+        while self.awaits_word(number) {
             let work = std::mem::replace(&mut self.requests[number].work, Work::Nothing);
             unusable.push(number);
             number = self.requests.insert(work)?;
