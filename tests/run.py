@@ -96,6 +96,8 @@ PARTS = [
     ),
     Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
     Part("armci", "ARMCI: every call, all ABIs", ["tests/c/run", "--folder", "tests/armci"], 15, after=STAGED),
+    Part("shmem", "OpenSHMEM: C and C++ programs", ["tests/shmem/run"], 20, after=STAGED),
+    Part("shmem-rungs", "the same with each means of copying", ["tests/shmem/run", "--rungs"], 15, after=STAGED),
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),

@@ -302,6 +302,7 @@ mod python;
 mod reason;
 mod requests;
 mod stack;
+pub mod symmetric;
 #[cfg(test)]
 mod tests;
 mod unseen;

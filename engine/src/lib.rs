@@ -3,7 +3,7 @@
 //! One engine stands under every face (MPI under two ABIs, later OpenSHMEM and
 //! ARMCI). Rooms are modules; arrows between them point down only:
 //!
-//! * what programs mean: [`world`], [`collective`], [`onesided`], [`message`],
+//! * what programs mean: [`world`], [`collective`], [`onesided`], [`symmetric`], [`message`],
 //!   [`request`], [`file`], [`datatype`], [`reduce`];
 //! * how bytes move: [`transport`];
 //! * what the operating system gives: [`memory`], [`progress`], [`job`],
@@ -33,6 +33,7 @@ mod rank;
 pub mod reduce;
 pub mod request;
 pub mod settings;
+pub mod symmetric;
 mod sync;
 #[cfg(test)]
 mod test_ranks;

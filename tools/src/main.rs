@@ -1,4 +1,4 @@
-//! The serried command: `serried run` (also called `mpiexec` or `mpirun`)
+//! The serried command: `serried run` (also called `mpiexec`, `mpirun` or `oshrun`)
 //! starts jobs, `serried info` says what is here.
 
 mod attach;
@@ -19,7 +19,7 @@ const USAGE: &str = "\
 usage: serried COMMAND [ARGUMENT]...
 
 commands:
-  run      start a program on several ranks (also as `mpiexec`, `mpirun`)
+  run      start a program on several ranks (also as `mpiexec`, `mpirun`, `oshrun`)
   info     versions, CPUs that may be used, libraries, settings; `serried info --pairs [-n RANKS]`
            tries by what means ranks reach each other's memory
   doctor   what is wrong on this machine, and which MPI a program will really load:
@@ -40,7 +40,7 @@ fn main() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let called_as = arguments.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let rest = arguments.get(1..).unwrap_or_default();
-    if matches!(called_as, Some("mpiexec" | "mpirun" | "mpiexec.serried" | "mpirun.serried")) {
+    if matches!(called_as, Some("mpiexec" | "mpirun" | "oshrun" | "mpiexec.serried" | "mpirun.serried")) {
         exit(run::command(rest));
     }
     let command = rest.first().and_then(|name| name.to_str());

@@ -105,6 +105,7 @@ impl<'a> Describer<'a> {
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
             Reason::Lock(exposure, rank) => vec![vec![self.lock(exposure, rank)]],
+            Reason::Memory(rank) => vec![vec![self.change(rank)]],
             Reason::BootstrapChannel => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {
@@ -287,6 +288,18 @@ impl<'a> Describer<'a> {
         };
         let message = description::Envelope { context, source: rank as i32, tag: NONE, bytes: 0 };
         Need { kind: Kind::Lock, peers, message, collective: None }
+    }
+
+    /// A change of memory, which any other rank may make, or the one that holds a lock or is before in its queue.
+    fn change(&self, rank: Option<u32>) -> Need {
+        let me = self.engine.rank();
+        match rank {
+            Some(rank) => Need { kind: Kind::Queue, peers: vec![rank], ..Need::default() },
+            None => {
+                let peers = (0..self.engine.size()).filter(|&peer| peer != me).collect();
+                Need { kind: Kind::Memory, peers, ..Need::default() }
+            }
+        }
     }
 
     fn exchange(&mut self) -> Need {

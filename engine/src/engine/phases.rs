@@ -20,6 +20,11 @@ impl Engine {
         !self.nodes.are_several() || self.node_of(job_rank) == self.node_of(JobRank(self.job.rank))
     }
 
+    /// The ranks of the job that are on my node, I among them.
+    pub fn near_ranks(&self) -> Vec<u32> {
+        (0..self.size()).filter(|&rank| self.is_near(JobRank(rank))).collect()
+    }
+
     fn hierarchy_of<'a>(&self, communicator: &'a Communicator) -> Option<&'a Hierarchy> {
         communicator.hierarchy(|| {
             let node_of = |rank| self.node_of(communicator.group.job_rank(rank));

@@ -23,6 +23,8 @@ pub(crate) enum Reason<'a> {
     Block(&'a Member, Until),
     /// The lock of a member of an exposure.
     Lock(&'a Exposure, u32),
+    /// That another rank changes memory of this one: that rank, or any.
+    Memory(Option<u32>),
     /// A byte string of a rank, for making a communicator.
     BootstrapChannel,
     /// That what was left to the engine has gone.

@@ -24,6 +24,10 @@ pub(super) trait Beside {
     fn lie_down(&self);
     /// The sleep is over.
     fn get_up(&self);
+    /// Nanoseconds that a sleep lasts at most.
+    fn longest(&self) -> u64 {
+        Pace::LONGEST_SLEEP
+    }
     /// How often to look before the core is offered to others, where ranks may
     /// have to share cores.
     fn looks(&self, crowd: &Crowd) -> u32 {
@@ -208,7 +212,7 @@ impl Engine {
             }
             wanted || changed() || beside.holds() || asked
         };
-        let limit = if busy { SOON } else { Pace::LONGEST_SLEEP };
+        let limit = if busy { SOON } else { beside.longest() };
         self.doorbell.sleep_unless(work, Some(limit));
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();

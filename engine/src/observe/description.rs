@@ -108,6 +108,10 @@ pub enum Kind {
     Ready,
     /// The lock of a member of a window, whose rank there is `source`.
     Lock,
+    /// A change of memory that the rank watches.
+    Memory,
+    /// A lock that is held, or asked for before, by the peer.
+    Queue,
     /// Something else.
     Other,
 }
@@ -155,7 +159,7 @@ pub struct Operation {
     pub call: String,
 }
 
-const KINDS: [(Kind, &str); 10] = [
+const KINDS: [(Kind, &str); 12] = [
     (Kind::Receive, "receive"),
     (Kind::Probe, "probe"),
     (Kind::Send, "send"),
@@ -165,6 +169,8 @@ const KINDS: [(Kind, &str); 10] = [
     (Kind::Partitions, "partitions"),
     (Kind::Ready, "ready"),
     (Kind::Lock, "lock"),
+    (Kind::Memory, "memory"),
+    (Kind::Queue, "queue"),
     (Kind::Other, "other"),
 ];
 

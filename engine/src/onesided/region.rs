@@ -1,6 +1,7 @@
 //! Where the exposed memory of a member is, for an origin.
 
 use crate::progress::changes::Changes;
+use crate::progress::watchers::Bell;
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
 
@@ -13,6 +14,8 @@ pub struct Region {
     pub(crate) servant: Servant,
     /// How its elements are changed, on this node.
     pub(crate) changes: Option<Changes>,
+    /// How its owner is told that it has changed, on this node.
+    pub(crate) bell: Option<Bell>,
     /// Where it begins there.
     pub(crate) address: u64,
     /// Its length.
@@ -104,6 +107,14 @@ impl Region {
         }
     }
 
+    /// This process has changed something there: wakes its owner, if that waits for it.
+    #[inline]
+    pub fn changed(&self) {
+        if let Some(bell) = &self.bell {
+            bell.changed();
+        }
+    }
+
     /// Where bytes from `offset` on lie in this process, if plain loads and stores of it reach all of them.
     #[inline]
     pub(crate) fn here(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
@@ -153,6 +164,7 @@ mod tests {
         Region {
             peer: Some(JobRank(1)),
             changes: None,
+            bell: None,
             servant: Servant::default(),
             address: 1000,
             bytes: 100,

@@ -12,6 +12,7 @@ pub mod sleeping_lock;
 pub mod sources;
 pub mod spread;
 pub mod wait;
+pub mod watchers;
 
 pub use crate::clock;
 pub use crowd::Crowd;

@@ -3,6 +3,7 @@
 
 use super::{AccessDescriptor, Means, Reaches};
 use crate::progress::changes::Changes;
+use crate::progress::watchers::Bell;
 use crate::{Class, Error, Result};
 use std::fmt::Display;
 use std::ops::Range;
@@ -82,6 +83,11 @@ pub trait OfferedMemory: Reaches {
 
     /// How this rank changes memory of `peer` by atomic instructions or under a lock, beside others.
     fn changes(&self, _peer: Self::Peer) -> Option<Changes> {
+        None
+    }
+
+    /// How this rank tells `peer` that it has changed its memory.
+    fn bell(&self, _peer: Self::Peer) -> Option<Bell> {
         None
     }
 

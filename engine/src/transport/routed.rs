@@ -11,6 +11,7 @@ use super::{
     Payloads, Reaches, Retained, Routes, SharedTasks, Task,
 };
 use crate::progress::changes::Changes;
+use crate::progress::watchers::Bell;
 use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::ops::Range;
@@ -276,6 +277,10 @@ impl OfferedMemory for Routed {
 
     fn changes(&self, peer: JobRank) -> Option<Changes> {
         self.node.changes(self.here(peer)?)
+    }
+
+    fn bell(&self, peer: JobRank) -> Option<Bell> {
+        self.node.bell(self.here(peer)?)
     }
 
     #[inline]

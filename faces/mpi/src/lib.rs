@@ -32,19 +32,24 @@ mod objects;
 mod predefined;
 mod predefined_datatypes;
 mod request;
+#[path = "../../shmem/src/mod.rs"]
+mod shmem;
 mod start;
 mod status;
 mod window;
 mod wording;
 
 /// What the engine is told of all faces of this library when it starts.
-static LIBRARY: common::engine::Library =
-    common::engine::Library { names: &[&calls::NAMES, armci::NAMES], directory: each_communicator };
+static LIBRARY: common::engine::Library = common::engine::Library {
+    names: &[&calls::NAMES, armci::NAMES, &shmem::NAMES],
+    directory: each_communicator,
+};
 
-/// Shows all communicators that a call can be on: those of the program, of windows, of files and of ARMCI.
+/// Shows all communicators that a call can be on: those of the program, of windows, of files, of ARMCI and of OpenSHMEM.
 fn each_communicator(visit: &mut dyn FnMut(&std::sync::Arc<objects::Comm>)) {
     handle::COMMS.each(visit);
     handle::WINS.each(&mut |window| visit(window.members()));
     handle::FILES.each(&mut |file| visit(&file.communicator));
     armci::each_communicator(visit);
+    shmem::each_communicator(visit);
 }

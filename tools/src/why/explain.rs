@@ -177,6 +177,11 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
             let held = if need.peers.len() == 1 { "which is held by" } else { "which is held by some of" };
             format!("for the lock of rank {} of a window, {held} {}", message.source, ranks(&need.peers))
         }
+        Kind::Memory => match need.peers.len() {
+            0 => "until its memory is changed, which no other rank can do".into(),
+            _ => format!("until {} changes memory that it watches", ranks(&need.peers)),
+        },
+        Kind::Queue => format!("for a lock that {} holds, or asked for before it", ranks(&need.peers)),
         Kind::Other => "for something that any rank may do".into(),
     };
     let gone = |peer: &u32| job.ranks.get(*peer as usize).is_some_and(Standing::is_gone);

@@ -116,6 +116,8 @@ fn of_need(description: &Description, need: &Need) -> String {
         Kind::Partitions => "partitions",
         Kind::Ready => "ready",
         Kind::Lock => "lock",
+        Kind::Memory => "memory",
+        Kind::Queue => "queue",
         Kind::Other => "other",
     };
     object(&[

@@ -14,7 +14,7 @@ impl Engine {
     ///
     /// # Safety
     /// As `Elements::change_words`; the elements lie within the region from `offset` on.
-    pub(super) unsafe fn change(
+    pub(in crate::engine) unsafe fn change(
         &self,
         region: &Region,
         elements: &Elements,
@@ -86,7 +86,7 @@ impl Engine {
 
     /// How elements of a region are changed.
     #[inline]
-    pub(super) fn changes_of<'a>(&self, region: &'a Region) -> Result<&'a Changes> {
+    pub(in crate::engine) fn changes_of<'a>(&self, region: &'a Region) -> Result<&'a Changes> {
         region.changes.as_ref().ok_or_else(no_changes)
     }
 
@@ -95,7 +95,7 @@ impl Engine {
     /// # Safety
     /// As `Elements::change_words`.
     #[inline]
-    pub(super) unsafe fn change_words(
+    pub(in crate::engine) unsafe fn change_words(
         &self,
         region: &Region,
         elements: &Elements,

@@ -1,19 +1,16 @@
 //! Making exposures and freeing them.
 
-use super::asking::servant_of;
 use crate::collective::{Data, Operation};
 use crate::datatype::{Basic, Datatype};
 use crate::engine::Engine;
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Window};
-use crate::onesided::{
-    Attached, Control, Entry, Epochs, Exposure, Kind, Known, Provided, Region, Segment, Told,
-};
-use crate::transport::{AccessDescriptor, Means, OfferedMemory};
+use crate::onesided::{Attached, Control, Epochs, Exposure, Kind, Known, Provided, Segment, Told};
+use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
 use crate::{Class, Error, JobRank, Result};
-use std::sync::atomic::{fence, AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Alignment of what is allocated: of a cache line at least.
@@ -71,7 +68,7 @@ impl Memory {
         }
     }
 
-    fn check(self, unit: i64) -> Result<()> {
+    pub(super) fn check(self, unit: i64) -> Result<()> {
         let bytes = self.bytes();
         if bytes < 0 {
             return Err(Error::new(Class::Size, format!("argument size is {bytes}; it cannot be negative")));
@@ -185,7 +182,7 @@ impl Engine {
     }
 
     /// Lets others reach a segment directly as far as they can.
-    fn open_up(&self, mine: &mut Told) -> Provided {
+    pub(super) fn open_up(&self, mine: &mut Told) -> Provided {
         let Segment { address, bytes, .. } = mine.segment;
         if mine.trouble != 0 {
             return Provided::default();
@@ -307,7 +304,7 @@ impl Engine {
     }
 
     /// Takes back what this member has provided for an exposure that is not made after all, or is freed.
-    fn take_back(&self, provided: Provided, control: u64) {
+    pub(super) fn take_back(&self, provided: Provided, control: u64) {
         let (address, bytes, part) = provided.opened;
         self.lanes.at(0).lock().transport.unexpose(address as *mut u8, bytes, part);
         if provided.allocated != 0 {
@@ -361,137 +358,4 @@ fn trouble_of(told: &[Told]) -> Option<Error> {
             Error::new(Class::Arg, format!("rank {rank} has given wrong arguments; its own error says which"))
         }
     })
-}
-
-/// Attaching, asking and freeing.
-impl Engine {
-    /// Attaches memory to a dynamic exposure (`MPI_Win_attach`). Not collective.
-    ///
-    /// # Errors
-    /// `RmaFlavor` for another kind; `RmaAttach` when it overlaps what is attached; `Size`.
-    pub fn attach(&self, exposure: &Exposure, address: *mut u8, bytes: i64) -> Result<()> {
-        only_dynamic(exposure)?;
-        Memory::Given { address, bytes }.check(1)?;
-        let (seat, bytes) = (exposure.control.seat(exposure.rank()), bytes as u64);
-        exposure.attached.check(address as u64, bytes)?;
-        let segment = Segment { address: address as u64, bytes, unit: 1 };
-        let mut told = Told { segment, ..Told::default() };
-        self.open_up(&mut told);
-        let entry = Entry { address: address as u64, bytes, first: told.first, last: told.last };
-        exposure.attached.add(entry, seat);
-        Ok(())
-    }
-
-    /// Detaches memory (`MPI_Win_detach`), named by the address at which it was attached.
-    ///
-    /// # Errors
-    /// `RmaFlavor` for another kind; `RmaAttach` when nothing is attached there.
-    pub fn detach(&self, exposure: &Exposure, address: *const u8) -> Result<()> {
-        only_dynamic(exposure)?;
-        let entry = exposure.attached.remove(address as u64, exposure.control.seat(exposure.rank()))?;
-        self.close(entry);
-        Ok(())
-    }
-
-    fn close(&self, entry: Entry) {
-        let address = entry.address as *mut u8;
-        self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.direct());
-    }
-
-    /// Where the segment of a member lies in this process (`MPI_Win_shared_query`); `None`
-    /// as rank (`MPI_PROC_NULL`): that of the first member that has any. Where memory is not
-    /// shared it has no bytes.
-    ///
-    /// # Errors
-    /// `Rank`; `RmaFlavor` for a dynamic exposure.
-    pub fn shared(&self, exposure: &Exposure, rank: Option<u32>) -> Result<Segment> {
-        if exposure.kind == Kind::Dynamic {
-            let sentence =
-                "the window has no memory but what is attached to it, and that cannot be asked for";
-            return Err(Error::new(Class::RmaFlavor, sentence));
-        }
-        let first = || exposure.told.iter().position(|one| one.segment.bytes > 0).unwrap_or(0) as u32;
-        let rank = rank.unwrap_or_else(first);
-        let segment = *exposure.segment(rank)?;
-        let nothing = Segment { address: 0, bytes: 0, unit: segment.unit };
-        // Segments in one piece have an address there even if they have no bytes.
-        let region = self.region_of(exposure, rank);
-        match region.here(0, segment.bytes) {
-            Some(here) if region.own || !region.direct.is_empty() || segment.bytes == 0 => {
-                Ok(Segment { address: here as u64, ..segment })
-            }
-            _ => Ok(nothing),
-        }
-    }
-
-    /// Where the segment of a member is for this process.
-    pub(super) fn region_of<'a>(&self, exposure: &'a Exposure, rank: u32) -> &'a Region {
-        exposure.regions[rank as usize].get_or_init(|| {
-            let told = &exposure.told[rank as usize];
-            let entry = Entry {
-                address: told.segment.address,
-                bytes: told.segment.bytes,
-                first: told.first,
-                last: told.last,
-            };
-            let mut region = self.find_region(exposure, told.owner as u32, entry);
-            let owner = self.local_rank(&exposure.communicator, told.owner as u32);
-            if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
-                region.direct = 0..entry.bytes;
-                region.here = self.job.node.blocks_area(owner.0) as usize + offset as usize;
-            }
-            region
-        })
-    }
-
-    /// Where memory of a member is for this process.
-    pub(super) fn find_region(&self, exposure: &Exposure, owner: u32, entry: Entry) -> Region {
-        let peer = exposure.peers[owner as usize];
-        let own = owner == exposure.rank();
-        let mut region = Region {
-            peer,
-            servant: servant_of(exposure, owner),
-            changes: peer.and_then(|peer| self.lanes.at(0).lock().transport.changes(peer)),
-            address: entry.address,
-            bytes: entry.bytes,
-            direct: entry.direct(),
-            here: entry.address as usize,
-            own,
-        };
-        if !own && !region.direct.is_empty() {
-            let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
-            let exposed = |peer| self.lanes.at(0).lock().transport.exposed(peer, part);
-            match peer.and_then(exposed) {
-                Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
-                None => region.direct = 0..0,
-            }
-        }
-        region
-    }
-
-    /// Frees an exposure (`MPI_Win_free`). Collective. Memory that the library has allocated
-    /// goes; attributes are the face's to delete before.
-    ///
-    /// # Errors
-    /// `RmaSync` while an epoch of this member is open; nothing is freed then.
-    pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
-        exposure.epochs.check_free()?;
-        fence(Ordering::SeqCst);
-        self.run_collective(&exposure.communicator, &Operation::Barrier)?;
-        self.end_to_serve(exposure);
-        exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
-        self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
-        exposure.communicator.free();
-        Ok(())
-    }
-}
-
-fn only_dynamic(exposure: &Exposure) -> Result<()> {
-    match exposure.kind {
-        Kind::Dynamic => Ok(()),
-        kind => Err(Error::new(
-            Class::RmaFlavor,
-            format!("memory is attached to dynamic windows only, and this one is of the kind {kind:?}"),
-        )),
-    }
 }

@@ -39,6 +39,7 @@ impl Engine {
             peer: Some(own),
             servant: Servant::default(),
             changes: self.lanes.at(0).lock().transport.changes(own),
+            bell: self.lanes.at(0).lock().transport.bell(own),
             address: 0,
             bytes: i64::MAX as u64,
             direct: 0..0,
@@ -84,7 +85,9 @@ impl Engine {
             },
             // SAFETY: the same.
             None => unsafe { self.write_to(region, there.wrapping_sub(region.address), local, bytes) },
-        })
+        })?;
+        region.changed();
+        Ok(())
     }
 
     /// Copies the pieces from a region.
@@ -153,7 +156,9 @@ impl Engine {
                 }
             }
             Ok(())
-        })
+        })?;
+        region.changed();
+        Ok(())
     }
 
     /// Changes one element at an address of a region by an operator (`Sum`, `Replace`, …; `NoOp` reads it), and stores

@@ -2,6 +2,7 @@
 
 mod asking;
 mod changing;
+mod exposed;
 mod exposing;
 mod locking;
 mod many_pieces;

@@ -51,11 +51,12 @@ impl Engine {
                 Some(here) => unsafe {
                     let from = (&**origin.datatype, origin.address.cast_const(), origin.count);
                     datatype::copy(from, (target.datatype, here, count));
-                    Ok(())
                 },
                 // SAFETY: the same.
-                None => unsafe { self.put_pieces(origin, &place, target, bytes) },
+                None => unsafe { self.put_pieces(origin, &place, target, bytes)? },
             }
+            place.region.changed();
+            Ok(())
         })
     }
 
@@ -146,11 +147,13 @@ impl Engine {
             unsafe {
                 match place.region.way(place.first, place.length) {
                     (Way::Direct(here), length) if length == place.length && element.is_word(here) => {
-                        self.change_words(place.region, &elements, (here, 1), (origin, result))
+                        self.change_words(place.region, &elements, (here, 1), (origin, result))?;
                     }
-                    _ => self.fetch_slowly(&place, &elements, origin, result),
+                    _ => self.fetch_slowly(&place, &elements, origin, result)?,
                 }
             }
+            place.region.changed();
+            Ok(())
         })
     }
 
@@ -196,7 +199,9 @@ impl Engine {
         let size = element.size();
         self.at(exposure, (rank, displacement), (0, size as i64), |place| {
             // SAFETY: the program lends the others; the place is exposed memory.
-            unsafe { self.swap(place.region, (place.first, size), (origin, compare, result)) }
+            unsafe { self.swap(place.region, (place.first, size), (origin, compare, result))? };
+            place.region.changed();
+            Ok(())
         })
     }
 
@@ -205,7 +210,7 @@ impl Engine {
     /// # Safety
     /// The addresses can be read, and the last written, for `size` bytes; they lie within the region.
     #[inline]
-    pub(super) unsafe fn swap(
+    pub(in crate::engine) unsafe fn swap(
         &self,
         region: &Region,
         (offset, size): (u64, usize),
@@ -282,7 +287,9 @@ impl Engine {
         let span = target.datatype.span(target.count as u64)?;
         self.at(exposure, (target.rank, target.displacement), span, |place| {
             // SAFETY: the program lends origin and result; the place is exposed memory.
-            unsafe { self.change_pieces((origin, result), &place, (target, bytes), &elements) }
+            unsafe { self.change_pieces((origin, result), &place, (target, bytes), &elements)? };
+            place.region.changed();
+            Ok(())
         })
     }
 

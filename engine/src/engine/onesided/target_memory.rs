@@ -241,7 +241,7 @@ impl Engine {
     ///
     /// # Safety
     /// `local` can be read for `bytes` bytes, which lie within the region from `offset` on.
-    pub(super) unsafe fn write_to(
+    pub(in crate::engine) unsafe fn write_to(
         &self,
         region: &Region,
         mut offset: u64,
@@ -268,7 +268,7 @@ impl Engine {
     ///
     /// # Safety
     /// As [`Engine::write_to`], but `local` can be written.
-    pub(super) unsafe fn read_from(
+    pub(in crate::engine) unsafe fn read_from(
         &self,
         region: &Region,
         mut offset: u64,

@@ -69,6 +69,7 @@ use std::mem::size_of;
 use std::ops::Range;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub use system::all_memory;
 
 /// The window of a process. There is one, and everything finds it by
 /// [`Window::of_process`].

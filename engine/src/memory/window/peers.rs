@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 
 /// Memory that was read once is mapped; remembered in units of this many bytes.
 const UNIT: usize = 64 << 10;
+/// The longest piece of exposed memory that is.
+const MAPPED_AT_ONCE: usize = 16 << 20;
 const SEEN_BYTES: usize = WINDOW_BYTES / UNIT / 8;
 
 /// The windows of all peers on the node; each is mapped when it is first of use.
@@ -60,6 +62,17 @@ impl Peers {
     pub fn direct(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
         let (mapped, start) = self.locate(slot, announced, address, bytes)?;
         mapped.direct(start, start + bytes as usize)
+    }
+
+    /// As [`Peers::direct`], for memory of which only parts are used, perhaps: a long piece is not mapped in one go, which
+    /// would take memory for all of it.
+    pub fn exposed(&self, slot: u32, announced: u64, address: u64, bytes: u64) -> Option<*mut u8> {
+        let (mapped, start) = self.locate(slot, announced, address, bytes)?;
+        let end = start + bytes as usize;
+        if bytes as usize <= MAPPED_AT_ONCE {
+            return mapped.direct(start, end);
+        }
+        mapped.shared().all(pages(start, end)).then_some((mapped.here + start) as *mut u8)
     }
 
     /// As [`Peers::direct`], except that pages at the edges of which only a

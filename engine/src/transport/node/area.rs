@@ -13,8 +13,8 @@ use super::sizes::{BOXES, BOX_BYTES, CLASSES, LINES, LINE_BYTES};
 use super::withdrawals::{List, Taking, Withdrawn};
 use crate::job::node_segment::{LANES, LANE_BYTES};
 use crate::job::NodeSegment;
-use crate::progress::changes;
-use crate::progress::Doorbell;
+use crate::progress::watchers::Watchers;
+use crate::progress::{changes, Doorbell};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const CONTROL_BYTES: usize = 4096;
@@ -59,6 +59,8 @@ pub struct Control {
     pub withdrawn: Line<Withdrawn>,
     /// Whose memory the owner changes, and who changes the owner's alone; of the first lane only.
     pub changes: Line<changes::Words>,
+    /// Who waits until the owner's memory changes; of the first lane only.
+    pub watchers: Line<Watchers>,
 }
 
 /// Whose an express box is, and how far it has been read.
@@ -152,6 +154,12 @@ impl Area {
     pub fn changes(&self) -> &changes::Words {
         // SAFETY: as `control`.
         unsafe { &(*self.first.cast::<Control>()).changes.0 }
+    }
+
+    /// Who waits until the rank's memory changes: for all lanes the same.
+    pub fn watchers(&self) -> &Watchers {
+        // SAFETY: as `control`.
+        unsafe { &(*self.first.cast::<Control>()).watchers.0 }
     }
 
     /// The fixed words.

@@ -66,6 +66,11 @@ impl Direct {
         Some(found.cast_const())
     }
 
+    /// See [`crate::transport::OfferedMemory::exposed`].
+    pub fn exposed(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
+        self.peers.exposed(peer, Direct::announced(node, peer), address, bytes)
+    }
+
     /// See [`crate::transport::OfferedMemory::begin_write`].
     pub fn begin_write(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         self.peers.begin_write(peer, Direct::announced(node, peer), address, bytes)

@@ -2,8 +2,9 @@
 //! through the kernel.
 
 use super::reach::{self, Remote};
-use super::{areas, direct, gone, NodeTransport};
+use super::{areas, direct, doorbell_of, gone, NodeTransport};
 use crate::progress::changes::{Changes, Words};
+use crate::progress::watchers::{Bell, Watchers};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
 use crate::{Class, Error, LocalRank, Result};
 use std::ops::Range;
@@ -135,10 +136,13 @@ impl OfferedMemory for NodeTransport {
     }
 
     fn exposed(&mut self, LocalRank(peer): LocalRank, memory: AccessDescriptor) -> Option<*mut u8> {
-        if self.all_here() && !self.is_apart(peer) {
+        if self.is_apart(peer) || memory.kind != MemoryKind::HOST {
+            return None;
+        }
+        if self.all_here() || peer == self.me {
             return Some(memory.address as *mut u8);
         }
-        self.direct(LocalRank(peer), memory).map(<*const u8>::cast_mut)
+        self.direct.as_ref()?.exposed(self.node, peer, memory.address, memory.bytes)
     }
 
     fn changes(&self, LocalRank(peer): LocalRank) -> Option<Changes> {
@@ -154,6 +158,16 @@ impl OfferedMemory for NodeTransport {
         let all = *self.changers.get_or_init(every);
         let (own, target, spared) = (all[self.me as usize], all[peer as usize], self.registered);
         Some(Changes { own, target, number: peer, all, spared })
+    }
+
+    fn bell(&self, LocalRank(peer): LocalRank) -> Option<Bell> {
+        if self.is_apart(peer) {
+            return None;
+        }
+        let watchers: *const Watchers = self.area_of(peer).watchers();
+        // SAFETY: as in `changes`.
+        let watchers = unsafe { &*watchers };
+        Some(Bell { watchers, doorbell: doorbell_of(self.node, LocalRank(peer)), spared: self.registered })
     }
 
     unsafe fn read(

@@ -208,6 +208,23 @@ impl<T, H: Handle> Table<T, H> {
         Ok(object)
     }
 
+    /// Takes out all objects that are not predefined, however often they were put in.
+    pub fn clear(&'static self) {
+        let mut book = self.lock();
+        let dynamic = |raw: u32| raw >> KIND_SHIFT == prefix(self.kind) >> KIND_SHIFT;
+        let gone: Vec<u32> = book.known.values().map(|one| one.0).filter(|&raw| dynamic(raw)).collect();
+        book.known.retain(|_, (raw, _)| !dynamic(*raw));
+        for raw in gone {
+            let Some(slot) = self.slot(raw) else { continue };
+            slot.handle.store(0, Ordering::Release);
+            // SAFETY: the lock is held; the program says that nobody uses the handle any more.
+            unsafe { *slot.value.get() = None };
+            let index = raw & ((1 << INDEX_BITS) - 1);
+            book.generations[index as usize] = book.generations[index as usize].wrapping_add(1);
+            book.free.push_back(index);
+        }
+    }
+
     /// The error for a handle that stands for nothing.
     #[cold]
     pub fn no_object(&self, name: &str, handle: H) -> Error {

@@ -1,0 +1,7 @@
+/* shmemx.h of Serried: there are no extensions of OpenSHMEM. */
+#ifndef SHMEMX_H
+#define SHMEMX_H
+
+#include <shmem.h>
+
+#endif

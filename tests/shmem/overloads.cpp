@@ -1,0 +1,34 @@
+/* pes: 1 2 3 */
+/* One name for all types, as C++ has it: the same functions by overloading. */
+#include "check.h"
+
+static long longs[8];
+static double doubles[8];
+static std::complex<double> number, sum;
+
+int main()
+{
+    check_begin();
+    int next = (me + 1) % npes, before = (me + npes - 1) % npes;
+    double source[4] = {me + 0.5, 1.5, 2.5, 3.5}, back[4];
+    shmem_put(doubles, source, 4, next);
+    shmem_barrier_all();
+    CHECK(doubles[0] == before + 0.5);
+    shmem_get(SHMEM_CTX_DEFAULT, back, doubles, 4, next);
+    CHECK(back[0] == me + 0.5);
+    shmem_p(&longs[1], 7L, next);
+    shmem_atomic_add(SHMEM_CTX_DEFAULT, &longs[0], 5L, next);
+    shmem_wait_until(&longs[0], SHMEM_CMP_EQ, 5L);
+    shmem_barrier_all();
+    CHECK_EQUAL(shmem_g(&longs[1], next), 7);
+    number = std::complex<double>(me, 1);
+    CHECK_EQUAL(shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &number, 1), 0);
+    CHECK(sum == std::complex<double>(npes * (npes - 1) / 2, npes));
+    CHECK_EQUAL(shmem_sync(SHMEM_TEAM_WORLD), 0);
+    unsigned *heap = static_cast<unsigned *>(shmem_calloc(4, sizeof(unsigned)));
+    shmem_atomic_fetch_or(heap, 3u, next);
+    shmem_barrier_all();
+    CHECK_EQUAL(heap[0], 3);
+    shmem_free(heap);
+    return check_end();
+}
