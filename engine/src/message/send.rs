@@ -7,8 +7,7 @@ use super::{Buffer, Mode, EAGER_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
 use crate::transport::{
-    AccessDescriptor, Letter, OfferedMemory, Offers, Packet, Packets, INLINE_BYTES, LETTER_BYTES,
-    LONG_LETTER_BYTES,
+    AccessDescriptor, Letter, OfferedMemory, Packet, Packets, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES,
 };
 use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
