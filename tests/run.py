@@ -54,7 +54,7 @@ PARTS = [
     ),
     Part(
         "servers",
-        "servers between nodes: small worlds in every interleaving, wrong protocols, garbage, long runs",
+        "servers between nodes: small worlds in every interleaving, wrong protocols, garbage, long runs, memory at scale",
         ["cargo", "test", "--release", "--manifest-path", "tests/servers/Cargo.toml", "--target-dir", "target/servers"],
         15,
         COMPILER,

@@ -77,6 +77,16 @@ def figures(files, _ratchet):
             yield f"{name} is not what bench/report.py writes: run it"
 
 
+def scale(files, _ratchet):
+    """docs/scale.md and its picture are what tests/servers/page.py writes from tests/servers/record.json."""
+    sys.path.insert(0, str(ROOT / "tests/servers"))
+    import page
+
+    for name, text in page.pages().items():
+        if files.get(name) != text:
+            yield f"{name} is not what tests/servers/page.py writes: run it"
+
+
 def sentences(text):
     """The sentences of a document's paragraphs and lists; tables, headings and code are left out."""
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", CODE.sub("", text)):
@@ -108,4 +118,4 @@ def thresholds(files, _ratchet):
             yield f"bench/micro/thresholds.toml: {problem}"
 
 
-RULES = [links, staged_links, named_files, figures, plain_sentences, thresholds]
+RULES = [links, staged_links, named_files, figures, scale, plain_sentences, thresholds]

@@ -23,6 +23,7 @@ mod clusters;
 mod grid;
 mod header;
 mod incoming;
+pub mod law;
 mod lock_homes;
 mod lock_waiters;
 mod lock_words;
