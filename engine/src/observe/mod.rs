@@ -14,9 +14,11 @@ pub mod events;
 pub mod flow;
 pub mod inquiry;
 pub mod ledger;
+pub mod mirror;
 pub mod page;
 pub mod recorder;
 mod threads;
 
+pub use call::Call;
 pub use description::Description;
 pub use page::{Page, State};
