@@ -46,6 +46,7 @@ fn main() {
     let command = rest.first().and_then(|name| name.to_str());
     exit(match command {
         Some("run") => run::command(&rest[1..]),
+        Some("agent") => run::agent(&rest[1..]),
         Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
         Some("why") => why::command(&rest[1..]),
         Some("info") => info::command(),

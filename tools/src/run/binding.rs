@@ -3,7 +3,7 @@
 //! Promises: a rank never gets a CPU that the launcher was not allowed to use;
 //! with more ranks than cores nobody is bound to a core.
 
-use crate::system::topology::Topology;
+use crate::system::topology::{self, Topology};
 
 /// What to bind a rank to.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -75,6 +75,28 @@ pub fn places(bind: Bind, map: Map, ranks: usize, topology: &Topology) -> Option
     let count = domains.len();
     let place = |rank: usize| if in_turn { rank % count } else { rank * count / ranks.max(count) };
     (count > 0).then(|| (0..ranks).map(|rank| domains[place(rank)].clone()).collect())
+}
+
+/// That ranks (of a host, if it is another) cannot be bound as the user wants it.
+pub fn too_many(ranks: usize, host: Option<&str>) -> String {
+    let where_ = host.map_or("here".to_owned(), |host| format!("on {host}"));
+    format!(
+        "serried: {ranks} ranks are more than the cores allowed {where_}, so no rank is bound to a core\n"
+    )
+}
+
+/// Who is bound where, for `--report-bindings`.
+pub fn report(places: Option<&[Vec<usize>]>, ranks: &[u32], host: Option<&str>) -> String {
+    let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
+    match places {
+        None => format!("serried: {} ranks{on}, none bound\n", ranks.len()),
+        Some(places) => {
+            let line = |(rank, place): (&u32, &Vec<usize>)| {
+                format!("serried: rank {rank}{on} is bound to CPU {}\n", topology::list_text(place))
+            };
+            ranks.iter().zip(places).map(line).collect()
+        }
+    }
 }
 
 /// Cores in the order in which ranks take them.

@@ -1,7 +1,8 @@
 //! What the supervisor hears: its ranks over PMI, and signals.
 
+use super::across::orders::Order;
 use super::descriptors;
-use super::ending::{Ending, Reason};
+use super::ending::Reason;
 use super::guard::Passed;
 use super::pmi_server::Action;
 use super::supervisor::Supervisor;
@@ -21,14 +22,16 @@ impl Supervisor {
         let mut buffer = [0; 4096];
         match descriptors::read(socket.as_raw_fd(), &mut buffer) {
             Ok(count) if count > 0 && speaker.heard.len() < LONGEST_LINE => {
-                speaker.heard.extend_from_slice(&buffer[..count]);
+                self.hear_pmi(rank, &buffer[..count])
             }
-            Err(cause) if cause.kind() == std::io::ErrorKind::WouldBlock => return,
-            _ => {
-                speaker.socket = None;
-                return;
-            }
+            Err(cause) if cause.kind() == std::io::ErrorKind::WouldBlock => {}
+            _ => speaker.socket = None,
         }
+    }
+
+    /// A rank has said this over PMI.
+    pub(super) fn hear_pmi(&mut self, rank: u32, bytes: &[u8]) {
+        self.ranks[rank as usize].heard.extend_from_slice(bytes);
         while let Some(end) = self.ranks[rank as usize].heard.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.ranks[rank as usize].heard.drain(..=end).collect();
             for action in self.pmi.line(rank, &String::from_utf8_lossy(&line)) {
@@ -45,16 +48,13 @@ impl Supervisor {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Reply(rank, text) => {
-                let Some(socket) = &self.ranks[rank as usize].socket else { return };
-                // SAFETY: `text` is valid for its length; a rank that has gone is an error, not a signal.
-                let sent = unsafe {
-                    libc::send(socket.as_raw_fd(), text.as_ptr().cast(), text.len(), libc::MSG_NOSIGNAL)
-                };
-                if sent != text.len() as isize {
-                    self.ranks[rank as usize].socket = None; // it has died, or does not read its answers
+            Action::Reply(rank, text) => match &mut self.agents {
+                Some(agents) => {
+                    let node = agents.node_of(rank);
+                    agents.crew.send(node, &Order::Reply { rank, text });
                 }
-            }
+                None => self.ranks[rank as usize].answer(&text),
+            },
             Action::Abort { rank, code, by_error } => {
                 // MPICH gives words to MPI_Abort too; a page says that it is our library.
                 let ours = matches!(self.stage(rank), Stage::Aborted(_));
@@ -105,14 +105,15 @@ impl Supervisor {
             None => {
                 let text = format!("serried: received {}; the job is ended\n", signals::name(signal));
                 self.say(&text);
-                self.ending = Some(Ending::begin(Reason::Signal(signal), now));
+                self.begin_to_end(Reason::Signal(signal));
             }
         }
     }
 
     /// The user has stopped the job from the terminal: the ranks stop too, and
     /// go on when the launcher does.
-    fn pause(&self) {
+    fn pause(&mut self) {
+        self.order_all(&Order::Paused(true));
         if !self.job.shares_terminal {
             self.pass_on(libc::SIGSTOP);
         }
@@ -120,5 +121,6 @@ impl Supervisor {
         if !self.job.shares_terminal {
             self.pass_on(libc::SIGCONT);
         }
+        self.order_all(&Order::Paused(false));
     }
 }

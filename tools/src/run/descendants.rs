@@ -17,13 +17,14 @@ pub fn become_subreaper() {
 /// Sends `signal` to every descendant of this process: to whole process groups
 /// where that spares our own, so that nothing forks itself away meanwhile. Those
 /// that are known (groups are negative) get it first: looking around takes long
-/// where hundreds of ranks want the cores.
-pub fn signal_all(signal: i32, known: &[i32]) {
+/// where hundreds of ranks want the cores. Those in `spared`, and what is below them,
+/// do not get it.
+pub fn signal_all(signal: i32, known: &[i32], spared: &[i32]) {
     known.iter().for_each(|&target| signals::send(target, signal));
     // SAFETY: asking for one's own group cannot fail.
     let own_group = unsafe { libc::getpgrp() };
     let mut done: HashSet<i32> = known.iter().copied().collect();
-    for process in list() {
+    for process in list(spared) {
         let target = if process.group == own_group { process.id } else { -process.group };
         if done.insert(target) {
             signals::send(target, signal);
@@ -44,7 +45,7 @@ pub fn kill_all(patience: Duration, known: &[i32]) {
             Reaped::NotYet if Instant::now() > deadline => return,
             Reaped::NotYet => {}
         }
-        signal_all(libc::SIGKILL, known);
+        signal_all(libc::SIGKILL, known, &[]);
         std::thread::sleep(pause);
         pause = (2 * pause).min(Duration::from_millis(100));
     }
@@ -79,8 +80,8 @@ struct Process {
     group: i32,
 }
 
-/// All descendants of this process.
-fn list() -> Vec<Process> {
+/// All descendants of this process but these and theirs.
+fn list(spared: &[i32]) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -91,7 +92,8 @@ fn list() -> Vec<Process> {
     let mut found = Vec::new();
     let mut open = vec![std::process::id() as i32];
     while let Some(parent) = open.pop() {
-        let below = children.remove(&parent).unwrap_or_default();
+        let mut below = children.remove(&parent).unwrap_or_default();
+        below.retain(|process| !spared.contains(&process.id));
         open.extend(below.iter().map(|process| process.id));
         found.extend(below);
     }

@@ -23,6 +23,8 @@ pub enum Reason {
     Signal(i32),
     /// Ranks are stuck, and the user wants the job to end then.
     Deadlock,
+    /// A host cannot be reached any more, or has lost its agent.
+    HostLost,
     /// Nobody reads the output any more.
     OutputClosed,
     /// The ranks have ended; what they left behind has not.
@@ -91,6 +93,7 @@ impl Ending {
             Reason::CannotStart => Some(127),
             Reason::Timeout => Some(124),
             Reason::Deadlock => Some(123),
+            Reason::HostLost => Some(125),
             Reason::OutputClosed => Some(128 + libc::SIGPIPE),
             Reason::Signal(_) | Reason::Leftovers => None,
         }

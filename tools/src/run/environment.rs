@@ -5,7 +5,7 @@
 
 use super::options::{Options, Program};
 use crate::system::libraries::{self, Environment};
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
 /// The descriptor of the node segment and the inode of the rank's PMI socket.
@@ -40,6 +40,25 @@ pub fn strings(environment: &Environment) -> Vec<CString> {
     environment.iter().filter_map(join).collect()
 }
 
+/// What belongs to a host and not to a job: a rank has the value of its own host.
+const OF_A_HOST: [&str; 6] =
+    ["HOSTNAME", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "XDG_RUNTIME_DIR", "XDG_SESSION_ID"];
+
+/// An environment that was made on another host, for this one, whose own is `own`.
+pub fn on_this_host(made: &[CString], own: &Environment) -> Vec<CString> {
+    let belongs = |text: &CString| {
+        let name = text.as_bytes().split(|&byte| byte == b'=').next().unwrap_or_default();
+        OF_A_HOST.iter().any(|known| known.as_bytes() == name)
+    };
+    let kept = made.iter().filter(|text| !belongs(text)).cloned();
+    let of_host: Environment = OF_A_HOST
+        .iter()
+        .filter_map(|name| own.get_key_value(OsStr::new(name)))
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
+    kept.chain(strings(&of_host)).collect()
+}
+
 /// Who a rank is.
 #[derive(Debug)]
 pub struct Identity {
@@ -47,31 +66,44 @@ pub struct Identity {
     pub rank: u32,
     /// Ranks in the job.
     pub size: u32,
+    /// Its number among the ranks of this host.
+    pub local_rank: u32,
+    /// Ranks of this host.
+    pub local_size: u32,
     /// Descriptor of its PMI socket.
     pub pmi: i32,
     /// Inode of that socket: proof that the segment belongs to it.
     pub pmi_inode: u64,
     /// Descriptor of the node segment.
     pub segment: i32,
+    /// Where there are several hosts: the descriptors of the table of nodes, and of the sockets at which this one listens.
+    pub others: Vec<i32>,
     /// Whether its program is built for Open MPI.
     pub open_mpi: bool,
 }
 
 /// The variables that tell a rank who it is.
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
-    let Identity { rank, size, pmi, pmi_inode, segment, open_mpi } = identity;
+    let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, open_mpi } = identity;
+    let others: Vec<String> = others.iter().map(i32::to_string).collect();
+    let others = if others.is_empty() { String::new() } else { format!(":{}", others.join(",")) };
     let mut texts = vec![
         format!("PMI_RANK={rank}"),
         format!("PMI_SIZE={size}"),
         format!("PMI_FD={pmi}"),
-        format!("MPI_LOCALRANKID={rank}"),
-        format!("MPI_LOCALNRANKS={size}"),
-        format!("{SEGMENT}={segment}:{pmi_inode}"),
+        format!("MPI_LOCALRANKID={local_rank}"),
+        format!("MPI_LOCALNRANKS={local_size}"),
+        format!("{SEGMENT}={segment}:{pmi_inode}{others}"),
     ];
     if *open_mpi {
         // Programs read these before MPI_Init, to see whether they are parallel.
-        let values =
-            [("RANK", rank), ("SIZE", size), ("LOCAL_RANK", rank), ("LOCAL_SIZE", size), ("NODE_RANK", rank)];
+        let values = [
+            ("RANK", rank),
+            ("SIZE", size),
+            ("LOCAL_RANK", local_rank),
+            ("LOCAL_SIZE", local_size),
+            ("NODE_RANK", local_rank),
+        ];
         texts.extend(values.map(|(name, value)| format!("OMPI_COMM_WORLD_{name}={value}")));
         texts.push(format!("OMPI_UNIVERSE_SIZE={size}"));
     }
@@ -81,7 +113,6 @@ pub fn of_rank(identity: &Identity) -> Vec<CString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsStr;
 
     fn environment(pairs: &[(&str, &str)]) -> Environment {
         pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
@@ -99,6 +130,13 @@ mod tests {
         let left = of_program(&Options::default(), &Program::default(), inherited);
         assert!(left.contains_key(OsStr::new("HOME")) && left.contains_key(OsStr::new("PMIND")));
         assert!(!left.keys().any(|name| libraries::belongs_to_launcher(name)));
+    }
+
+    #[test]
+    fn what_belongs_to_a_host_is_that_of_the_host() {
+        let made = [c"A=1", c"HOSTNAME=there", c"SSH_TTY=x", c"HOSTNAMES=2"].map(CString::from);
+        let here = on_this_host(&made, &environment(&[("HOSTNAME", "here"), ("B", "2")]));
+        assert_eq!(here, [c"A=1", c"HOSTNAMES=2", c"HOSTNAME=here"].map(CString::from));
     }
 
     #[test]

@@ -20,14 +20,25 @@ use super::descriptors;
 use crate::system::signals::{self, Signals};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 const SWEEP: Duration = Duration::from_secs(5);
 /// How long the launcher may take to hear that the job is to end.
 const HEARING: Duration = Duration::from_secs(3);
+/// How long an agent whose launcher has gone may take to end everything.
+const ENDING: Duration = Duration::from_secs(5);
 /// From asking the ranks to end until they are killed.
 const LAST_SECOND: Duration = Duration::from_secs(1);
+
+/// What the guard looks at besides the process below it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Watched {
+    /// Nothing.
+    Nothing,
+    /// Whether the other end of standard input is there: an agent ends with it.
+    StandardInput,
+}
 
 /// What the launcher knows of its guard.
 #[derive(Debug)]
@@ -90,7 +101,7 @@ fn pass(pipe: &mut File, signal: i32, from_terminal: bool) {
 ///
 /// # Errors
 /// What the system says.
-pub fn split(signals: &Signals) -> io::Result<Guard> {
+pub fn split(signals: &Signals, watched: Watched) -> io::Result<Guard> {
     let (read_end, write_end) = descriptors::pipe()?;
     become_subreaper();
     // SAFETY: there is one thread, so the child may go on as usual.
@@ -106,18 +117,26 @@ pub fn split(signals: &Signals) -> io::Result<Guard> {
         launcher => {
             drop(read_end);
             descriptors::never_block(&write_end);
-            std::process::exit(watch(launcher, signals, write_end))
+            std::process::exit(watch(launcher, signals, write_end, watched))
         }
     }
 }
 
 /// Waits for the end of the launcher; returns the exit status of the job.
-fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
+fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd, mut watched: Watched) -> i32 {
     let mut pipe = File::from(pipe);
     // A signal that asks to end, and when it was passed down.
     let mut asked: Option<(i32, Instant)> = None;
+    let mut alone: Option<Instant> = None;
     loop {
-        signals.wait(asked.map(|(_, when)| HEARING.saturating_sub(when.elapsed())));
+        let limits = [asked.map(|(_, when)| when + HEARING), alone.map(|since| since + ENDING)];
+        let until = limits.into_iter().flatten().min();
+        let patience = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if wait(signals, patience, watched) {
+            // The process below sees it too, unless it is stopped.
+            signals::send(launcher, libc::SIGCONT);
+            (watched, alone) = (Watched::Nothing, Some(Instant::now()));
+        }
         while let Some(received) = signals.next() {
             match received.signal {
                 libc::SIGCHLD | libc::SIGXFSZ => {}
@@ -139,12 +158,31 @@ fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd) -> i32 {
                 return end_instead(launcher, signal);
             }
         }
+        if alone.is_some_and(|since| since.elapsed() >= ENDING) {
+            kill_all(SWEEP, &[]);
+            return 128 + libc::SIGHUP;
+        }
     }
+}
+
+/// Waits for a signal, or until the other end of what is watched has gone; returns whether it has.
+fn wait(signals: &Signals, patience: Option<Duration>, watched: Watched) -> bool {
+    if watched == Watched::Nothing {
+        signals.wait(patience);
+        return false;
+    }
+    let patience = patience.map_or(-1, |time| time.as_millis() as i32 + 1);
+    let entry = |fd: i32, events: i16| libc::pollfd { fd, events, revents: 0 };
+    let mut entries =
+        [entry(signals.descriptor(), libc::POLLIN), entry(io::stdin().as_raw_fd(), libc::POLLRDHUP)];
+    // SAFETY: `entries` is a valid array of its length.
+    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, patience) };
+    entries[1].revents != 0
 }
 
 /// Ends the job in the place of a launcher that does not hear.
 fn end_instead(launcher: i32, signal: i32) -> i32 {
-    signal_all(libc::SIGTERM, &[]);
+    signal_all(libc::SIGTERM, &[], &[]);
     std::thread::sleep(LAST_SECOND);
     kill_all(SWEEP, &[]);
     super::say(&format!(

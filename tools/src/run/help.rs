@@ -4,17 +4,30 @@
 pub const TEXT: &str = "\
 usage: serried run [OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...
 
-Starts PROGRAM on several ranks of this machine (also as `mpiexec` or `mpirun`).
+Starts PROGRAM on several ranks, here or on other hosts (also as `mpiexec` or `mpirun`).
 A `:` adds another program to the same job.
 
 ranks and places
-  -n N                     ranks of the program (also -np, -c); 1 if not said
+  -n N                     ranks of the program (also -np, -c); if not said, 1, or one for each
+                           slot of the hosts
   --bind-to KIND           none (default), core, numa or socket
-  --map-by KIND            core, slot or node (neighbours), numa or socket (in turn)
+  --map-by KIND            core or slot (neighbours), numa or socket (in turn), node (hosts in turn)
   --report-bindings        say which rank is bound to which CPUs
   -wdir FOLDER             directory to run in (also --wd)
-  -hosts A,B, -f FILE      hosts, or a file of them (also -host, -hostfile, -machinefile): names
-                           of this machine only, for jobs on several are not there yet
+
+hosts (docs/clusters.md)
+  --hosts A,B:4            hosts, with their slots (also -host, -H); without it the hosts that Slurm,
+                           PBS, LSF or Grid Engine has given, else this machine
+  --hostfile FILE          the same from a file: `host:4` or `host slots=4` a line (also -f, -machinefile)
+  -ppn N                   ranks on each host
+  -localonly               this machine, whatever the batch system says
+  -launcher KIND           how to reach a host: ssh (default), slurm, sge, lsf, rsh
+  -launcher-exec COMMAND   a command in its place, which gets a host and a command line
+  --agent-path FILE        where `serried` is on the hosts, if not where it is here
+  --host-timeout SECONDS   after so long a silent host is given up (10); it is named after 3
+  --fanout N               how many agents one process starts (32)
+
+programs
   -configfile FILE         a file with a program and its options in each line, in the place of
                            `:`; # begins a comment, \\ continues a line
 
@@ -46,7 +59,8 @@ end
   --stats                  at the end, show what each rank sent, received and waited for
 
 The exit status is that of the first rank that ended badly: its own, or 128 plus the
-signal that killed it; 127 if PROGRAM cannot be started; 124 after --timeout; 1 if all
-went well but output could not be written (a full disk), which is told in a line.
-Options of other launchers that mean nothing on one machine are accepted and named once.
+signal that killed it; 127 if PROGRAM or a host cannot be started; 125 if a host is lost;
+124 after --timeout; 1 if all went well but output could not be written (a full disk),
+which is told in a line.
+Options of other launchers that mean nothing here are accepted and named once.
 ";

@@ -1,27 +1,18 @@
-//! Starting the ranks of a plan: the node segment, and for each rank its PMI
-//! socket, its streams and its process.
+//! Starting the ranks of a plan on this machine: the node segment, and for each rank its streams; `rank_start` does
+//! the rest.
 
-use super::descriptors::{self, never_block, pipe, socket_pair};
-use super::environment::{self, Identity};
+use super::descriptors::{self, never_block, pipe};
 use super::options::Label;
 use super::outlets::{Outlets, OUTPUT};
 use super::output::{Flow, Stream};
 use super::patterns::expand;
 use super::plan::Plan;
-use super::spawn::{self, Child, Inheritance};
+use super::rank_start::{self, said, Place, Started};
+use super::spawn::Inheritance;
 use serried_engine::job::NodeSegment;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-
-/// A rank that has been started.
-#[derive(Debug)]
-pub struct Started {
-    /// Its process.
-    pub process: i32,
-    /// Our end of its PMI socket.
-    pub socket: OwnedFd,
-}
 
 /// A pipe from a rank.
 #[derive(Debug)]
@@ -68,20 +59,16 @@ pub fn launch(
     mut is_to_end: impl FnMut() -> bool,
 ) -> Result<Launched, String> {
     let open_files = descriptors::raise_limit();
-    let node = NodeSegment::create(plan.size).map_err(|error| error.message().to_owned())?;
     let (failures, report) = pipe().map_err(said("a pipe"))?;
     never_block(&failures);
     let nothing = File::open("/dev/null").map_err(said("/dev/null"))?;
     let (stdin, keyboard) = standard_input(plan).map_err(said("a pipe"))?;
     let inheritance = Inheritance { mask, open_files: open_files.as_ref() };
     let mut launched = Launched {
-        node,
-        ranks: Vec::with_capacity(plan.size as usize),
-        taps: Vec::new(),
-        outlets: Outlets::new(),
         failures: Some(failures),
         keyboard,
         shares_terminal: plan.size == 1 && descriptors::is_terminal(0),
+        ..Launched::without_ranks(plan.size)?
     };
     for rank in 0..plan.size {
         if rank > 0 && is_to_end() {
@@ -106,6 +93,37 @@ fn standard_input(plan: &Plan) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)>
 }
 
 impl Launched {
+    /// A job of which no rank has been started.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn without_ranks(size: u32) -> Result<Launched, String> {
+        Ok(Launched {
+            node: NodeSegment::create(size).map_err(|error| error.message().to_owned())?,
+            ranks: Vec::with_capacity(size as usize),
+            taps: Vec::new(),
+            outlets: Outlets::new(),
+            failures: None,
+            keyboard: None,
+            shares_terminal: false,
+        })
+    }
+
+    /// Where the streams of a rank on another host go.
+    ///
+    /// # Errors
+    /// A sentence: a file cannot be opened.
+    pub fn add_taps_of_elsewhere(&mut self, plan: &Plan, rank: u32) -> Result<(), String> {
+        let (output, error) = (self.way(plan, rank, false)?, self.way(plan, rank, true)?);
+        let together = output == error && plan.options.error_file.is_some();
+        for way in [output, error].into_iter().take(if together { 1 } else { 2 }) {
+            let own = Way { outlet: OUTPUT, label: Vec::new(), flow: Flow::Bytes };
+            let Way { outlet, label, flow } = way.unwrap_or(own);
+            self.taps.push(Tap { rank, pipe: None, stream: Stream::new(label, flow), outlet });
+        }
+        Ok(())
+    }
+
     fn start_rank(
         &mut self,
         plan: &Plan,
@@ -114,35 +132,19 @@ impl Launched {
         report: RawFd,
         inheritance: Inheritance,
     ) -> Result<(), String> {
-        let program = plan.program_of(rank);
-        let (socket, theirs) = socket_pair().map_err(said("a socket"))?;
-        never_block(&socket);
-        let identity = Identity {
+        let [output, error] = self.streams(plan, rank)?;
+        let place = Place {
             rank,
             size: plan.size,
-            pmi: theirs.as_raw_fd(),
-            pmi_inode: descriptors::identity(theirs.as_raw_fd()).map_or(0, |(_, inode)| inode),
+            local_rank: rank,
+            local_size: plan.size,
             segment: self.node.descriptor().as_raw_fd(),
-            open_mpi: program.open_mpi,
-        };
-        let own_environment = environment::of_rank(&identity);
-        let [output, error] = self.streams(plan, rank)?;
-        let place = plan.places.as_ref().map(|places| cpu_set(&places[rank as usize]));
-        let child = Child {
-            path: &program.path,
-            arguments: &program.arguments,
-            environment: [&program.environment, &own_environment],
-            directory: program.directory.as_ref(),
+            others: Vec::new(),
             streams: [input, raw(&output), raw(&error)],
-            inherited: [identity.pmi, identity.segment],
-            place: place.as_ref(),
+            cpus: plan.places.as_ref().map(|places| places[rank as usize].as_slice()),
             own_group: !self.shares_terminal,
-            report,
-            rank,
         };
-        let process = spawn::spawn(&child, inheritance)
-            .map_err(|cause| format!("cannot start rank {rank}: {}", because(&cause)))?;
-        self.ranks.push(Started { process, socket });
+        self.ranks.push(rank_start::start(plan.program_of(rank), place, report, inheritance)?);
         Ok(())
     }
 
@@ -165,7 +167,7 @@ impl Launched {
     fn way(&mut self, plan: &Plan, rank: u32, error: bool) -> Result<Option<Way>, String> {
         let options = &plan.options;
         if let Some(pattern) = if error { &options.error_file } else { &options.output_file } {
-            let name = |rank| expand(pattern, rank, plan.size, &plan.host);
+            let name = |number| expand(pattern, number, plan.size, plan.host_of(rank));
             let outlet = self.outlets.file(&name(rank)).map_err(said(&name(rank)))?;
             // Whether the names depend on the rank.
             let flow = if name(rank) == name(rank + 1) { Flow::Lines } else { Flow::Bytes };
@@ -174,7 +176,7 @@ impl Launched {
         let alone = plan.size == 1 && options.label == Label::None;
         // A program alone on a terminal, or before a pipe, needs nobody in between. Where there may be
         // no room for its output, it hardly ever looks, and we do.
-        if alone && !descriptors::can_be_full(1 + i32::from(error)) {
+        if alone && plan.across.is_none() && !descriptors::can_be_full(1 + i32::from(error)) {
             return Ok(None);
         }
         let flow = match (alone, rank) {
@@ -210,41 +212,11 @@ fn label(plan: &Plan, rank: u32, error: bool) -> Vec<u8> {
         Label::None => String::new(),
         Label::Rank => format!("[{rank}] "),
         Label::Tag => format!("[1,{rank}]<{name}>: "),
-        Label::Pattern(pattern) => expand(pattern, rank, plan.size, &plan.host),
+        Label::Pattern(pattern) => expand(pattern, rank, plan.size, plan.host_of(rank)),
     }
     .into_bytes()
 }
 
 fn raw(descriptor: &Option<OwnedFd>) -> Option<RawFd> {
     descriptor.as_ref().map(AsRawFd::as_raw_fd)
-}
-
-fn said(what: &str) -> impl Fn(io::Error) -> String + '_ {
-    move |cause| format!("cannot open {what}: {}", because(&cause))
-}
-
-/// The cause, and what to do about it where that is a limit.
-pub fn because(cause: &io::Error) -> String {
-    let hint = match cause.raw_os_error() {
-        Some(libc::EMFILE) => {
-            "; the launcher needs 3 for each rank, 5 if its output goes to files, and some more: raise `ulimit -n`"
-        }
-        Some(libc::ENFILE) => "; the whole machine has too many open files",
-        Some(libc::EAGAIN) => "; the limit on processes is reached: raise `ulimit -u`, or start fewer ranks",
-        Some(libc::EFBIG) => "; the limit on the size of files is reached: raise `ulimit -f`",
-        Some(libc::ENOMEM) => "; there is too little memory, or address space (`ulimit -v`)",
-        _ => "",
-    };
-    format!("{cause}{hint}")
-}
-
-fn cpu_set(cpus: &[usize]) -> libc::cpu_set_t {
-    // SAFETY: an all-zero set is valid and empty; CPU_SET checks its index.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        for &cpu in cpus.iter().filter(|&&cpu| cpu < libc::CPU_SETSIZE as usize) {
-            libc::CPU_SET(cpu, &mut set);
-        }
-        set
-    }
 }

@@ -1,16 +1,19 @@
-//! `serried run`: starts the ranks of a job on this machine, looks after them,
+//! `serried run`: starts the ranks of a job, here or on other hosts, looks after them,
 //! and leaves nothing behind.
 //!
 //! ```text
 //! options → plan (programs found, environments made) → guard ── launcher
-//! launcher: launch (fork the ranks) → supervise (one poll loop) → exit status
+//! launcher: launch (fork the ranks, or start agents on other hosts) → supervise (one poll loop) → exit status
 //! ```
 //!
 //! The exit status is that of the first rank that ended badly: its own, or 128
 //! plus the signal; 127 if the program cannot be started, 124 after
-//! `--timeout`, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense,
+//! `--timeout`, 125 if a host was lost, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense,
 //! 1 if all went well but for output that could not be written.
 
+mod across;
+mod agent;
+mod agents;
 mod binding;
 mod configuration;
 mod conversation;
@@ -20,11 +23,11 @@ mod ending;
 mod environment;
 mod guard;
 mod help;
-mod hosts;
 mod last_calls;
 mod launch;
 mod memory_events;
 mod naps;
+mod news;
 mod option_table;
 mod options;
 mod outlets;
@@ -33,6 +36,7 @@ mod patterns;
 mod plan;
 mod pmi_server;
 mod rank;
+mod rank_start;
 mod ranks;
 mod report;
 mod seen;
@@ -49,7 +53,10 @@ mod options_tests;
 #[cfg(test)]
 mod watch_tests;
 
+pub use agent::command as agent;
+
 use crate::system::signals::Signals;
+use across::choice::{choose, Across};
 use plan::Plan;
 use std::ffi::OsString;
 use std::io::Write;
@@ -62,7 +69,7 @@ const CANNOT_START: i32 = 127;
 /// status.
 pub fn command(arguments: &[OsString]) -> i32 {
     let started = Instant::now();
-    let options = match options::parse(arguments).and_then(with_environment_timeout) {
+    let mut options = match options::parse(arguments).and_then(with_environment_timeout) {
         Ok(options) => options,
         Err(text) => return complain(&text, USAGE_ERROR),
     };
@@ -72,14 +79,16 @@ pub fn command(arguments: &[OsString]) -> i32 {
     if options.version {
         return crate::print(crate::VERSION);
     }
+    let across = match choose(&mut options, &|name| std::env::var(name).ok()) {
+        Ok(across) => across,
+        Err(text) => return complain(&text, USAGE_ERROR),
+    };
     if !options.ignored.is_empty() {
-        say(&format!(
-            "serried: accepted, but without meaning on one machine: {}\n",
-            options.ignored.join(", ")
-        ));
+        let place = if across.is_some() { "here" } else { "on one machine" };
+        say(&format!("serried: accepted, but without meaning {place}: {}\n", options.ignored.join(", ")));
     }
     crate::info::warn_of_misspelt();
-    match plan::prepare(options) {
+    match plan::prepare(options, across) {
         Ok(plan) => start(plan, started),
         Err(text) => complain(&text, CANNOT_START),
     }
@@ -89,16 +98,22 @@ pub fn command(arguments: &[OsString]) -> i32 {
 fn start(plan: Plan, started: Instant) -> i32 {
     let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP, libc::SIGXFSZ]) {
         Ok(signals) => signals,
-        Err(cause) => return complain(&format!("no signals: {}", launch::because(&cause)), CANNOT_START),
+        Err(cause) => return complain(&format!("no signals: {}", rank_start::because(&cause)), CANNOT_START),
     };
-    let mut guard = match guard::split(&signals) {
+    let mut guard = match guard::split(&signals, guard::Watched::Nothing) {
         Ok(guard) => guard,
-        Err(cause) => return complain(&format!("cannot start: {}", launch::because(&cause)), CANNOT_START),
+        Err(cause) => {
+            return complain(&format!("cannot start: {}", rank_start::because(&cause)), CANNOT_START)
+        }
     };
     let deadline = plan.options.timeout.map(|allowed| started + allowed);
     let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
-    match launch::launch(&plan, signals.before(), is_to_end) {
-        Ok(job) => supervisor::Supervisor::new(plan, job, signals, guard, started).run(),
+    let launched = match &plan.across {
+        None => launch::launch(&plan, signals.before(), is_to_end).map(|job| (job, None)),
+        Some(across) => launch_across(&plan, across, &signals),
+    };
+    match launched {
+        Ok((job, agents)) => supervisor::Supervisor::new(plan, job, agents, signals, guard, started).run(),
         Err(text) => {
             descendants::kill_all(Duration::from_secs(5), &[]);
             complain(&text, CANNOT_START);
@@ -106,6 +121,16 @@ fn start(plan: Plan, started: Instant) -> i32 {
             CANNOT_START
         }
     }
+}
+
+/// Starts the agents on other hosts.
+fn launch_across(
+    plan: &Plan,
+    across: &Across,
+    signals: &Signals,
+) -> Result<(launch::Launched, Option<agents::Agents>), String> {
+    let job = agents::launch(plan)?;
+    Ok((job, Some(agents::Agents::start(plan, across, signals.before())?)))
 }
 
 /// Hydra's `MPIEXEC_TIMEOUT`, where the command line sets no time.

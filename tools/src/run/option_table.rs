@@ -52,17 +52,31 @@ pub enum Meaning {
     LibraryPath,
     /// `--launch-only`.
     LaunchOnly,
-    /// `-hosts LIST`.
+    /// `--hosts LIST`.
     Hosts,
-    /// `-hostfile FILE`.
+    /// `--hostfile FILE`.
     HostFile,
+    /// `-ppn N`.
+    PerHost,
+    /// `-localonly`.
+    LocalOnly,
+    /// `-launcher NAME`.
+    Launcher,
+    /// `-launcher-exec COMMAND`.
+    LauncherCommand,
+    /// `--agent-path FILE`.
+    AgentPath,
+    /// `--fanout N`.
+    Fanout,
+    /// `--host-timeout SECONDS`.
+    HostTimeout,
     /// `-configfile FILE`.
     ConfigurationFile,
     /// What we do anyway, without values.
     Nothing,
     /// What we do anyway, with values.
     AlreadySo(u8),
-    /// Means nothing on one machine: accepted and named once.
+    /// Means nothing here: accepted and named once.
     Ignored(u8),
     /// `--help`.
     Help,
@@ -101,15 +115,22 @@ const TABLE: &[(&str, Meaning)] = &[
     ("hosts host H hostlist", Hosts),
     ("f hostfile machinefile machine default-hostfile", HostFile),
     ("configfile", ConfigurationFile),
-    ("envall genvall localonly", Nothing),
+    ("ppn perhost npernode", PerHost),
+    ("localonly", LocalOnly),
+    ("launcher bootstrap", Launcher),
+    ("launcher-exec bootstrap-exec", LauncherCommand),
+    ("agent-path", AgentPath),
+    ("fanout", Fanout),
+    ("host-timeout", HostTimeout),
+    ("envall genvall", Nothing),
     ("envlist genvlist", AlreadySo(1)),
     ("h help", Help),
     ("V version", Version),
-    // No meaning on one machine.
+    // No meaning here.
     ("oversubscribe nooversubscribe no-oversubscribe allow-run-as-root", Ignored(0)),
     ("mca gmca prtemca pmixmca omca tune am", Ignored(2)),
-    ("ppn perhost npernode npersocket rank-by ranks-per-proc rankmap order-nodes", Ignored(1)),
-    ("launcher launcher-exec bootstrap bootstrap-exec rmk iface localhost nameserver usize", Ignored(1)),
+    ("npersocket rank-by ranks-per-proc rankmap order-nodes", Ignored(1)),
+    ("rmk iface localhost nameserver usize", Ignored(1)),
     ("topolib membind demux gpus-per-proc memory-alloc-kinds prefix stdin s personality", Ignored(1)),
     ("cpus-per-proc cpus-per-rank cpu-set cpu-list", Ignored(1)),
     ("use-hwthread-cpus bynode byslot bycore bysocket display-map display-allocation", Ignored(0)),

@@ -2,12 +2,13 @@
 //! all the launchers that people come from.
 //!
 //! A long option may have one dash or two, and its value behind a blank or
-//! `=`. Options that have no meaning on one machine are accepted and named
+//! `=`. Options that have no meaning here are accepted and named
 //! once ([`Options::ignored`]).
 
+use super::across::host_list::{self, Host};
 use super::binding::{Bind, Map};
+use super::configuration;
 use super::option_table::{find, Meaning};
-use super::{configuration, hosts};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,7 +66,7 @@ impl OnDeadlock {
 }
 
 /// Everything that the command line says.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The programs, at least one.
     pub programs: Vec<Program>,
@@ -83,6 +84,18 @@ pub struct Options {
     pub map: Map,
     /// Whether to say who is bound where.
     pub report_bindings: bool,
+    /// The hosts to run on, if the user names some.
+    pub hosts: Option<Vec<Host>>,
+    /// Ranks on each host.
+    pub per_host: Option<u32>,
+    /// One rank to each host in turn.
+    pub deal_in_turn: bool,
+    /// Whether to stay on this machine whatever the batch system says.
+    pub local_only: bool,
+    /// How agents are started on other hosts.
+    pub shell: Shell,
+    /// After so long a silent host is given up.
+    pub host_timeout: Duration,
     /// What stands before each line.
     pub label: Label,
     /// Pattern of the file that takes a rank's standard output.
@@ -105,6 +118,51 @@ pub struct Options {
     pub version: bool,
     /// Options accepted that mean nothing here, as written.
     pub ignored: Vec<String>,
+}
+
+/// How agents are started on other hosts.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Shell {
+    /// The name of a kind of remote shell.
+    pub kind: Option<String>,
+    /// A command in its place.
+    pub command: Option<String>,
+    /// Where `serried` is on other hosts, if not where it is here.
+    pub serried: Option<PathBuf>,
+    /// How many agents one process starts.
+    pub fanout: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            programs: Vec::new(),
+            environment: Vec::new(),
+            unset: Vec::new(),
+            empty_environment: false,
+            directory: None,
+            bind: Bind::default(),
+            map: Map::default(),
+            report_bindings: false,
+            hosts: None,
+            per_host: None,
+            deal_in_turn: false,
+            local_only: false,
+            shell: Shell::default(),
+            host_timeout: Duration::from_secs(10),
+            label: Label::default(),
+            output_file: None,
+            error_file: None,
+            timeout: None,
+            statistics: false,
+            report: None,
+            on_deadlock: OnDeadlock::default(),
+            keep_library_path: false,
+            help: false,
+            version: false,
+            ignored: Vec::new(),
+        }
+    }
 }
 
 /// Reads the arguments behind `serried run`.
@@ -199,7 +257,10 @@ impl Section<'_> {
         };
         let meaning = find(name).ok_or_else(|| unknown(text))?;
         let mut value = Value { section: self, option: text, inline };
-        if !value.of_program(meaning)? && !value.of_output(meaning, options)? {
+        if !value.of_program(meaning)?
+            && !value.of_output(meaning, options)?
+            && !value.of_hosts(meaning, options)?
+        {
             value.of_job(meaning, options)?;
         }
         Ok(())
@@ -250,7 +311,7 @@ impl Value<'_, '_> {
         match meaning {
             Meaning::Count => {
                 let text = self.text()?;
-                self.section.program.ranks = Some(count(self.option, &text)?);
+                self.section.program.ranks = Some(count(self.option, "ranks", &text)?);
             }
             Meaning::LocalEnvironment => {
                 let pair = self.assignment()?;
@@ -282,6 +343,40 @@ impl Value<'_, '_> {
         Ok(true)
     }
 
+    fn of_hosts(&mut self, meaning: Meaning, options: &mut Options) -> Result<bool, String> {
+        match meaning {
+            Meaning::Hosts => options.hosts = Some(host_list::read_list(self.option, &self.text()?)?),
+            Meaning::HostFile => {
+                options.hosts = Some(host_list::read_file(self.option, Path::new(&self.next()?))?);
+            }
+            Meaning::PerHost => {
+                let text = self.text()?;
+                options.per_host = Some(count(self.option, "ranks", &text)?);
+            }
+            Meaning::LocalOnly => options.local_only = true,
+            Meaning::Map => {
+                let text = self.text()?;
+                options.map = Map::named(&text)?;
+                let mut words = text.split(':');
+                match (words.next(), words.next().map(str::parse), words.next()) {
+                    (Some("node"), ..) => options.deal_in_turn = true,
+                    (Some("ppr"), Some(Ok(ranks)), Some("node")) => options.per_host = Some(ranks),
+                    _ => {}
+                }
+            }
+            Meaning::Launcher => options.shell.kind = Some(self.text()?),
+            Meaning::LauncherCommand => options.shell.command = Some(self.text()?),
+            Meaning::AgentPath => options.shell.serried = Some(self.next()?.into()),
+            Meaning::Fanout => {
+                let text = self.text()?;
+                options.shell.fanout = Some(count(self.option, "agents", &text)?);
+            }
+            Meaning::HostTimeout => options.host_timeout = seconds(self.option, &self.text()?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// A word of Open MPI's `--output tag,dir=…`.
     fn output_word(&self, word: &str, options: &mut Options) -> Result<(), String> {
         match word.split_once('=').unwrap_or((word, "")) {
@@ -304,15 +399,12 @@ impl Value<'_, '_> {
             Meaning::Unset => options.unset.push(self.next()?),
             Meaning::GlobalEnvironmentNone => options.empty_environment = true,
             Meaning::Bind => options.bind = Bind::named(&self.text()?)?,
-            Meaning::Map => options.map = Map::named(&self.text()?)?,
             Meaning::ReportBindings => options.report_bindings = true,
             Meaning::Timeout => options.timeout = Some(seconds(self.option, &self.text()?)?),
             Meaning::Report => options.report = Some(self.next()?.into()),
             Meaning::OnDeadlock => options.on_deadlock = OnDeadlock::named(&self.text()?)?,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,
-            Meaning::Hosts => hosts::check_list(self.option, &self.text()?)?,
-            Meaning::HostFile => hosts::check_file(self.option, Path::new(&self.next()?))?,
             Meaning::ConfigurationFile => self.section.file = Some(self.next()?.into()),
             Meaning::Nothing => {}
             Meaning::AlreadySo(values) => (0..values).try_for_each(|_| self.next().map(drop))?,
@@ -325,7 +417,7 @@ impl Value<'_, '_> {
             }
             Meaning::Help => options.help = true,
             Meaning::Version => options.version = true,
-            _ => unreachable!("taken by of_program or of_output"),
+            _ => unreachable!("taken by of_program, of_output or of_hosts"),
         }
         Ok(())
     }
@@ -336,11 +428,11 @@ fn set_output_folder(folder: &str, options: &mut Options) {
     options.error_file = Some(format!("{folder}/rank.%r/stderr"));
 }
 
-fn count(option: &str, text: &str) -> Result<u32, String> {
+fn count(option: &str, what: &str, text: &str) -> Result<u32, String> {
     const MOST: u32 = 65_536;
     match text.parse::<u32>() {
         Ok(ranks) if (1..=MOST).contains(&ranks) => Ok(ranks),
-        _ => Err(format!("{option} {text}: the number of ranks must be from 1 to {MOST}")),
+        _ => Err(format!("{option} {text}: the number of {what} must be from 1 to {MOST}")),
     }
 }
 

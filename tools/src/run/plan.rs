@@ -2,6 +2,7 @@
 //! environments made, CPUs divided. Nothing has been started yet, so every
 //! failure here is one sentence and no process.
 
+use super::across::choice::Across;
 use super::options::Options;
 use super::{binding, environment};
 use crate::doctor::library;
@@ -21,14 +22,16 @@ pub struct Plan {
     pub programs: Vec<Prepared>,
     /// Ranks of the job.
     pub size: u32,
-    /// The CPUs of each rank; `None`: nobody is bound.
+    /// The hosts on which they run, if not on this one alone.
+    pub across: Option<Across>,
+    /// The CPUs of each rank; `None`: nobody is bound, or the agents look after that.
     pub places: Option<Vec<Vec<usize>>>,
     /// Name of this machine.
     pub host: String,
 }
 
 /// A program ready to be executed.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// What to execute.
     pub path: CString,
@@ -48,7 +51,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// A sentence that names the program and the reason.
-pub fn prepare(options: Options) -> Result<Plan, String> {
+pub fn prepare(options: Options, across: Option<Across>) -> Result<Plan, String> {
     let mut programs = Vec::new();
     let mut size: u32 = 0;
     for index in 0..options.programs.len() {
@@ -57,22 +60,41 @@ pub fn prepare(options: Options) -> Result<Plan, String> {
         programs.push(prepare_program(&options, index, size..end)?);
         size = end;
     }
+    if across.is_some() {
+        programs.iter_mut().try_for_each(runs_from_here)?;
+        return Ok(Plan { options, programs, size, across, places: None, host: host_name() });
+    }
     let places = match options.bind {
         binding::Bind::None => None,
         bind => binding::places(bind, options.map, size as usize, &topology::read()),
     };
     if options.bind != binding::Bind::None && places.is_none() {
-        super::say(&format!(
-            "serried: {size} ranks are more than the cores allowed here, so no rank is bound to a core\n"
-        ));
+        super::say(&binding::too_many(size as usize, None));
     }
     if options.report_bindings {
-        report(places.as_deref(), size);
+        super::say(&binding::report(places.as_deref(), &(0..size).collect::<Vec<_>>(), None));
     }
-    Ok(Plan { options, programs, size, places, host: host_name() })
+    Ok(Plan { options, programs, size, across: None, places, host: host_name() })
+}
+
+/// Has a program run in the same directory on every host.
+fn runs_from_here(program: &mut Prepared) -> Result<(), String> {
+    let here =
+        std::env::current_dir().map_err(|cause| format!("the current directory is not known: {cause}"))?;
+    let given = program.directory.take().unwrap_or_default();
+    program.directory = Some(c_string(here.join(OsStr::from_bytes(given.as_bytes())).as_os_str())?);
+    Ok(())
 }
 
 impl Plan {
+    /// The name of the host of a rank.
+    pub fn host_of(&self, rank: u32) -> &str {
+        match &self.across {
+            Some(across) => &across.hosts[across.map.place_of(rank).0 as usize],
+            None => &self.host,
+        }
+    }
+
     /// The program that a rank runs.
     pub fn program_of(&self, rank: u32) -> &Prepared {
         let mine = self.programs.iter().find(|program| program.ranks.contains(&rank));
@@ -144,15 +166,4 @@ fn take_open_mpi(
 
 fn c_string(text: &OsStr) -> Result<CString, String> {
     CString::new(text.as_bytes()).map_err(|_| format!("{text:?} has a NUL byte in it"))
-}
-
-fn report(places: Option<&[Vec<usize>]>, size: u32) {
-    match places {
-        None => super::say(&format!("serried: {size} ranks, none bound\n")),
-        Some(places) => {
-            for (rank, place) in places.iter().enumerate() {
-                super::say(&format!("serried: rank {rank} is bound to CPU {}\n", topology::list_text(place)));
-            }
-        }
-    }
 }

@@ -52,10 +52,11 @@ pub struct PmiServer {
 
 impl PmiServer {
     /// A server for ranks whose programs have these numbers; no other job has
-    /// the name `job`.
-    pub fn new(job: &str, program_of_rank: Vec<u32>) -> PmiServer {
+    /// the name `job`. `map` says who is where, if not all are on one host.
+    pub fn new(job: &str, program_of_rank: Vec<u32>, map: Option<String>) -> PmiServer {
         let size = program_of_rank.len();
-        let published = HashMap::from([("PMI_process_mapping".into(), format!("(vector,(0,1,{size}))"))]);
+        let map = map.unwrap_or_else(|| format!("(vector,(0,1,{size}))"));
+        let published = HashMap::from([("PMI_process_mapping".into(), map)]);
         PmiServer {
             size: size as u32,
             space: format!("serried_{job}"),
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_one_rank_puts_another_gets() {
-        let mut server = PmiServer::new("7", vec![0, 0]);
+        let mut server = PmiServer::new("7", vec![0, 0], None);
         assert!(reply(&mut server, 0, "cmd=put kvsname=serried_7 key=a value=x=1 y\n").contains("rc=0"));
         assert!(reply(&mut server, 1, "cmd=get kvsname=serried_7 key=a\n").ends_with("value=x=1 y\n"));
         assert!(reply(&mut server, 1, "cmd=get kvsname=serried_7 key=b\n").contains("rc=-1"));
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_barrier_opens_when_the_last_has_come() {
-        let mut server = PmiServer::new("7", vec![0, 0, 0]);
+        let mut server = PmiServer::new("7", vec![0, 0, 0], None);
         assert!(server.line(2, "cmd=barrier_in").is_empty());
         assert!(server.line(0, "cmd=barrier_in").is_empty());
         assert_eq!(server.line(1, "cmd=barrier_in").len(), 3);
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn stages_follow_init_and_finalize() {
-        let mut server = PmiServer::new("7", vec![0]);
+        let mut server = PmiServer::new("7", vec![0], None);
         assert_eq!(server.stage(0), Stage::Silent);
         reply(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1");
         assert_eq!(server.stage(0), Stage::Running);
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn spawn_is_refused_once_and_abort_is_heard() {
-        let mut server = PmiServer::new("7", vec![0]);
+        let mut server = PmiServer::new("7", vec![0], None);
         assert!(server.line(0, "mcmd=spawn").is_empty());
         assert!(server.line(0, "nprocs=2").is_empty());
         assert!(reply(&mut server, 0, "endcmd").contains("spawn_result rc=-1"));

@@ -1,7 +1,8 @@
 //! The life and death of ranks: what the supervisor does when a process ends.
 
-use super::ending::{Ending, Reason};
-use super::rank::{Life, Rank};
+use super::across::orders::Order;
+use super::ending::Reason;
+use super::rank::Life;
 use super::report::{self, Scene};
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervisor::Supervisor;
@@ -27,34 +28,28 @@ impl Supervisor {
     /// A process below us has ended: a rank, or something a rank left behind.
     pub(super) fn process_ended(&mut self, process: i32, status: i32) {
         self.take_failures();
-        let is_that = |rank: &Rank| match rank.life {
-            Life::Alive => rank.process == process,
-            Life::Continued(other) => other == process,
-            Life::Ended => false,
-        };
-        let Some(index) = self.ranks.iter().position(is_that) else { return };
+        if self.agents.is_some() {
+            return; // ranks are processes of other hosts
+        }
+        let Some(index) = self.ranks.iter().position(|rank| rank.is_process(process)) else { return };
         let rank = index as u32;
         let ended = Ended::from_wait(status);
-        if let (Ended::Exited(0), Some(successor)) = (ended, self.successor(rank, process)) {
+        if let Some(successor) = self.ranks[index].successor(self.job.node.page(rank), process, ended) {
             self.ranks[index].life = Life::Continued(successor);
             return;
         }
-        self.ranks[index].life = Life::Ended;
         self.hear_pmi_out(rank);
         self.hear_out(rank);
+        self.rank_ended(rank, ended);
+    }
+
+    /// A rank has ended.
+    pub(super) fn rank_ended(&mut self, rank: u32, ended: Ended) {
+        self.ranks[rank as usize].life = Life::Ended;
         if let Some(failure) = judge(rank, ended, self.stage(rank)) {
             self.first_bad.get_or_insert(failure.status());
             self.fail(failure);
         }
-    }
-
-    /// The process that is in MPI as this rank, if another than `process` is:
-    /// a wrapper may end before the program that it started.
-    fn successor(&self, rank: u32, process: i32) -> Option<i32> {
-        let holder = self.job.node.page(rank).identity.pid.load(Relaxed) as i32;
-        let other = holder != 0 && holder != process && self.stage(rank).takes_part();
-        // SAFETY: signal 0 only asks whether the process exists.
-        (other && unsafe { libc::kill(holder, 0) } == 0).then_some(holder)
     }
 
     /// Ends the job because of a rank, and says why, unless it is ending
@@ -64,8 +59,8 @@ impl Supervisor {
             return;
         }
         // A single rank that writes to our own output meets a reader that has had enough by itself.
-        if failure.cause == Cause::Killed(libc::SIGPIPE) && [1, 2].into_iter().any(descriptors::has_no_reader)
-        {
+        let is_ours = self.agents.is_none() && failure.cause == Cause::Killed(libc::SIGPIPE);
+        if is_ours && [1, 2].into_iter().any(descriptors::has_no_reader) {
             return self.end(Reason::OutputClosed);
         }
         let stage = self.stage(failure.rank);
@@ -73,7 +68,7 @@ impl Supervisor {
         let others = self.ranks.iter().enumerate().filter(|(index, _)| *index != failure.rank as usize);
         let scene = Scene {
             process: self.ranks[failure.rank as usize].process,
-            host: &self.plan.host,
+            host: self.plan.host_of(failure.rank),
             program: program.name(),
             stage,
             last_call: match failure.cause {
@@ -84,11 +79,14 @@ impl Supervisor {
                 Stage::Inside => last_calls::before(&self.job.node, failure.rank),
                 _ => String::new(),
             },
-            out_of_memory: memory_events::kills().unwrap_or(0) > self.memory_kills,
+            out_of_memory: match &self.agents {
+                Some(agents) => agents.out_of_memory,
+                None => memory_events::kills().unwrap_or(0) > self.memory_kills,
+            },
             others: others.filter(|(_, rank)| rank.life != Life::Ended).count(),
         };
         let mut text = report::failure(&failure, &scene);
-        if stage == Stage::Starting || scene.out_of_memory {
+        if self.agents.is_none() && (stage == Stage::Starting || scene.out_of_memory) {
             text.push_str(&crate::doctor::short());
         }
         self.tell(&text);
@@ -104,7 +102,7 @@ impl Supervisor {
     /// Begins to end the job.
     pub(super) fn end(&mut self, reason: Reason) {
         self.job.node.ending().store(1, Relaxed);
-        self.ending = Some(Ending::begin(reason, Instant::now()));
+        self.begin_to_end(reason);
     }
 
     /// The time that the user allowed is over.
@@ -115,8 +113,9 @@ impl Supervisor {
         let now = monotonic_now();
         for (index, rank) in self.ranks.iter().enumerate().filter(|(_, rank)| rank.life != Life::Ended) {
             let call = report::call(&self.job.node, index as u32, self.stage(index as u32), now);
+            let on = self.on_host(index as u32);
             text += &format!(
-                "  rank {index} (process {}): {}\n",
+                "  rank {index} (process {}{on}): {}\n",
                 rank.process,
                 call.unwrap_or("still runs".into())
             );
@@ -129,13 +128,21 @@ impl Supervisor {
         self.end(Reason::Timeout);
     }
 
+    /// Where a rank is, in words, if not all are on this machine.
+    fn on_host(&self, rank: u32) -> String {
+        match self.agents {
+            Some(_) => format!(" on {}", self.plan.host_of(rank)),
+            None => String::new(),
+        }
+    }
+
     /// Tells of ranks that cannot go on.
     pub(super) fn look_for_deadlock(&mut self, now: Instant) {
         let Some(mut watch) = self.watch.take().filter(|_| self.ending.is_none()) else { return };
         let ended = |rank: u32| self.ranks[rank as usize].life == Life::Ended;
         let who = |rank: u32| {
             let process = self.job.node.page(rank).identity.pid.load(Relaxed);
-            format!("process {process}, {}", self.plan.program_of(rank).name())
+            format!("process {process}{}, {}", self.on_host(rank), self.plan.program_of(rank).name())
         };
         let finding = watch.tick(now, monotonic_now(), &ended, &who);
         self.watch = Some(watch);
@@ -199,12 +206,13 @@ impl Supervisor {
         }
     }
 
-    fn cannot_start(&mut self, failure: StartFailure) {
+    /// The process of a rank could not execute its program.
+    pub(super) fn cannot_start(&mut self, failure: StartFailure) {
         if self.ending.is_some() {
             return;
         }
         let program = self.plan.program_of(failure.rank);
-        let path = program.path.to_string_lossy();
+        let path = format!("{}{}", program.path.to_string_lossy(), self.on_host(failure.rank));
         let reason = std::io::Error::from_raw_os_error(failure.code);
         let text = match failure.step {
             STEP_EXECUTE => {
@@ -218,13 +226,17 @@ impl Supervisor {
     }
 
     /// Passes a signal on to the ranks that still run.
-    pub(super) fn pass_on(&self, signal: i32) {
+    pub(super) fn pass_on(&mut self, signal: i32) {
+        self.order_all(&Order::Signal(signal));
         self.targets().into_iter().for_each(|target| signals::send(target, signal));
     }
 
     /// The process groups (negative) of the ranks that still run, or their
     /// processes.
     pub(super) fn targets(&self) -> Vec<i32> {
+        if self.agents.is_some() {
+            return Vec::new();
+        }
         let sign = if self.job.shares_terminal { 1 } else { -1 };
         let running = self.ranks.iter().filter(|rank| rank.life != Life::Ended);
         running.map(|rank| sign * rank.process).collect()

@@ -23,7 +23,7 @@ pub struct Child<'a> {
     /// What becomes descriptor 0, 1 and 2; `None`: the launcher's own.
     pub streams: [Option<RawFd>; 3],
     /// Descriptors that stay open over exec.
-    pub inherited: [RawFd; 2],
+    pub inherited: &'a [RawFd],
     /// CPUs to run on.
     pub place: Option<&'a libc::cpu_set_t>,
     /// Whether it leads a process group of its own.
@@ -121,7 +121,7 @@ fn become_rank(
                 return (STEP_STREAMS, errno());
             }
         }
-        for descriptor in child.inherited {
+        for &descriptor in child.inherited {
             libc::fcntl(descriptor, libc::F_SETFD, 0);
         }
         if child.directory.is_some_and(|folder| libc::chdir(folder.as_ptr()) != 0) {

@@ -7,8 +7,8 @@
 //! that has had enough (`| head`) ends the job without a word.
 
 use super::ending::{Ending, Reason};
-use super::launch::because;
 use super::outlets::OUTPUT;
+use super::rank_start::because;
 use super::supervisor::Supervisor;
 use super::{descriptors, last_calls, statistics};
 use std::io;

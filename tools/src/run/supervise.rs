@@ -1,6 +1,8 @@
 //! The launcher while its job runs: one loop, one thread, no timer but the
 //! next deadline.
 
+use super::across::crew;
+use super::agents::Agents;
 use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
@@ -26,6 +28,8 @@ enum Source {
     Sink(usize),
     Keyboard,
     Typed,
+    Input,
+    Crew(crew::Source),
 }
 
 impl Supervisor {
@@ -59,7 +63,8 @@ impl Supervisor {
         let quiet = self.no_children_since.is_some_and(|since| {
             self.job.taps.iter().all(|tap| tap.pipe.is_none()) || since.elapsed() > LAST_WORDS
         });
-        quiet && self.job.outlets.all().iter().all(|sink| sink.wants_to_write().is_none())
+        let are_gone = self.agents.as_ref().is_none_or(|agents| agents.crew.is_over());
+        quiet && are_gone && self.job.outlets.all().iter().all(|sink| sink.wants_to_write().is_none())
     }
 
     fn interests(&self) -> (Vec<libc::pollfd>, Vec<Source>) {
@@ -96,6 +101,14 @@ impl Supervisor {
                 add(0, libc::POLLIN, Source::Keyboard);
             }
         }
+        if self.wants_input() {
+            add(0, libc::POLLIN, Source::Input);
+        }
+        if let Some(agents) = &self.agents {
+            agents
+                .crew
+                .interests(&mut |descriptor, events, source| add(descriptor, events, Source::Crew(source)));
+        }
         (entries, sources)
     }
 
@@ -109,6 +122,8 @@ impl Supervisor {
             Source::Sink(index) => self.write_outlet(index),
             Source::Keyboard => self.read_keyboard(),
             Source::Typed => self.pass_typed(),
+            Source::Input => self.pass_input(),
+            Source::Crew(source) => self.serve_crew(source),
         }
     }
 
@@ -117,6 +132,9 @@ impl Supervisor {
         let mut at_latest = |time: Instant| next = Some(next.map_or(time, |known| known.min(time)));
         if let Some(ending) = &self.ending {
             at_latest(ending.deadline());
+        }
+        if let Some(deadline) = self.agents.as_ref().and_then(Agents::deadline) {
+            at_latest(deadline);
         }
         for deadline in self.job.taps.iter().filter_map(|tap| tap.stream.deadline()) {
             at_latest(deadline);
@@ -140,6 +158,7 @@ impl Supervisor {
         if late && self.ending.is_none() {
             self.time_is_over();
         }
+        self.tick_agents(now);
         self.look_for_missed_rank(now);
         self.look_for_deadlock(now);
         for (index, tap) in self.job.taps.iter_mut().enumerate() {
@@ -151,7 +170,10 @@ impl Supervisor {
                 self.ending.get_or_insert_with(|| Ending::begin(Reason::Leftovers, now)).ranks_have_gone(now);
             }
             if let Some(signal) = self.ending.as_mut().and_then(|ending| ending.due(now)) {
-                signal_all(signal, &self.targets());
+                match self.agents {
+                    Some(_) => self.sweep_agents(signal, now),
+                    None => signal_all(signal, &self.targets(), &[]),
+                }
             }
         }
     }
@@ -159,7 +181,12 @@ impl Supervisor {
     fn reap(&mut self) {
         loop {
             match reap_one() {
-                Reaped::One(process, status) => self.process_ended(process, status),
+                Reaped::One(process, status) => {
+                    let is_shell = |agents: &mut Agents| agents.crew.reaped(process, status);
+                    if !self.agents.as_mut().is_some_and(is_shell) {
+                        self.process_ended(process, status);
+                    }
+                }
                 Reaped::NotYet => return self.no_children_since = None,
                 Reaped::Nobody => {
                     self.no_children_since.get_or_insert_with(Instant::now);

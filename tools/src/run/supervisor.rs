@@ -1,5 +1,6 @@
 //! The state of the launcher while its job runs. What it does is in `supervise`, `ranks`, `streams` and `conversation`.
 
+use super::agents::Agents;
 use super::ending::Ending;
 use super::guard::Guard;
 use super::launch::Launched;
@@ -30,6 +31,8 @@ pub struct Supervisor {
     pub(super) typed: Vec<u8>,
     pub(super) no_children_since: Option<Instant>,
     pub(super) watch: Option<Watch>,
+    /// Those who have the ranks, if they are on other hosts.
+    pub(super) agents: Option<Agents>,
     /// What was said of what went wrong.
     pub(super) told: String,
     /// Whether output is lost.
@@ -41,16 +44,19 @@ impl Supervisor {
     pub fn new(
         plan: Plan,
         mut job: Launched,
+        agents: Option<Agents>,
         signals: Signals,
         guard: Guard,
         started: Instant,
     ) -> Supervisor {
         let program_of =
             |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
-        let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect());
+        let map = plan.across.as_ref().map(|across| across.map.to_text());
+        let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect(), map);
         let started_ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket));
         let mut ranks: Vec<Rank> = started_ranks.collect();
-        ranks.resize_with(plan.size as usize, Rank::never_started);
+        let others = if agents.is_some() { Rank::elsewhere } else { Rank::never_started };
+        ranks.resize_with(plan.size as usize, others);
         let watch = Watch::new(&job.node, plan.options.on_deadlock, started);
         Supervisor {
             plan,
@@ -67,6 +73,7 @@ impl Supervisor {
             typed: Vec::new(),
             no_children_since: None,
             watch,
+            agents,
             told: String::new(),
             lost: false,
         }
