@@ -39,7 +39,7 @@ STARTS = {
     "program-is-folder": ["-n", "2", "./folder"],
     "program-without-interpreter": ["-n", "2", "./odd"],
     "program-is-no-program": ["-n", "2", "./nonsense"],
-    "other-machine": ["-H", "far.example", "-n", "2", "true"],
+    "other-machine": ["-launcher-exec", "false", "-H", "far.example", "-n", "2", "true"],
 }
 
 

@@ -77,21 +77,36 @@ def test_options_of_other_launchers_are_named_once(launcher):
     assert len(result.stderr.splitlines()) == 1 and "--mca btl self" in result.stderr
 
 
-def test_other_machines_are_refused_clearly(launcher):
-    result = launcher.run("-H", "far.example", "-n", 2, "true")
-    assert result.returncode == 2 and "far.example" in result.stderr
+def test_a_host_that_cannot_be_reached_is_told_with_what_the_remote_shell_says(launcher, tmp_path):
+    program(tmp_path, 'echo "$1 is far away" >&2\nexit 255\n', "reach")
+    result = launcher.run("-launcher-exec", "./reach", "-H", "far.example", "-n", 2, "true")
+    assert (result.returncode, result.stdout) == (127, "")
+    assert "no agent could be started on far.example" in result.stderr and "far.example is far away" in result.stderr
+
+
+def test_a_remote_shell_that_is_not_there_is_told(launcher):
+    result = launcher.run("-launcher-exec", "./reach", "-H", "far.example", "-n", 2, "true")
+    assert result.returncode == 127 and "cannot start an agent on far.example: ./reach" in result.stderr
+    unknown = launcher.run("-launcher", "pigeon", "-H", "far.example", "true")
+    assert unknown.returncode == 127 and "known are ssh" in unknown.stderr
+
+
+def test_what_is_no_agent_is_told(launcher, tmp_path):
+    program(tmp_path, 'printf "\\nserried 77 9.9.9\\n"\nexec sleep 60\n', "other")
+    result = launcher.run("-launcher-exec", "./other", "-H", "far.example", "true")
+    assert result.returncode == 127 and "far.example has another version of Serried (serried 77 9.9.9)" in result.stderr
+    program(tmp_path, 'head -c 100000 /dev/zero\nexec sleep 60\n', "noise")
+    result = launcher.run("-launcher-exec", "./noise", "-H", "far.example", "true")
+    assert result.returncode == 127 and "what comes from far.example is not from an agent" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["-f", "-hostfile", "-machinefile", "--default-hostfile"])
-def test_a_file_of_hosts_has_to_be_there_and_to_name_this_machine(launcher, tmp_path, option):
+def test_a_file_of_hosts_has_to_be_there(launcher, tmp_path, option):
     missing = launcher.run(option, "hosts", "-n", 2, "true")
     assert missing.returncode == 2 and f"{option} hosts: there is no such file" in missing.stderr
     (tmp_path / "hosts").write_text(f"# this machine\nlocalhost:4\n{socket.gethostname()} slots=2\n127.0.0.1\n")
     here = launcher.run(option, "hosts", "-n", 2, "echo", "x")
     assert (here.returncode, here.stdout, here.stderr) == (0, "x\nx\n", "")
-    (tmp_path / "hosts").write_text("localhost\nfar.example:4\n")
-    far = launcher.run(option, "hosts", "-n", 2, "true")
-    assert far.returncode == 2 and "jobs on other machines (far.example) are not there yet" in far.stderr
 
 
 def test_hosts_that_mean_this_machine_are_accepted(launcher):
