@@ -22,6 +22,7 @@ check: ## what shows most mistakes in the least time: about 4 minutes, seconds w
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
 	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran applications-short
+	@scripts/io-libraries
 	@build/venv/bin/python tests/run.py $(PARTS)
 
 applications: ## programs of Debian as they are, in turns with Debian's own MPI: results and times (half an hour)

@@ -35,7 +35,7 @@ impl Engine {
         }
         let own = create::dup(self, communicator, Copied::default())?;
         own.set_name(&format!("the file {name}"));
-        match file::open(&self.team(&own), own.clone(), name, mode, info) {
+        match file::open(&self.team(&own), own.clone(), name, mode, info, &self.page.files) {
             Ok(file) => Ok(Arc::new(file)),
             Err(error) => {
                 self.leave_team(&own);

@@ -6,6 +6,7 @@
 //! meeting, before which everybody stores into the other window.
 
 use super::access_of_call::Access;
+use super::driver::Driver;
 use super::failure::agree_with;
 use super::opened::File;
 use super::source::Source;

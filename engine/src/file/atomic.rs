@@ -1,6 +1,7 @@
 //! Atomic mode (MPI-5.0 §14.6.1): who accesses a range keeps others out of it by a lock of the file system, which
 //! is also between nodes and between jobs.
 
+use super::driver::Driver;
 use super::opened::File;
 use crate::Result;
 use std::sync::PoisonError;

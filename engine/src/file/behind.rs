@@ -10,6 +10,7 @@
 //! There is one buffer in a process, for the file that is being written. Threads do not use it.
 
 use super::access_of_call::{Access, Items, Place};
+use super::driver::Driver;
 use super::opened::File;
 use crate::Result;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

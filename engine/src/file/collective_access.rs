@@ -14,7 +14,7 @@
 //! if each byte in between is given once; another outcome by chance has the odds of one in 2^64.
 
 use super::access_of_call::{Access, Items, Place};
-use super::hints::Together;
+use super::collective_plan::{Plan, Together};
 use super::opened::File;
 use super::pieces::Pieces;
 use super::team::Team;
@@ -22,6 +22,9 @@ use crate::Result;
 
 /// Pieces that are longer on the average are written by their ranks.
 const LONG: u64 = 64 << 10;
+
+/// A range of which less than one byte in so many is written is not gone through in windows.
+const SPARSE: u64 = 64;
 
 /// Mixes a number so that sums of such values agree by design only (splitmix64).
 #[inline]
@@ -32,9 +35,8 @@ fn mixed(value: u64) -> u64 {
 }
 
 /// The range of offsets from the first to the last of all ranks, if they interleave.
-fn interleaved(told: &[u64]) -> Option<(u64, u64)> {
-    let mut ranges: Vec<(u64, u64)> =
-        told.chunks(2).map(|range| (range[0], range[1])).filter(|(first, end)| first < end).collect();
+fn interleaved(ranges: impl Iterator<Item = (u64, u64)>) -> Option<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = ranges.filter(|(first, end)| first < end).collect();
     ranges.sort_unstable();
     let crosses = ranges.windows(2).any(|pair| pair[1].0 < pair[0].1);
     let end = ranges.iter().map(|range| range.1).max()?;
@@ -92,32 +94,30 @@ impl File {
     }
 
     fn write_together(&self, team: &dyn Team, access: &Access) -> Result<()> {
-        let (together, window) = {
-            let state = self.state();
-            (state.hints.together(), state.hints.window())
-        };
-        let alone = team.size() == 1
-            || together == Together::Never
-            || self.is_atomic()
-            || !access.view.representation.is_native();
-        if alone {
+        if team.size() == 1 || self.is_atomic() || !access.view.representation.is_native() {
             team.meet()?;
             return self.move_alone(access, true).map(drop);
         }
         let mine = access.view.hull(access.position, access.bytes)?;
-        let told = team.gather(&[mine.0, mine.1])?;
-        let Some(hull) = interleaved(&told) else { return self.move_alone(access, true).map(drop) };
+        let [first, second] = self.state().hints.plan().words();
+        let told = team.gather(&[mine.0, mine.1, first, second])?;
+        let plan = Plan::of(&told[2..]);
+        let hull = interleaved(told.chunks(2 + Plan::WORDS).map(|each| (each[0], each[1])));
+        let Some(hull) = hull.filter(|_| plan.together != Together::Never) else {
+            return self.move_alone(access, true).map(drop);
+        };
         let found = self.survey(team, access, hull)?;
-        if !found.is_short && together != Together::Always {
+        if !found.is_short && plan.together != Together::Always || found.is_sparse {
             return self.move_alone(access, true).map(drop);
         }
         let writers = team.leaders();
         if found.is_given_once && writers.len() == 1 {
-            if let Some(windows) = self.windows(team, window)? {
+            if let Some(windows) = self.windows(team, plan.window)? {
                 return self.assemble(team, access, hull, &windows);
             }
         }
-        self.write_by_messages(team, access, hull, (&writers, window))
+        let writers = &writers[..writers.len().min(plan.nodes as usize)];
+        self.write_by_messages(team, access, hull, (writers, &plan))
     }
 
     /// Looks at all pieces of all ranks.
@@ -134,6 +134,7 @@ impl File {
         Ok(Survey {
             is_given_once: sum == mixed(hull.1).wrapping_sub(mixed(hull.0)),
             is_short: bytes / pieces.max(1) < LONG,
+            is_sparse: (hull.1 - hull.0) / SPARSE > bytes,
         })
     }
 }
@@ -144,6 +145,8 @@ struct Survey {
     is_given_once: bool,
     /// In pieces that are worth bringing together.
     is_short: bool,
+    /// So far apart that there is little to bring together.
+    is_sparse: bool,
 }
 
 #[cfg(test)]
@@ -152,11 +155,12 @@ mod tests {
 
     #[test]
     fn ranges_interleave_where_one_begins_before_another_ends() {
-        assert_eq!(interleaved(&[0, 10, 10, 20]), None);
-        assert_eq!(interleaved(&[10, 20, 0, 10, 0, 0]), None);
-        assert_eq!(interleaved(&[0, 11, 10, 20]), Some((0, 20)));
-        assert_eq!(interleaved(&[5, 100, 0, 0, 7, 8]), Some((5, 100)));
-        assert_eq!(interleaved(&[0, 0, 0, 0]), None);
+        let interleaved = |ranges: &[(u64, u64)]| interleaved(ranges.iter().copied());
+        assert_eq!(interleaved(&[(0, 10), (10, 20)]), None);
+        assert_eq!(interleaved(&[(10, 20), (0, 10), (0, 0)]), None);
+        assert_eq!(interleaved(&[(0, 11), (10, 20)]), Some((0, 20)));
+        assert_eq!(interleaved(&[(5, 100), (0, 0), (7, 8)]), Some((5, 100)));
+        assert_eq!(interleaved(&[(0, 0), (0, 0)]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a file system has to offer: bytes at offsets.
 
+use super::file_system::FileSystem;
 use crate::Result;
 
 /// An open file of a file system. Calls may come from several threads at once.
@@ -53,6 +54,6 @@ pub trait Driver: Send + Sync {
     /// What the file system says.
     fn unlock(&self, offset: u64, bytes: u64) -> Result<()>;
 
-    /// The name of the kind of file system, for people and for the hint `romio_filesystem_type`.
-    fn kind(&self) -> &str;
+    /// The file system, as far as it matters to those who write together.
+    fn file_system(&self) -> FileSystem;
 }

@@ -1,19 +1,26 @@
 //! A file that lies in memory: for tests, and the plainest example of a driver.
 
 use super::driver::Driver;
+use super::file_system::FileSystem;
+use super::striped::Stripes;
 use crate::{Class, Error, Result};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The most bytes of such a file.
 const MOST: u64 = 1 << 32;
 
+/// A locked range: handle, offset, bytes, exclusive.
+type Lock = (usize, u64, u64, bool);
+
 /// What all handles of one file share.
 #[derive(Default)]
 struct Contents {
     bytes: Mutex<Vec<u8>>,
-    /// Locked ranges: handle, offset, bytes, exclusive.
-    locks: Mutex<Vec<(usize, u64, u64, bool)>>,
+    locks: Mutex<Vec<Lock>>,
     unlocked: Condvar,
+    /// How many wait for a lock.
+    waiting: AtomicUsize,
 }
 
 /// A handle of a file in memory. A clone is the same handle; [`Memory::another`] is another one of the same file.
@@ -21,6 +28,8 @@ struct Contents {
 pub struct Memory {
     contents: Arc<Contents>,
     handle: usize,
+    /// As if it lay on several servers.
+    pub stripes: Option<Stripes>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -30,7 +39,29 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Memory {
     /// Another handle of the same file; each needs a number of its own.
     pub fn another(&self, handle: usize) -> Memory {
-        Memory { contents: Arc::clone(&self.contents), handle }
+        Memory { contents: Arc::clone(&self.contents), handle, stripes: self.stripes }
+    }
+
+    /// Whether somebody waits for a lock.
+    pub fn is_waited_for(&self) -> bool {
+        self.contents.waiting.load(Relaxed) > 0
+    }
+
+    /// As [`Driver::lock`], but gives up where others keep this handle out.
+    pub fn try_lock(&self, offset: u64, bytes: u64, exclusive: bool) -> bool {
+        let mut locks = held(&self.contents.locks);
+        let free = !self.is_kept_out(&locks, (offset, bytes), exclusive);
+        if free {
+            locks.push((self.handle, offset, bytes, exclusive));
+        }
+        free
+    }
+
+    fn is_kept_out(&self, locks: &[Lock], (offset, bytes): (u64, u64), exclusive: bool) -> bool {
+        let meets = |&(handle, at, length, alone): &Lock| {
+            handle != self.handle && at < offset + bytes && offset < at + length && (alone || exclusive)
+        };
+        locks.iter().any(meets)
     }
 
     /// All bytes of the file.
@@ -89,11 +120,10 @@ impl Driver for Memory {
 
     fn lock(&self, offset: u64, bytes: u64, exclusive: bool) -> Result<()> {
         let mut locks = held(&self.contents.locks);
-        let meets = |&(handle, at, length, alone): &(usize, u64, u64, bool)| {
-            handle != self.handle && at < offset + bytes && offset < at + length && (alone || exclusive)
-        };
-        while locks.iter().any(meets) {
+        while self.is_kept_out(&locks, (offset, bytes), exclusive) {
+            self.contents.waiting.fetch_add(1, Relaxed);
             locks = self.contents.unlocked.wait(locks).unwrap_or_else(PoisonError::into_inner);
+            self.contents.waiting.fetch_sub(1, Relaxed);
         }
         locks.push((self.handle, offset, bytes, exclusive));
         Ok(())
@@ -105,7 +135,7 @@ impl Driver for Memory {
         Ok(())
     }
 
-    fn kind(&self) -> &str {
-        "memory"
+    fn file_system(&self) -> FileSystem {
+        FileSystem { name: "memory", stripes: self.stripes, needs_locks: false }
     }
 }

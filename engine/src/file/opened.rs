@@ -1,10 +1,11 @@
 //! An open file: what one rank knows of it.
 
-use super::driver::Driver;
 use super::hints::Hints;
 use super::mode::Mode;
+use super::replacement::Replacement;
 use super::team::Shared;
 use super::view::View;
+use super::watched::Watched;
 use super::windows::Windows;
 use crate::world::{Communicator, ErrorHandler};
 use crate::{Class, Error, Result};
@@ -19,13 +20,24 @@ pub struct File {
     pub mode: Mode,
     /// The group that has opened it, in a context of its own.
     pub communicator: Arc<Communicator>,
-    pub(super) driver: Box<dyn Driver>,
+    pub(super) driver: Watched,
+    /// What is done when it is closed.
+    pub(super) at_close: AtClose,
     /// The shared file pointer, if there is memory for one.
     pub(super) shared: Option<Shared>,
     /// One thread at a time in atomic mode: locks of the file system are between handles.
     pub(super) alone: Mutex<()>,
     atomic: AtomicBool,
     state: Mutex<State>,
+}
+
+/// What is done with a file that has been written, when it is closed.
+#[derive(Default)]
+pub(super) struct AtClose {
+    /// Checksums are kept beside it.
+    pub sums: bool,
+    /// It takes the place of another one.
+    pub replacement: Option<Replacement>,
 }
 
 /// What changes.
@@ -79,7 +91,7 @@ impl File {
         name: &str,
         mode: Mode,
         communicator: Arc<Communicator>,
-        driver: Box<dyn Driver>,
+        driver: Watched,
         (shared, hints): (Option<Shared>, Hints),
     ) -> File {
         File {
@@ -87,6 +99,7 @@ impl File {
             mode,
             communicator,
             driver,
+            at_close: AtClose::default(),
             shared,
             alone: Mutex::new(()),
             atomic: AtomicBool::new(false),

@@ -67,7 +67,9 @@ impl View {
         // Data of a tile may begin anywhere behind its own beginning, also beyond the next one's.
         let begin = self.displacement.saturating_add_signed(self.tile.true_lower_bound());
         let Some(inside) = offset.checked_sub(begin) else { return 0 };
-        let whole = inside / self.tile.extent().max(1) as u64;
+        // Of a tile that reaches beyond the next one's beginning (PnetCDF has some), only the first can be used.
+        let (extent, reach) = (self.tile.extent().max(1) as u64, self.tile.true_extent() as u64);
+        let whole = if reach > extent { 0 } else { inside / extent };
         let mut position = whole.saturating_mul(self.tile.size());
         for (at, bytes) in Pieces::new(self, position, self.tile.size()) {
             if at >= offset {

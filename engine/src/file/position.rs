@@ -6,6 +6,7 @@
 //! taken for a new one.
 
 use super::access_of_call::{beyond, offset_of};
+use super::driver::Driver;
 use super::opened::File;
 use super::representation::Representation;
 use super::team::{Shared, Team};

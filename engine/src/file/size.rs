@@ -1,9 +1,15 @@
 //! Sizes, consistency and the end (MPI-5.0 §14.2.4 to §14.2.6, §14.6.1).
 
+use super::checksum::{self, Sums};
+use super::driver::Driver;
 use super::failure;
-use super::opened::File;
+use super::mode::Mode;
+use super::opened::{AtClose, File};
 use super::team::Team;
+use super::ufs::Ufs;
+use super::verified::sum_up;
 use crate::{Class, Error, Result};
+use std::path::Path;
 
 impl File {
     /// The size in bytes.
@@ -89,10 +95,41 @@ impl File {
     pub fn close(&self, team: &dyn Team) -> Result<()> {
         self.check_no_split()?;
         super::behind::flush(); // and lets go of the file
-        let done = match self.mode.delete_on_close {
-            true => self.once(team, "delete", || super::delete(&self.name)),
-            false => team.meet(),
+        let done = match &self.at_close {
+            _ if self.mode.delete_on_close => self.once(team, "delete", || super::delete(&self.name)),
+            AtClose { sums: false, replacement: None } => team.meet(),
+            at_close => self.finish(team, at_close),
         };
         self.late_failure().and(done)
+    }
+
+    /// Makes checksums, and has the file take the place of another.
+    fn finish(&self, team: &dyn Team, at_close: &AtClose) -> Result<()> {
+        let target =
+            at_close.replacement.as_ref().map_or(Path::new(&self.name), |replacement| &replacement.target);
+        let written = at_close.replacement.as_ref().map_or(target, |replacement| &replacement.new);
+        let sums = at_close.sums.then(|| {
+            // The handle of the program may be for writing only.
+            let mode = Mode { read_only: true, ..Mode::default() };
+            sum_up(team, || Ufs::open(&written.to_string_lossy(), &mode, false, 0))
+        });
+        let sums = sums.transpose()?;
+        let keep = |states: &[Sums]| checksum::keep(target, states);
+        let Some(replacement) = &at_close.replacement else {
+            return self.once(team, "keep the checksums of", || sums.map_or(Ok(()), |sums| keep(&[sums])));
+        };
+        let before = || match (&sums, checksum::find(target)) {
+            (Some(new), Ok(Some(old))) => keep(&[&old[..], std::slice::from_ref(new)].concat()),
+            (Some(new), _) => keep(std::slice::from_ref(new)),
+            (None, _) => Ok(()),
+        };
+        let after = || match &sums {
+            Some(new) => keep(std::slice::from_ref(new)),
+            None => {
+                checksum::forget(target);
+                Ok(())
+            }
+        };
+        replacement.finish(team, &self.driver, before, after)
     }
 }

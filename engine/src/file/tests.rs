@@ -3,6 +3,7 @@
 use super::file_in_memory::Memory;
 use super::opened::File;
 use super::team::{Loan, Shared, Team};
+use super::watched::Watched;
 use super::{hints::Hints, Items, Mode, Place, Representation, Whence};
 use crate::datatype::{Basic, Datatype};
 use crate::world::{Communicator, Info};
@@ -102,6 +103,10 @@ impl Team for Member {
     }
 }
 
+fn watched(driver: Memory) -> Watched {
+    Watched::new(Box::new(driver), Box::leak(Box::default()))
+}
+
 /// Runs `body` at each of `size` ranks, with a file that all have open.
 fn at_each(size: u32, refuses: u64, hints: &[(&str, &str)], body: impl Fn(&Member, &File) + Sync) -> Vec<u8> {
     let room = Arc::new(Room {
@@ -125,8 +130,7 @@ fn at_each(size: u32, refuses: u64, hints: &[(&str, &str)], body: impl Fn(&Membe
                 let mode = Mode { read_write: true, ..Mode::default() };
                 let world = Arc::new(Communicator::world(rank, size));
                 let shared = member.share().unwrap();
-                let file =
-                    File::new("model", mode, world, Box::new(driver), (shared, Hints::new(Some(info))));
+                let file = File::new("model", mode, world, watched(driver), (shared, Hints::new(Some(info))));
                 // The others wait for a rank that has failed.
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     body(&member, &file);
@@ -184,7 +188,13 @@ fn round(seed: u64, size: u32, refuses: u64, node: &str) {
     let gaps = random.below(2) == 0;
     let byte = Datatype::shared(Basic::Byte);
     let value = |rank: u32, index: u64| (seed as u32 + rank * 37 + index as u32 * 11 + 1) as u8;
-    let found = at_each(size, refuses, &[("cb_buffer_size", window), ("node", node)], |member, file| {
+    let unit = ["1000", "4096", "300000"][random.below(3) as usize];
+    let servers = ["1", "3", "8"][random.below(3) as usize];
+    let striped = [("striping_unit", unit), ("striping_factor", servers)];
+    let hints =
+        [("cb_buffer_size", window), ("node", node), ("cb_nodes", ["1", "99"][random.below(2) as usize])];
+    let hints = [&hints[..], &striped[..2 * random.below(2) as usize]].concat();
+    let found = at_each(size, refuses, &hints, |member, file| {
         let mine = &places[member.rank as usize];
         let (at, lengths): (Vec<i64>, Vec<i64>) = mine.iter().copied().unzip();
         let tile = Datatype::hindexed(&lengths, &at, byte).unwrap();

@@ -242,9 +242,9 @@ impl File {
     pub(super) fn write_part(&self, access: &Access, from: u64, bytes: u64) -> Result<()> {
         match access.view.representation.is_native() {
             true => {
-                write_items(&*self.driver, &access.view, access.position + from, (&access.items, from, bytes))
+                write_items(&self.driver, &access.view, access.position + from, (&access.items, from, bytes))
             }
-            false => write_converted(&*self.driver, access),
+            false => write_converted(&self.driver, access),
         }
     }
 
@@ -252,9 +252,9 @@ impl File {
     pub(super) fn read_part(&self, access: &Access, from: u64, bytes: u64) -> Result<u64> {
         match access.view.representation.is_native() {
             true => {
-                read_items(&*self.driver, &access.view, access.position + from, (&access.items, from, bytes))
+                read_items(&self.driver, &access.view, access.position + from, (&access.items, from, bytes))
             }
-            false => read_converted(&*self.driver, access),
+            false => read_converted(&self.driver, access),
         }
     }
 

@@ -2,43 +2,32 @@
 
 use super::driver::Driver;
 use super::failure::failed;
+use super::file_system::FileSystem;
 use super::mode::Mode;
 use crate::Result;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The most bytes of one system call, a multiple of all block sizes; Linux moves no more than 2 GiB at a time.
 const AT_ONCE: usize = 1 << 30;
+
+/// A byte that no access reaches, for [`Ufs::hold`].
+const HELD: u64 = i64::MAX as u64 - 1;
+/// Shorter writes do not begin to bring anything to the device.
+const EARLY: u64 = 256 << 10;
+/// A file of this process was synchronised. A program that does so once does so again, and the device may begin while
+/// data are still coming.
+static SYNCHRONISED: AtomicBool = AtomicBool::new(false);
 
 /// An open file.
 pub struct Ufs {
     file: File,
     name: String,
-    kind: &'static str,
-}
-
-/// The name of the kind of file system, by what `fstatfs` says.
-fn kind_of(file: &File) -> &'static str {
-    // SAFETY: all bits zero are a value of this structure of integers.
-    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open, and the structure can be written.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut found) } != 0 {
-        return "ufs";
-    }
-    match found.f_type as u64 & 0xffff_ffff {
-        0x0bd0_0bd0 => "lustre",
-        0x4750_4653 => "gpfs",
-        0x0000_6969 => "nfs",
-        0x0102_1994 => "tmpfs",
-        0x0000_ef53 => "ext4",
-        0x5846_5342 => "xfs",
-        0x9123_683e => "btrfs",
-        0x794c_7630 => "overlayfs",
-        _ => "ufs",
-    }
+    file_system: FileSystem,
 }
 
 impl Ufs {
@@ -66,12 +55,17 @@ impl Ufs {
         if file.metadata().is_ok_and(|data| data.is_dir()) {
             return Err(failed("open", name, &io::Error::from_raw_os_error(libc::EISDIR)));
         }
-        let kind = kind_of(&file);
-        Ok(Ufs { file, name: name.to_owned(), kind })
+        let file_system = FileSystem::of(file.as_raw_fd());
+        Ok(Ufs { file, name: name.to_owned(), file_system })
     }
 
     /// One call of `fcntl` about a range.
-    fn about_range(&self, offset: u64, bytes: u64, kind: libc::c_int) -> Result<()> {
+    fn about_range(
+        &self,
+        (offset, bytes): (u64, u64),
+        kind: libc::c_int,
+        call: libc::c_int,
+    ) -> io::Result<()> {
         // SAFETY: all bits zero are a value of this structure of integers.
         let mut range: libc::flock = unsafe { std::mem::zeroed() };
         range.l_type = kind as libc::c_short;
@@ -80,13 +74,45 @@ impl Ufs {
         range.l_len = bytes.min(i64::MAX as u64 - range.l_start as u64) as i64;
         loop {
             // SAFETY: the descriptor is open; the structure is complete.
-            if unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLKW, &range) } == 0 {
+            if unsafe { libc::fcntl(self.file.as_raw_fd(), call, &range) } == 0 {
                 return Ok(());
             }
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {
-                return Err(failed("lock a range of", &self.name, &error));
+                return Err(error);
             }
+        }
+    }
+
+    fn wait_for_range(&self, range: (u64, u64), kind: libc::c_int) -> Result<()> {
+        let done = self.about_range(range, kind, libc::F_OFD_SETLKW);
+        done.map_err(|error| failed("lock a range of", &self.name, &error))
+    }
+
+    /// Holds the file against all others that would hold it, until this handle is closed; `false` if another one does.
+    /// No access is kept out.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(super) fn hold(&self) -> Result<bool> {
+        match self.about_range((HELD, 1), libc::F_WRLCK, libc::F_OFD_SETLK) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+            Err(error) => Err(failed("lock", &self.name, &error)),
+        }
+    }
+
+    /// Whether it is the file of that number.
+    pub(super) fn is_inode(&self, device: u64, number: u64) -> bool {
+        self.file.metadata().is_ok_and(|data| (data.dev(), data.ino()) == (device, number))
+    }
+
+    /// Begins to bring a range to the device, if files are synchronised here.
+    fn begin_writing_out(&self, offset: u64, bytes: u64) {
+        if bytes >= EARLY && SYNCHRONISED.load(Relaxed) {
+            let (from, flags) = (offset as i64, libc::SYNC_FILE_RANGE_WRITE);
+            // SAFETY: the descriptor is open. What goes wrong is found by the call that waits for it.
+            unsafe { libc::sync_file_range(self.file.as_raw_fd(), from, bytes as i64, flags) };
         }
     }
 }
@@ -121,6 +147,7 @@ impl Driver for Ufs {
                 Err(error) => return Err(failed("write", &self.name, &error)),
             }
         }
+        self.begin_writing_out(offset, source.len() as u64);
         Ok(())
     }
 
@@ -151,6 +178,7 @@ impl Driver for Ufs {
     }
 
     fn sync(&self) -> Result<()> {
+        SYNCHRONISED.store(true, Relaxed);
         loop {
             match self.file.sync_data() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -165,14 +193,14 @@ impl Driver for Ufs {
     }
 
     fn lock(&self, offset: u64, bytes: u64, exclusive: bool) -> Result<()> {
-        self.about_range(offset, bytes, if exclusive { libc::F_WRLCK } else { libc::F_RDLCK })
+        self.wait_for_range((offset, bytes), if exclusive { libc::F_WRLCK } else { libc::F_RDLCK })
     }
 
     fn unlock(&self, offset: u64, bytes: u64) -> Result<()> {
-        self.about_range(offset, bytes, libc::F_UNLCK)
+        self.wait_for_range((offset, bytes), libc::F_UNLCK)
     }
 
-    fn kind(&self) -> &str {
-        self.kind
+    fn file_system(&self) -> FileSystem {
+        self.file_system
     }
 }

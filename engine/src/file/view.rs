@@ -208,6 +208,17 @@ mod tests {
     }
 
     #[test]
+    fn a_tile_may_reach_beyond_its_extent_if_it_is_used_once() {
+        // A header, and behind it a row of a table, whose bounds are those of the whole.
+        let byte = Datatype::shared(Basic::Byte);
+        let row =
+            Datatype::resized(512, 320, &Datatype::hindexed(&[512, 8], &[0, 540], byte).unwrap()).unwrap();
+        let view = View::new(0, byte, &row, Representation::Native, true).unwrap();
+        assert_eq!([0, 400, 540, 544, 600].map(|offset| view.position_at(offset)), [0, 400, 512, 516, 520]);
+        assert_eq!(view.hull(512, 8).unwrap(), (540, 548));
+    }
+
+    #[test]
     fn a_view_without_holes_is_known_as_such() {
         let int = Datatype::shared(Basic::Int32);
         let rows = Datatype::vector(5, 2, 2, int).unwrap();

@@ -56,6 +56,8 @@ pub struct Page {
     pub call: Call,
     /// What it has done.
     pub counters: Counters,
+    /// What it has done with files.
+    pub files: FileCounters,
     /// What it holds.
     pub memory: Memory,
     /// What observers ask it.
@@ -134,6 +136,24 @@ pub struct Counters {
     pub unexpected_peak: AtomicU64,
     /// Collective operations started.
     pub collectives: AtomicU64,
+}
+
+/// Totals of files since the start, of what has gone to file systems and come from them; each only grows.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct FileCounters {
+    /// Bytes read.
+    pub bytes_read: AtomicU64,
+    /// Bytes written.
+    pub bytes_written: AtomicU64,
+    /// Reads: calls of the file system's driver.
+    pub reads: AtomicU64,
+    /// Writes.
+    pub writes: AtomicU64,
+    /// Times that a file was brought to its device.
+    pub syncs: AtomicU64,
+    /// Nanoseconds in all of these, and in waiting for locks.
+    pub nanoseconds: AtomicU64,
 }
 
 /// Memory that a rank holds for messages now, besides that of the segment.

@@ -1,6 +1,7 @@
 //! A rank's page as plain numbers, read in one go.
 
 use serried_engine::observe::flow::Sent;
+use serried_engine::observe::page::FileCounters;
 use serried_engine::observe::{Page, State};
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
@@ -55,6 +56,8 @@ macro_rules! totals {
             pub bytes_sent: u64,
             /// Bytes inside packets.
             pub bytes_inline: u64,
+            /// What has gone to files and come from them.
+            pub files: Files,
             $($(#[$about])* pub $name: u64),*
         }
 
@@ -64,11 +67,42 @@ macro_rules! totals {
                     messages_sent: sent.messages,
                     bytes_sent: sent.bytes,
                     bytes_inline: sent.bytes_inline(page),
+                    files: Files::of(&page.files),
                     $($name: get(&page.counters.$name)),*
                 }
             }
         }
     };
+}
+
+/// What a rank has done with files.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Files {
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Calls of the file system that read.
+    pub reads: u64,
+    /// Calls that write.
+    pub writes: u64,
+    /// Calls that bring a file to its device.
+    pub syncs: u64,
+    /// Nanoseconds in these calls.
+    pub nanoseconds: u64,
+}
+
+impl Files {
+    fn of(counters: &FileCounters) -> Files {
+        Files {
+            bytes_read: get(&counters.bytes_read),
+            bytes_written: get(&counters.bytes_written),
+            reads: get(&counters.reads),
+            writes: get(&counters.writes),
+            syncs: get(&counters.syncs),
+            nanoseconds: get(&counters.nanoseconds),
+        }
+    }
 }
 
 totals! {

@@ -121,14 +121,23 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
     let page = node.page(rank);
     let call = page.current()?;
     let name = node.name(call.name)?;
-    if !node.page(rank).inside() {
-        return Some(format!("its last call was {name}, which had returned"));
-    }
-    let mut text = format!("it was inside {name}");
-    text.push_str(&subject(&call));
+    let mut text = match page.inside() {
+        true => format!("it was inside {name}{}", subject(&call)),
+        false => format!("its last call was {name}, which had returned"),
+    };
     let since = page.call.waiting_since.load(Relaxed);
-    if since != 0 && now > since {
+    if page.inside() && since != 0 && now > since {
         let _ = write!(text, ", waiting for {:.1} s", (now - since) as f64 / 1e9);
+    }
+    let [written, read] =
+        [&page.files.bytes_written, &page.files.bytes_read].map(|counter| counter.load(Relaxed));
+    if written + read > 0 {
+        let _ = write!(
+            text,
+            "; of files it had written {} and read {}",
+            words::bytes(written),
+            words::bytes(read)
+        );
     }
     Some(text)
 }

@@ -129,8 +129,9 @@ fn rank(rank: &Rank) -> String {
 }
 
 fn counts(counts: &Counts) -> String {
-    let means = counts.bytes_by.list();
-    let means = means.into_iter().fold(Object::default(), |object, (name, bytes)| object.number(name, bytes));
+    let object = |list: &[(&str, f64)]| {
+        list.iter().fold(Object::default(), |object, &(name, value)| object.number(name, value)).end()
+    };
     Object::default()
         .number("calls", counts.calls)
         .number("messages_sent", counts.messages_sent)
@@ -140,7 +141,8 @@ fn counts(counts: &Counts) -> String {
         .number("collectives", counts.collectives)
         .number("sleeps", counts.sleeps)
         .number("waiting", counts.waiting)
-        .with("bytes_by", means.end())
+        .with("bytes_by", object(&counts.bytes_by.list()))
+        .with("files", object(&counts.files.list()))
         .end()
 }
 

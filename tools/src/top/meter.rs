@@ -6,7 +6,7 @@
 //! second, and looks are counted.
 
 use super::reading::Reading;
-use super::report::{Counts, Doing, Flow, Means, Memory, Rank, Report, Share, Slowest};
+use super::report::{Counts, Doing, Files, Flow, Means, Memory, Rank, Report, Share, Slowest};
 use crate::attach::{Attached, Snapshot};
 use serried_engine::observe::page::NONE;
 use serried_engine::observe::State;
@@ -239,6 +239,14 @@ fn totals(snapshot: &Snapshot, now: u64) -> Counts {
             cross_memory: totals.bytes_cross_memory as f64,
             memory_file: totals.bytes_memory_file as f64,
             direct: totals.bytes_direct as f64,
+        },
+        files: Files {
+            bytes_read: totals.files.bytes_read as f64,
+            bytes_written: totals.files.bytes_written as f64,
+            reads: totals.files.reads as f64,
+            writes: totals.files.writes as f64,
+            syncs: totals.files.syncs as f64,
+            waiting: totals.files.nanoseconds as f64 / 1e9,
         },
     }
 }

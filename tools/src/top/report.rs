@@ -135,6 +135,50 @@ pub struct Counts {
     pub waiting: f64,
     /// Bytes by the means that moved them.
     pub bytes_by: Means,
+    /// Files.
+    pub files: Files,
+}
+
+/// What has gone to file systems and come from them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Files {
+    /// Bytes read.
+    pub bytes_read: f64,
+    /// Bytes written.
+    pub bytes_written: f64,
+    /// Calls of the file system that read.
+    pub reads: f64,
+    /// Calls that write.
+    pub writes: f64,
+    /// Calls that bring a file to its device.
+    pub syncs: f64,
+    /// Seconds in these calls.
+    pub waiting: f64,
+}
+
+impl Files {
+    /// Names and values, in the order in which all faces show them.
+    pub fn list(&self) -> [(&'static str, f64); 6] {
+        [
+            ("bytes_read", self.bytes_read),
+            ("bytes_written", self.bytes_written),
+            ("reads", self.reads),
+            ("writes", self.writes),
+            ("syncs", self.syncs),
+            ("waiting", self.waiting),
+        ]
+    }
+
+    fn combine(&self, other: &Files, f: impl Fn(f64, f64) -> f64) -> Files {
+        Files {
+            bytes_read: f(self.bytes_read, other.bytes_read),
+            bytes_written: f(self.bytes_written, other.bytes_written),
+            reads: f(self.reads, other.reads),
+            writes: f(self.writes, other.writes),
+            syncs: f(self.syncs, other.syncs),
+            waiting: f(self.waiting, other.waiting),
+        }
+    }
 }
 
 /// Bytes by means.
@@ -185,6 +229,7 @@ impl Counts {
                 memory_file: f(a.memory_file, b.memory_file),
                 direct: f(a.direct, b.direct),
             },
+            files: self.files.combine(&other.files, f),
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn screen(frame: &mut Frame, state: &mut State) {
     match state.view {
         View::Traffic => traffic(frame, state, body),
         View::Ranks => ranks_and_traffic(frame, state, body),
-        View::Means | View::Memory => table(frame, state, body),
+        View::Means | View::Memory | View::Files => table(frame, state, body),
     }
     frame.render_widget(foot_line(state), foot);
     if state.help {
@@ -201,6 +201,7 @@ fn foot_line(state: &State) -> Line<'static> {
         (View::Means, "2 means"),
         (View::Memory, "3 memory"),
         (View::Traffic, "4 traffic"),
+        (View::Files, "5 files"),
     ];
     let mut spans: Vec<Span> = Vec::new();
     for (view, name) in views {

@@ -48,6 +48,7 @@ fn key_pressed(state: &mut State, key: &KeyEvent) -> Answer {
         KeyCode::Char('2') => turn_to(state, View::Means),
         KeyCode::Char('3') => turn_to(state, View::Memory),
         KeyCode::Char('4') => turn_to(state, View::Traffic),
+        KeyCode::Char('5') => turn_to(state, View::Files),
         KeyCode::Right => sort_by(state, 1),
         KeyCode::Left => sort_by(state, -1),
         KeyCode::Char('r') => state.reverse = !state.reverse,
@@ -69,7 +70,8 @@ fn next(view: View) -> View {
         View::Ranks => View::Means,
         View::Means => View::Memory,
         View::Memory => View::Traffic,
-        View::Traffic => View::Ranks,
+        View::Traffic => View::Files,
+        View::Files => View::Ranks,
     }
 }
 

@@ -28,6 +28,8 @@ pub enum View {
     Memory,
     /// Who sends how much to whom.
     Traffic,
+    /// What goes to file systems and comes from them.
+    Files,
 }
 
 /// Everything that drawing depends on.

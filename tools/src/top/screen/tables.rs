@@ -25,6 +25,7 @@ pub fn columns(view: View, totals: bool) -> &'static [Column] {
         (View::Ranks, true) => &RANKS_TOTALS,
         (View::Means, _) => &MEANS,
         (View::Memory, _) => &MEMORY,
+        (View::Files, _) => &FILES,
         (View::Traffic, _) => &[],
     }
 }
@@ -128,6 +129,24 @@ const MEMORY: [Column; 8] = [
     column("KEPT", 9, |rank, _| bytes(rank.memory.kept as f64), |rank, _| rank.memory.kept as f64),
     column("UNEXP", 7, |rank, _| count(rank.unexpected.0 as f64), |rank, _| rank.unexpected.0 as f64),
     column("MOST", 7, |rank, _| count(rank.unexpected.1 as f64), |rank, _| rank.unexpected.1 as f64),
+];
+
+macro_rules! files {
+    ($name:literal, $width:literal, $text:ident, $field:ident) => {
+        column($name, $width, |_, counts| $text(counts.files.$field), |_, counts| counts.files.$field)
+    };
+}
+
+const FILES: [Column; 9] = [
+    RANK,
+    CALL,
+    SINCE,
+    files!("WRITTEN", 9, bytes, bytes_written),
+    files!("WRITES", 7, count, writes),
+    files!("READ", 9, bytes, bytes_read),
+    files!("READS", 7, count, reads),
+    files!("SYNCS", 6, count, syncs),
+    files!("WAITED", 8, duration, waiting),
 ];
 
 /// What a rank does, in words: `MPI_Recv 3` is a call about rank 3.

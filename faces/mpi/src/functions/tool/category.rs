@@ -17,11 +17,11 @@ struct Category {
     events: &'static [&'static str],
 }
 
-static CATEGORIES: [Category; 6] = [
+static CATEGORIES: [Category; 7] = [
     Category {
         name: "serried",
         description: "everything",
-        categories: &["messages", "waiting", "collectives", "job"],
+        categories: &["messages", "waiting", "collectives", "files", "job"],
         controls: &[],
         variables: &[],
         events: &[],
@@ -42,6 +42,20 @@ static CATEGORIES: [Category; 6] = [
             "bytes_aside",
         ],
         events: &["unexpected_message", "rendezvous"],
+    },
+    Category {
+        name: "files",
+        description: "what goes to file systems and comes from them",
+        categories: &[],
+        controls: &[],
+        variables: &[
+            "file_bytes_read",
+            "file_bytes_written",
+            "file_reads",
+            "file_writes",
+            "file_nanoseconds",
+        ],
+        events: &[],
     },
     Category {
         name: "copying",

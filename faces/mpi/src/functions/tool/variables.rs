@@ -124,7 +124,7 @@ const fn derived(
 }
 
 /// All of them.
-pub static VARIABLES: [Variable; 19] = [
+pub static VARIABLES: [Variable; 24] = [
     Variable {
         name: "state",
         class: Class::State,
@@ -190,5 +190,12 @@ pub static VARIABLES: [Variable; 19] = [
     ),
     counter("collectives", Class::Counter, "collective operations started", |page| {
         &page.counters.collectives
+    }),
+    counter("file_bytes_read", Class::Sum, "bytes read from files", |page| &page.files.bytes_read),
+    counter("file_bytes_written", Class::Sum, "bytes written to files", |page| &page.files.bytes_written),
+    counter("file_reads", Class::Counter, "calls of file systems that read", |page| &page.files.reads),
+    counter("file_writes", Class::Counter, "calls of file systems that write", |page| &page.files.writes),
+    counter("file_nanoseconds", Class::Timer, "nanoseconds in calls of file systems", |page| {
+        &page.files.nanoseconds
     }),
 ];
