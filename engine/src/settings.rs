@@ -34,7 +34,7 @@ pub const NODES: &str = "SERRIED_NODES";
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 9] = [
+pub const SETTINGS: [Setting; 10] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -73,6 +73,7 @@ pub const SETTINGS: [Setting; 9] = [
                   reached over local sockets as over a network; loopback:SEED: what comes is held back and mixed by \
                   chance",
     },
+    Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
     Setting {

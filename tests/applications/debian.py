@@ -14,6 +14,7 @@ MACHINE = os.uname().machine
 LIBRARIES = ROOT / f"usr/lib/{MACHINE}-linux-gnu"
 FOLDERS = [LIBRARIES, LIBRARIES / "blas", LIBRARIES / "lapack", ROOT / f"lib/{MACHINE}-linux-gnu", ROOT / "usr/lib"]
 PACKAGES = ROOT / "usr/lib/python3/dist-packages"
+PETSC = ROOT / f"usr/lib/petscdir/petsc3.18/{MACHINE}-linux-gnu-real/lib/python3/dist-packages"
 # Means of Open MPI that are for a cluster's network, and refuse or warn here.
 OPEN_MPI = ["--oversubscribe", "--mca", "mtl", "^ofi,psm,psm2", "--mca", "btl", "self,vader"]
 LAUNCHERS = {

@@ -51,6 +51,8 @@ class Program:
     needs: tuple = ()  # libraries of ours
     peer: str = "openmpi"
     stdin: str = ""
+    sources: str = ""  # a folder of build/ that it needs
+    turns: int = 0  # where it takes long: fewer than all others
     environment: dict = field(default_factory=dict)
 
 
@@ -74,19 +76,24 @@ def grid(folder, ranks):
     file.write_text(re.sub(r"^2 Ps", f"{ranks // 2} Ps", file.read_text(), flags=re.MULTILINE))
 
 
-def water(kind):
-    """GROMACS makes its box of water, and of that what `mdrun` takes."""
+def gromacs(folder, *words):
+    """A step that is no job, by one rank."""
+    command = [debian.PROGRAMS / "gmx_mpi", *words]
+    subprocess.run(command, cwd=folder, env=debian.environment(), check=True, capture_output=True, timeout=600)
 
-    def prepare(folder, ranks):
-        inputs("water")(folder, ranks)
-        gmx = debian.PROGRAMS / "gmx_mpi"
-        for words in (
-            ["solvate", "-cs", "spc216.gro", "-box", "3", "3", "3", "-o", "water.gro"],
-            ["grompp", "-f", f"{kind}.mdp", "-c", "water.gro", "-p", "system.top", "-o", "run.tpr"],
-        ):
-            subprocess.run([gmx, *words], cwd=folder, env=debian.environment(), check=True, capture_output=True, timeout=300)
 
-    return prepare
+def water(folder, ranks):
+    """A box of water, and of that what `mdrun` takes."""
+    inputs("water")(folder, ranks)
+    gromacs(folder, "solvate", "-cs", "spc216.gro", "-box", "3", "3", "3", "-o", "water.gro")
+    gromacs(folder, "grompp", "-f", "steep.mdp", "-c", "water.gro", "-p", "system.top", "-o", "run.tpr")
+
+
+def settled_water(folder, ranks):
+    """The same after its minimum was looked for."""
+    water(folder, ranks)
+    gromacs(folder, "mdrun", "-s", "run.tpr", "-ntomp", "1", "-reprod", "-c", "settled.gro")
+    gromacs(folder, "grompp", "-f", "md.mdp", "-c", "settled.gro", "-p", "system.top", "-o", "run.tpr")
 
 
 def peptide(folder, ranks):
@@ -116,6 +123,7 @@ def scalapack(test, count, flavour, **others):
 
 
 FORTRAN = ("libmpi_mpifh.so.40",)
+SUITE = debian.jobs.BUILD / "mpi4py-3.1.4"
 EXAMPLES = debian.ROOT / "usr/share/doc"
 PROGRAMS = [
     Program(
@@ -146,15 +154,15 @@ PROGRAMS = [
         "C++",
         ["gmx_mpi", "mdrun", "-s", "run.tpr", "-ntomp", "1", "-reprod"],
         [Value("potential", r"^Potential Energy += +(\S+)", -4.6471e4, 1)],
-        water("steep"),
+        water,
     ),
     Program(
         "GROMACS, dynamics",
         "gromacs",
         "C++",
         ["gmx_mpi", "mdrun", "-s", "run.tpr", "-ntomp", "1", "-reprod"],
-        [Value("drift", r"Conserved energy drift: (\S+)", 1.99e-2, 0.005e-2, "md.log")],
-        water("md"),
+        [Value("drift", r"Conserved energy drift: (\S+)", 1.97e-2, 0.02e-2, "md.log")],
+        settled_water,
     ),
     Program(
         "HPCC",
@@ -163,7 +171,7 @@ PROGRAMS = [
         ["hpcc"],
         [
             Value("success", r"^Success=(\d)", 1, file="hpccoutf.txt"),
-            Value("residual", r"^\|\|Ax-b.*= +(\S+) .* PASSED", {2: 0.0056546, 4: 0.0107220}, file="hpccoutf.txt"),
+            Value("residual", r"^\|\|Ax-b.*= +(\S+) .* PASSED", 0.0107220, file="hpccoutf.txt"),
             Value("errors", r"^MPIRandomAccess_Errors=(\d+)", 0, file="hpccoutf.txt"),
         ],
         grid,
@@ -176,6 +184,25 @@ PROGRAMS = [
         [Value("sum", r"^sum (\S+)", {2: 1498499, 4: 4994994})],
         inputs("h5py"),
         short=(2, 4),
+    ),
+    Program(
+        "mpi4py 3.1.4, its own tests",
+        "python3-mpi4py",
+        "Python, C",
+        ["/usr/bin/python3", SUITE / "test/runtests.py", "--no-builddir", "-q", "-e", "spawn", "-e", "dynproc"],
+        [Value("tests", r"^Ran (\d+) tests", 1358)],
+        sources=SUITE.name,
+        turns=1,
+    ),
+    Program(
+        "petsc4py on PETSc",
+        "python3-petsc4py-real",
+        "Python, C",
+        ["/usr/bin/python3", "poisson.py"],
+        [Value("largest", r"^result (\S+)", 1275)],
+        inputs("petsc4py"),
+        needs=FORTRAN,
+        environment={"PYTHONPATH": f"{debian.PETSC}:{debian.PACKAGES}"},
     ),
     scalapack("xdlu", 240, "openmpi", needs=FORTRAN),
     scalapack("xdqr", 352, "openmpi", needs=FORTRAN),
@@ -195,8 +222,8 @@ PROGRAMS = [
         "Fortran, use mpi",
         ["elk-lapw"],
         [
-            Value("energy", r"^ +(\S+)$", -241.91696704, file="TOTENERGY.OUT", tolerance=1e-8),
-            Value("Fermi energy", r"^ +(\S+)$", 0.26571830, file="EFERMI.OUT", tolerance=1e-8),
+            Value("energy", r"^ +(\S+) *$", -241.91696704, file="TOTENERGY.OUT", tolerance=1e-8),
+            Value("Fermi energy", r"^ +(\S+) *$", 0.26571830, file="EFERMI.OUT", tolerance=1e-8),
         ],
         inputs("aluminium", SPECIES=debian.ROOT / "usr/share/elk-lapw/species"),
         needs=FORTRAN,

@@ -125,6 +125,19 @@ def test_wrappers_show_what_they_do(wrapper, tree):
     assert refused.returncode == 1 and "there are command, compile" in refused.stderr
 
 
+@pytest.mark.parametrize("abi, library", [("standard", "libmpi_abi.so.1"), ("mpich", "libmpi.so.12"), ("openmpi", "libmpi.so.40")])
+def test_wrappers_make_programs_of_each_abi(abi, library, tree, environment, tmp_path):
+    """By an option or by a variable: what is built beside mpi4py's wheel must have the ABI of that."""
+    for name, option, setting in (("option", [f"-abi={abi}"], "standard"), ("setting", [], abi)):
+        program = tmp_path / name
+        variables = environment | {"SERRIED_ABI": setting}
+        run(tree / "bin/mpicc", *option, PROJECT / "sum.c", "-o", program, env=variables)
+        assert f"[{library}]" in run("readelf", "--dynamic", program)
+        assert run(tree / "bin/mpiexec", "-n", 3, program) == "Serried 3\n"
+    refused = subprocess.run([tree / "bin/mpicc", "-abi=none", "x.c"], capture_output=True, text=True)
+    assert refused.returncode == 1 and "there are standard, mpich and openmpi" in refused.stderr
+
+
 def test_the_module_file_sets_paths_to_the_tree_where_it_stands(tree):
     """Read by tclsh with the commands of Environment Modules as procedures."""
     needs("tclsh")

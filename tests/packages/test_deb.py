@@ -1,15 +1,11 @@
 """The package of Debian: beside Debian's own Open MPI, in a root of its own, with dpkg and its alternatives."""
 
 import os
-import pathlib
 import shutil
-import subprocess
 import sys
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import jobs  # noqa: E402
+from support import jobs, run
 
 INSIDE = f"usr/lib/{os.uname().machine}-linux-gnu/serried"
 # A package that has what Debian's Open MPI has of the same names, as its maintainers write it.
@@ -21,12 +17,6 @@ update-alternatives --install /usr/bin/mpirun mpirun /usr/bin/mpirun.other 50 --
 update-alternatives --install /usr/bin/mpicc mpi /usr/bin/mpicc.other 50 --slave /usr/bin/mpicxx mpicxx /usr/bin/mpicxx.other
 """,
 }
-
-
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
-    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 class Root:

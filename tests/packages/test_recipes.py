@@ -1,14 +1,10 @@
 """The recipes for conda-forge and Spack, as far as that can be checked without their channels."""
 
 import ast
-import pathlib
 import re
-import sys
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import jobs  # noqa: E402
+from support import jobs
 
 PACKAGES = jobs.ROOT / "packages"
 VERSION = re.search(r'^version = "(.*)"', (jobs.ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)

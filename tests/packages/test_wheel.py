@@ -4,19 +4,12 @@ The wheel is made of the tree that is tested, in seconds; its tag says which gli
 one that is there, such as the release form of `make wheel`.
 """
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 import zipfile
 
-import pytest
+from support import jobs, run
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import jobs  # noqa: E402
-
-FOREIGN = ("MPI", "PMI", "OMPI_", "I_MPI", "HYDRA_", "LD_", "PYTHON", "PATH", "SERRIED")
 LIBRARY = "from mpi4py import MPI; print(MPI.Get_library_version().split()[0], MPI.COMM_WORLD.size)"
 MAPPED = "; print({line.split()[-1] for line in open('/proc/self/maps') if '/libmpi' in line})"
 SUM = """#include <mpi.h>
@@ -32,46 +25,6 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 """
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    if os.environ.get("WHEEL"):
-        return pathlib.Path(os.environ["WHEEL"]).resolve()
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "scripts/wheel", "--tree", jobs.STAGE, "--to", folder, cwd=jobs.ROOT)
-    return next(folder.glob("*.whl"))
-
-
-class Venv:
-    def __init__(self, folder):
-        self.bin = folder / "bin"
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        self.environment["PATH"] = f"{self.bin}:/usr/bin:/bin"
-        self.environment["VIRTUAL_ENV"] = str(folder)
-
-    def run(self, command, *words):
-        """What it prints, of a command of this venv."""
-        return run(self.bin / command, *words, env=self.environment)
-
-    def pip(self, *words):
-        self.run("python", "-m", "pip", "--quiet", "--disable-pip-version-check", *words)
-
-
-@pytest.fixture(scope="session")
-def venv(wheel, tmp_path_factory):
-    """Nothing but our wheel, mpi4py's and NumPy's."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    run(sys.executable, "-m", "venv", folder)
-    made = Venv(folder)
-    made.pip("install", "--only-binary", ":all:", wheel, *(jobs.ROOT / "scripts/demo.txt").read_text().split())
-    return made
-
-
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
-    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def test_mpi4py_says_hello(venv):

@@ -25,6 +25,11 @@ LAUNCHERS = {
 }
 
 
+def requirements(name):
+    """What scripts/NAME.txt has pip install."""
+    return (ROOT / "scripts" / f"{name}.txt").read_text().split()
+
+
 @dataclass
 class Outcome:
     """How a job ended: its exit status (None when the time was up) and all it wrote."""

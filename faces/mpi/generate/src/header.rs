@@ -37,7 +37,14 @@ pub fn header(api: &Api, abi: &Abi) -> String {
         }
         let _ = writeln!(text, "#define {:<34} {value}", constant.name);
     }
-    text + &prototypes(api, abi) + EPILOGUE
+    text + &without_extension_types(&prototypes(api, abi)) + EPILOGUE
+}
+
+/// The prototypes but for those that take types of extensions, which the header has not.
+fn without_extension_types(prototypes: &str) -> String {
+    let takes_one =
+        |line: &str| line.split_once('(').is_some_and(|(_, arguments)| arguments.contains("MPIX_"));
+    prototypes.split_inclusive('\n').filter(|line| !takes_one(line)).collect()
 }
 
 /// The callback types and the prototypes of an ABI, to be compiled after
