@@ -1,5 +1,13 @@
 //! Types, constants, functions and sentinels of the ABI of this library, made from the tables.
-#![allow(dead_code, missing_docs, non_upper_case_globals, non_snake_case, unused_imports, unused_unsafe)]
+#![allow(
+    dead_code,
+    missing_docs,
+    non_upper_case_globals,
+    non_snake_case,
+    unused_imports,
+    unused_unsafe,
+    unused_variables
+)]
 #![allow(clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks, clashing_extern_declarations)]
 
 use std::cell::UnsafeCell;

@@ -11,6 +11,10 @@ mod abi;
 mod by_hand;
 mod handles;
 mod lengths;
+#[allow(dead_code)]
+mod refusal;
+#[allow(dead_code)] // not every library has routines with descriptors
+mod section;
 mod special;
 mod text;
 mod wrappers;

@@ -4,7 +4,7 @@
 use crate::abi;
 use std::ffi::{c_int, c_void};
 
-/// A buffer: `MPI_BOTTOM` and `MPI_IN_PLACE` become C's.
+/// A buffer: `MPI_BOTTOM`, `MPI_IN_PLACE` and `MPI_BUFFER_AUTOMATIC` become C's.
 #[inline]
 pub fn buffer(place: *mut c_void) -> *mut c_void {
     if abi::is_in_place(place) {
@@ -12,6 +12,9 @@ pub fn buffer(place: *mut c_void) -> *mut c_void {
     }
     if abi::is_bottom(place) {
         return abi::bottom();
+    }
+    if abi::is_buffer_automatic(place) {
+        return abi::buffer_automatic();
     }
     place
 }

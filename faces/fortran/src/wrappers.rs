@@ -4,6 +4,8 @@
 #![allow(clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks)]
 
 use crate::abi::{self, *};
+use crate::refusal::refused;
+use crate::section::{CfiDescriptor, Copied, Described, Kept, NativeDescriptor};
 use crate::{by_hand, handles, lengths, special, text};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -42,6 +44,29 @@ macro_rules! also {
             core::arch::naked_asm!("b {}", sym $target);
         }
     )*};
+}
+
+/// Functions that compare two handles, which come as addresses of integers.
+#[allow(unused_macros)] // as below
+macro_rules! compared {
+    ($operator:tt $($name:ident)*) => {$(
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(first: *const c_int, second: *const c_int) -> c_int {
+            c_int::from(*first $operator *second)
+        }
+    )*};
+}
+
+/// `MPI_Sizeof` of a variable of so many bytes.
+#[allow(unused_macros)] // our own modules need none
+macro_rules! sized {
+    ($name:ident $bytes:literal) => {
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(_variable: *const c_void, size: *mut c_int, ierror: *mut c_int) {
+            size.write($bytes);
+            report(ierror, abi::MPI_SUCCESS);
+        }
+    };
 }
 
 include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));

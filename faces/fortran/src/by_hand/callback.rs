@@ -248,8 +248,10 @@ pub fn conversions(large: bool) -> [*const c_void; 2] {
 unsafe fn is_no_conversion(function: *const c_void) -> bool {
     extern "C" {
         fn mpi_conversion_fn_null_();
+        fn mpi_conversion_fn_null_c_();
     }
-    function.is_null() || std::ptr::eq(function, mpi_conversion_fn_null_ as *const c_void)
+    let none = [mpi_conversion_fn_null_ as *const c_void, mpi_conversion_fn_null_c_ as *const c_void];
+    function.is_null() || none.contains(&function)
 }
 
 /// Stands for no conversion; nobody calls it.
@@ -257,6 +259,19 @@ pub unsafe extern "C" fn conversion_fn_null(
     _memory: *mut c_void,
     _datatype: *const c_int,
     _count: *const c_int,
+    _file: *mut c_void,
+    _position: *const i64,
+    _extra_state: *const i64,
+    ierror: *mut c_int,
+) {
+    report(ierror, abi::MPI_SUCCESS);
+}
+
+/// The same for large counts.
+pub unsafe extern "C" fn conversion_fn_null_c(
+    _memory: *mut c_void,
+    _datatype: *const c_int,
+    _count: *const i64,
     _file: *mut c_void,
     _position: *const i64,
     _extra_state: *const i64,

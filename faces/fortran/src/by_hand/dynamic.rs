@@ -26,9 +26,9 @@ impl Strings {
     }
 }
 
-pub unsafe extern "C" fn comm_spawn(
-    command: *const c_char,
-    argv: *const c_char,
+pub unsafe fn comm_spawn(
+    command: text::Place,
+    (argv, argv_length): text::Place,
     maxprocs: *const c_int,
     info: *const c_int,
     root: *const c_int,
@@ -36,10 +36,8 @@ pub unsafe extern "C" fn comm_spawn(
     intercomm: *mut c_int,
     errcodes: *mut c_int,
     ierror: *mut c_int,
-    command_length: usize,
-    argv_length: usize,
 ) {
-    let command = text::trimmed((command, command_length));
+    let command = text::trimmed(command);
     let mut arguments = (!abi::is_argv_null(argv.cast())).then(|| Strings::up_to_blank(argv, argv_length, 1));
     let argv = arguments.as_mut().map_or(abi::argv_null().cast(), |all| all.pointers.as_mut_ptr());
     let mut made = Place::empty(intercomm);
@@ -53,10 +51,10 @@ pub unsafe extern "C" fn comm_spawn(
     report(ierror, code);
 }
 
-pub unsafe extern "C" fn comm_spawn_multiple(
+pub unsafe fn comm_spawn_multiple(
     count: *const c_int,
-    commands: *const c_char,
-    argvs: *const c_char,
+    (commands, command_length): text::Place,
+    (argvs, argv_length): text::Place,
     maxprocs: *const c_int,
     infos: *mut c_int,
     root: *const c_int,
@@ -64,8 +62,6 @@ pub unsafe extern "C" fn comm_spawn_multiple(
     intercomm: *mut c_int,
     errcodes: *mut c_int,
     ierror: *mut c_int,
-    command_length: usize,
-    argv_length: usize,
 ) {
     let number = usize::try_from(*count).unwrap_or(0);
     let at = |index: usize| text::trimmed((commands.add(index * command_length), command_length));

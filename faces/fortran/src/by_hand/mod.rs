@@ -1,7 +1,6 @@
 //! Routines whose wrappers do not follow from the kinds of their arguments.
 //!
-//! SAFETY of all of them: a program passes what MPI says for the routine, as its compiler passes it: addresses of
-//! everything, and the lengths of strings behind all arguments.
+//! SAFETY of all of them: a program passes what MPI says for the routine, as its compiler passes it.
 #![allow(
     missing_docs,
     clippy::missing_safety_doc,
@@ -10,18 +9,20 @@
 )]
 
 mod attribute;
+pub mod bound;
 mod callback;
 mod dynamic;
+mod plain;
 mod removed;
 mod start;
 mod string;
 
 pub use attribute::*;
 pub use callback::*;
-pub use dynamic::*;
+pub use plain::*;
+#[allow(unused_imports)] // not every library has them
 pub use removed::*;
 pub use start::*;
-pub use string::*;
 
 use std::ffi::c_int;
 

@@ -1,24 +1,23 @@
 //! Strings whose room the program says in another argument: in C that counts the final 0, in Fortran there is none
-//! (MPI-5.0 §10, §11.3). And the name of a data representation.
+//! (MPI-5.0 §10, §11.3). And the name of a data representation. Strings come as places and their lengths; `plain.rs` and
+//! `bound.rs` have the routines for each way in which compilers pass them.
 
 use super::{callback, report};
 use crate::abi;
 use crate::handles;
-use crate::text::{self, Out};
-use std::ffi::{c_char, c_int, c_void};
+use crate::text::{self, Out, Place};
+use std::ffi::{c_int, c_void};
 
-pub unsafe extern "C" fn info_get(
+pub unsafe fn info_get(
     info: *const c_int,
-    key: *const c_char,
+    key: Place,
     valuelen: *const c_int,
-    value: *mut c_char,
+    value: Place,
     flag: *mut c_int,
     ierror: *mut c_int,
-    key_length: usize,
-    value_length: usize,
 ) {
-    let key = text::stripped((key, key_length));
-    let mut value = Out::with_room((value, value_length), usize::try_from(*valuelen).unwrap_or(0) + 1);
+    let key = text::stripped(key);
+    let mut value = Out::with_room(value, usize::try_from(*valuelen).unwrap_or(0) + 1);
     let code = abi::c_info_get(handles::to_info(*info), key.as_ptr(), *valuelen, value.as_mut_ptr(), flag);
     if code == abi::MPI_SUCCESS {
         value.put();
@@ -35,19 +34,17 @@ fn room_of_c(length: c_int) -> c_int {
     }
 }
 
-pub unsafe extern "C" fn info_get_string(
+pub unsafe fn info_get_string(
     info: *const c_int,
-    key: *const c_char,
+    key: Place,
     buflen: *mut c_int,
-    value: *mut c_char,
+    value: Place,
     flag: *mut c_int,
     ierror: *mut c_int,
-    key_length: usize,
-    value_length: usize,
 ) {
-    let key = text::stripped((key, key_length));
+    let key = text::stripped(key);
     let mut room = room_of_c(*buflen);
-    let mut value = Out::with_room((value, value_length), usize::try_from(room).unwrap_or(0));
+    let mut value = Out::with_room(value, usize::try_from(room).unwrap_or(0));
     let code =
         abi::c_info_get_string(handles::to_info(*info), key.as_ptr(), &mut room, value.as_mut_ptr(), flag);
     if code == abi::MPI_SUCCESS && *flag != 0 {
@@ -57,17 +54,16 @@ pub unsafe extern "C" fn info_get_string(
     report(ierror, code);
 }
 
-pub unsafe extern "C" fn session_get_nth_pset(
+pub unsafe fn session_get_nth_pset(
     session: *const c_int,
     info: *const c_int,
     n: *const c_int,
     pset_len: *mut c_int,
-    pset_name: *mut c_char,
+    pset_name: Place,
     ierror: *mut c_int,
-    name_length: usize,
 ) {
     let mut room = room_of_c(*pset_len);
-    let mut name = Out::with_room((pset_name, name_length), usize::try_from(room).unwrap_or(0));
+    let mut name = Out::with_room(pset_name, usize::try_from(room).unwrap_or(0));
     let (session, info) = (handles::to_session(*session), handles::to_info(*info));
     let code = abi::c_session_get_nth_pset(session, info, *n, &mut room, name.as_mut_ptr());
     if code == abi::MPI_SUCCESS {
@@ -77,32 +73,19 @@ pub unsafe extern "C" fn session_get_nth_pset(
     report(ierror, code);
 }
 
-pub unsafe extern "C" fn register_datarep(
-    datarep: *const c_char,
-    read: *const c_void,
-    write: *const c_void,
-    extent: *const c_void,
+pub unsafe fn register_datarep(
+    datarep: Place,
+    functions: [*const c_void; 3],
     extra_state: *const i64,
     ierror: *mut c_int,
-    length: usize,
+    large: bool,
 ) {
-    let name = text::trimmed((datarep, length));
+    let name = text::trimmed(datarep);
     let ([read, write, extent], given) =
-        callback::representation([read, write, extent], extra_state, callback::conversions(false));
-    report(ierror, abi::c_register_datarep(name.as_ptr(), read, write, extent, given));
-}
-
-pub unsafe extern "C" fn register_datarep_c(
-    datarep: *const c_char,
-    read: *const c_void,
-    write: *const c_void,
-    extent: *const c_void,
-    extra_state: *const i64,
-    ierror: *mut c_int,
-    length: usize,
-) {
-    let name = text::trimmed((datarep, length));
-    let ([read, write, extent], given) =
-        callback::representation([read, write, extent], extra_state, callback::conversions(true));
-    report(ierror, abi::c_register_datarep_c(name.as_ptr(), read, write, extent, given));
+        callback::representation(functions, extra_state, callback::conversions(large));
+    let code = match large {
+        true => abi::c_register_datarep_c(name.as_ptr(), read, write, extent, given),
+        false => abi::c_register_datarep(name.as_ptr(), read, write, extent, given),
+    };
+    report(ierror, code);
 }

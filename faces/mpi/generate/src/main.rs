@@ -6,17 +6,20 @@
 //! serried-mpi-generate constants ABI         name and value, a line each
 //! serried-mpi-generate declarations ABI      callback types and prototypes
 //! serried-mpi-generate manual FOLDER         no output: a page for each function, there
+//! serried-mpi-generate mpif.h                what Fortran 77 includes
+//! serried-mpi-generate modules               the source of the modules mpi and mpi_f08
 //! ```
 //! An ABI is the name of a folder in `faces/mpi` (`standard`, `mpich`) or a file. The
 //! last argument may be the folder of the tables, `faces/mpi/api` otherwise.
 
 use serried_mpi_generate::abi::Abi;
+use serried_mpi_generate::fortran::{interface, library::Library};
 use serried_mpi_generate::{exports, header, manual, Api};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER [TABLES]";
+    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER|mpif.h|modules [TABLES]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,6 +57,11 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ("declarations", [name]) => Ok(header::declarations(&api, &abi(name)?)),
         ("manual", [folder]) => {
             manual::write(&api, &abi("standard")?, &tables, Path::new(folder)).map(|()| String::new())
+        }
+        ("mpif.h", []) => Ok(interface::header(&api, &abi("standard")?)),
+        ("modules", []) => {
+            let file = tables.join("../../fortran/standard/standard.fortran");
+            Ok(interface::modules(&api, &abi("standard")?, &Library::read(&file)?))
         }
         _ => Err(USAGE.to_string()),
     }

@@ -3,7 +3,7 @@
 
 use super::attribute::{self, of_communicator, of_datatype, of_window};
 use super::keyval::{Keyvals, Proxies, OF_COMMUNICATORS, OF_DATATYPES, OF_WINDOWS};
-use super::request::{generalized, present};
+use super::request::{generalized, hooks, present};
 use crate::abi;
 use crate::arguments::{not_null, OutValue};
 use crate::callbacks::{CopyProxy, DeleteProxy};
@@ -130,6 +130,19 @@ pub fn mpii_keyval_set_proxy(keyval: c_int, copy: *const c_void, delete: *const 
     let all: [&Keyvals; 3] = [&OF_COMMUNICATORS, &OF_DATATYPES, &OF_WINDOWS];
     let keyvals = all.into_iter().find(|keyvals| keyvals.has(keyval)).unwrap_or(&OF_COMMUNICATORS);
     keyvals.set_proxies("keyval", keyval, proxies)
+}
+
+/// The function is called at each begin and end of the request's operation, and when the request is gone.
+pub fn mpii_request_set_hook(
+    request: Option<RequestId>,
+    hook: *const c_void,
+    extra_state: *mut c_void,
+) -> Result<()> {
+    not_null("hook", hook)?;
+    // SAFETY: not null, and of this type by the contract of the caller.
+    let hook = unsafe { std::mem::transmute::<*const c_void, hooks::Hook>(hook) };
+    hooks::set(present(request)?, hook, extra_state);
+    Ok(())
 }
 
 /// The callbacks of a generalized request have Fortran's arguments.

@@ -2,6 +2,7 @@
 //! of the C library, handles as integers, the sentinels of programs.
 
 use super::library::Library;
+use super::names::integer;
 use super::routine::called;
 use super::wrapper::functions_of_c;
 use crate::abi::{Abi, Form};
@@ -19,6 +20,10 @@ use std::process::Command;
 pub fn environment(api: &Api, abi: &Abi, library: &Library) -> Result<String, Problem> {
     Ok(types(abi)
         + &constants(api, abi)
+        + &format!(
+            "/// `MPI_COMM_WORLD` as Fortran has it.\npub const WORLD: c_int = {}_i64 as c_int;\n",
+            integer(api, abi, "MPI_COMM_WORLD").unwrap_or_default()
+        )
         + &handles(abi, library)
         + &sentinels(api, abi, library)?
         + &functions_of_c(api, abi, library))
@@ -76,8 +81,9 @@ fn handles(abi: &Abi, library: &Library) -> String {
 }
 
 /// The meaning of a sentinel and the constant that C has for it.
-const MEANINGS: [(&str, &str); 9] = [
+const MEANINGS: [(&str, &str); 10] = [
     ("bottom", "MPI_BOTTOM"),
+    ("buffer_automatic", "MPI_BUFFER_AUTOMATIC"),
     ("in_place", "MPI_IN_PLACE"),
     ("status_ignore", "MPI_STATUS_IGNORE"),
     ("statuses_ignore", "MPI_STATUSES_IGNORE"),

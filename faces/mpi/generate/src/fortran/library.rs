@@ -5,14 +5,24 @@
 //! abi        openmpi                    the ABI of the C library, a folder in `faces/mpi`
 //! soname     libmpi_mpifh.so.40         what programs ask the dynamic linker for
 //! calls      PMPI_                      under which names it calls the C library
-//! names      mpi_x_ MPI_X ompi_x_f …    the names of a routine: `x` as it is, in lower or in upper case
-//! large      mpi_x_f08ts_large_ …       the same for routines with 64-bit counts
-//! style      plain|native|bound         how buffers and strings come (see `passing.rs`)
+//! style      plain|native|bound         how buffers and strings come: a block of routines begins
+//! names      mpi_x_ MPI_X ompi_x_f …    their names: `x` as it is, in lower or in upper case
+//! buffered   mpi_x_f08ts_               the names of those with buffers, if they are others
+//! large      mpi_x_f08_large_ …         the names of those with 64-bit counts
+//! buffered_large mpi_x_f08ts_large_     the names of those with both
 //! sets       removed …                  sets of functions that it has besides those of all ABIs
 //! exports    NAME 24                    bytes that it exports (a common block, a variable)
+//! functions  __m_MOD_x                  further names of routines that Fortran alone has: `x` is `mpi_comm_dup_fn`
+//! handles    __m_MOD_x                  predefined handles as variables: `x` is `mpi_comm_world`
+//! handle     NAME MPI_INT8_T            one that has another name
+//! equal      __m_MOD_x_eq …             functions that compare handles: `x` is `comm`, `datatype` …
+//! unequal    __m_MOD_x_ne …             the same for `/=`
+//! sizes      4 mpi_sizeof_int32_RANK_   `MPI_Sizeof` of so many bytes; RANK is `scalar` and `r1` to `r15`
 //! sentinel   bottom NAME+8 …            where programs may have a sentinel of this meaning
 //! ```
 
+use super::passing::is_buffer;
+use crate::declaration::Declaration;
 use crate::Problem;
 use std::path::Path;
 
@@ -36,8 +46,23 @@ pub struct Sentinel {
     pub places: Vec<(String, usize)>,
 }
 
-/// A library.
+/// Routines of one style, and what they are called.
 #[derive(Clone, Debug)]
+pub struct Block {
+    /// How arguments come.
+    pub style: Style,
+    /// The patterns of the names.
+    pub names: Vec<String>,
+    /// The patterns of those with buffers; empty if they are the same.
+    pub buffered: Vec<String>,
+    /// The patterns of those with 64-bit counts; empty if there are none.
+    pub large: Vec<String>,
+    /// The patterns of those with both.
+    pub buffered_large: Vec<String>,
+}
+
+/// A library.
+#[derive(Clone, Debug, Default)]
 pub struct Library {
     /// The ABI of the C library.
     pub abi: String,
@@ -45,18 +70,38 @@ pub struct Library {
     pub soname: String,
     /// `MPI_` or `PMPI_`.
     pub calls: String,
-    /// The patterns of the names of a routine.
-    pub names: Vec<String>,
-    /// The patterns of those with 64-bit counts; empty if it has none.
-    pub large: Vec<String>,
-    /// How arguments come.
-    pub style: Style,
+    /// The routines.
+    pub blocks: Vec<Block>,
     /// Sets of functions that it has.
     pub sets: Vec<String>,
     /// What it exports besides routines: name and bytes.
     pub exports: Vec<(String, usize)>,
     /// Where programs have their sentinels.
     pub sentinels: Vec<Sentinel>,
+    /// Patterns of further names of what Fortran alone has.
+    pub functions: Vec<String>,
+    /// Patterns of predefined handles as variables.
+    pub handles: Vec<String>,
+    /// Names of variables and of the predefined handles that they are, where no pattern fits.
+    pub handle_names: Vec<(String, String)>,
+    /// Patterns of functions that compare handles: for `==` and `/=`.
+    pub compared: [Vec<String>; 2],
+    /// Names of `MPI_Sizeof` and the bytes that it tells.
+    pub sizes: Vec<(String, usize)>,
+}
+
+impl Block {
+    /// The patterns of the names of a routine.
+    pub fn patterns(&self, declaration: &Declaration, wide: bool) -> &[String] {
+        let has_buffers = declaration.arguments.iter().any(|argument| is_buffer(&argument.kind));
+        let (names, buffered) =
+            if wide { (&self.large, &self.buffered_large) } else { (&self.names, &self.buffered) };
+        if has_buffers && !buffered.is_empty() {
+            buffered
+        } else {
+            names
+        }
+    }
 }
 
 impl Library {
@@ -66,17 +111,7 @@ impl Library {
     /// A file that cannot be read, or the first line that cannot be understood.
     pub fn read(file: &Path) -> Result<Library, Problem> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let mut library = Library {
-            abi: String::new(),
-            soname: String::new(),
-            calls: "MPI_".into(),
-            names: Vec::new(),
-            large: Vec::new(),
-            style: Style::Plain,
-            sets: Vec::new(),
-            exports: Vec::new(),
-            sentinels: Vec::new(),
-        };
+        let mut library = Library { calls: "MPI_".into(), ..Library::default() };
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("").trim();
             if !line.is_empty() {
@@ -85,8 +120,8 @@ impl Library {
                     .map_err(|problem| format!("{}:{}: {problem}", file.display(), index + 1))?;
             }
         }
-        match library.names.is_empty() || library.soname.is_empty() || library.abi.is_empty() {
-            true => Err(format!("{}: abi, soname and names are needed", file.display())),
+        match library.blocks.is_empty() || library.soname.is_empty() || library.abi.is_empty() {
+            true => Err(format!("{}: abi, soname and a style are needed", file.display())),
             false => Ok(library),
         }
     }
@@ -98,15 +133,35 @@ impl Library {
             ("abi", [name]) => self.abi.clone_from(name),
             ("soname", [name]) => self.soname.clone_from(name),
             ("calls", [prefix]) => self.calls.clone_from(prefix),
-            ("names", patterns) => self.names.extend_from_slice(patterns),
-            ("large", patterns) => self.large.extend_from_slice(patterns),
             ("style", [style]) => {
-                self.style = match style.as_str() {
+                let style = match style.as_str() {
                     "plain" => Style::Plain,
                     "native" => Style::Native,
                     "bound" => Style::Bound,
                     _ => return Err(format!("`{style}` is no style")),
                 };
+                let none = Vec::new;
+                let (names, buffered, large, buffered_large) = (none(), none(), none(), none());
+                self.blocks.push(Block { style, names, buffered, large, buffered_large });
+            }
+            ("names" | "buffered" | "large" | "buffered_large", patterns) => {
+                let block = self.blocks.last_mut().ok_or("names come behind a style")?;
+                let list = match key.as_str() {
+                    "names" => &mut block.names,
+                    "buffered" => &mut block.buffered,
+                    "large" => &mut block.large,
+                    _ => &mut block.buffered_large,
+                };
+                list.extend_from_slice(patterns);
+            }
+            ("functions", patterns) => self.functions.extend_from_slice(patterns),
+            ("handles", patterns) => self.handles.extend_from_slice(patterns),
+            ("handle", [name, constant]) => self.handle_names.push((name.clone(), constant.clone())),
+            ("equal", patterns) => self.compared[0].extend_from_slice(patterns),
+            ("unequal", patterns) => self.compared[1].extend_from_slice(patterns),
+            ("sizes", [bytes, names @ ..]) => {
+                let bytes = bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?;
+                self.sizes.extend(names.iter().flat_map(|name| of_each_rank(name)).map(|name| (name, bytes)));
             }
             ("sets", sets) => self.sets.extend_from_slice(sets),
             ("exports", [name, bytes]) => {
@@ -121,6 +176,15 @@ impl Library {
         }
         Ok(())
     }
+}
+
+/// A name for each rank that an array can have, if it differs by that.
+fn of_each_rank(name: &str) -> Vec<String> {
+    if !name.contains("RANK") {
+        return vec![name.to_string()];
+    }
+    let ranks = (0..=15).map(|rank| if rank == 0 { "scalar".to_string() } else { format!("r{rank}") });
+    ranks.map(|rank| name.replace("RANK", &rank)).collect()
 }
 
 fn parse_place(word: &str) -> Result<(String, usize), Problem> {

@@ -1,11 +1,15 @@
 //! Fortran: from the same tables, the wrappers of a Fortran library over a C library.
 //!
 //! `library.rs` reads what a library is, `routine.rs` says what Fortran has of MPI,
-//! `passing.rs` has one rule for each kind of argument, `wrapper.rs` writes the functions,
-//! `environment.rs` the types, constants and sentinels that they use.
+//! `passing.rs` and `buffers.rs` have one rule for each kind of argument, `wrapper.rs` writes
+//! the functions, `names.rs` what else the library exports, `environment.rs` the types,
+//! constants and sentinels that they use; `interface` what programs are compiled with.
 
+pub mod buffers;
 pub mod environment;
+pub mod interface;
 pub mod library;
+pub mod names;
 pub mod passing;
 pub mod routine;
 pub mod wrapper;
@@ -39,7 +43,7 @@ pub fn build(package: &Path, out: &Path) -> Result<(), Problem> {
         std::fs::write(out.join(name), text).map_err(|error| format!("{name} in {}: {error}", out.display()))
     };
     write("abi.rs", environment::environment(&api, &abi, &library)?)?;
-    write("wrappers.rs", wrapper::wrappers(&api, &abi, &library))?;
+    write("wrappers.rs", wrapper::wrappers(&api, &abi, &library) + &names::exported(&api, &abi, &library))?;
     environment::link(&abi, &library, out)
 }
 

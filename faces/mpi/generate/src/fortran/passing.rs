@@ -2,7 +2,7 @@
 //!
 //! In Fortran every argument is an address. What C takes by value is read there, what C
 //! takes by address is passed on. Only handles, strings, indices, sentinels and (with
-//! descriptors) buffers need more.
+//! descriptors, see `buffers.rs`) buffers need more.
 
 use super::library::{Library, Style};
 use crate::abi::{Abi, Form};
@@ -26,6 +26,11 @@ pub struct Passed {
     pub after: String,
 }
 
+/// Whether a kind is that of memory of the program, of any type.
+pub fn is_buffer(kind: &Kind) -> bool {
+    ["in buffer", "out buffer"].contains(&kind.name())
+}
+
 /// What the rules depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
@@ -33,6 +38,8 @@ pub struct Context<'a> {
     pub abi: &'a Abi,
     /// The Fortran library.
     pub library: &'a Library,
+    /// How arguments come.
+    pub style: Style,
     /// The routine.
     pub declaration: &'a Declaration,
     /// Whether its counts have 64 bits.
@@ -43,6 +50,7 @@ impl Context<'_> {
     /// How an argument is passed.
     pub fn pass(&self, argument: &Argument) -> Passed {
         match &argument.kind {
+            kind if is_buffer(kind) && self.style != Style::Plain => self.section(argument),
             Kind::Handle(handle) => self.handle(&argument.name, handle),
             kind => self.plain(&argument.name, kind),
         }
@@ -57,8 +65,8 @@ impl Context<'_> {
             ..Passed::default()
         };
         match kind.name() {
-            "in buffer" | "out buffer" => self.buffer(name),
-            "out detached" if self.library.style == Style::Plain => Passed {
+            "in buffer" | "out buffer" => simple("*mut c_void", "special::buffer(%)"),
+            "out detached" if self.style == Style::Plain => Passed {
                 before: format!("let mut {name}_c: *mut c_void = std::ptr::null_mut();"),
                 ..simple("*mut c_void", "(&raw mut %_c).cast()")
             },
@@ -82,22 +90,9 @@ impl Context<'_> {
         }
     }
 
-    fn buffer(&self, name: &str) -> Passed {
-        let parameter = match self.library.style {
-            Style::Plain => "*mut c_void",
-            Style::Native => "*const NativeDescriptor",
-            Style::Bound => "*const CfiDescriptor",
-        };
-        let expression = match self.library.style {
-            Style::Plain => format!("special::buffer({name})"),
-            Style::Native | Style::Bound => format!("{name}_section.address()"),
-        };
-        Passed { parameter: format!("{name}: {parameter}"), expression, ..Passed::default() }
-    }
-
     /// Where a string lies and how long it is: two parameters, or one descriptor.
     fn text(&self, name: &str) -> (Passed, String) {
-        if self.library.style == Style::Bound {
+        if self.style == Style::Bound {
             let parameter = format!("{name}: *const CfiDescriptor");
             return (Passed { parameter, ..Passed::default() }, format!("(*{name}).text()"));
         }

@@ -1,15 +1,21 @@
 //! Which functions of MPI Fortran has, and by what names.
 
-use super::library::Library;
+use super::library::{Library, Style};
 use crate::abi::Abi;
 use crate::declaration::Declaration;
+use crate::kind::Kind;
 use crate::Api;
 
 /// Chapters that are C's alone.
 const OF_C: [&str; 4] = ["fortran", "handle", "tool", "support"];
 /// Functions that are C's alone.
-const FUNCTIONS_OF_C: [&str; 3] =
-    ["MPI_Abi_get_fortran_booleans", "MPI_Abi_set_fortran_booleans", "MPI_Abi_set_fortran_info"];
+const FUNCTIONS_OF_C: [&str; 5] = [
+    "MPI_Abi_get_fortran_booleans",
+    "MPI_Abi_set_fortran_booleans",
+    "MPI_Abi_set_fortran_info",
+    "MPI_Precv_init_c",
+    "MPI_Psend_init_c",
+];
 
 /// Routines whose wrappers are written by hand, in `faces/fortran/src/by_hand`: what they do to their arguments
 /// does not follow from the kinds of these.
@@ -55,12 +61,13 @@ const BY_HAND: [&str; 38] = [
 ];
 
 /// What Fortran has and C has not, or under another name: routines by hand, as those of [`BY_HAND`].
-pub const ONLY_FORTRAN: [&str; 20] = [
+pub const ONLY_FORTRAN: [&str; 21] = [
     "MPI_Alloc_mem_cptr",
     "MPI_Comm_dup_fn",
     "MPI_Comm_null_copy_fn",
     "MPI_Comm_null_delete_fn",
     "MPI_Conversion_fn_null",
+    "MPI_Conversion_fn_null_c",
     "MPI_Dup_fn",
     "MPI_F_sync_reg",
     "MPI_Null_copy_fn",
@@ -88,9 +95,27 @@ pub fn routines<'a>(api: &'a Api, abi: &'a Abi, sets: &'a [String]) -> impl Iter
     })
 }
 
-/// Whether the wrapper of a routine is written by hand.
-pub fn is_by_hand(declaration: &Declaration) -> bool {
-    BY_HAND.contains(&declaration.name.as_str())
+/// Whether a routine gets functions of the program.
+pub fn has_callback(declaration: &Declaration) -> bool {
+    declaration.arguments.iter().any(|argument| matches!(argument.kind, Kind::Function(_)))
+}
+
+/// Of these, the ones that have strings, which may come as descriptors.
+const WITH_TEXT: [&str; 7] = [
+    "MPI_Comm_spawn",
+    "MPI_Comm_spawn_multiple",
+    "MPI_Info_get",
+    "MPI_Info_get_string",
+    "MPI_Register_datarep",
+    "MPI_Register_datarep_c",
+    "MPI_Session_get_nth_pset",
+];
+
+/// The wrapper of a routine, if it is written by hand.
+pub fn by_hand(declaration: &Declaration, style: Style) -> Option<String> {
+    let name = declaration.name.as_str();
+    let room = if style == Style::Bound && WITH_TEXT.contains(&name) { "by_hand::bound" } else { "by_hand" };
+    BY_HAND.contains(&name).then(|| format!("{room}::{}", declaration.body()))
 }
 
 /// The names of a routine by patterns, the first of which is that of the wrapper itself.

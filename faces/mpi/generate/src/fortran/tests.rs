@@ -68,7 +68,7 @@ fn arguments_follow_their_kinds() {
 #[test]
 fn a_file_says_what_a_library_is_and_a_bad_line_is_named() {
     let (api, abi, library) = read("mpich");
-    assert_eq!((library.soname.as_str(), library.style), ("libmpifort.so.12", Style::Plain));
+    assert_eq!((library.soname.as_str(), library.blocks[1].style), ("libmpifort.so.12", Style::Native));
     let text = environment::environment(&api, &abi, &library).unwrap();
     assert!(text.contains("place == (&raw const mpipriv1_ as usize) + 4"));
     let folder = std::env::temp_dir().join(format!("serried-fortran-{}", std::process::id()));

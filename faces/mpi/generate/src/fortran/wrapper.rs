@@ -2,7 +2,7 @@
 
 use super::library::{Library, Style};
 use super::passing::{Context, Passed};
-use super::routine::{called, is_by_hand, names, routines, ONLY_FORTRAN};
+use super::routine::{by_hand, called, has_callback, names, routines, ONLY_FORTRAN};
 use crate::abi::Abi;
 use crate::declaration::Declaration;
 use crate::kind::raw_rust_type;
@@ -12,29 +12,41 @@ use std::fmt::Write;
 /// All wrappers of a library.
 pub fn wrappers(api: &Api, abi: &Abi, library: &Library) -> String {
     let mut text = String::new();
-    for declaration in routines(api, abi, &library.sets) {
-        let mut all = vec![declaration.name.clone()];
-        all.extend(
-            abi.aliases.iter().filter(|(_, whose)| *whose == declaration.name).map(|(name, _)| name.clone()),
-        );
-        for (patterns, wide) in [(&library.names, false), (&library.large, true)] {
-            if patterns.is_empty() || wide && !declaration.has_wide_form() {
-                continue;
-            }
-            let known: Vec<String> = all.iter().flat_map(|name| names(patterns, name)).collect();
-            let (first, others) = known.split_first().expect("there is a pattern");
-            match is_by_hand(declaration) {
-                true => also(&mut text, &format!("by_hand::{}", declaration.body()), &known),
-                false => {
-                    let context = Context { abi, library, declaration, wide };
-                    text.push_str(&wrapper(&context, first));
-                    also(&mut text, first, others);
+    for block in &library.blocks {
+        for declaration in routines(api, abi, &library.sets) {
+            let of_large = declaration.name.strip_suffix("_c");
+            let mut all = vec![of_large.unwrap_or(&declaration.name).to_string()];
+            let aliases = abi.aliases.iter().filter(|(_, whose)| *whose == declaration.name);
+            all.extend(aliases.map(|(name, _)| name.clone()));
+            // A function that is there for large counts alone has their names and one form.
+            let forms: &[(bool, bool)] = match (of_large.is_some(), declaration.has_wide_form()) {
+                (true, _) => &[(true, false)],
+                (_, true) => &[(false, false), (true, true)],
+                (_, false) => &[(false, false)],
+            };
+            for &(large, wide) in forms {
+                let patterns = block.patterns(declaration, large);
+                // An interface of C takes no procedure of Fortran, so these routines have an ordinary one.
+                let is_ordinary = block.style == Style::Bound && has_callback(declaration);
+                let (end, style) = if is_ordinary { ("_", Style::Plain) } else { ("", block.style) };
+                let known = all.iter().flat_map(|name| names(patterns, name)).map(|name| name + end);
+                let known: Vec<String> = known.collect();
+                let Some((first, others)) = known.split_first() else { continue };
+                match by_hand(declaration, style) {
+                    Some(target) => also(&mut text, &target, &known),
+                    None => {
+                        let context = Context { abi, library, style: block.style, declaration, wide };
+                        text.push_str(&wrapper(&context, first));
+                        also(&mut text, first, others);
+                    }
                 }
             }
         }
-    }
-    for name in ONLY_FORTRAN {
-        also(&mut text, &format!("by_hand::{}", name[4..].to_lowercase()), &names(&library.names, name));
+        for name in ONLY_FORTRAN {
+            let target = format!("by_hand::{}", name[4..].to_lowercase());
+            let known = [names(&block.names, name), names(&block.buffered, name)].concat();
+            also(&mut text, &target, &known);
+        }
     }
     text
 }
@@ -50,7 +62,10 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
     let declaration = context.declaration;
     let passed: Vec<Passed> = declaration.arguments.iter().map(|argument| context.pass(argument)).collect();
     let function = called(context.library, &declaration.name) + if context.wide { "_c" } else { "" };
-    let arguments: Vec<&str> = passed.iter().map(|one| one.expression.as_str()).collect();
+    let expressions = declaration.arguments.iter().zip(&passed);
+    let arguments: Vec<String> = expressions
+        .map(|(argument, one)| context.replaced(argument).unwrap_or_else(|| one.expression.clone()))
+        .collect();
     let mut call = format!("{function}({})", arguments.join(", "));
     let mut parameters: Vec<String> = passed.iter().map(|one| one.parameter.clone()).collect();
     let returned = match &declaration.returns {
@@ -72,7 +87,7 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
     };
     body += &statements(|one| &one.before);
     body += &format!("    {call}\n");
-    let after_success = statements(|one| &one.after_success);
+    let after_success = statements(|one| &one.after_success) + &context.kept();
     if !after_success.is_empty() {
         let _ = writeln!(body, "    if code == abi::MPI_SUCCESS {{\n{after_success}    }}");
     }
@@ -90,7 +105,7 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
 pub fn functions_of_c(api: &Api, abi: &Abi, library: &Library) -> String {
     let mut text = "extern \"C\" {\n".to_string();
     for declaration in api.declarations_of(abi) {
-        if ["tool", "extension"].contains(&declaration.chapter.as_str()) {
+        if declaration.chapter == "tool" {
             continue;
         }
         for wide in [false, true] {
@@ -116,9 +131,4 @@ fn function_of_c(library: &Library, declaration: &Declaration, wide: bool) -> St
         "    pub fn {name}({0}) -> {returned};\n    #[link_name = \"{name}\"]\n    pub fn c_{short}({0}) -> {returned};\n",
         parameters.join(", ")
     )
-}
-
-/// Whether wrappers of a library look into descriptors.
-pub fn has_descriptors(library: &Library) -> bool {
-    library.style != Style::Plain
 }

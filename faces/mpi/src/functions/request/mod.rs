@@ -1,7 +1,9 @@
 //! Completing operations (MPI-5.0 §3.7, §3.9): one request at a time here,
-//! several in `several`, requests of the program in `generalized`.
+//! several in `several`, requests of the program in `generalized`, what a language's library
+//! does around a request in `hooks`.
 
 pub mod generalized;
+pub mod hooks;
 mod several;
 mod status;
 
@@ -9,6 +11,7 @@ pub use generalized::{grequest_complete, grequest_start};
 pub use several::*;
 pub use status::*;
 
+use self::hooks::Event;
 use crate::arguments::OutValue;
 use crate::entry::engine;
 use crate::functions::point_to_point::report;
@@ -22,12 +25,35 @@ use std::ffi::c_int;
 #[inline]
 fn finish(id: RequestId) -> Result<(Status, bool)> {
     let (status, gone) = engine()?.wait(id)?;
-    Ok((generalized::ended(id, status), gone))
+    Ok((ended(id, status, gone), gone))
 }
 
 /// As [`finish`] if the request is complete.
 fn try_finish(id: RequestId) -> Result<Option<(Status, bool)>> {
-    Ok(engine()?.test(id)?.map(|(status, gone)| (generalized::ended(id, status), gone)))
+    Ok(engine()?.test(id)?.map(|(status, gone)| (ended(id, status, gone), gone)))
+}
+
+/// The status of a request that has just ended, after all that have to know of it do.
+#[inline]
+fn ended(id: RequestId, status: Status, gone: bool) -> Status {
+    hooks::tell(id, Event::End);
+    if gone {
+        hooks::tell(id, Event::Gone);
+    }
+    generalized::ended(id, status)
+}
+
+/// Whether somebody has to know when some request ends.
+#[inline]
+fn any_watched() -> bool {
+    generalized::any() || hooks::any()
+}
+
+/// Begins a persistent operation once more.
+fn begin(request: Option<RequestId>) -> Result<()> {
+    let id = present(request)?;
+    hooks::tell(id, Event::Begin);
+    engine()?.start_persistent(id)
 }
 
 /// `MPI_Wait` (§3.7.3).
@@ -36,7 +62,7 @@ pub fn wait(request: InOutRequest, status: StatusOut) -> Result<()> {
         status.set(&Status::empty());
         return Ok(());
     };
-    if !generalized::any() && engine()?.wait_for_plain(id, |done| status.set(done))? {
+    if !any_watched() && engine()?.wait_for_plain(id, |done| status.set(done))? {
         request.put_null();
         return Ok(());
     }
@@ -67,7 +93,12 @@ pub fn test(request: InOutRequest, flag: OutValue<c_int>, status: StatusOut) -> 
 pub fn request_free(request: InOutRequest) -> Result<()> {
     let id = present(request.get()?)?;
     generalized::released(id)?;
+    // The operation goes on where it has begun, and what it needs with it.
+    let idle = hooks::any() && engine()?.status(id)?.is_some();
     engine()?.release(id)?;
+    if idle {
+        hooks::tell(id, Event::Gone);
+    }
     request.put_null();
     Ok(())
 }
@@ -109,13 +140,13 @@ fn look(request: Option<RequestId>) -> Result<Option<Status>> {
 
 /// `MPI_Start` (§3.9).
 pub fn start(request: InOutRequest) -> Result<()> {
-    engine()?.start_persistent(present(request.get()?)?)
+    begin(request.get()?)
 }
 
 /// `MPI_Startall` (§3.9).
 pub fn startall(count: usize, requests: Requests) -> Result<()> {
     for index in 0..count {
-        engine()?.start_persistent(present(requests.get(index)?)?)?;
+        begin(requests.get(index)?)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Completing several requests (MPI-5.0 §3.7.5).
 
-use super::{finish, generalized, look};
+use super::{finish, look};
 use crate::abi;
 use crate::arguments::{OutArray, OutValue};
 use crate::entry::engine;
@@ -56,7 +56,7 @@ fn in_status(first: &Error) -> Error {
 /// Ends those that are complete and plain, up to the first that is not, or is
 /// null; its index. Most are of this sort: statuses move straight to their place.
 fn end_plain(first: usize, count: usize, requests: Requests, statuses: StatusOut) -> Result<usize> {
-    if generalized::any() {
+    if super::any_watched() {
         return Ok(first);
     }
     let index = Cell::new(first);
@@ -72,7 +72,7 @@ fn end_plain(first: usize, count: usize, requests: Requests, statuses: StatusOut
 
 /// Ends the first that is complete and plain, if there is one; its index.
 fn end_one_plain(count: usize, requests: &Requests, status: StatusOut) -> Result<Option<usize>> {
-    if generalized::any() {
+    if super::any_watched() {
         return Ok(None);
     }
     let engine = engine()?;
@@ -107,7 +107,7 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
         }
         next += 1;
         let id = requests.get(index)?;
-        if let (Some(id), None, false) = (id, &failed, generalized::any()) {
+        if let (Some(id), None, false) = (id, &failed, super::any_watched()) {
             if engine()?.wait_for_plain(id, |done| statuses.set_at(index, done))? {
                 requests.put_null(index);
                 continue;

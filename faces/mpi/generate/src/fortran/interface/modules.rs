@@ -1,0 +1,213 @@
+//! The source of the modules: what both share, then `mpi` and `mpi_f08`.
+
+use super::constants::{common, handles, numbers, Shape, KINDS, SENTINELS};
+use super::declare::{dummies, Dummy, Module};
+use crate::abi::Abi;
+use crate::declaration::Declaration;
+use crate::fortran::library::{Library, Style};
+use crate::fortran::routine::{has_callback, names, routines};
+use crate::kind::OBJECTS;
+use crate::Api;
+use std::fmt::Write;
+
+/// Callback types and predefined functions, as each module has them.
+const CALLBACKS_OF_MPI: &str = include_str!("callbacks_mpi.f90");
+const CALLBACKS_OF_F08: &str = include_str!("callbacks_f08.f90");
+/// `MPI_Sizeof` and conversions of statuses.
+const PROCEDURES: &str = include_str!("procedures.f90");
+
+/// The whole source.
+pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
+    let mut text = format!(
+        "! The modules of Serried for Fortran: MPI-5.0 over the {} ({}).\n\
+         ! Made by serried-mpi-generate; `mpifort` compiles it at its first use.\n\n",
+        abi.name, abi.soname
+    );
+    text += &types(api, abi);
+    text += &module(api, abi, library, Module::Mpi);
+    text + &module(api, abi, library, Module::F08)
+}
+
+/// Types, kinds and numbers.
+fn types(api: &Api, abi: &Abi) -> String {
+    let mut text = "module mpi_types\n  implicit none\n  private :: equal, unequal\n".to_string();
+    for (name, bytes) in KINDS {
+        let _ = writeln!(text, "  integer, parameter :: {name} = {bytes}");
+    }
+    for (name, value) in numbers(api, abi) {
+        let _ = writeln!(text, "  integer, parameter :: {name} = {value}");
+    }
+    text += "  integer(kind=MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1\n";
+    for object in OBJECTS {
+        let _ = writeln!(text, "  type, bind(C) :: {0}\n    integer :: MPI_VAL\n  end type", object.c);
+    }
+    let others = crate::status::ints(&abi.status) - 3;
+    let _ = writeln!(
+        text,
+        "  type, bind(C) :: MPI_Status\n    integer :: MPI_SOURCE\n    integer :: MPI_TAG\n    integer :: MPI_ERROR\n    \
+         integer, private :: internal({others})\n  end type"
+    );
+    for (operator, name) in [("==", "equal"), ("/=", "unequal")] {
+        let procedures: Vec<String> =
+            OBJECTS.iter().map(|object| format!("{name}_{}", object.name)).collect();
+        let _ = writeln!(text, "  interface operator({operator})");
+        for procedure in &procedures {
+            let _ = writeln!(text, "    module procedure {procedure}");
+        }
+        text += "  end interface\n";
+    }
+    text = text.replace("  private :: equal, unequal\n", "");
+    text += "contains\n";
+    for object in OBJECTS {
+        for (name, operator) in [("equal", "=="), ("unequal", "/=")] {
+            let (short, c) = (object.name, object.c);
+            let _ = writeln!(
+                text,
+                "  elemental logical function {name}_{short}(a, b)\n    type({c}), intent(in) :: a, b\n    \
+                 {name}_{short} = a%MPI_VAL {operator} b%MPI_VAL\n  end function"
+            );
+        }
+    }
+    text + PROCEDURES + "end module\n\n"
+}
+
+fn module(api: &Api, abi: &Abi, library: &Library, module: Module) -> String {
+    let is_f08 = module == Module::F08;
+    let name = if is_f08 { "mpi_f08" } else { "mpi" };
+    let mut text =
+        format!("module {name}\n  use, intrinsic :: iso_c_binding, only: c_ptr, c_int\n  use mpi_types\n  implicit none\n");
+    // A program's own names may be these.
+    text += "  private :: c_ptr, c_int\n";
+    for (name, object, value) in handles(api, abi) {
+        let _ = match is_f08 {
+            true => writeln!(text, "  type({0}), parameter :: {name} = {0}({value})", object.c),
+            false => writeln!(text, "  integer, parameter :: {name} = {value}"),
+        };
+    }
+    for (name, shape) in SENTINELS {
+        let _ = writeln!(text, "  {}\n  common /{}/ {name}", sentinel(name, shape, is_f08), common(name));
+    }
+    let supported = if is_f08 { ".true." } else { ".false." };
+    let _ = writeln!(text, "  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = {supported}");
+    let _ = writeln!(text, "  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = {supported}");
+    text += if is_f08 { CALLBACKS_OF_F08 } else { CALLBACKS_OF_MPI };
+    let sets: &[String] = &[];
+    for declaration in routines(api, abi, sets) {
+        for profiling in ["", "P"] {
+            text += &interface(declaration, library, module, profiling);
+        }
+    }
+    text + "end module\n\n"
+}
+
+fn sentinel(name: &str, shape: Shape, is_f08: bool) -> String {
+    match (shape, is_f08) {
+        (Shape::Integer(0), _) => format!("integer :: {name}"),
+        (Shape::Integer(_), _) => format!("integer :: {name}(1)"),
+        (Shape::Character(dimensions), _) => {
+            format!("character(len=1) :: {name}({})", vec!["1"; dimensions].join(", "))
+        }
+        (Shape::Status(false), true) => format!("type(MPI_Status) :: {name}"),
+        (Shape::Status(true), true) => format!("type(MPI_Status) :: {name}(1)"),
+        (Shape::Status(false), false) => format!("integer :: {name}(MPI_STATUS_SIZE)"),
+        (Shape::Status(true), false) => format!("integer :: {name}(MPI_STATUS_SIZE, 1)"),
+    }
+}
+
+/// The routines that a program means by one name.
+fn interface(declaration: &Declaration, library: &Library, module: Module, profiling: &str) -> String {
+    let base = declaration.name.strip_suffix("_c").unwrap_or(&declaration.name);
+    let of_large = base != declaration.name;
+    if module == Module::Mpi {
+        if of_large {
+            return String::new();
+        }
+        let name = format!("{profiling}{}", declaration.name);
+        let body = body(declaration, &dummies(declaration, module, false), &name, None);
+        let memory = pointer_form(declaration, &name);
+        return format!(
+            "  interface {}\n{body}{memory}  end interface\n",
+            if memory.is_empty() { "" } else { &name }
+        );
+    }
+    // Deprecated routines are no part of mpi_f08 (MPI-5.0 §19.1.2).
+    if ["MPI_Attr_delete", "MPI_Attr_get", "MPI_Attr_put", "MPI_Keyval_create", "MPI_Keyval_free"]
+        .contains(&base)
+    {
+        return String::new();
+    }
+    let block = library.blocks.iter().find(|block| block.style == Style::Bound);
+    let bound = |large: bool| {
+        let patterns = block.map_or(&[][..], |block| block.patterns(declaration, large));
+        let names = names(patterns, base);
+        names.into_iter().find(|name| name.starts_with('p') != profiling.is_empty()).unwrap_or_default()
+    };
+    // Procedures do not tell two forms apart: these have the name that they have in C.
+    let generic = if has_callback(declaration) { &declaration.name } else { base };
+    let mut text = format!("  interface {profiling}{generic}\n");
+    let narrow = dummies(declaration, module, false);
+    let specific = if of_large { "_large" } else { "" };
+    text += &body(declaration, &narrow, &format!("{profiling}{base}_f08{specific}"), Some(&bound(of_large)));
+    if declaration.has_wide_form() {
+        let wide = dummies(declaration, module, true);
+        let differs =
+            narrow.iter().zip(&wide).any(|(one, other)| same_width(&one.line) != same_width(&other.line));
+        if differs {
+            text += &body(declaration, &wide, &format!("{profiling}{base}_f08_large"), Some(&bound(true)));
+        }
+    }
+    text + "  end interface\n"
+}
+
+/// Addresses and counts are as wide as each other, so no compiler can tell which is meant.
+fn same_width(line: &str) -> String {
+    line.replace("MPI_COUNT_KIND", "MPI_ADDRESS_KIND").replace("MPI_OFFSET_KIND", "MPI_ADDRESS_KIND")
+}
+
+/// A routine of `use mpi` that gives an address gives it as a pointer of C too, under the same name.
+fn pointer_form(declaration: &Declaration, name: &str) -> String {
+    let is_address = |argument: &crate::declaration::Argument| argument.kind.name() == "out pointer";
+    if !declaration.arguments.iter().any(is_address) {
+        return String::new();
+    }
+    let mut dummies = dummies(declaration, Module::Mpi, false);
+    for dummy in dummies.iter_mut().filter(|dummy| dummy.name == "baseptr") {
+        dummy.line = "type(c_ptr), intent(out) :: baseptr".to_string();
+    }
+    body(declaration, &dummies, &format!("{name}_cptr"), None)
+}
+
+/// An interface body. `bound` is the name that the linker knows, where the compiler does not make it of the other.
+fn body(declaration: &Declaration, dummies: &[Dummy], name: &str, bound: Option<&str>) -> String {
+    let result = match declaration.returns.as_deref() {
+        None => None,
+        Some("double") => Some("double precision"),
+        Some(_) => Some("integer(kind=MPI_ADDRESS_KIND)"),
+    };
+    let what = if result.is_some() { "function" } else { "subroutine" };
+    let names: Vec<&str> = dummies.iter().map(|dummy| dummy.name.as_str()).collect();
+    let mut text = format!("    {what} {name}({})", wrapped(&names));
+    // An interface of C takes no procedure of Fortran, so such a routine has an ordinary one.
+    if let Some(bound) = bound.filter(|_| !has_callback(declaration)) {
+        let _ = write!(text, " &\n        bind(C, name=\"{bound}\")");
+    }
+    text += "\n      import\n      implicit none\n";
+    for dummy in dummies.iter().filter(|dummy| dummy.is_anything) {
+        let name = &dummy.name;
+        let _ =
+            writeln!(text, "      !GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}\n      !DIR$ IGNORE_TKR {name}");
+    }
+    for dummy in dummies {
+        let _ = writeln!(text, "      {}", dummy.line);
+    }
+    if let Some(result) = result {
+        let _ = writeln!(text, "      {result} :: {name}");
+    }
+    text + &format!("    end {what}\n")
+}
+
+/// Names in lines that are short enough.
+fn wrapped(names: &[&str]) -> String {
+    let lines: Vec<String> = names.chunks(5).map(|chunk| chunk.join(", ")).collect();
+    lines.join(", &\n        ")
+}
