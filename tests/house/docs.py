@@ -16,7 +16,7 @@ SENTENCE_WORDS = 45
 # A sentence that begins so and is no question: the reader learns only at its end what it is about.
 FRONTED = re.compile(r"^(Who|Whoever|What|Whatever|Whom|Whose) [^?]*$")
 # Not in the tree: the build makes it.
-MADE = {"mpi.h"}
+MADE = {"mpi.h", "mpif.h"}
 
 
 def texts(files):

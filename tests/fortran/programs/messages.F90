@@ -8,7 +8,7 @@ program messages
   integer :: e, rank, size, left, right, n, i, count, index, outcount
   integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 4), requests(4), indices(4)
   integer :: sent(4), types(2), lengths(2), pair, buffer(100)
-  integer, volatile :: got(4) ! filled while a request goes on
+  integer, SHARED :: got(4) ! filled while a request goes on
   integer(kind=MPI_ADDRESS_KIND) :: places(2)
   logical :: flag
   double precision :: x(10), y(10)

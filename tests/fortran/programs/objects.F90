@@ -14,7 +14,7 @@ program objects
   integer :: e, rank, size, key, dup, handler, info, length, request, cart, graph, win, class, file, t, n, i
   integer :: dims(2), coords(2), sources(1), degrees(1), destinations(1), ints(4), types(1)
   integer :: status(MPI_STATUS_SIZE), x(4), combiner, na, nd
-  integer, volatile :: memory(8) ! others write to it, which no compiler can know
+  integer, SHARED :: memory(8) ! others write to it, which no compiler can know
   integer(kind=MPI_ADDRESS_KIND) :: value, extra, lower, extent, none(1)
   integer(kind=MPI_OFFSET_KIND) :: offset
   logical :: flag, periods(2), weighted

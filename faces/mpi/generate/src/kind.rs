@@ -187,6 +187,11 @@ impl Kind {
         }
     }
 
+    /// Whether this is memory of the program, of any type.
+    pub fn is_buffer(&self) -> bool {
+        ["in buffer", "out buffer"].contains(&self.name())
+    }
+
     /// Whether the `_c` form declares this argument otherwise.
     pub fn differs_between_forms(&self) -> bool {
         matches!(self, Kind::Plain(plain) if plain.c != plain.c_wide)

@@ -58,7 +58,7 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ("manual", [folder]) => {
             manual::write(&api, &abi("standard")?, &tables, Path::new(folder)).map(|()| String::new())
         }
-        ("mpif.h", []) => Ok(interface::header(&api, &abi("standard")?)),
+        ("mpif.h", []) => Ok(interface::include_file(&api, &abi("standard")?)),
         ("modules", []) => {
             let file = tables.join("../../fortran/standard/standard.fortran");
             Ok(interface::modules(&api, &abi("standard")?, &Library::read(&file)?))

@@ -2,7 +2,7 @@
 //! them is told in `faces/fortran/src/section`.
 
 use super::library::Style;
-use super::passing::{is_buffer, Context, Passed};
+use super::passing::{Context, Passed};
 use crate::declaration::Argument;
 use crate::kind::{Direction, Kind};
 
@@ -93,7 +93,7 @@ impl Context<'_> {
             let is = |kind: &Kind| matches!(kind, Kind::Handle(handle) if handle.object().name == object);
             declaration.arguments.iter().any(|argument| is(&argument.kind))
         };
-        if !is_buffer(&argument.kind) || !has("datatype") || declaration.chapter == "partitioned" {
+        if !argument.kind.is_buffer() || !has("datatype") || declaration.chapter == "partitioned" {
             return Way::Address;
         }
         let goes_on = has("request") || has("win") || declaration.name.ends_with("_begin");

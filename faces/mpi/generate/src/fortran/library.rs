@@ -21,7 +21,6 @@
 //! sentinel   bottom NAME+8 …            where programs may have a sentinel of this meaning
 //! ```
 
-use super::passing::is_buffer;
 use crate::declaration::Declaration;
 use crate::Problem;
 use std::path::Path;
@@ -93,7 +92,7 @@ pub struct Library {
 impl Block {
     /// The patterns of the names of a routine.
     pub fn patterns(&self, declaration: &Declaration, wide: bool) -> &[String] {
-        let has_buffers = declaration.arguments.iter().any(|argument| is_buffer(&argument.kind));
+        let has_buffers = declaration.arguments.iter().any(|argument| argument.kind.is_buffer());
         let (names, buffered) =
             if wide { (&self.large, &self.buffered_large) } else { (&self.names, &self.buffered) };
         if has_buffers && !buffered.is_empty() {

@@ -26,11 +26,6 @@ pub struct Passed {
     pub after: String,
 }
 
-/// Whether a kind is that of memory of the program, of any type.
-pub fn is_buffer(kind: &Kind) -> bool {
-    ["in buffer", "out buffer"].contains(&kind.name())
-}
-
 /// What the rules depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
@@ -50,7 +45,7 @@ impl Context<'_> {
     /// How an argument is passed.
     pub fn pass(&self, argument: &Argument) -> Passed {
         match &argument.kind {
-            kind if is_buffer(kind) && self.style != Style::Plain => self.section(argument),
+            kind if kind.is_buffer() && self.style != Style::Plain => self.section(argument),
             Kind::Handle(handle) => self.handle(&argument.name, handle),
             kind => self.plain(&argument.name, kind),
         }

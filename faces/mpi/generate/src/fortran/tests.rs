@@ -2,7 +2,7 @@
 
 use super::library::{Library, Style};
 use super::routine::{names, routines};
-use super::{environment, wrapper};
+use super::{environment, interface, wrapper};
 use crate::abi::Abi;
 use crate::Api;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn c_alone_has_handles_from_integers_and_the_tool_interface() {
         assert!(found.contains(&name), "{name}");
     }
     for name in
-        ["MPI_Comm_c2f", "MPI_Comm_fromint", "MPI_T_init_thread", "MPII_Comm_set_attr", "MPIX_Comm_revoke"]
+        ["MPI_Comm_c2f", "MPI_Comm_fromint", "MPI_T_init_thread", "MPII_Comm_set_attr", "MPIX_Op_create_x"]
     {
         assert!(!found.contains(&name), "{name}");
     }
@@ -76,4 +76,53 @@ fn a_file_says_what_a_library_is_and_a_bad_line_is_named() {
     let problem = Library::read(&folder).unwrap_err();
     std::fs::remove_file(&folder).unwrap();
     assert!(problem.ends_with(":2: `loud` is no style"), "{problem}");
+}
+
+#[test]
+fn sections_become_copies_datatypes_or_copies_that_are_kept() {
+    let (api, abi, library) = read("standard");
+    let text = wrapper::wrappers(&api, &abi, &library);
+    let of = |name: &str| {
+        let begin = text.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{name}"));
+        &text[begin..begin + text[begin..].find("\n}").unwrap()]
+    };
+    let blocking = of("mpi_recv_f08ts");
+    assert!(blocking.contains("let mut buf_k = Copied::new(CfiDescriptor::section(buf));"));
+    assert!(blocking.contains("buf_k.put_back();") && !of("mpi_send_f08ts").contains("put_back"));
+    let described = of("mpi_isend_f08ts_large");
+    assert!(
+        described.contains("MPI_Isend_c(buf_d.address, buf_d.count as i64, buf_d.datatype,"),
+        "{described}"
+    );
+    assert!(of("mpi_iallreduce_f08ts").contains("Kept::until_gone([(sendbuf_k, false), (recvbuf_k, true)],"));
+    assert!(of("mpi_win_create_f08ts").contains("CfiDescriptor::section(base).address()"));
+    assert!(of("mpi_send_").contains("special::buffer(buf)"));
+    assert!(text.contains("also! { by_hand::op_create: mpi_op_create_f08_ pmpi_op_create_f08_ }"));
+    assert!(text.contains("also! { by_hand::bound::info_get: mpi_info_get_f08 "));
+}
+
+#[test]
+fn modules_have_both_forms_and_what_compilers_must_be_told() {
+    let (api, abi, library) = read("standard");
+    let text = interface::modules(&api, &abi, &library);
+    for line in [
+        "  type(MPI_Comm), parameter :: MPI_COMM_WORLD = MPI_Comm(257)\n",
+        "  integer, parameter :: MPI_COMM_WORLD = 257\n",
+        "  integer, parameter :: MPI_MAX_OBJECT_NAME = 127\n",
+        "    subroutine MPI_Send_f08_large(buf, count, datatype, dest, &\n        tag, comm, ierror) &\n        bind(C, name=\"mpi_send_f08ts_large\")\n",
+        "      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf\n      !DIR$ IGNORE_TKR buf\n",
+        "      type(*), dimension(..), target, intent(in), asynchronous :: buf\n",
+        "  interface MPI_Op_create_c\n    subroutine MPI_Op_create_f08_large(user_fn, commute, op, ierror)\n",
+        "  common /mpi_f_in_place/ MPI_IN_PLACE\n",
+    ] {
+        assert!(text.contains(line), "{line}");
+    }
+    // An address is as wide as a count, so this has one form.
+    assert!(!text.contains("MPI_Type_get_extent_f08_large"));
+    assert!(text.lines().all(|line| line.len() <= 132));
+    let old = interface::include_file(&api, &abi);
+    assert!(
+        old.contains("      parameter (MPI_STATUS_SIZE=8)\n")
+            && old.lines().all(|line| line.len() <= 72 || line.starts_with('!'))
+    );
 }

@@ -79,10 +79,10 @@ fn line(argument: &Argument, declaration: &Declaration, module: Module, wide: bo
         }
         (Kind::Raw(_), _) => plain("integer, intent(in) :: %".into()),
         // A target: what the call keeps the address of may change later, and compilers have to know it.
-        (kind, Module::Mpi) if is_anything(kind.name()) => {
+        (kind, Module::Mpi) if is_anything(kind) => {
             (format!("type(*), dimension(*), target :: {name}"), true)
         }
-        (kind, Module::F08) if is_buffer(kind.name()) => {
+        (kind, Module::F08) if kind.is_buffer() => {
             let input = if kind.name() == "in buffer" { ", intent(in)" } else { "" };
             let asynchronous = if goes_on { ", asynchronous" } else { "" };
             plain(format!("type(*), dimension(..), target{input}{asynchronous} :: %"))
@@ -91,12 +91,8 @@ fn line(argument: &Argument, declaration: &Declaration, module: Module, wide: bo
     }
 }
 
-fn is_buffer(kind: &str) -> bool {
-    ["in buffer", "out buffer"].contains(&kind)
-}
-
-fn is_anything(kind: &str) -> bool {
-    is_buffer(kind) || kind == "out detached"
+fn is_anything(kind: &Kind) -> bool {
+    kind.is_buffer() || kind.name() == "out detached"
 }
 
 fn handle_line(handle: &Handle, module: Module) -> String {

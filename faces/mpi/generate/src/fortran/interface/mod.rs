@@ -5,8 +5,8 @@
 
 mod constants;
 mod declare;
-mod header;
+mod include_file;
 mod modules;
 
-pub use header::header;
+pub use include_file::include_file;
 pub use modules::modules;

@@ -208,6 +208,6 @@ fn body(declaration: &Declaration, dummies: &[Dummy], name: &str, bound: Option<
 
 /// Names in lines that are short enough.
 fn wrapped(names: &[&str]) -> String {
-    let lines: Vec<String> = names.chunks(5).map(|chunk| chunk.join(", ")).collect();
+    let lines: Vec<String> = names.chunks(4).map(|chunk| chunk.join(", ")).collect();
     lines.join(", &\n        ")
 }

@@ -7,7 +7,7 @@ use crate::Api;
 use std::fmt::Write;
 
 /// The header of an ABI.
-pub fn header(api: &Api, abi: &Abi) -> String {
+pub fn include_file(api: &Api, abi: &Abi) -> String {
     let mut text = format!(
         "! mpif.h of Serried: MPI-5.0 for Fortran 77 over the {} ({}).\n\
          ! Made by serried-mpi-generate. Each line is right in free and in fixed form.\n",
