@@ -67,6 +67,7 @@ unsafe fn of_scattered(section: &Section, count: i64, datatype: Handle) -> Optio
         return None;
     }
     let mut builder = Builder { made: Vec::new() };
+    // SAFETY: the program's datatype, and a place for the new one.
     let unit = builder.make(|new| unsafe { abi::c_type_contiguous_c(element / size, datatype, new) })?;
     let whole = builder.elements(section.dimensions(), wanted, unit)?;
     // SAFETY: a type that was just made.
