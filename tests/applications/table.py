@@ -33,11 +33,15 @@ def section():
     """What stands in the README."""
     record = json.loads(RECORD.read_text())
     turns = record["turns"]
-    said = f"Whole runs of {record['date']} on two cores, median of {turns}, in turns with the MPI that Debian starts them with.\n"
+    said = f"Whole runs of {record['date']}, start to end, in turns with Debian's MPI; medians of {turns}. {record['machine']}.\n"
     return f"{BEGIN}\n{said}\n{text(record['rows'])}\n{END}"
 
 
-def write(record):
+def write(rows, turns, date, machine):
+    """Rows take the place of those of the same program and ranks, so that a record can be made in pieces."""
+    old = json.loads(RECORD.read_text())["rows"] if RECORD.exists() else []
+    kept = {(row["program"], row["ranks"]): row for row in [*old, *rows]}
+    record = {"date": date, "turns": turns, "machine": machine, "rows": list(kept.values())}
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
     before, rest = README.read_text().split(BEGIN)
     README.write_text(before + section() + rest.split(END)[1])

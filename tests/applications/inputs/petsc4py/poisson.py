@@ -1,4 +1,4 @@
-"""petsc4py: solves -u'' = 1 on 100 points, spread over the ranks."""
+"""Solves -u'' = 1 on 100 points, spread over the ranks."""
 from petsc4py import PETSc
 
 matrix = PETSc.Mat().createAIJ((100, 100), nnz=3)
@@ -12,4 +12,6 @@ solver.setOperators(matrix)
 solver.setType("cg")
 solver.setTolerances(rtol=1e-12)
 solver.solve(b, x)
-print("result", round(x.max()[1], 6))
+largest = x.max()[1]
+if PETSc.COMM_WORLD.rank == 0:
+    print("result", round(largest, 6))
