@@ -102,6 +102,7 @@ PARTS = [
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),
+    Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, after=STAGED),
     Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, after=STAGED),
 ]
 

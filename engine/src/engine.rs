@@ -298,6 +298,7 @@ pub mod pairs;
 pub mod participants;
 mod partitioned;
 mod phases;
+mod pretended;
 mod python;
 mod reason;
 mod requests;

@@ -69,9 +69,9 @@ pub const SETTINGS: [Setting; 10] = [
     Setting {
         name: TRANSPORT,
         default: "node",
-        meaning: "for tests: loopback: ranks of other nodes (SERRIED_NODES; without it each rank is a node) are \
-                  reached over local sockets as over a network; loopback:SEED: what comes is held back and mixed by \
-                  chance",
+        meaning: "how ranks of other nodes (SERRIED_NODES; without it each rank is a node) are reached: wire: over \
+                  TCP; for tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held \
+                  back and mixed by chance",
     },
     Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
@@ -110,6 +110,8 @@ pub enum Network {
     Nothing,
     /// Local sockets, between ranks of different nodes; with a seed what comes is held back and mixed.
     Loopback(Option<u64>),
+    /// Connections of our own over TCP.
+    Wire,
 }
 
 impl Network {
@@ -118,6 +120,7 @@ impl Network {
         match text.trim().split_once(':') {
             None if text.trim() == "loopback" => Some(Network::Loopback(None)),
             None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
+            None if text.trim() == "wire" => Some(Network::Wire),
             Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
             _ => None,
         }
@@ -157,8 +160,9 @@ impl Settings {
             }
         };
         let network = lookup(TRANSPORT).unwrap_or_default();
-        let network = Network::parse(&network)
-            .ok_or_else(|| wrong(TRANSPORT, &network, "`node`, `loopback`, or loopback:7 with any number"))?;
+        let network = Network::parse(&network).ok_or_else(|| {
+            wrong(TRANSPORT, &network, "`node`, `wire`, `loopback`, or loopback:7 with any number")
+        })?;
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
         Ok(Settings { memory, copy, check, reproducible, nodes, network })
     }
@@ -210,6 +214,7 @@ mod tests {
         assert_eq!(with(NODES, "2").unwrap().nodes, Nodes::Blocks(2));
         assert_eq!(with(TRANSPORT, "loopback").unwrap().network, Network::Loopback(None));
         assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
+        assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);

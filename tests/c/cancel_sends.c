@@ -12,6 +12,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 static MPI_Comm comm;
 static MPI_Datatype spread;
 static char *out, *in;
+static int shares_memory;
 
 /* Starts a send of one of several kinds. */
 static MPI_Request start(int kind, int bytes, int to, int tag)
@@ -239,7 +240,8 @@ static void too_many(void)
             CHECK_EQUAL(tag, 5);
         memcpy(&gone, in, sizeof gone);
         CHECK_EQUAL(received + gone, MANY);
-        CHECK(gone > 0);
+        /* Over a network the receiver may have been quicker than the sender. */
+        CHECK(gone > 0 || !shares_memory);
     }
 }
 
@@ -251,6 +253,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Type_vector(2, 2, 4, MPI_CHAR, &spread);
     MPI_Type_commit(&spread);
+    shares_memory = share_memory();
     without_a_receiver(0, size - 1);
     if (size > 1) {
         without_a_receiver(1, 0);
@@ -258,7 +261,7 @@ int main(int argc, char **argv)
         races(3000);
         races(40000);
         races(LONG);
-        if (share_memory())
+        if (shares_memory)
             many();
         too_many();
         races(8); /* numbers of requests that were withdrawn are used again */

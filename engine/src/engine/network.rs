@@ -1,12 +1,16 @@
 //! The transport of a rank: what reaches the ranks of its node, and those beyond.
 
+use super::pretended::{silent, Pretended};
 use super::{Core, Engine};
+use crate::job::node_card::NodeDirectory;
 use crate::job::{Job, Nodes};
 use crate::settings::{Network, Settings};
-use crate::transport::loopback::{self, Loopback, Name, Sockets};
+use crate::transport::loopback::{Loopback, Name, Sockets};
+use crate::transport::network;
 use crate::transport::node::{doorbell_of, NodeTransport};
+use crate::transport::wire::{Identity, Wire};
 use crate::transport::{Packets, Routed, Routes};
-use crate::{Class, Error, JobRank, LocalRank, Result};
+use crate::{JobRank, LocalRank, Result};
 use std::sync::Arc;
 
 /// The nodes of a job: where there is only one, those that are pretended. Over the loopback each rank is one, if
@@ -16,8 +20,16 @@ pub(super) fn nodes_of(settings: &Settings, job: &'static Job) -> Nodes {
         return Nodes::Real(network.map());
     }
     match (settings.network, settings.nodes) {
-        (Network::Loopback(_), Nodes::One) if job.size > 1 => Nodes::Cyclic(job.size),
+        (Network::Loopback(_) | Network::Wire, Nodes::One) if job.size > 1 => Nodes::Cyclic(job.size),
         (_, nodes) => nodes,
+    }
+}
+
+/// By what other nodes are reached: what the settings say, else the wire.
+fn network_of(settings: &Settings, job: &Job) -> Network {
+    match settings.network {
+        Network::Nothing if job.network().is_some() => Network::Wire,
+        network => network,
     }
 }
 
@@ -31,12 +43,14 @@ pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) ->
     let node_of = |rank| nodes.node_of(rank, job.size);
     let is_elsewhere = |rank| node_of(rank) != node_of(job.rank);
     node.keep_apart(job.local_ranks.iter().map(|&rank| is_elsewhere(rank)).collect());
-    let is_network = settings.network != Network::Nothing;
-    let is_far = |rank: JobRank| is_network && is_elsewhere(rank.0);
+    let kind = network_of(settings, job);
+    let is_far = |rank: JobRank| kind != Network::Nothing && is_elsewhere(rank.0);
     let routes = Routes::new(JobRank(job.rank), job.size, &job.local_ranks, is_far);
-    let network = match settings.network {
-        Network::Loopback(seed) if nodes.are_several() => Some(open_loopback(job, seed)?),
-        _ => None,
+    let network: Option<Box<dyn network::Network>> = match kind {
+        _ if !nodes.are_several() => None,
+        Network::Nothing => None,
+        Network::Loopback(seed) => Some(Box::new(open_loopback(job, seed)?)),
+        Network::Wire => Some(Box::new(open_wire(job)?)),
     };
     Ok(Routed::new(Arc::new(routes), node, network))
 }
@@ -58,12 +72,14 @@ fn open_loopback(job: &'static Job, seed: Option<u64>) -> Result<Loopback> {
     Ok(Loopback::over_sockets(sockets, job.size, seed.map(|seed| seed.wrapping_add(u64::from(job.rank)))))
 }
 
-#[cold]
-fn silent(rank: u32) -> Error {
-    let message = format!(
-        "rank {rank} has not said where it listens; all ranks of a job need the same setting SERRIED_TRANSPORT"
-    );
-    Error::new(Class::Other, message)
+/// Connects with other nodes over TCP; also with those that are pretended.
+fn open_wire(job: &'static Job) -> Result<Wire> {
+    let directory: &'static dyn NodeDirectory = match job.network() {
+        Some(network) => network,
+        None => Box::leak(Box::new(Pretended::meet(job)?)),
+    };
+    let me = Identity { rank: JobRank(job.rank), ranks: job.size, directory };
+    Wire::new(me, doorbell_of(&job.node, LocalRank(job.local_rank)))
 }
 
 impl Engine {
@@ -72,6 +88,6 @@ impl Engine {
     /// # Errors
     /// `Other`, naming one.
     pub(super) fn nobody_is_lost(core: &mut Core) -> Result<()> {
-        core.transport.lost().map_or(Ok(()), |peer| Err(loopback::gone(peer)))
+        core.transport.lost().map_or(Ok(()), |peer| Err(network::gone(peer)))
     }
 }

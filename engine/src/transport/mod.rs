@@ -14,6 +14,7 @@ mod arrival_words;
 mod conformance;
 pub mod loopback;
 mod means;
+pub mod network;
 pub mod node;
 mod offered_memory;
 mod offers;
@@ -23,6 +24,7 @@ mod route;
 mod routed;
 mod shared_tasks;
 mod short_copy;
+pub mod wire;
 
 pub use access_descriptor::{AccessDescriptor, MemoryKind};
 pub use arrival_words::{Arrivals, Ready, PLACES};

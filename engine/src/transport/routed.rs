@@ -4,7 +4,7 @@
 //! Where all ranks are on the node, and in the order of the job, this costs a branch that is always
 //! taken the same way.
 
-use super::loopback::Loopback;
+use super::network::Network;
 use super::node::NodeTransport;
 use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
@@ -30,7 +30,7 @@ pub struct Routed {
 /// The transport to ranks that the node does not reach, and whose turn it is.
 #[derive(Debug)]
 struct Far {
-    network: Loopback,
+    network: Box<dyn Network>,
     /// Whether the network is looked at first, the next time.
     is_first: bool,
     /// Whether the packet that was looked at last, and not advanced over, came over the network.
@@ -44,7 +44,7 @@ const OVER_NETWORK: u64 = 1 << 63;
 
 impl Routed {
     /// Goes to the ranks of the node by `node`, and to those that are far by the network, if there is one.
-    pub fn new(routes: Arc<Routes>, node: NodeTransport, network: Option<Loopback>) -> Routed {
+    pub fn new(routes: Arc<Routes>, node: NodeTransport, network: Option<Box<dyn Network>>) -> Routed {
         let far = |network| Box::new(Far { network, is_first: false, in_hand: None, is_full: false });
         Routed { is_plain: routes.are_plain(), routes, node, far: network.map(far) }
     }

@@ -73,7 +73,7 @@ pub(crate) use conformance;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until `look` finds something.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -2,6 +2,7 @@
 
 use super::{next, pattern, payload, push, wait_for, Place, PATIENCE};
 use crate::transport::{Letter, Packet, Packets, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Three ranks send to a fourth, which is slow now and then, until there is no room.
@@ -17,6 +18,8 @@ pub fn packets_keep_the_order_of_each_sender(place: &impl Place) {
                     packet.append(&(number as u32));
                     push(&mut transport, 0, &packet);
                 }
+                // Whoever goes without leave may take with it what it has sent last.
+                transport.leave();
             });
         }
         let mut expected = [0u64; 4];
@@ -68,6 +71,7 @@ pub fn a_waiting_receiver_is_woken(place: &impl Place) {
                 std::thread::sleep(Duration::from_millis(number % 4));
                 push(&mut one, 1, &Packet::new(3, [number, 0]));
             }
+            one.leave();
         });
         for number in 0..20 {
             let began = Instant::now();
@@ -91,6 +95,7 @@ pub fn a_waiting_receiver_is_woken(place: &impl Place) {
 pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
     let (mut one, mut other) = place.pair();
     let packet = Packet::new(3, [0; 2]);
+    let is_full = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let mut sent = 0u64;
@@ -98,10 +103,12 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
                 sent += 1;
                 assert!(sent < 10_000_000, "there is no end of room");
             }
+            is_full.store(true, Ordering::SeqCst);
             let began = Instant::now();
             loop {
                 one.want_room(1.into());
                 if one.push(1.into(), &packet.letter()).unwrap() {
+                    one.leave();
                     return sent + 1;
                 }
                 let looks = || {
@@ -112,7 +119,9 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
                 assert!(began.elapsed() < PATIENCE / 2, "there was room, and nobody was woken");
             }
         });
-        std::thread::sleep(Duration::from_millis(100));
+        while !is_full.load(Ordering::SeqCst) && !sender.is_finished() {
+            std::thread::yield_now();
+        }
         let mut taken = 0;
         while !sender.is_finished() {
             if let Some(arrival) = other.peek() {

@@ -18,7 +18,6 @@ mod socket;
 mod sockets;
 #[cfg(test)]
 mod tests;
-mod watcher;
 
 pub use sockets::{Name, Sockets};
 
@@ -28,16 +27,14 @@ use self::frame::{Frame, Head, Sort};
 use self::payloads::Loads;
 use self::remembered::{Peer, LEAVES};
 use self::sequence::Delays;
+use super::network::{gone, Network, LAUNCHERS_TURN};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
-use crate::{Class, Error, JobRank, Result};
+use crate::{JobRank, Result};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::{Duration, Instant};
-
-/// So long a rank that is gone is not told of: a launcher ends the job meanwhile, and says why.
-const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
+use std::time::Instant;
 
 /// So often a rank that leaves tries to say so to a peer that has no room.
 const PATIENCE: u32 = 1000;
@@ -96,17 +93,9 @@ impl Loopback {
         Loopback::over(Box::new(sockets), ranks, seed)
     }
 
-    /// Another lane of the same rank: it talks with the same lane of the others.
-    ///
-    /// # Errors
-    /// What the system refuses.
-    pub fn beside(&self, lane: usize) -> Result<Loopback> {
+    /// Another lane of the same rank.
+    fn lane(&self, lane: usize) -> Result<Loopback> {
         Ok(Loopback::over(self.wire.beside(lane)?, self.peers.len() as u32, self.seed))
-    }
-
-    /// What knows whether there is something to read.
-    pub fn ready(&self) -> &'static dyn Ready {
-        self.ready
     }
 
     /// Takes what has come off the wire, as far as there is room for it.
@@ -289,16 +278,16 @@ impl Packets for Loopback {
     }
 }
 
+impl Network for Loopback {
+    fn ready(&self) -> &'static dyn Ready {
+        self.ready
+    }
+
+    fn beside(&self, lane: usize) -> Result<Box<dyn Network>> {
+        Ok(Box::new(self.lane(lane)?))
+    }
+}
+
 impl OfferedMemory for Loopback {}
 impl Offers for Loopback {}
 impl SharedTasks for Loopback {}
-
-/// The error of what is for a rank that is gone.
-#[cold]
-pub fn gone(peer: JobRank) -> Error {
-    let message = format!(
-        "rank {peer} cannot be reached any more: its process has ended without finalizing; its own output or its \
-         launcher may say why"
-    );
-    Error::new(Class::Other, message)
-}

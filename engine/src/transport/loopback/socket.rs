@@ -1,8 +1,7 @@
 //! Local sockets that carry frames whole: each is sent and received in one call, or not at all.
 
-use crate::{Class, Error, Result};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Connections that wait until they are accepted, at most.
 const BACKLOG: libc::c_int = 4096;
@@ -130,72 +129,4 @@ pub fn receive(socket: &OwnedFd, place: &mut [u8]) -> Option<usize> {
             _ => return Some(0),
         }
     }
-}
-
-/// A set of sockets, and which of them have something.
-#[derive(Debug)]
-pub struct Set(OwnedFd);
-
-/// Sockets that [`Set::ready`] names at a time.
-pub const AT_A_TIME: usize = 16;
-
-impl Set {
-    /// An empty set.
-    ///
-    /// # Errors
-    /// What the system refuses.
-    pub fn new() -> Result<Set> {
-        // SAFETY: no memory is involved.
-        let set = descriptor(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) });
-        set.map(Set).map_err(|error| refused("epoll_create1", &error))
-    }
-
-    /// The descriptor of the set, which is readable while one of its sockets has something.
-    pub fn raw(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-
-    /// Adds a descriptor under a name; it has something when it can be read.
-    pub fn add(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, descriptor, libc::EPOLLIN as u32, name)
-    }
-
-    /// Adds a descriptor that is written to; it has something at its end alone.
-    pub fn add_silent(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, descriptor, 0, name)
-    }
-
-    /// A descriptor added so has something, once, when there is room again.
-    pub fn want_room(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
-        let events = libc::EPOLLOUT | libc::EPOLLONESHOT;
-        self.control(libc::EPOLL_CTL_MOD, descriptor, events as u32, name)
-    }
-
-    fn control(&self, what: libc::c_int, descriptor: RawFd, events: u32, name: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events, u64: name };
-        // SAFETY: `event` is valid during the call.
-        done(unsafe { libc::epoll_ctl(self.raw(), what, descriptor, &raw mut event) })
-    }
-
-    /// The names of some that have something, without waiting.
-    pub fn ready(&self) -> impl Iterator<Item = u64> {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; AT_A_TIME];
-        // SAFETY: the place has room for so many events.
-        let found = unsafe { libc::epoll_wait(self.raw(), events.as_mut_ptr(), AT_A_TIME as libc::c_int, 0) };
-        events.into_iter().take(found.max(0) as usize).map(|event| event.u64)
-    }
-
-    /// Whether one has something; waits for it if that is wanted.
-    pub fn poll(&self, wait: bool) -> bool {
-        let mut poll = libc::pollfd { fd: self.raw(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: `poll` is valid during the call.
-        unsafe { libc::poll(&raw mut poll, 1, if wait { -1 } else { 0 }) > 0 }
-    }
-}
-
-/// The error of a call that the system refuses.
-#[cold]
-pub fn refused(call: &str, error: &io::Error) -> Error {
-    let message = format!("SERRIED_TRANSPORT=loopback: {call} failed: {error}");
-    Error::new(Class::Other, message)
 }

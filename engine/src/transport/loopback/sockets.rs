@@ -4,10 +4,10 @@
 
 use super::carrier::{Came, Sent, Wire};
 use super::frame::{Frame, Head, HEAD_BYTES, LONGEST};
-use super::socket::{self, refused, Set};
-use super::watcher::Watcher;
+use super::socket;
 use crate::memory::system_calls;
 use crate::progress::Doorbell;
+use crate::transport::network::{refused, WaitSet, Watcher};
 use crate::transport::Ready;
 use crate::{Class, Error, JobRank, Result};
 use std::collections::VecDeque;
@@ -89,7 +89,7 @@ pub struct Sockets {
 /// The sockets, and how often they have been asked whether one has something.
 #[derive(Debug)]
 struct Asked {
-    set: Set,
+    set: WaitSet,
     times: AtomicU32,
 }
 
@@ -151,7 +151,7 @@ impl Sockets {
         names: Arc<[Name]>,
         watcher: &'static Watcher,
     ) -> Result<Sockets> {
-        let asked = Asked { set: Set::new()?, times: AtomicU32::new(0) };
+        let asked = Asked { set: WaitSet::new()?, times: AtomicU32::new(0) };
         let added = asked.set.add(listener.as_raw_fd(), LISTENER);
         let added = added.and_then(|()| watcher.add(asked.set.raw()));
         added.map_err(|error| refused("epoll_ctl", &error))?;
@@ -184,13 +184,13 @@ impl Sockets {
     /// Takes what the sockets have now; `false` if they have nothing.
     fn look(&mut self) -> bool {
         let mut has_something = false;
-        for name in self.sockets.set.ready() {
+        for ready in self.sockets.set.ready() {
             has_something = true;
-            match name {
+            match ready.name {
                 LISTENER => self.accept(),
                 OUTGOING.. => {
                     // Its room may have been wanted, or it has come to its end.
-                    let peer = JobRank((name - OUTGOING) as u32);
+                    let peer = JobRank((ready.name - OUTGOING) as u32);
                     if !self.is_open(peer) {
                         self.receivers[peer.index()] = Receiver::Closed;
                         self.came.push_back(Came::End(peer));

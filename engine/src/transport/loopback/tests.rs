@@ -19,7 +19,7 @@ impl Place for Threads {
     }
 
     fn beside(&self, transport: &Loopback) -> Loopback {
-        transport.beside(1).unwrap()
+        transport.lane(1).unwrap()
     }
 }
 
@@ -41,7 +41,7 @@ impl Place for Processes {
     }
 
     fn beside(&self, transport: &Loopback) -> Loopback {
-        transport.beside(1).unwrap()
+        transport.lane(1).unwrap()
     }
 }
 

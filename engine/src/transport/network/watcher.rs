@@ -8,7 +8,7 @@
 //! The rank asks after it has said at the doorbell that it sleeps, and then looks once more. The thread takes
 //! the wish back before it rings. So either the ring finds a rank that sleeps, or the rank asks again.
 
-use super::socket::Set;
+use super::{without_signals, WaitSet};
 use crate::progress::Doorbell;
 use crate::sync::{Futex, Ordering};
 use crate::Result;
@@ -23,7 +23,7 @@ const WATCHING: u32 = 1;
 /// The thread and what it watches. It lives as long as the process.
 #[derive(Debug)]
 pub struct Watcher {
-    sets: Set,
+    sets: WaitSet,
     doorbell: &'static Doorbell,
     wish: Futex,
     thread: OnceLock<bool>,
@@ -35,7 +35,8 @@ impl Watcher {
     /// # Errors
     /// What the system refuses.
     pub fn new(doorbell: &'static Doorbell) -> Result<&'static Watcher> {
-        let watcher = Watcher { sets: Set::new()?, doorbell, wish: Futex::new(), thread: OnceLock::new() };
+        let watcher =
+            Watcher { sets: WaitSet::new()?, doorbell, wish: Futex::new(), thread: OnceLock::new() };
         Ok(Box::leak(Box::new(watcher)))
     }
 
@@ -51,7 +52,8 @@ impl Watcher {
 
     /// The rank sleeps, if it finds nothing now: it is rung once something comes.
     pub fn watch(&'static self) {
-        self.thread.get_or_init(|| begin(self));
+        // Without the thread a sleep ends after its limit.
+        self.thread.get_or_init(|| without_signals("serried-watcher", || self.run()));
         if self.wish.word().swap(WATCHING, Ordering::SeqCst) == IDLE {
             self.wish.wake_all();
         }
@@ -70,36 +72,19 @@ impl Watcher {
     }
 }
 
-/// Begins the thread, which takes none of the program's signals. Without it a sleep ends after its limit.
-fn begin(watcher: &'static Watcher) -> bool {
-    // SAFETY: the sets are valid places, filled before they are read; the mask of this thread is put back.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        let name = "serried-watcher".to_owned();
-        let begun = std::thread::Builder::new().name(name).stack_size(64 << 10).spawn(|| watcher.run());
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        begun.is_ok()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::socket;
     use super::*;
+    use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
     use std::time::{Duration, Instant};
 
     #[test]
     fn a_sleeper_is_rung_for_each_thing_that_comes() {
         let doorbell: &'static Doorbell = Box::leak(Box::default());
-        let (watcher, set) = (Watcher::new(doorbell).unwrap(), Set::new().unwrap());
-        let name = format!("serried-test-watcher-{}", std::process::id());
-        let listener = socket::listen(&name).unwrap();
-        let sender = socket::connect(&name).unwrap();
-        let receiver = socket::accept(&listener).unwrap();
+        let (watcher, set) = (Watcher::new(doorbell).unwrap(), WaitSet::new().unwrap());
+        let (mut sender, mut receiver) = UnixStream::pair().unwrap();
         set.add(receiver.as_raw_fd(), 3).unwrap();
         watcher.add(set.raw()).unwrap();
         let thread = std::thread::spawn(move || {
@@ -107,13 +92,10 @@ mod tests {
                 if number % 8 == 0 {
                     std::thread::sleep(Duration::from_millis(2));
                 }
-                while socket::send(&sender, &[&[number], &[]]).is_err() {
-                    std::thread::yield_now();
-                }
+                sender.write_all(&[number]).unwrap();
             }
-            sender
         });
-        let (began, mut place) = (Instant::now(), [0; 8]);
+        let (began, mut place) = (Instant::now(), [0; 1]);
         for number in 0..200u8 {
             while !set.poll(false) {
                 let asks = || {
@@ -122,11 +104,13 @@ mod tests {
                 };
                 doorbell.sleep_unless(asks, Some(30_000_000_000));
             }
-            assert_eq!(set.ready().collect::<Vec<_>>(), [3]);
-            assert_eq!((socket::receive(&receiver, &mut place), place[0]), (Some(1), number));
+            let ready: Vec<_> = set.ready().collect();
+            assert!(ready.len() == 1 && ready[0].name == 3 && ready[0].can_read, "{ready:?}");
+            receiver.read_exact(&mut place).unwrap();
+            assert_eq!(place, [number]);
         }
         assert!(began.elapsed() < Duration::from_secs(25), "it slept until its limit");
-        drop(thread.join().unwrap());
-        assert_eq!(socket::receive(&receiver, &mut place), Some(0), "the end is told");
+        thread.join().unwrap();
+        assert_eq!(receiver.read(&mut place).unwrap(), 0, "the end is told");
     }
 }

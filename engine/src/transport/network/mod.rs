@@ -1,0 +1,60 @@
+//! What transports to ranks of other nodes have in common.
+//!
+//! The engine knows one such transport, [`Network`], whichever it is. Their peers share no memory with this
+//! rank, so they cannot see that it sleeps; what they wait for shows at descriptors, which stand in a
+//! [`WaitSet`].
+
+mod wait_set;
+mod watcher;
+
+pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
+pub use watcher::Watcher;
+
+use super::{Packets, Payloads, Reaches, Ready};
+use crate::{Class, Error, JobRank, Result};
+use std::time::Duration;
+
+/// So long a rank that is gone is not told of: a launcher ends the job meanwhile, and says why.
+pub const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
+
+/// The transport of a lane to ranks of other nodes.
+pub trait Network: Reaches<Peer = JobRank> + Packets + Payloads + Send + std::fmt::Debug {
+    /// What knows whether there is something to read.
+    fn ready(&self) -> &'static dyn Ready;
+
+    /// Another lane of the same rank: it talks with the same lane of the others.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    fn beside(&self, lane: usize) -> Result<Box<dyn Network>>;
+}
+
+/// The error of what is for a rank that is gone.
+#[cold]
+pub fn gone(peer: JobRank) -> Error {
+    let message = format!(
+        "rank {peer} cannot be reached any more: its process has ended without finalizing; its own output or its \
+         launcher may say why"
+    );
+    Error::new(Class::Other, message)
+}
+
+/// The error of a call that the system refuses.
+#[cold]
+pub fn refused(call: &str, error: &std::io::Error) -> Error {
+    Error::new(Class::Other, format!("the network between nodes: {call} failed: {error}"))
+}
+
+/// Begins a thread that takes none of the program's signals; `false` if there is none to be had.
+pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
+    // SAFETY: the sets are valid places, filled before they are read; the mask of this thread is put back.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+        let begun = std::thread::Builder::new().name(name.to_owned()).stack_size(64 << 10).spawn(work);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        begun.is_ok()
+    }
+}

@@ -1,0 +1,130 @@
+//! Connections come and go: the porter is asked for them, and they are taken from it; when they break, there are new ones.
+
+use super::framing::{Head, Sort};
+use super::link::{Connection, Link, State};
+use super::porter::Outcome;
+use super::{tcp, Wire};
+use std::io::{self, IoSlice};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// A rank waits so long before it tries again to connect.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Whether a socket is only full.
+pub fn may_be_written(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
+}
+
+impl Wire {
+    /// There is something to be sent.
+    pub(super) fn go_on(&mut self, index: usize) {
+        match self.links[index].state {
+            State::Up(_) => self.flush(index),
+            State::Idle => self.connect(index, Duration::ZERO),
+            State::Asked => {}
+        }
+    }
+
+    /// Asks for a connection.
+    fn connect(&mut self, index: usize, after: Duration) {
+        let link = &mut self.links[index];
+        link.state = State::Asked;
+        self.porter.connect(link.peer, self.lane, Instant::now() + after);
+        if !self.unconnected.contains(&index) {
+            self.unconnected.push(index);
+        }
+    }
+
+    /// Takes connections that there are, and asks again for those that there are not.
+    pub(super) fn hear_of_connections(&mut self) {
+        if !self.porter.has_for(self.lane) {
+            return;
+        }
+        let me = self.me();
+        for outcome in self.porter.take(self.lane) {
+            match outcome {
+                Outcome::Connected(peer, socket, is_mine) => {
+                    let index = self.link_to(peer);
+                    if self.links[index].takes(me, is_mine) {
+                        self.take_connection(index, socket, is_mine);
+                    }
+                }
+                Outcome::Failed(peer, nobody_listens) => {
+                    let index = self.link_to(peer);
+                    if let State::Asked = self.links[index].state {
+                        self.links[index].is_out_of_reach(nobody_listens);
+                        self.connect(index, PAUSE);
+                    }
+                }
+            }
+        }
+        let links = &self.links;
+        self.unconnected.retain(|&index| matches!(links[index].state, State::Asked));
+    }
+
+    fn take_connection(&mut self, index: usize, socket: TcpStream, is_mine: bool) {
+        let link = &mut self.links[index];
+        if self.source == index {
+            // What is left there came over the last connection, and will come again.
+            self.intake.clear();
+        }
+        let resume = Head::bare(Sort::Resume, 0, [link.received, 0]).write();
+        let sent = tcp::send(&socket, &[IoSlice::new(&resume)]);
+        let added = self.ready.set.add(socket.as_raw_fd(), index as u64);
+        // A peer to which nothing was ever sent has received nothing.
+        link.state = State::Up(Connection::new(socket, is_mine, !link.was_up));
+        link.was_up = true;
+        link.is_reached();
+        match (sent, added) {
+            (Ok(bytes), Ok(())) if bytes == resume.len() => {
+                self.readable.push_back(index);
+                self.flush(index);
+            }
+            _ => self.is_broken(index),
+        }
+    }
+
+    /// A peer has said how many frames it has received over connections before this one.
+    pub(super) fn may_resume(&mut self, index: usize, received: u64) {
+        let Link { state: State::Up(connection), outgoing, .. } = &mut self.links[index] else { return };
+        if !std::mem::replace(&mut connection.may_send, true) {
+            match outgoing.begin_again(received) {
+                true => self.flush(index),
+                false => self.is_broken(index),
+            }
+        }
+    }
+
+    /// A connection has come to its end. If the peer has not taken leave, there has to be a new one: whether the peer
+    /// is there shows then. Of two ranks the lower one begins.
+    pub(super) fn is_broken(&mut self, index: usize) {
+        if self.source == index {
+            self.intake.clear();
+        }
+        if self.hot == Some(index) {
+            self.hot = None;
+        }
+        let me = self.me();
+        let link = &mut self.links[index];
+        link.state = State::Idle;
+        if !link.credits.leaves() {
+            let after = if me < link.peer { Duration::ZERO } else { PAUSE };
+            self.connect(index, after);
+        }
+    }
+}
+
+impl Link {
+    /// Bytes for a peer that its system does not have yet.
+    pub(super) fn not_with_the_peer(&self) -> usize {
+        match &self.state {
+            State::Up(connection) if connection.may_send => {
+                self.outgoing.unsent() + tcp::unconfirmed(&connection.socket)
+            }
+            _ if self.credits.leaves() || self.is_lost() => 0,
+            _ => self.outgoing.unsent(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Long payloads that a peer has not asked for: how many may be on their way to it, and what two ranks tell each
+//! other of them.
+
+use super::framing::{Head, Sort};
+
+/// Kind of the frame that says how many payloads the receiver has let go of, and their bytes, by its header.
+const RELEASED: u8 = 1;
+/// Kind of the frame that says whether packets may have long payloads, by its header.
+const TAKES_LONG: u8 = 2;
+/// Kind of the frame that says that its sender leaves: its end is no failure.
+const LEAVES: u8 = 3;
+
+/// Payloads that a peer has not asked for and not let go of, at most, and their bytes.
+const EAGER: Payloads = Payloads { number: 64, bytes: 512 << 10 };
+/// Payloads that a peer has asked for and that are still here, at most.
+const AWAITED: u32 = 8;
+
+/// Some payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Payloads {
+    number: u64,
+    bytes: u64,
+}
+
+impl Payloads {
+    fn add(&mut self, bytes: u64) {
+        (self.number, self.bytes) = (self.number + 1, self.bytes + bytes);
+    }
+
+    /// What a peer says of them may be wrong.
+    fn take(&mut self, some: Payloads) {
+        let Payloads { number, bytes } = *self;
+        (self.number, self.bytes) = (number.saturating_sub(some.number), bytes.saturating_sub(some.bytes));
+    }
+}
+
+/// What a rank knows of a peer's room, and the peer of its own.
+#[derive(Debug)]
+pub struct Credits {
+    /// Payloads that it has not asked for, and has not let go of.
+    eager: Payloads,
+    /// Payloads that it has asked for, loaded and not sent.
+    awaited: u32,
+    /// Its payloads that are let go of here, of which it has not been told.
+    released: Payloads,
+    /// It takes packets with long payloads.
+    takes_long: bool,
+    /// What it was told last of that. A rank begins by taking them.
+    told_long: bool,
+    /// It has said that it leaves.
+    leaves: bool,
+}
+
+impl Default for Credits {
+    fn default() -> Self {
+        Credits {
+            eager: Payloads::default(),
+            awaited: 0,
+            released: Payloads::default(),
+            takes_long: true,
+            told_long: true,
+            leaves: false,
+        }
+    }
+}
+
+impl Credits {
+    /// Whether there is room for one more payload of this sort and length.
+    pub fn has_room(&self, sort: Sort, bytes: u64) -> bool {
+        match sort {
+            Sort::Awaited => self.awaited < AWAITED,
+            _ => self.eager.number < EAGER.number && self.eager.bytes + bytes <= EAGER.bytes,
+        }
+    }
+
+    /// A payload has been loaded.
+    pub fn loaded(&mut self, sort: Sort, bytes: u64) {
+        match sort {
+            Sort::Awaited => self.awaited += 1,
+            _ => self.eager.add(bytes),
+        }
+    }
+
+    /// A payload has been handed over to be sent.
+    pub fn went(&mut self, sort: Sort) {
+        if sort == Sort::Awaited {
+            self.awaited -= 1;
+        }
+    }
+
+    /// A payload that was loaded will not be sent.
+    pub fn unloaded(&mut self, sort: Sort, bytes: u64) {
+        match sort {
+            Sort::Awaited => self.awaited -= 1,
+            _ => self.eager.take(Payloads { number: 1, bytes }),
+        }
+    }
+
+    /// A payload of the peer is not needed any more. Whether it should be told soon.
+    pub fn release(&mut self, bytes: u64) -> bool {
+        self.released.add(bytes);
+        self.released.number >= EAGER.number / 4 || self.released.bytes >= EAGER.bytes / 4
+    }
+
+    /// Whether it takes packets with long payloads.
+    pub fn takes_long(&self) -> bool {
+        self.takes_long
+    }
+
+    /// Whether it has said that it leaves.
+    pub fn leaves(&self) -> bool {
+        self.leaves
+    }
+
+    /// Reads a frame of the transport's own.
+    pub fn tells(&mut self, head: &Head) {
+        match head.kind {
+            RELEASED => self.eager.take(Payloads { number: head.header[0], bytes: head.header[1] }),
+            TAKES_LONG => self.takes_long = head.header[0] != 0,
+            LEAVES => self.leaves = true,
+            _ => {}
+        }
+    }
+
+    /// The next thing to tell it, if there is something, which counts as told; `takes_long` is said of this rank.
+    pub fn next_to_tell(&mut self, takes_long: bool) -> Option<Head> {
+        if self.released.number > 0 {
+            let Payloads { number, bytes } = std::mem::take(&mut self.released);
+            return Some(Head::bare(Sort::Own, RELEASED, [number, bytes]));
+        }
+        if self.told_long != takes_long {
+            self.told_long = takes_long;
+            return Some(Head::bare(Sort::Own, TAKES_LONG, [u64::from(takes_long), 0]));
+        }
+        None
+    }
+}
+
+/// The frame by which a rank takes leave.
+pub fn leave() -> Head {
+    Head::bare(Sort::Own, LEAVES, [0; 2])
+}

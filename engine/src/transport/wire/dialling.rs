@@ -1,0 +1,148 @@
+//! Connecting to a peer: its addresses are tried one shortly after the other, and the first that answers the
+//! handshake wins.
+
+use super::handshake::{Caller, Identity, ANSWER_BYTES};
+use super::proofs::PROOF_BYTES;
+use super::tcp;
+use crate::transport::network::WaitSet;
+use crate::JobRank;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// An address is tried so long after the one before it.
+const APART: Duration = Duration::from_millis(200);
+/// A connection that the network has not made in so long will not be made.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// What has become of it.
+#[derive(Debug)]
+pub enum Dialled {
+    /// The peer is there: a connection, and the proof that it waits for.
+    Answered(TcpStream, [u8; PROOF_BYTES]),
+    /// It goes on; if nothing comes, at this time.
+    Pending(Option<Instant>),
+    /// No address has a listener.
+    Refused,
+    /// No address can be reached, or it was somebody else who answered.
+    Failed,
+}
+
+/// One address that is tried.
+#[derive(Debug)]
+struct Attempt {
+    socket: TcpStream,
+    caller: Caller,
+    since: Instant,
+    is_connected: bool,
+    answer: [u8; ANSWER_BYTES],
+    filled: usize,
+}
+
+/// A peer that is being connected to.
+#[derive(Debug)]
+pub struct Dial {
+    peer: JobRank,
+    lane: usize,
+    addresses: VecDeque<SocketAddr>,
+    attempts: Vec<Attempt>,
+    next: Instant,
+    /// All that were tried have refused.
+    is_refused: bool,
+}
+
+impl Dial {
+    /// Begins with the first address.
+    pub fn new(peer: JobRank, lane: usize, addresses: Vec<SocketAddr>) -> Dial {
+        let now = Instant::now();
+        Dial { peer, lane, addresses: addresses.into(), attempts: Vec::new(), next: now, is_refused: true }
+    }
+
+    /// Goes on as far as it can. Its sockets stand in `set` under `name`.
+    pub fn go_on(&mut self, me: &Identity, set: &WaitSet, name: u64) -> Dialled {
+        let now = Instant::now();
+        let mut index = 0;
+        while let Some(attempt) = self.attempts.get_mut(index) {
+            match attempt.go_on(me, set, name, now) {
+                Ok(None) => index += 1,
+                Ok(Some(proof)) => {
+                    let Attempt { socket, .. } = self.attempts.swap_remove(index);
+                    return Dialled::Answered(socket, proof);
+                }
+                Err(error) => self.failed(index, &error),
+            }
+        }
+        while (self.attempts.is_empty() || now >= self.next) && !self.addresses.is_empty() {
+            self.try_next(me, set, name, now);
+        }
+        if self.attempts.is_empty() {
+            return if self.is_refused { Dialled::Refused } else { Dialled::Failed };
+        }
+        Dialled::Pending(self.wakes_at())
+    }
+
+    fn failed(&mut self, index: usize, error: &io::Error) {
+        self.attempts.swap_remove(index);
+        self.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused;
+    }
+
+    fn try_next(&mut self, me: &Identity, set: &WaitSet, name: u64, now: Instant) {
+        let Some(address) = self.addresses.pop_front() else { return };
+        self.next = now + APART;
+        let begun = tcp::begin_to_connect(address).and_then(|socket| {
+            set.add_writer(socket.as_raw_fd(), name)?;
+            let caller = Caller::new(me, self.peer, self.lane);
+            let (answer, filled) = ([0; ANSWER_BYTES], 0);
+            Ok(Attempt { socket, caller, since: now, is_connected: false, answer, filled })
+        });
+        match begun {
+            Ok(attempt) => self.attempts.push(attempt),
+            Err(error) => self.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused,
+        }
+    }
+
+    fn wakes_at(&self) -> Option<Instant> {
+        let next = (!self.addresses.is_empty()).then_some(self.next);
+        let ends = self.attempts.iter().filter(|one| !one.is_connected).map(|one| one.since + LONGEST);
+        ends.chain(next).min()
+    }
+}
+
+impl Attempt {
+    /// The proof to be sent, once the peer has answered.
+    fn go_on(
+        &mut self,
+        me: &Identity,
+        set: &WaitSet,
+        name: u64,
+        now: Instant,
+    ) -> io::Result<Option<[u8; PROOF_BYTES]>> {
+        if !self.is_connected {
+            if !tcp::is_connected(&self.socket)? {
+                let is_late = now >= self.since + LONGEST;
+                return if is_late { Err(io::ErrorKind::TimedOut.into()) } else { Ok(None) };
+            }
+            tcp::prepare(&self.socket)?;
+            self.is_connected = true;
+            set.change(self.socket.as_raw_fd(), name, false)?;
+            let hello = self.caller.hello();
+            let sent = tcp::send(&self.socket, &[IoSlice::new(hello)])?;
+            // An empty socket has room for it.
+            if sent < hello.len() {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        while self.filled < ANSWER_BYTES {
+            match tcp::receive(&self.socket, &mut [], &mut self.answer[self.filled..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => self.filled += bytes,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let proof = self.caller.answered(me, &self.answer);
+        proof.map(Some).map_err(|_| io::ErrorKind::PermissionDenied.into())
+    }
+}

@@ -1,0 +1,115 @@
+//! What goes over a connection once both ends are proven: frames, each a head of 24 bytes and a payload.
+//!
+//! Most frames are numbered: each end counts those that it has sent and those that it has received, and every
+//! head tells how many have been received. What a peer has not received yet can so be sent again over another
+//! connection. A number never travels, because the frames of a connection arrive in order.
+
+use crate::transport::LONG_LETTER_BYTES;
+
+/// Of a head that has been written.
+pub const HEAD_BYTES: usize = 24;
+
+/// The longest payload of a frame that is received whole.
+pub const LONGEST: usize = 64 << 10;
+
+/// What sort of frame it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A packet as it was pushed.
+    Packet,
+    /// A long payload that the receiver has not asked for: it tells when it has let go of it.
+    Long,
+    /// A long payload that the receiver has asked for.
+    Awaited,
+    /// The transport's own: see [`super::credits`].
+    Own,
+    /// Nothing but what every head tells. Not numbered.
+    Ack,
+    /// The first frame of a connection: its header tells how many frames have been received so far. Not numbered.
+    Resume,
+}
+
+impl Sort {
+    fn of(byte: u8) -> Option<Sort> {
+        use Sort::*;
+        [Packet, Long, Awaited, Own, Ack, Resume].into_iter().find(|&sort| sort as u8 == byte)
+    }
+
+    /// Whether frames of this sort are counted, and sent again where it is needed.
+    pub fn is_numbered(self) -> bool {
+        !matches!(self, Sort::Ack | Sort::Resume)
+    }
+
+    fn longest(self) -> usize {
+        match self {
+            Sort::Packet => LONG_LETTER_BYTES,
+            Sort::Long | Sort::Awaited => LONGEST,
+            Sort::Own | Sort::Ack | Sort::Resume => 0,
+        }
+    }
+}
+
+/// What stands before a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Bytes of the payload.
+    pub bytes: u32,
+    /// The kind of the packet, or of what is the transport's own.
+    pub kind: u8,
+    /// What sort of frame it is.
+    pub sort: Sort,
+    /// The last 16 bits of how many numbered frames its sender has received.
+    pub received: u16,
+    /// The header of the packet.
+    pub header: [u64; 2],
+}
+
+impl Head {
+    /// Of a frame without a payload.
+    pub fn bare(sort: Sort, kind: u8, header: [u64; 2]) -> Head {
+        Head { bytes: 0, kind, sort, received: 0, header }
+    }
+
+    /// As it travels.
+    pub fn write(&self) -> [u8; HEAD_BYTES] {
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[..4].copy_from_slice(&self.bytes.to_le_bytes());
+        (bytes[4], bytes[5]) = (self.kind, self.sort as u8);
+        bytes[6..8].copy_from_slice(&self.received.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.header[0].to_le_bytes());
+        bytes[16..].copy_from_slice(&self.header[1].to_le_bytes());
+        bytes
+    }
+
+    /// As it arrived; `None` if that is no head.
+    pub fn read(bytes: &[u8; HEAD_BYTES]) -> Option<Head> {
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let first = word(0);
+        let (length, sort) = (first as u32, Sort::of(bytes[5])?);
+        (length as usize <= sort.longest()).then_some(Head {
+            bytes: length,
+            kind: bytes[4],
+            sort,
+            received: (first >> 48) as u16,
+            header: [word(8), word(16)],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_travels_whole_and_nonsense_is_none() {
+        for sort in [Sort::Packet, Sort::Long, Sort::Awaited, Sort::Own, Sort::Ack, Sort::Resume] {
+            let bytes = sort.longest() as u32;
+            let head = Head { bytes, kind: 200, sort, received: 0xfedc, header: [u64::MAX, 3] };
+            assert_eq!(Head::read(&head.write()), Some(head));
+            assert_eq!(Head::read(&Head { bytes: bytes + 1, ..head }.write()), None, "too long");
+        }
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[5] = 6;
+        assert_eq!(Head::read(&bytes), None);
+    }
+}

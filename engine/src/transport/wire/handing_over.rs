@@ -1,0 +1,183 @@
+//! Connections for other ranks of the node.
+//!
+//! All ranks of a node have the same listeners, so a porter may let somebody in who wants another rank. It hands the
+//! connection, which is proven by then, to the porter of that rank: over a local socket whose name only this job
+//! knows, with a proof beside it.
+
+use super::handshake::{Identity, Wanted};
+use super::proofs::{is_proof, proof, PROOF_BYTES};
+use crate::job::node_segment::LANES;
+use crate::JobRank;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Ranks, lane, proof.
+const NOTE_BYTES: usize = 12 + PROOF_BYTES;
+const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
+
+/// Room for one control message with one descriptor, aligned as the kernel wants it.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// Where a porter takes connections from others of its node.
+#[derive(Debug)]
+pub struct Hatch(UnixDatagram);
+
+/// The name of a rank's socket.
+fn address_of(me: &Identity, rank: JobRank) -> io::Result<SocketAddr> {
+    let name = proof(&me.directory.key(), &[b"porter", &rank.0.to_le_bytes()]);
+    let name: String = name[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    SocketAddr::from_abstract_name(format!("serried-porter-{name}"))
+}
+
+/// What goes with a connection.
+fn note_of(me: &Identity, wanted: Wanted) -> [u8; NOTE_BYTES] {
+    let mut note = [0; NOTE_BYTES];
+    let words = [wanted.to.0, wanted.from.0, wanted.lane as u32];
+    for (place, word) in note.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    let proven = proof(&me.directory.key(), &[b"handed", &note[..12]]);
+    note[12..].copy_from_slice(&proven);
+    note
+}
+
+/// What a note says; `None` if it is none.
+fn read(me: &Identity, note: &[u8; NOTE_BYTES]) -> Option<Wanted> {
+    let word = |at: usize| u32::from_le_bytes(note[at..at + 4].try_into().expect("four bytes"));
+    let wanted = Wanted { to: JobRank(word(0)), from: JobRank(word(4)), lane: word(8) as usize };
+    let is_right = is_proof(&me.directory.key(), &[b"handed", &note[..12]], &note[12..]);
+    (is_right && wanted.to == me.rank && wanted.lane < LANES).then_some(wanted)
+}
+
+impl Hatch {
+    /// That of this rank.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn open(me: &Identity) -> io::Result<Hatch> {
+        let socket = UnixDatagram::bind_addr(&address_of(me, me.rank)?)?;
+        socket.set_nonblocking(true)?;
+        Ok(Hatch(socket))
+    }
+
+    /// Its descriptor.
+    pub fn raw(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// Hands a connection to the rank that it is for.
+    ///
+    /// # Errors
+    /// If that takes none now.
+    pub fn give(&self, me: &Identity, wanted: Wanted, connection: &TcpStream) -> io::Result<()> {
+        let other = UnixDatagram::unbound()?;
+        other.set_nonblocking(true)?;
+        other.connect_addr(&address_of(me, wanted.to)?)?;
+        let mut note = note_of(me, wanted);
+        let mut control = Control([0; 64]);
+        let mut part = libc::iovec { iov_base: note.as_mut_ptr().cast(), iov_len: note.len() };
+        let message = message_of(&mut part, &mut control);
+        // SAFETY: `control` has room for a header and one descriptor, so the first header and its data lie inside it.
+        unsafe {
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
+            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(connection.as_raw_fd());
+        }
+        // SAFETY: `message` and all it points to are valid during the call.
+        match unsafe { libc::sendmsg(other.as_raw_fd(), &message, libc::MSG_NOSIGNAL) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next connection that somebody hands over; `None` if there is none.
+    pub fn take(&self, me: &Identity) -> Option<(Wanted, TcpStream)> {
+        loop {
+            let (note, descriptor) = self.receive()?;
+            if let (Some(wanted), Some(descriptor)) = (read(me, &note), descriptor) {
+                return Some((wanted, TcpStream::from(descriptor)));
+            }
+        }
+    }
+
+    fn receive(&self) -> Option<([u8; NOTE_BYTES], Option<OwnedFd>)> {
+        let (mut note, mut control) = ([0; NOTE_BYTES], Control([0; 64]));
+        let mut part = libc::iovec { iov_base: note.as_mut_ptr().cast(), iov_len: note.len() };
+        let mut message = message_of(&mut part, &mut control);
+        let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
+        // SAFETY: `message` and all it points to are valid during the call.
+        if unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, flags) } < 0 {
+            return None;
+        }
+        // SAFETY: the kernel has filled `control`, which has room for one descriptor only; one that was received
+        // belongs to us alone.
+        let descriptor = unsafe {
+            let header = libc::CMSG_FIRSTHDR(&message);
+            match header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
+                true => None,
+                false => Some(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned())),
+            }
+        };
+        Some((note, descriptor))
+    }
+}
+
+fn message_of(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: an all-zero `msghdr` is a valid value.
+    let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+    (message.msg_iov, message.msg_iovlen) = (part, 1);
+    message.msg_control = control.0.as_mut_ptr().cast();
+    // So that no second descriptor fits.
+    // SAFETY: only a length is computed.
+    message.msg_controllen = unsafe { libc::CMSG_LEN(DESCRIPTOR_BYTES) } as _;
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::OfTests;
+    use super::*;
+    use crate::job::node_card::JobKey;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+
+    #[test]
+    fn a_connection_is_handed_to_the_rank_that_it_is_for_and_to_nobody_else() {
+        let key = JobKey::random().unwrap();
+        let identity = |rank, key| {
+            let directory = Box::leak(Box::new(OfTests::new(rank, key)));
+            Identity { rank: JobRank(rank), ranks: 4, directory }
+        };
+        let (one, other) = (identity(1, key), identity(2, key));
+        let (from, to) = (Hatch::open(&one).unwrap(), Hatch::open(&other).unwrap());
+        assert!(to.take(&other).is_none());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut outside = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (inside, _) = listener.accept().unwrap();
+        let wanted = Wanted { to: JobRank(2), from: JobRank(3), lane: 1 };
+        from.give(&one, wanted, &inside).unwrap();
+        drop(inside);
+        let (found, mut connection) = to.take(&other).unwrap();
+        assert_eq!(found, wanted);
+        connection.write_all(b"here").unwrap();
+        let mut said = [0; 4];
+        outside.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"here");
+        // One of another job who knows the name of the socket.
+        let stranger = identity(2, JobKey::random().unwrap());
+        let note = note_of(&stranger, wanted);
+        let socket = UnixDatagram::unbound().unwrap();
+        socket.connect_addr(&address_of(&other, JobRank(2)).unwrap()).unwrap();
+        socket.send(&note).unwrap();
+        socket.send(&note_of(&other, wanted)).unwrap();
+        assert!(to.take(&other).is_none(), "no connection is with it");
+        assert!(from.give(&one, Wanted { to: JobRank(0), ..wanted }, &outside).is_err(), "nobody is there");
+    }
+}

@@ -1,0 +1,284 @@
+//! The handshake of a connection, without the connection: which bytes go and come, and what they prove.
+//!
+//! The rank that connects says hello: job, ranks, lane and a number that it has never used before. The other
+//! says hello too, and proves that it has the key of the job; then the first one does. A proof is about both
+//! hellos and about who has said which, so nothing that was overheard can be said once more. A stranger learns
+//! nothing and gets no answer, unless it has overheard the name of the job.
+//!
+//! | from | bytes | |
+//! |---|---|---|
+//! | who connects | [`HELLO_BYTES`] | its hello |
+//! | who is connected to | [`ANSWER_BYTES`] | its hello, its proof |
+//! | who connects | [`PROOF_BYTES`] | its proof; frames may follow at once |
+
+use super::proofs::{is_proof, job_of, proof, random_bytes, JOB_BYTES, PROOF_BYTES};
+use crate::job::node_card::{JobKey, NodeDirectory};
+use crate::job::node_segment::LANES;
+use crate::JobRank;
+
+/// Of a hello.
+pub const HELLO_BYTES: usize = 72;
+/// Of an answer.
+pub const ANSWER_BYTES: usize = HELLO_BYTES + PROOF_BYTES;
+
+/// Says that this is a connection of ours, and which form of handshake and frames it has.
+const MAGIC: [u8; 8] = *b"serried\x01";
+
+/// Who this rank is to its peers.
+#[derive(Clone, Copy)]
+pub struct Identity {
+    /// Its rank.
+    pub rank: JobRank,
+    /// Ranks in the job.
+    pub ranks: u32,
+    /// Who is where, and the secret of the job.
+    pub directory: &'static dyn NodeDirectory,
+}
+
+impl Identity {
+    fn node_of(&self, rank: JobRank) -> u32 {
+        self.directory.place_of(rank).0
+    }
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity")
+            .field("rank", &self.rank)
+            .field("ranks", &self.ranks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a connection is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is none of ours, or of another version.
+    NotOurs,
+    /// It is one of another job.
+    AnotherJob,
+    /// A rank that there is not, or that is not this one.
+    WrongRank,
+    /// It does not have the key.
+    NotProven,
+}
+
+/// What an end says of itself and of whom it wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hello {
+    from: JobRank,
+    to: JobRank,
+    node: u32,
+    lane: u8,
+}
+
+type HelloBytes = [u8; HELLO_BYTES];
+
+impl Hello {
+    /// As it travels, with a fresh number.
+    fn write(&self, key: &JobKey) -> HelloBytes {
+        let mut bytes = [0; HELLO_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..24].copy_from_slice(&job_of(key));
+        bytes[24..28].copy_from_slice(&self.from.0.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.to.0.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.node.to_le_bytes());
+        bytes[36] = self.lane;
+        bytes[40..].copy_from_slice(&random_bytes::<32>());
+        bytes
+    }
+
+    /// As it arrived, if it is for a rank of this node.
+    fn read(bytes: &HelloBytes, me: &Identity) -> Result<Hello, Refusal> {
+        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let hello =
+            Hello { from: number(24).into(), to: number(28).into(), node: number(32), lane: bytes[36] };
+        if bytes[..8] != MAGIC {
+            return Err(Refusal::NotOurs);
+        }
+        if bytes[8..8 + JOB_BYTES] != job_of(&me.directory.key()) {
+            return Err(Refusal::AnotherJob);
+        }
+        let are_ranks = hello.from.0 < me.ranks && hello.to.0 < me.ranks && hello.from != hello.to;
+        let is_here = are_ranks && me.node_of(hello.to) == me.directory.own_node();
+        match is_here && hello.node == me.node_of(hello.from) && usize::from(hello.lane) < LANES {
+            true => Ok(hello),
+            false => Err(Refusal::WrongRank),
+        }
+    }
+}
+
+/// The parts of a proof: who proves, and both hellos.
+fn parts<'a>(who: &'a [u8], first: &'a HelloBytes, answer: &'a HelloBytes) -> [&'a [u8]; 3] {
+    [who, first, answer]
+}
+
+const CALLER: &[u8] = b"caller";
+const CALLED: &[u8] = b"called";
+
+/// The end that connects.
+#[derive(Debug)]
+pub struct Caller {
+    hello: HelloBytes,
+    peer: JobRank,
+}
+
+impl Caller {
+    /// Of a connection to a lane of a peer.
+    pub fn new(me: &Identity, peer: JobRank, lane: usize) -> Caller {
+        let hello = Hello { from: me.rank, to: peer, node: me.node_of(me.rank), lane: lane as u8 };
+        Caller { hello: hello.write(&me.directory.key()), peer }
+    }
+
+    /// What it says first.
+    pub fn hello(&self) -> &[u8] {
+        &self.hello
+    }
+
+    /// What it says to the answer.
+    ///
+    /// # Errors
+    /// If the answer is not that of the peer.
+    pub fn answered(&self, me: &Identity, answer: &[u8; ANSWER_BYTES]) -> Result<[u8; PROOF_BYTES], Refusal> {
+        let (theirs, proof_of_peer) = answer.split_first_chunk::<HELLO_BYTES>().expect("an answer is longer");
+        let answered = Hello::read(theirs, me)?;
+        if answered.from != self.peer || answered.to != me.rank {
+            return Err(Refusal::WrongRank);
+        }
+        let key = me.directory.key();
+        match is_proof(&key, &parts(CALLED, &self.hello, theirs), proof_of_peer) {
+            true => Ok(proof(&key, &parts(CALLER, &self.hello, theirs))),
+            false => Err(Refusal::NotProven),
+        }
+    }
+}
+
+/// The end that is connected to, once it has been said hello to.
+#[derive(Debug)]
+pub struct Called {
+    theirs: HelloBytes,
+    own: HelloBytes,
+    wanted: Wanted,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The rank that is connected to, one of this node.
+    pub to: JobRank,
+    /// The rank that has connected.
+    pub from: JobRank,
+    /// The lane of both.
+    pub lane: usize,
+}
+
+impl Called {
+    /// Of a connection that has said hello.
+    ///
+    /// # Errors
+    /// If it is not one for a rank of this node.
+    pub fn new(me: &Identity, theirs: &HelloBytes) -> Result<Called, Refusal> {
+        let Hello { from, to, lane, .. } = Hello::read(theirs, me)?;
+        let own = Hello { from: to, to: from, node: me.directory.own_node(), lane };
+        let wanted = Wanted { to, from, lane: lane.into() };
+        Ok(Called { theirs: *theirs, own: own.write(&me.directory.key()), wanted })
+    }
+
+    /// What it says to that.
+    pub fn answer(&self, me: &Identity) -> [u8; ANSWER_BYTES] {
+        let mut answer = [0; ANSWER_BYTES];
+        answer[..HELLO_BYTES].copy_from_slice(&self.own);
+        let own = proof(&me.directory.key(), &parts(CALLED, &self.theirs, &self.own));
+        answer[HELLO_BYTES..].copy_from_slice(&own);
+        answer
+    }
+
+    /// What the connection is for, if that is proven.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn proven(&self, me: &Identity, proof: &[u8; PROOF_BYTES]) -> Result<Wanted, Refusal> {
+        match is_proof(&me.directory.key(), &parts(CALLER, &self.theirs, &self.own), proof) {
+            true => Ok(self.wanted),
+            false => Err(Refusal::NotProven),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::OfTests;
+    use super::*;
+
+    fn identity(rank: u32, key: &JobKey) -> Identity {
+        Identity { rank: JobRank(rank), ranks: 3, directory: Box::leak(Box::new(OfTests::new(rank, *key))) }
+    }
+
+    fn first(caller: &Caller) -> &HelloBytes {
+        caller.hello().try_into().unwrap()
+    }
+
+    #[test]
+    fn two_ranks_of_a_job_prove_themselves() {
+        let key = JobKey::random().unwrap();
+        let (one, other) = (identity(0, &key), identity(2, &key));
+        let caller = Caller::new(&one, JobRank(2), 1);
+        let called = Called::new(&other, first(&caller)).unwrap();
+        let proof = caller.answered(&one, &called.answer(&other)).unwrap();
+        let wanted = Wanted { to: JobRank(2), from: JobRank(0), lane: 1 };
+        assert_eq!(called.proven(&other, &proof), Ok(wanted));
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_found() {
+        let key = JobKey::random().unwrap();
+        let (one, other) = (identity(0, &key), identity(2, &key));
+        let caller = Caller::new(&one, JobRank(2), 0);
+        for bit in 0..8 * HELLO_BYTES {
+            let mut hello = *first(&caller);
+            hello[bit / 8] ^= 1 << (bit % 8);
+            let Ok(called) = Called::new(&other, &hello) else { continue };
+            assert!(caller.answered(&one, &called.answer(&other)).is_err(), "bit {bit} of the hello");
+        }
+        let called = Called::new(&other, first(&caller)).unwrap();
+        let answer = called.answer(&other);
+        for bit in 0..8 * ANSWER_BYTES {
+            let mut wrong = answer;
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert!(caller.answered(&one, &wrong).is_err(), "bit {bit} of the answer");
+        }
+        let proof = caller.answered(&one, &answer).unwrap();
+        for bit in 0..8 * PROOF_BYTES {
+            let mut wrong = proof;
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(called.proven(&other, &wrong), Err(Refusal::NotProven));
+        }
+    }
+
+    #[test]
+    fn what_was_overheard_is_worth_nothing() {
+        let key = JobKey::random().unwrap();
+        let (one, other) = (identity(0, &key), identity(2, &key));
+        let caller = Caller::new(&one, JobRank(2), 0);
+        let called = Called::new(&other, first(&caller)).unwrap();
+        let proof = caller.answered(&one, &called.answer(&other)).unwrap();
+        let again = Called::new(&other, first(&caller)).unwrap();
+        assert_eq!(again.proven(&other, &proof), Err(Refusal::NotProven), "a replay");
+        let answer = again.answer(&other);
+        let echo = answer.last_chunk::<PROOF_BYTES>().unwrap();
+        assert_eq!(again.proven(&other, echo), Err(Refusal::NotProven), "its own proof sent back");
+    }
+
+    #[test]
+    fn who_does_not_belong_here_is_told_from_who_does() {
+        let key = JobKey::random().unwrap();
+        let me = identity(2, &key);
+        let to = |from: &Identity, to: u32| Called::new(&me, first(&Caller::new(from, JobRank(to), 0))).err();
+        assert_eq!(to(&identity(1, &key), 2), None);
+        assert_eq!(to(&identity(1, &key), 0), Some(Refusal::WrongRank));
+        assert_eq!(to(&identity(2, &key), 2), Some(Refusal::WrongRank), "oneself");
+        assert_eq!(to(&identity(3, &key), 2), Some(Refusal::WrongRank), "beyond the job");
+        assert_eq!(to(&identity(1, &JobKey::random().unwrap()), 2), Some(Refusal::AnotherJob));
+        assert_eq!(Called::new(&me, &[7; HELLO_BYTES]).err(), Some(Refusal::NotOurs));
+    }
+}

@@ -1,0 +1,223 @@
+//! What a rank knows of a peer: the frames to and from it, whatever becomes of the connections that carry them.
+
+use super::credits::Credits;
+use super::framing::Head;
+use super::intake::Unfinished;
+use super::unreceived::Outgoing;
+use crate::transport::network::LAUNCHERS_TURN;
+use crate::JobRank;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Bytes that wait to be sent, at most, and bytes that a peer has not said it has received.
+const UNSENT: usize = 128 << 10;
+const KEPT: usize = 512 << 10;
+/// A peer is told how much has been received after so many frames or bytes, if no frame to it tells.
+const UNTOLD_FRAMES: u64 = 512;
+const UNTOLD_BYTES: usize = 64 << 10;
+/// The same when nothing else is to be done: so much may stay with a peer at rest.
+const UNTOLD_AT_REST: usize = 2 << 10;
+/// A peer that cannot be reached for so long is lost, although nobody has said that it is gone.
+const OUT_OF_REACH: Duration = Duration::from_secs(60);
+
+/// How far the connection to a peer is.
+#[derive(Debug, Default)]
+pub enum State {
+    /// There is none, and none is needed.
+    #[default]
+    Idle,
+    /// The porter has been asked for one.
+    Asked,
+    /// It is there.
+    Up(Connection),
+}
+
+/// A connection whose ends are proven.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its socket.
+    pub socket: TcpStream,
+    /// This rank has made it.
+    pub is_mine: bool,
+    /// It is known which frame goes first.
+    pub may_send: bool,
+    /// It has something when there is room.
+    pub wants_room: bool,
+    /// The peer has made another connection, as if this one were not there, and has said nothing here since.
+    is_doubted: bool,
+    /// The beginning of what has not come whole.
+    pub unfinished: Unfinished,
+}
+
+impl Connection {
+    /// A new connection. Without `may_send` the peer's first frame tells what goes first.
+    pub fn new(socket: TcpStream, is_mine: bool, may_send: bool) -> Connection {
+        let unfinished = Unfinished::default();
+        Connection { socket, is_mine, may_send, wants_room: false, is_doubted: false, unfinished }
+    }
+
+    /// Something has come.
+    pub fn is_heard(&mut self) {
+        self.is_doubted = false;
+    }
+}
+
+/// What a rank knows of a peer.
+#[derive(Debug)]
+pub struct Link {
+    /// Who it is.
+    pub peer: JobRank,
+    /// The connection.
+    pub state: State,
+    /// Frames to it.
+    pub outgoing: Outgoing,
+    /// Long payloads on their way.
+    pub credits: Credits,
+    /// Numbered frames that have come.
+    pub received: u64,
+    /// Of those, how many the peer has been told of; and bytes of those that it has not.
+    told: u64,
+    untold_bytes: usize,
+    /// There has been a connection.
+    pub was_up: bool,
+    /// It waits in the list of those that have to be told something.
+    pub is_owing: bool,
+    /// Since when it cannot be reached, and whether its system says that nobody listens.
+    unreachable: Option<(Instant, bool)>,
+}
+
+impl Link {
+    /// To a peer of whom nothing has been heard.
+    pub fn new(peer: JobRank) -> Link {
+        Link {
+            peer,
+            state: State::Idle,
+            outgoing: Outgoing::default(),
+            credits: Credits::default(),
+            received: 0,
+            told: 0,
+            untold_bytes: 0,
+            was_up: false,
+            is_owing: false,
+            unreachable: None,
+        }
+    }
+
+    /// Whether there is room for one more frame.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.outgoing.unsent() < UNSENT && self.outgoing.kept() < KEPT
+    }
+
+    /// A head that tells how much has been received.
+    #[inline]
+    pub fn telling(&mut self, head: Head) -> Head {
+        (self.told, self.untold_bytes) = (self.received, 0);
+        Head { received: self.received as u16, ..head }
+    }
+
+    /// A numbered frame has come. Whether the peer should be told soon how much has.
+    #[inline]
+    pub fn count(&mut self, bytes: usize) -> bool {
+        self.received += 1;
+        self.untold_bytes += bytes;
+        self.received - self.told >= UNTOLD_FRAMES || self.untold_bytes >= UNTOLD_BYTES
+    }
+
+    /// Whether the peer should be told when nothing else is to be done.
+    #[inline]
+    pub fn owes_word(&self) -> bool {
+        self.untold_bytes >= UNTOLD_AT_REST
+    }
+
+    /// Whether a new connection shall be taken, which this rank has made or the peer. Both may make one at once; then
+    /// both take that of the lower rank.
+    pub fn takes(&mut self, me: JobRank, is_mine: bool) -> bool {
+        let State::Up(connection) = &mut self.state else { return true };
+        let is_of_lower = is_mine == (me < self.peer);
+        if is_mine == connection.is_mine || is_of_lower {
+            return true;
+        }
+        // If the peer makes one more, it does not have this one.
+        !is_mine && std::mem::replace(&mut connection.is_doubted, true)
+    }
+
+    /// It could not be reached; `nobody_listens` if its system says so.
+    pub fn is_out_of_reach(&mut self, nobody_listens: bool) {
+        let (since, said) = self.unreachable.unwrap_or((Instant::now(), false));
+        self.unreachable = Some((since, said || nobody_listens));
+    }
+
+    /// It has been reached.
+    pub fn is_reached(&mut self) {
+        self.unreachable = None;
+    }
+
+    /// Whether it is gone without having taken leave, once a launcher has had time to end the job.
+    pub fn is_lost(&self) -> bool {
+        let Some((since, nobody_listens)) = self.unreachable.filter(|_| !self.credits.leaves()) else {
+            return false;
+        };
+        since.elapsed() >= if nobody_listens { LAUNCHERS_TURN } else { OUT_OF_REACH }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn connection(is_mine: bool) -> State {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        State::Up(Connection::new(socket, is_mine, true))
+    }
+
+    /// Two ranks have made a connection each, and each hears of them in an order of its own: which they end with.
+    fn end_with(low_hears_first: bool, high_hears_first: bool) -> [bool; 2] {
+        let (low, high) = (JobRank(3), JobRank(8));
+        let ends = |me: JobRank, peer, hears_of_own_first: bool| {
+            let mut link = Link::new(peer);
+            for is_mine in [hears_of_own_first, !hears_of_own_first] {
+                if link.takes(me, is_mine) {
+                    link.state = connection(is_mine);
+                }
+            }
+            matches!(&link.state, State::Up(Connection { is_mine: true, .. })) == (me == low)
+        };
+        [ends(low, high, low_hears_first), ends(high, low, high_hears_first)]
+    }
+
+    #[test]
+    fn of_two_connections_made_at_once_both_take_that_of_the_lower_rank() {
+        for (one, other) in [(false, false), (false, true), (true, false), (true, true)] {
+            assert_eq!(end_with(one, other), [true, true], "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_the_peer_does_not_have_gives_way() {
+        let (low, high) = (JobRank(3), JobRank(8));
+        let mut link = Link::new(high);
+        link.state = connection(true);
+        assert!(!link.takes(low, false));
+        if let State::Up(connection) = &mut link.state {
+            connection.is_heard();
+        }
+        assert!(!link.takes(low, false), "it is alive");
+        assert!(link.takes(low, false), "the peer makes one more");
+        link.state = connection(false);
+        assert!(link.takes(low, false), "it has lost the one that it has made");
+    }
+
+    #[test]
+    fn a_peer_that_took_leave_is_not_lost() {
+        let mut link = Link::new(JobRank(1));
+        link.is_out_of_reach(true);
+        assert!(!link.is_lost(), "the launcher's turn");
+        std::thread::sleep(LAUNCHERS_TURN);
+        assert!(link.is_lost());
+        link.credits.tells(&super::super::credits::leave());
+        assert!(!link.is_lost());
+    }
+}

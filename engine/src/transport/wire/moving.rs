@@ -1,0 +1,224 @@
+//! Frames out and in: what connections take, and what they bring.
+
+use super::connecting::may_be_written;
+use super::credits;
+use super::framing::{Head, Sort, HEAD_BYTES};
+use super::intake::{Next, Place};
+use super::link::{Link, State};
+use super::{tcp, Came, Wire};
+use std::io::IoSlice;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Every so many looks all connections are asked, and not only the one that has brought something last.
+const LOOKS: u32 = 4;
+/// A rank that leaves waits for peers to take what is for them as long as some of it goes within this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Wire {
+    /// Gives a connection what it takes.
+    pub(super) fn flush(&mut self, index: usize) {
+        let Link { state: State::Up(connection), outgoing, .. } = &mut self.links[index] else { return };
+        if !connection.may_send {
+            return;
+        }
+        let mut wants_room = false;
+        while outgoing.unsent() > 0 {
+            let mut list = [IoSlice::new(&[]); 16];
+            let count = outgoing.parts(&mut list);
+            match tcp::send(&connection.socket, &list[..count]) {
+                Ok(bytes) => outgoing.taken(bytes),
+                Err(error) if may_be_written(&error) => {
+                    wants_room = true;
+                    break;
+                }
+                Err(_) => {
+                    // What the peer has said before may still be read; its end shows there.
+                    connection.may_send = false;
+                    break;
+                }
+            }
+        }
+        if connection.wants_room != wants_room {
+            connection.wants_room = wants_room;
+            // If it is refused, the rank looks again when its sleep ends.
+            let _ = self.ready.set.change(connection.socket.as_raw_fd(), index as u64, wants_room);
+        }
+    }
+
+    /// Receives until there is a packet for the rank, or nothing more. What is the transport's own is done on the
+    /// way.
+    pub(super) fn take_in(&mut self) {
+        while self.current.is_none() {
+            self.current = self.to_self.pop_front().or_else(|| self.next());
+            if self.current.is_none() && !self.receive() {
+                self.at_rest();
+                return;
+            }
+        }
+        self.ready.packets.store(1, Ordering::Release);
+    }
+
+    /// The next packet in the intake.
+    fn next(&mut self) -> Option<Came> {
+        loop {
+            let index = self.source;
+            let Some(Link { state: State::Up(connection), .. }) = self.links.get_mut(index) else {
+                self.intake.clear();
+                return None;
+            };
+            match self.intake.next(&mut connection.unfinished) {
+                Next::Frame(head, place) => {
+                    if let Some(came) = self.came(index, head, place) {
+                        return Some(came);
+                    }
+                }
+                Next::Nothing => return None,
+                Next::Nonsense => {
+                    self.is_broken(index);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A frame has come: it is counted, and if it is a packet, handed on.
+    fn came(&mut self, index: usize, head: Head, place: Place) -> Option<Came> {
+        let link = &mut self.links[index];
+        if head.sort == Sort::Resume {
+            self.may_resume(index, head.header[0]);
+            return None;
+        }
+        link.outgoing.told(head.received);
+        if head.sort.is_numbered() && link.count(HEAD_BYTES + head.bytes as usize) {
+            self.say(index);
+        }
+        let link = &mut self.links[index];
+        match head.sort {
+            Sort::Packet | Sort::Long | Sort::Awaited => {
+                Some(Came { source: link.peer, head, place, is_retained: false })
+            }
+            Sort::Own => {
+                link.credits.tells(&head);
+                None
+            }
+            Sort::Ack | Sort::Resume => None,
+        }
+    }
+
+    /// Receives from one connection that has something: mostly it is the one that has brought something last.
+    /// Whether anything has come.
+    fn receive(&mut self) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        if let Some(hot) = self.hot.filter(|_| !self.looks.is_multiple_of(LOOKS)) {
+            return self.receive_from(hot);
+        }
+        self.hear_of_connections();
+        if self.readable.is_empty() {
+            self.look_at_all();
+        }
+        while let Some(index) = self.readable.pop_front() {
+            if self.receive_from(index) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn receive_from(&mut self, index: usize) -> bool {
+        let Some(Link { state: State::Up(connection), .. }) = self.links.get_mut(index) else { return false };
+        match self.intake.receive(&connection.socket, &mut connection.unfinished) {
+            Ok(true) => {
+                connection.is_heard();
+                (self.source, self.hot) = (index, Some(index));
+                true
+            }
+            Ok(false) => false,
+            Err(_) => {
+                self.is_broken(index);
+                false
+            }
+        }
+    }
+
+    /// Asks all descriptors, and sends where there is room.
+    fn look_at_all(&mut self) {
+        for ready in self.ready.set.ready() {
+            let index = ready.name as usize;
+            if ready.can_read {
+                self.readable.push_back(index);
+            }
+            if ready.can_write {
+                self.flush(index);
+            }
+        }
+    }
+
+    /// There is nothing to read now: time to tell peers what they should know.
+    fn at_rest(&mut self) {
+        for index in std::mem::take(&mut self.owing) {
+            self.links[index].is_owing = false;
+            self.tell(index);
+        }
+    }
+
+    /// A peer has to be told something when there is time.
+    pub(super) fn owes(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.links[index].is_owing, true) {
+            self.owing.push(index);
+        }
+    }
+
+    /// Tells a peer what it should know of this rank.
+    pub(super) fn tell(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let mut tells = false;
+        while let Some(head) = link.credits.next_to_tell(self.takes_long) {
+            let head = link.telling(head);
+            link.outgoing.add(&head, &[]);
+            tells = true;
+        }
+        if tells {
+            self.go_on(index);
+        } else if link.owes_word() {
+            self.say(index);
+        }
+    }
+
+    /// Tells a peer how much has been received.
+    fn say(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let head = link.telling(Head::bare(Sort::Ack, 0, [0; 2]));
+        link.outgoing.add(&head, &[]);
+        self.go_on(index);
+    }
+
+    /// Takes leave of all peers, and waits until their systems have what is for them.
+    pub(super) fn take_leave(&mut self) {
+        for index in 0..self.links.len() {
+            let link = &mut self.links[index];
+            if link.was_up || link.outgoing.unsent() > 0 {
+                let head = link.telling(credits::leave());
+                link.outgoing.add(&head, &[]);
+                self.go_on(index);
+            }
+        }
+        let (mut before, mut since) = (usize::MAX, Instant::now());
+        loop {
+            self.take_in();
+            let left: usize = self.links.iter().map(Link::not_with_the_peer).sum();
+            if left != before {
+                (before, since) = (left, Instant::now());
+            }
+            let is_waiting = self.current.is_none() && since.elapsed() < PATIENCE;
+            if left == 0 || since.elapsed() >= PATIENCE {
+                return;
+            }
+            (0..self.links.len()).for_each(|index| self.flush(index));
+            if is_waiting {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        }
+    }
+}

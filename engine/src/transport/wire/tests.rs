@@ -1,0 +1,149 @@
+//! The suite over the wire, and what the suite does not ask.
+
+use super::*;
+use crate::job::node_card::{Address, JobKey, NodeCard, NodeDirectory};
+use crate::transport::conformance::{conformance, wait_for, Place};
+use crate::transport::network::LAUNCHERS_TURN;
+use crate::transport::Packet;
+use crate::LocalRank;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// Ranks are threads with a wire each.
+struct Threads;
+
+/// Ranks that each are a node of their own, at 127.0.0.1.
+pub struct OfTests {
+    own: u32,
+    key: JobKey,
+    listener: TcpListener,
+    ports: Arc<Vec<u16>>,
+}
+
+impl OfTests {
+    /// One that knows nobody else.
+    pub fn new(own: u32, key: JobKey) -> OfTests {
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        OfTests { own, key, listener, ports: Arc::default() }
+    }
+
+    /// Those of a job.
+    fn job(ranks: u32) -> Vec<OfTests> {
+        let key = JobKey::random().unwrap();
+        let mut all: Vec<_> = (0..ranks).map(|rank| OfTests::new(rank, key)).collect();
+        let ports = all.iter().map(|one| one.listener.local_addr().unwrap().port());
+        let ports = Arc::new(ports.collect());
+        all.iter_mut().for_each(|one| one.ports = Arc::clone(&ports));
+        all
+    }
+}
+
+impl NodeDirectory for OfTests {
+    fn own_node(&self) -> u32 {
+        self.own
+    }
+    fn nodes(&self) -> u32 {
+        self.ports.len() as u32
+    }
+    fn place_of(&self, rank: JobRank) -> (u32, LocalRank) {
+        (rank.0, LocalRank(0))
+    }
+    fn card(&self, node: u32) -> Result<NodeCard> {
+        let addresses = vec![Address { ip: Ipv4Addr::LOCALHOST.into(), prefix: 8 }];
+        Ok(NodeCard { node, ranks: 1, port: self.ports[node as usize], addresses })
+    }
+    fn key(&self) -> JobKey {
+        self.key
+    }
+    fn listeners(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.listener.as_fd()]
+    }
+}
+
+/// The wires of a job.
+fn job(ranks: u32) -> Vec<Wire> {
+    let wire = |directory| {
+        let directory: &'static OfTests = Box::leak(Box::new(directory));
+        let me = Identity { rank: JobRank(directory.own), ranks, directory };
+        Wire::new(me, Box::leak(Box::default())).unwrap()
+    };
+    OfTests::job(ranks).into_iter().map(wire).collect()
+}
+
+impl Place for Threads {
+    type Transport = Wire;
+
+    /// All are connected with all: before, there is no room.
+    fn job(&self, ranks: u32) -> Vec<Wire> {
+        let mut wires = job(ranks);
+        for (from, to) in (0..ranks).flat_map(|from| (0..from).map(move |to| (from, to))) {
+            wait_for("a connection", || push(&mut wires[from as usize], to, 0).then_some(()));
+            let arrival = wait_for("a packet", || wires[to as usize].peek());
+            wires[to as usize].advance(&arrival);
+        }
+        wires
+    }
+
+    fn beside(&self, transport: &Wire) -> Wire {
+        transport.lane(1).unwrap()
+    }
+}
+
+mod over_tcp {
+    use super::*;
+    conformance!(Threads);
+}
+
+#[test]
+fn strangers_are_shut_out_and_cost_nothing_but_a_place() {
+    let (mut one, mut other) = Threads.pair();
+    let port = one.porter.me().directory.card(0).unwrap().port;
+    let connect = || std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    // Some say nothing, some say what is no hello.
+    let silent: Vec<_> = (0..200).map(|_| connect()).collect();
+    for said in [&[0u8; 300][..], b"GET / HTTP/1.1\r\n", &[0x16, 3, 1]] {
+        std::io::Write::write_all(&mut connect(), said).unwrap();
+    }
+    wait_for("strangers to be shut out", || (one.porter.refused() >= 138).then_some(()));
+    for number in 0..100 {
+        assert!(push(&mut one, 1, number) && push(&mut other, 0, number));
+        assert_eq!((next(&mut one), next(&mut other)), (number, number));
+    }
+    // Those that are left are shut out when their time is up.
+    wait_for("the last to be shut out", || (one.porter.refused() >= 202).then_some(()));
+    drop(silent);
+}
+
+fn push(from: &mut Wire, peer: u32, number: u64) -> bool {
+    from.push(JobRank(peer), &Packet::new(3, [number, 0]).letter()).unwrap()
+}
+
+/// The number of the next packet.
+fn next(waits: &mut Wire) -> u64 {
+    let arrival = wait_for("a packet", || waits.peek());
+    waits.advance(&arrival);
+    arrival.header[0]
+}
+
+/// A rank ends as if it were a process.
+fn end(wire: Wire) {
+    let listener = wire.porter.me().directory.listeners()[0].as_raw_fd();
+    // SAFETY: the listener stays open as a descriptor, and is no listener any more.
+    unsafe { libc::shutdown(listener, libc::SHUT_RDWR) };
+}
+
+#[test]
+fn a_peer_that_ends_without_leave_is_told_of_when_the_launcher_has_not_ended_the_job() {
+    let (mut one, mut other) = Threads.pair();
+    assert!(push(&mut one, 1, 1) && push(&mut other, 0, 2));
+    assert_eq!(next(&mut one), 2);
+    assert!(one.lost().is_none());
+    end(other);
+    let began = std::time::Instant::now();
+    let lost = wait_for("the loss", || {
+        assert!(one.peek().is_none());
+        one.lost()
+    });
+    assert_eq!(lost, JobRank(1));
+    assert!(began.elapsed() >= LAUNCHERS_TURN);
+}
