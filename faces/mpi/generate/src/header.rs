@@ -37,7 +37,36 @@ pub fn header(api: &Api, abi: &Abi) -> String {
         }
         let _ = writeln!(text, "#define {:<34} {value}", constant.name);
     }
-    text + &without_extension_types(&prototypes(api, abi)) + EPILOGUE
+    text + &without_extension_types(&prototypes(api, abi)) + &for_fortran(abi) + EPILOGUE
+}
+
+/// Where the library has no functions for Fortran's handles and statuses, programs get them here:
+/// they are not of the standard any more, and old programs call them (MPI-5.0 §20.4).
+fn for_fortran(abi: &Abi) -> String {
+    if abi.has(Some("fortran")).0 {
+        return String::new();
+    }
+    let mut text = "\n/* for programs from before MPI-5.0: handles and statuses of Fortran */\n".to_string();
+    for kind in OBJECTS {
+        let short = if kind.name == "datatype" { "Type" } else { &kind.c[4..] };
+        let _ = write!(
+            text,
+            "static inline {0} MPI_{short}_f2c(MPI_Fint handle) {{ return MPI_{short}_fromint(handle); }}\n\
+             static inline MPI_Fint MPI_{short}_c2f({0} handle) {{ return MPI_{short}_toint(handle); }}\n",
+            kind.c
+        );
+    }
+    let ints = status::ints(&abi.status);
+    let copy =
+        format!("int i;\n    for (i = 0; i < {ints}; i++) to[i] = from[i];\n    return MPI_SUCCESS;\n}}\n");
+    let _ = write!(
+        text,
+        "static inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *to)\n{{\n    \
+         const MPI_Fint *from = (const MPI_Fint *)c_status;\n    {copy}\
+         static inline int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *c_status)\n{{\n    \
+         MPI_Fint *to = (MPI_Fint *)c_status;\n    {copy}"
+    );
+    text
 }
 
 /// The prototypes but for those that take types of extensions, which the header has not.
@@ -92,6 +121,8 @@ fn types(abi: &Abi) -> String {
     if abi.has(Some("fortran")).1 {
         let ints = status::ints(&abi.status);
         let _ = write!(text, "\ntypedef int MPI_Fint;\ntypedef struct {{\n    MPI_Fint MPI_internal[{ints}];\n}} MPI_F08_status;\n");
+    } else {
+        text += "\n/* A Fortran INTEGER of the usual size; MPI-5.0 has no such type, and old programs name it. */\ntypedef int MPI_Fint;\n";
     }
     text
 }

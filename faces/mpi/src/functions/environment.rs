@@ -291,15 +291,33 @@ pub fn abi_set_fortran_info(info: Option<&Arc<Info>>) -> Result<()> {
     })
 }
 
-/// `MPI_Abi_get_fortran_info` (§20.4): null until the program has set it.
+/// `MPI_Abi_get_fortran_info` (§20.4): the usual sizes, until the program has set others.
 pub fn abi_get_fortran_info(info: Out<Info>) -> Result<()> {
     match with_fortran(|fortran| fortran.info.clone()) {
         Some(known) => info.put(Arc::new(Info::clone(&known))),
-        None => {
-            info.put_null();
-            Ok(())
-        }
+        None => info.put(Arc::new(usual_fortran()?)),
     }
+}
+
+/// What gfortran and flang have, if nothing is said to them.
+fn usual_fortran() -> Result<Info> {
+    let usual = Info::default();
+    for (name, bytes) in [("logical", "4"), ("integer", "4"), ("real", "4"), ("double_precision", "8")] {
+        usual.set(&format!("mpi_{name}_size"), bytes)?;
+    }
+    let is_there = |name: &str| abi::PREDEFINED_DATATYPES.iter().any(|known| known.1 == name);
+    let sizes: [(&str, &[u32]); 4] = [
+        ("LOGICAL", &[1, 2, 4, 8, 16]),
+        ("INTEGER", &[1, 2, 4, 8, 16]),
+        ("REAL", &[2, 4, 8, 16]),
+        ("COMPLEX", &[4, 8, 16, 32]),
+    ];
+    let sized = sizes.iter().flat_map(|(name, all)| all.iter().map(move |size| format!("MPI_{name}{size}")));
+    for name in sized.chain(["MPI_DOUBLE_COMPLEX".to_owned()]) {
+        let supported = if is_there(&name) { "true" } else { "false" };
+        usual.set(&format!("{}_supported", name.to_lowercase()), supported)?;
+    }
+    Ok(usual)
 }
 
 /// The place of a LOGICAL of this size.
@@ -341,14 +359,14 @@ pub fn abi_get_fortran_booleans(
     is_set: OutValue<c_int>,
 ) -> Result<()> {
     let place = logical_place(logical_size)?;
-    let known = with_fortran(|fortran| fortran.booleans[place]);
-    is_set.set_flag(known.is_some());
-    if let Some((yes, no)) = known {
-        for (name, to, value) in [("logical_true", logical_true, yes), ("logical_false", logical_false, no)] {
-            crate::arguments::not_null(name, to)?;
-            // SAFETY: MPI says that there is room for a LOGICAL of this size.
-            unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to.cast(), 1 << place) };
-        }
+    // As gfortran and flang have them.
+    let usual = (1_u128.to_le_bytes(), 0_u128.to_le_bytes());
+    let (yes, no) = with_fortran(|fortran| fortran.booleans[place]).unwrap_or(usual);
+    is_set.set_flag(true);
+    for (name, to, value) in [("logical_true", logical_true, yes), ("logical_false", logical_false, no)] {
+        crate::arguments::not_null(name, to)?;
+        // SAFETY: MPI says that there is room for a LOGICAL of this size.
+        unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to.cast(), 1 << place) };
     }
     Ok(())
 }
