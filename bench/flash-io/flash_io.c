@@ -73,21 +73,26 @@ static double bytes_of(enum kind kind)
     return variables_of(kind) * side * side * side * each * all_blocks + (68 + 12 * each) * all_blocks;
 }
 
-static int is_right(void)
+/* Reads the checkpoint back, as often as it was written, and compares. */
+static int is_right(double *seconds)
 {
     char path[1000];
     long wrong = 0, all;
     int cube = options.cells * options.cells * options.cells;
-    double *back = malloc((size_t)cube * blocks * sizeof(double));
+    double *back = malloc((size_t)cube * blocks * sizeof(double)), mine = 0;
     path_of(CHECKPOINT, path, sizeof path);
     for (int v = 0; v < VARIABLES; v++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double begin = MPI_Wtime();
         library->read_variable(path, v, back);
+        mine += MPI_Wtime() - begin;
         for (int b = 0; b < blocks; b++)
             for (int i = 0; i < cube; i++)
                 wrong += back[(size_t)b * cube + i] != value(v, first_block + b, i);
     }
     free(back);
     MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return all == 0;
 }
 
@@ -144,9 +149,13 @@ static int measure(enum kind kind)
     }
     for (int phase = 0; phase <= PHASES; phase++)
         medians[phase] = median(turns[phase]);
-    int right = kind != CHECKPOINT || is_right();
+    double reading = 0;
+    int right = kind != CHECKPOINT || is_right(&reading);
     if (rank == 0)
         tell(kind, medians, medians[PHASES], right);
+    if (rank == 0 && kind == CHECKPOINT)
+        printf("reading    %-7s ranks %d cells %d: %.6f s %.0f MiB/s %s\n", library->name, ranks, options.cells, reading,
+               bytes_of(kind) / reading / (1 << 20), right ? "right" : "WRONG");
     return right;
 }
 

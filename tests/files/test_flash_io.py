@@ -45,7 +45,7 @@ def run(program, folder, *options, ranks=3, **environment):
 @pytest.mark.parametrize("library", ["mpi-io", pytest.param("hdf5", marks=with_libraries), pytest.param("pnetcdf", marks=with_libraries)])
 def test_what_is_read_back_is_what_was_written(compiled, tmp_path, library, memory):
     for how in ([], ["--independent"], ["--sync"]):
-        assert len(run(compiled(library), tmp_path, "--library", library, "--memory", memory, *how)) == 3
+        assert len(run(compiled(library), tmp_path, "--library", library, "--memory", memory, *how)) == 4
     assert os.listdir(tmp_path) == []
 
 

@@ -36,7 +36,10 @@ impl Engine {
         let own = create::dup(self, communicator, Copied::default())?;
         own.set_name(&format!("the file {name}"));
         match file::open(&self.team(&own), own.clone(), name, mode, info, &self.page.files) {
-            Ok(file) => Ok(Arc::new(file)),
+            Ok(file) => {
+                own.set_name(&format!("the file {name} ({})", file.file_system().name));
+                Ok(Arc::new(file))
+            }
             Err(error) => {
                 self.leave_team(&own);
                 Err(error)

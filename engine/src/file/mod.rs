@@ -53,6 +53,7 @@ mod windows;
 
 pub use access_of_call::{Items, Place};
 pub use driver::Driver;
+pub use file_system::FileSystem;
 pub use hints::accepted;
 pub use in_parts::Transfer;
 pub use mode::Mode;

@@ -3,6 +3,7 @@
 use super::checksum::{self, Sums};
 use super::driver::Driver;
 use super::failure;
+use super::file_system::FileSystem;
 use super::mode::Mode;
 use super::opened::{AtClose, File};
 use super::team::Team;
@@ -18,6 +19,11 @@ impl File {
     /// What the file system says.
     pub fn size(&self) -> Result<u64> {
         self.driver.size()
+    }
+
+    /// The file system that it lies on.
+    pub fn file_system(&self) -> FileSystem {
+        self.driver.file_system()
     }
 
     /// Has one rank do something for all, between two meetings.

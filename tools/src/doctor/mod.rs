@@ -29,10 +29,12 @@ use std::path::{Path, PathBuf};
 
 const USAGE: &str = "\
 usage: serried doctor [--json] [PROGRAM]
+       serried doctor [--json] --file FILE
 
 Says what a person needs to know of this machine: launchers, CPUs, memory, limits, sandboxes,
 network, file systems, and by what means ranks reach each other's memory (tried in a job of two).
 With PROGRAM (a program, a script, or a Python), also which MPI library it will really load.
+With --file, how MPI will access a file of that name, and nothing else.
 
 exit status: 0 nothing is wrong; 1 warnings; 2 jobs, or PROGRAM, cannot run
 ";
@@ -40,11 +42,19 @@ const USAGE_ERROR: i32 = 64;
 
 /// Does it; returns the exit status.
 pub fn command(arguments: &[OsString]) -> i32 {
-    let mut program = None;
+    let (mut program, mut file) = (None, None);
     let mut json = false;
-    for argument in arguments {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--json") => json = true,
+            Some("--file") => match arguments.next() {
+                Some(name) => file = Some(PathBuf::from(name)),
+                None => {
+                    eprintln!("serried: doctor --file needs the name of a file\n\n{USAGE}");
+                    return USAGE_ERROR;
+                }
+            },
             Some("--help" | "-h") => {
                 print!("{USAGE}");
                 return 0;
@@ -60,7 +70,14 @@ pub fn command(arguments: &[OsString]) -> i32 {
             }
         }
     }
-    let report = examine(program.as_deref());
+    let report = match &file {
+        Some(file) => {
+            let mut report = Report::default();
+            report.add("file", |findings| places::file(file, findings));
+            report
+        }
+        None => examine(program.as_deref()),
+    };
     match json {
         true => print!("{}", report.json(&host_name())),
         false => print!("Serried {} on {}\n{}", env!("CARGO_PKG_VERSION"), host_name(), report.text()),

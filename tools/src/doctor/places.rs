@@ -1,8 +1,9 @@
 //! File systems: of the working directory and of temporary files.
 
 use super::finding::{size, Findings};
+use serried_engine::file::FileSystem as Kind;
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A mounted file system.
 #[derive(Debug)]
@@ -47,6 +48,38 @@ fn kind_of(path: &str) -> String {
         full.starts_with(place.replace("\\040", " ")).then_some((place.len(), kind))
     });
     rows.fold((0, "unknown"), |best, row| if row.0 >= best.0 { row } else { best }).1.to_owned()
+}
+
+/// Says how MPI accesses a file of some name.
+pub fn file(path: &Path, findings: &mut Findings) {
+    let name = path.display();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let kind = match Kind::of_path(path) {
+        Ok(kind) => kind,
+        Err(error) => {
+            let advice = "check the path, and that its folder exists";
+            return findings.fault("file-system", format!("{name} cannot be opened: {error}"), advice);
+        }
+    };
+    if path.is_dir() {
+        return findings.fault("file-system", format!("{name} is a folder"), "name a file");
+    }
+    let found = about(&folder.to_string_lossy());
+    let free = found.as_ref().map_or(String::new(), |found| format!(", {} free", size(found.free)));
+    let text = format!("{name} lies on {}{free}: {}", kind.name, kind.consequence());
+    match found.is_some_and(|found| found.read_only) {
+        true => findings.note("file-system", format!("{text}; it can only be read")),
+        false => findings.fine("file-system", text),
+    }
+    for (ending, what) in [
+        (".serried-new", "a new one is being written beside it, or a job was killed while it was"),
+        (".serried-sums", "there are checksums of it, which the hint serried_checksum verifies"),
+    ] {
+        let beside = PathBuf::from(format!("{name}{ending}"));
+        if beside.exists() {
+            findings.note("beside", format!("{}: {what}", beside.display()));
+        }
+    }
 }
 
 /// Says what there is.
