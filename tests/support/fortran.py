@@ -26,6 +26,8 @@ class Library:
     include: list
     files: dict  # way of naming MPI -> libraries
     flags: tuple = ()
+    options: tuple = ()  # of `serried run`
+    programs: tuple = ()  # only these; all without one
 
     @property
     def ways(self):
@@ -71,6 +73,23 @@ def libraries():
     all_of_them = [
         Library("openmpi", [LIBRARIES / "openmpi/include", MODULES / "openmpi"], openmpi),
         Library("mpich", [UNPACKED / "include/x86_64-linux-gnu/mpich"], dict.fromkeys(WAYS, mpich), ("-DOLD_OPERATIONS",)),
+        # Their own Fortran libraries over our C libraries: that of MPICH, which is preloaded, and by an RPATH, which comes
+        # before LD_LIBRARY_PATH, Open MPI's f08 over our mpifh. (MPICH 4.0 counts MPI_UNDEFINED from 1 in MPI_Waitany,
+        # and takes sections of some shapes only, so its own library is not asked for these.)
+        Library(
+            "mpich's own",
+            [UNPACKED / "include/x86_64-linux-gnu/mpich"],
+            dict.fromkeys(WAYS, mpich),
+            options=("-x", f"LD_PRELOAD={LIBRARIES}/libmpichfort.so.12"),
+            programs=("collectives", "objects", "typed"),
+        ),
+        Library(
+            "openmpi by RPATH",
+            [LIBRARIES / "openmpi/include", MODULES / "openmpi"],
+            openmpi,
+            flags=("-Wl,--disable-new-dtags", f"-Wl,-rpath,{LIBRARIES}"),
+            programs=("messages", "typed"),
+        ),
         Ours("serried", [], dict.fromkeys(WAYS), compiler="gfortran"),
         Ours("flang", [], dict.fromkeys(WAYS), compiler=FLANG),
     ]
