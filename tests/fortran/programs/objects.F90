@@ -107,6 +107,10 @@ program objects
   CHECK(name == 'key')
   call MPI_Info_free(info, e)
   CHECK(info == MPI_INFO_NULL)
+#ifdef MODULE
+  call MPI_Sizeof(value, length, e)
+  CHECK(length == 8)
+#endif
   call MPI_Get_processor_name(name, length, e)
   CHECK(length > 0 .and. name(length + 1:) == ' ')
 

@@ -30,7 +30,7 @@ pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
 
 /// Types, kinds and numbers.
 fn types(api: &Api, abi: &Abi) -> String {
-    let mut text = "module mpi_types\n  implicit none\n  private :: equal, unequal\n".to_string();
+    let mut text = "module mpi_types\n  implicit none\n".to_string();
     for (name, bytes) in KINDS {
         let _ = writeln!(text, "  integer, parameter :: {name} = {bytes}");
     }
@@ -47,28 +47,63 @@ fn types(api: &Api, abi: &Abi) -> String {
         "  type, bind(C) :: MPI_Status\n    integer :: MPI_SOURCE\n    integer :: MPI_TAG\n    integer :: MPI_ERROR\n    \
          integer, private :: internal({others})\n  end type"
     );
-    for (operator, name) in [("==", "equal"), ("/=", "unequal")] {
-        let procedures: Vec<String> =
-            OBJECTS.iter().map(|object| format!("{name}_{}", object.name)).collect();
-        let _ = writeln!(text, "  interface operator({operator})");
-        for procedure in &procedures {
-            let _ = writeln!(text, "    module procedure {procedure}");
-        }
-        text += "  end interface\n";
+    let operators = [("equal", "operator(==)", "=="), ("unequal", "operator(/=)", "/=")];
+    for (name, generic, _) in operators {
+        generic_of(&mut text, generic, OBJECTS.iter().map(|object| format!("{name}_{}", object.name)));
     }
-    text = text.replace("  private :: equal, unequal\n", "");
+    let ranked = SIZED.iter().flat_map(|one| (0..=MOST_DIMENSIONS).map(move |rank| (one, rank)));
+    generic_of(
+        &mut text,
+        "MPI_Sizeof",
+        ranked.clone().map(|((name, _), rank)| format!("size_of_{name}_{rank}")),
+    );
     text += "contains\n";
-    for object in OBJECTS {
-        for (name, operator) in [("equal", "=="), ("unequal", "/=")] {
-            let (short, c) = (object.name, object.c);
-            let _ = writeln!(
-                text,
-                "  elemental logical function {name}_{short}(a, b)\n    type({c}), intent(in) :: a, b\n    \
-                 {name}_{short} = a%MPI_VAL {operator} b%MPI_VAL\n  end function"
-            );
-        }
+    for (object, (name, _, operator)) in OBJECTS.iter().flat_map(|one| operators.map(|other| (one, other))) {
+        let (short, c) = (object.name, object.c);
+        let _ = writeln!(
+            text,
+            "  elemental logical function {name}_{short}(a, b)\n    type({c}), intent(in) :: a, b\n    \
+             {name}_{short} = a%MPI_VAL {operator} b%MPI_VAL\n  end function"
+        );
+    }
+    for ((name, declared), rank) in ranked {
+        let dimensions = if rank == 0 { String::new() } else { format!("({})", vec![":"; rank].join(", ")) };
+        let _ = writeln!(
+            text,
+            "  subroutine size_of_{name}_{rank}(x, size, ierror)\n    {declared}, intent(in) :: x{dimensions}\n    \
+             integer, intent(out) :: size\n    integer, optional, intent(out) :: ierror\n    \
+             size = storage_size(x) / 8\n    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine"
+        );
     }
     text + PROCEDURES + "end module\n\n"
+}
+
+/// The types that `MPI_Sizeof` knows, scalar and in arrays of so many dimensions.
+const SIZED: [(&str, &str); 10] = [
+    ("character", "character(len=*)"),
+    ("logical", "logical"),
+    ("int8", "integer(kind=1)"),
+    ("int16", "integer(kind=2)"),
+    ("int32", "integer(kind=4)"),
+    ("int64", "integer(kind=8)"),
+    ("real32", "real(kind=4)"),
+    ("real64", "real(kind=8)"),
+    ("complex64", "complex(kind=4)"),
+    ("complex128", "complex(kind=8)"),
+];
+const MOST_DIMENSIONS: usize = 7;
+
+/// One name for several procedures of the module, whose own names programs do not see.
+fn generic_of(text: &mut String, generic: &str, procedures: impl Iterator<Item = String>) {
+    let procedures: Vec<String> = procedures.collect();
+    let _ = writeln!(text, "  interface {generic}");
+    for procedure in &procedures {
+        let _ = writeln!(text, "    module procedure {procedure}");
+    }
+    text.push_str("  end interface\n");
+    for procedure in &procedures {
+        let _ = writeln!(text, "  private :: {procedure}");
+    }
 }
 
 fn module(api: &Api, abi: &Abi, library: &Library, module: Module) -> String {
