@@ -107,11 +107,14 @@ fn sentinels(api: &Api, abi: &Abi, library: &Library) -> Result<String, Problem>
         library.sentinels.iter().flat_map(|one| one.places.iter().map(|(name, _)| name)).collect();
     names.sort();
     names.dedup();
-    text += "extern \"C\" {\n";
+    // Unit tests are linked without a C library.
     for name in names.into_iter().filter(|name| imported(name)) {
-        let _ = writeln!(text, "    static {name}: Exported<u32, 1>;");
+        let _ = writeln!(
+            text,
+            "#[cfg(not(test))]\nextern \"C\" {{ static {name}: Exported<u32, 1>; }}\n\
+             #[cfg(test)]\nstatic {name}: Exported<u32, 1> = Exported::new();"
+        );
     }
-    text += "}\n";
     for (meaning, constant) in MEANINGS {
         let places =
             library.sentinels.iter().find(|one| one.meaning == meaning).map(|one| one.places.as_slice());
