@@ -123,6 +123,21 @@ def scalapack(test, count, flavour, **others):
 
 
 FORTRAN = ("libmpi_mpifh.so.40",)
+
+
+def nwchem(flavour, **others):
+    values = [
+        Value("SCF", r"Total SCF energy += +(\S+)", -76.010504991033, 5e-12),
+        Value("MP2", r"Total MP2 energy +(\S+)", -76.199026586471, 5e-12),
+    ]
+    name = "NWChem" + (" for MPICH" if flavour == "mpich" else "")
+    command = [f"nwchem.{flavour}", "water.nw"]
+    basis = {"NWCHEM_BASIS_LIBRARY": f"{debian.ROOT}/usr/share/nwchem/libraries/"}
+    packages = f"nwchem-{flavour} nwchem-data"
+    speaks = "Fortran 77 -i8, C, windows"
+    return Program(name, packages, speaks, command, values, inputs("nwchem"), peer=flavour, environment=basis, **others)
+
+
 SUITE = debian.jobs.BUILD / "mpi4py-3.1.4"
 EXAMPLES = debian.ROOT / "usr/share/doc"
 PROGRAMS = [
@@ -243,17 +258,6 @@ PROGRAMS = [
         short=(2,),
         stdin=EXAMPLES / "mpgrafic/examples/Input.stdin",
     ),
-    Program(
-        "NWChem",
-        "nwchem-openmpi nwchem-data",
-        "Fortran 77 -i8, C, windows",
-        ["nwchem.openmpi", "water.nw"],
-        [
-            Value("SCF", r"Total SCF energy += +(\S+)", -76.010504991033, 5e-12),
-            Value("MP2", r"Total MP2 energy +(\S+)", -76.199026586471, 5e-12),
-        ],
-        inputs("nwchem"),
-        needs=FORTRAN,
-        environment={"NWCHEM_BASIS_LIBRARY": f"{debian.ROOT}/usr/share/nwchem/libraries/"},
-    ),
+    nwchem("openmpi", needs=FORTRAN),
+    nwchem("mpich", needs=("libmpifort.so.12",)),
 ]
