@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel deb bench bench-micro clean help
+.PHONY: all install demo check test applications wheel deb bench sweep bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -41,6 +41,11 @@ bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BEN
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/run.py
+
+sweep: ## whole times of random operations, lengths, buffers and roots, side by side (10 minutes; BENCH=quick takes 2)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/sweep.py
 
 bench-micro: ## times around each threshold of the engine: where both ways should take the same (2 minutes)
 	@scripts/stage

@@ -18,7 +18,9 @@
 
 #include "gate.h"
 
+#ifndef MOST_POINTS
 #define MOST_POINTS 128
+#endif
 #define MOST_RANKS 64
 
 static int rank, ranks, cpus;

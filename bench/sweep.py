@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""A sweep over random cells: what programs feel, away from the points of a table.
+
+    make sweep                                       2, 4 and 8 ranks, about 10 minutes
+    bench/sweep.py --seed 7 --cells 500 --ranks 2    another draw
+    bench/sweep.py --only allreduce bcast            cells of these operations
+
+A cell is an operation, a length (log-uniform, no power of two), a kind of buffer, how the program touches its data, and
+a root; they are drawn from the seed. All libraries take turns at each cell (gate.py), and the whole time counts: what a
+program does to its data before and after the call as well. Printed are the geometric mean of the ratios of our time to
+the best rival's, the share of cells that are slower by more than 5 %, and the worst cells. All of it goes to
+bench/results/sweep-*.json and .png.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import statistics
+import time
+from dataclasses import asdict, dataclass
+
+from gate import Turns
+from libraries import ROOT, all_libraries
+
+OURS = "serried"
+SLOWER = 1.05
+KIB, MIB = 1 << 10, 1 << 20
+LARGEST_STATIC = 2 * MIB  # as in sweep.h
+LARGEST = {2: 4 * MIB, 4: MIB, 8: 256 * KIB}
+BUFFERS, TOUCHED, ROOTS = ("heap", "offset", "static", "rotating", "fresh"), ("not", "byte", "all"), ("first", "last", "turning")
+
+PLAIN = "send ssend probe mprobe isend send_init vector vector_to_block sendrecv exchange persistent burst".split()
+ONE_BLOCK = "bcast reduce allreduce allreduce_int_max allreduce_in_place scan exscan ibcast ireduce iallreduce".split()
+BLOCK_FOR_EACH = ("gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv reduce_scatter_block "
+                  "neighbor_allgather neighbor_alltoall igather iscatter iallgather ialltoall").split()
+EMPTY = ["barrier", "ibarrier"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the sweep; `bytes` is what a rank gives, or the block for each rank."""
+
+    operation: str
+    bytes: int
+    buffers: str
+    touched: str
+    root: str
+
+    def line(self):
+        return f"{self.operation} {self.bytes} {self.buffers} {self.touched} {self.root}\n"
+
+
+def draw(generator, ranks, operations):
+    """One cell. Lengths are whole doubles where elements are added."""
+    operation = generator.choice(operations)
+    blocks = ranks if operation in BLOCK_FOR_EACH else 1
+    largest = LARGEST.get(ranks, 64 * KIB) // blocks
+    length = 0 if operation in EMPTY else max(8, int(math.exp(generator.uniform(math.log(8), math.log(largest)))))
+    buffers = generator.choice(BUFFERS)
+    if buffers == "static" and length * blocks > LARGEST_STATIC:
+        buffers = "heap"
+    return Cell(operation, length, buffers, generator.choice(TOUCHED), generator.choice(ROOTS))
+
+
+def cells_of(seed, count, ranks, only):
+    generator = random.Random(f"{seed} {ranks}")
+    operations = [name for name in PLAIN + ONE_BLOCK + BLOCK_FOR_EACH + EMPTY if not only or name in only]
+    return [draw(generator, ranks, operations) for _ in range(count)]
+
+
+def measure(libraries, cells, ranks, rounds, timeout, folder):
+    """For each cell the times of each library, round by round."""
+    path = folder / f"sweep-{ranks}.cells"
+    path.write_text("".join(cell.line() for cell in cells))
+    times = [{library.name: {} for library in libraries} for _ in cells]
+
+    def lost(library, why, output):
+        print(f"    {library.title}: {why}. {output[-400:].strip()}", flush=True)
+
+    program = [With(library, path) for library in libraries]
+    turns = Turns(program, "sweep", ranks, timeout, lost)
+    for number in range(rounds):
+        for library, (cell, _, value, _) in turns.round(number):
+            times[int(cell)][library.name][number] = float(value)
+    turns.finish()
+    return times
+
+
+class With:
+    """A library whose program gets the file with the cells."""
+
+    def __init__(self, library, path):
+        self.name, self.title, self.environment = library.name, library.title, library.environment
+        self.library, self.path = library, path
+
+    def command(self, program, ranks):
+        return self.library.command([self.library.program(program), self.path], ranks)
+
+
+def ratio_of(times):
+    """Ours to the best rival: the median over the rounds for each rival, the worst of them. None if nobody can say."""
+    ours = times[OURS]
+    rivals = {}
+    for name, theirs in times.items():
+        pairs = [ours[number] / theirs[number] for number in ours if theirs.get(number)]
+        if name != OURS and pairs:
+            rivals[name] = statistics.median(pairs)
+    return max(((value, name) for name, value in rivals.items()), default=None)
+
+
+def summary(rows):
+    ratios = [row["ratio"] for row in rows]
+    if not ratios:
+        return {"cells": 0}
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    slower = sum(ratio > SLOWER for ratio in ratios) / len(ratios)
+    return {"cells": len(ratios), "mean": mean, "slower": slower, "worst": max(ratios)}
+
+
+def rows_of(cells, times):
+    rows = []
+    for cell, of_cell in zip(cells, times):
+        if found := ratio_of(of_cell):
+            medians = {name: statistics.median(values.values()) for name, values in of_cell.items() if values}
+            rows.append(asdict(cell) | {"ratio": found[0], "rival": found[1], "us": medians})
+    return sorted(rows, key=lambda row: -row["ratio"])
+
+
+def tell(ranks, seed, rows, worst):
+    figures = summary(rows)
+    if not rows:
+        print(f"{ranks} ranks: nothing could be compared", flush=True)
+        return
+    print(f"{ranks} ranks, seed {seed}, {figures['cells']} cells: geometric mean {figures['mean']:.2f}, "
+          f"{100 * figures['slower']:.1f} % slower by more than 5 %, worst {figures['worst']:.2f}", flush=True)
+    for row in rows[:worst]:
+        print(f"  {row['ratio']:6.2f}  {row['operation']:22} {row['bytes']:8} {row['buffers']:9} {row['touched']:5} "
+              f"{row['root']:8} {row['us'][OURS]:9.2f} us, {row['rival']} {row['us'][row['rival']]:9.2f}")
+
+
+def plot(by_ranks, path):
+    """Ratio over length, a panel for each number of ranks."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(by_ranks), figsize=(5 * len(by_ranks), 4), sharey=True, squeeze=False)
+    for axis, (ranks, rows) in zip(axes[0], by_ranks.items()):
+        axis.loglog([max(row["bytes"], 1) for row in rows], [row["ratio"] for row in rows], ".", alpha=0.6)
+        axis.axhline(1, color="grey", linewidth=0.8)
+        axis.set(title=f"{ranks} ranks", xlabel="bytes")
+    axes[0][0].set_ylabel("time / best rival's")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [library.name for library in all_libraries()]
+    quick = os.environ.get("BENCH") == "quick"
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--cells", type=int, default=60 if quick else 300, help="for each number of ranks")
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4, 8])
+    parser.add_argument("--rounds", type=int, default=3 if quick else 5)
+    parser.add_argument("--only", nargs="+", help="operations")
+    parser.add_argument("--libraries", nargs="+", choices=names, default=names)
+    parser.add_argument("--worst", type=int, default=40, help="cells to print")
+    parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results")
+    return parser.parse_args()
+
+
+def main():
+    options = read_options()
+    libraries = [library for library in all_libraries() if library.name in options.libraries]
+    options.out.mkdir(parents=True, exist_ok=True)
+    for library in libraries:
+        library.build()
+    by_ranks = {}
+    for ranks in options.ranks:
+        began = time.monotonic()
+        cells = cells_of(options.seed, options.cells, ranks, options.only)
+        times = measure(libraries, cells, ranks, options.rounds, options.timeout, options.out)
+        by_ranks[ranks] = rows_of(cells, times)
+        tell(ranks, options.seed, by_ranks[ranks], options.worst)
+        print(f"  [{time.monotonic() - began:.0f} s]", flush=True)
+    name = options.out / f"sweep-{options.seed}"
+    summaries = {ranks: summary(rows) for ranks, rows in by_ranks.items()}
+    name.with_suffix(".json").write_text(json.dumps({"summary": summaries, "rows": by_ranks}, indent=1))
+    plot(by_ranks, name.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
