@@ -94,9 +94,12 @@ def test_autotools_find_it_by_AX_MPI(tree, environment, tmp_path):
 
 @pytest.mark.parametrize("package, compiler, source", [
     ("mpi", "cc", "sum.c"), ("mpi-c", "cc", "sum.c"), ("serried", "cc", "sum.c"), ("mpi-cxx", "c++", "sum.cxx"),
+    ("mpi-fort", "gfortran", "sum_mpif.f90"),
 ])
 def test_pkg_config_has_the_flags(package, compiler, source, tree, environment, tmp_path):
     needs("pkg-config", compiler)
+    if package == "mpi-fort" and not HAS_FORTRAN:
+        pytest.skip("no mpifort is staged")
     environment["PKG_CONFIG_PATH"] = f"{tree}/lib/pkgconfig"
     flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
     assert run("pkg-config", "--modversion", package, env=environment).startswith("0.")
