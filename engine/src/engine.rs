@@ -161,6 +161,11 @@ impl Engine {
         self.job.abort(code, message)
     }
 
+    /// Ends the job with a status, in good order; see [`Job::end`].
+    pub fn end_job(&self, status: i32) -> ! {
+        self.job.end(status)
+    }
+
     /// Completes everything that the program has left to the engine, and tells
     /// the launcher that this rank's end is no failure from now on. Waits for no
     /// other rank unless a message of ours still has to leave.

@@ -6,6 +6,8 @@
 
 static long flag;
 static long shared_counter;
+/* So long that its pages are direct in a window. */
+static long many[4096];
 
 /* A message that comes only when a word has changed, which changes only when a message has come. */
 static void in_turn(long *word)
@@ -57,9 +59,10 @@ static void driving(long *word)
 }
 
 /* Half of the additions by one standard, half by the other. */
-static void one_word(long *word, MPI_Win window, long times)
+static void one_word(long *base, size_t index, MPI_Win window, long times)
 {
-    long one = 1, two = 2, old;
+    long one = 1, two = 2, old, *word = base + index;
+    MPI_Aint at = (MPI_Aint)(index * sizeof(long));
     if (me == 0)
         *word = 0;
     shmem_barrier_all();
@@ -68,13 +71,13 @@ static void one_word(long *word, MPI_Win window, long times)
         if ((i + me) % 2)
             shmem_long_atomic_add(word, 1, 0);
         else if (i % 3)
-            MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 0, MPI_SUM, window);
+            MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, at, MPI_SUM, window);
         else
-            MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, window);
+            MPI_Accumulate(&one, 1, MPI_LONG, 0, at, 1, MPI_LONG, MPI_SUM, window);
         if (i % 5 == 0)
             shmem_long_atomic_fetch_add(word, 2, 0);
         else if (i % 5 == 1)
-            MPI_Accumulate(&two, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, window);
+            MPI_Accumulate(&two, 1, MPI_LONG, 0, at, 1, MPI_LONG, MPI_SUM, window);
     }
     MPI_Win_unlock_all(window);
     shmem_barrier_all();
@@ -98,11 +101,12 @@ int main(int argc, char **argv)
     driving(heap);
     driving(&flag);
     int is_slow = getenv("SERRIED_COPY") || getenv("SERRIED_NODES");
-    long *words[] = {heap, &shared_counter};
-    for (int i = 0; i < 2; i++) {
+    long *words[] = {heap, &shared_counter, many};
+    size_t longs[] = {2, 1, 4096}, which[] = {0, 0, 2048};
+    for (int i = 0; i < 3; i++) {
         MPI_Win window;
-        MPI_Win_create(words[i], sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-        one_word(words[i], window, is_slow ? 100 : i ? 1500 : 15000);
+        MPI_Win_create(words[i], (MPI_Aint)(longs[i] * sizeof(long)), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        one_word(words[i], which[i], window, is_slow ? 100 : i ? 1500 : 15000);
         MPI_Win_free(&window);
     }
     shmem_barrier_all();

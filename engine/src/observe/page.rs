@@ -32,6 +32,8 @@ pub enum State {
     Finalized = 3,
     /// Has called abort; `exit_code` says with what.
     Aborted = 4,
+    /// Has ended the whole job in good order; `exit_code` is the job's status.
+    Ended = 5,
 }
 
 impl State {
@@ -41,6 +43,7 @@ impl State {
             2 => State::Running,
             3 => State::Finalized,
             4 => State::Aborted,
+            5 => State::Ended,
             _ => State::Unused,
         }
     }

@@ -75,6 +75,11 @@ pub fn team<'call>(call: &'call Call, name: &str, handle: shmem_team_t) -> Resul
     TEAMS.get(call, handle).ok_or_else(|| TEAMS.no_object(name, handle))
 }
 
+/// What a call says no with that gets the invalid team or context: its status alone, for that is no mistake.
+pub fn not_of_the_invalid() -> Error {
+    Error::new(Class::Comm, "")
+}
+
 impl Shmem {
     /// Symmetric memory of a PE of a context, at an address of this one.
     ///

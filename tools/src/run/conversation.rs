@@ -57,8 +57,11 @@ impl Supervisor {
             },
             Action::Abort { rank, code, by_error } => {
                 // MPICH gives words to MPI_Abort too; a page says that it is our library.
-                let ours = matches!(self.stage(rank), Stage::Aborted(_));
-                let cause = if by_error && ours { Cause::Error(code) } else { Cause::Abort(code) };
+                let cause = match self.stage(rank) {
+                    Stage::Ended(status) => Cause::End(status),
+                    Stage::Aborted(_) if by_error => Cause::Error(code),
+                    _ => Cause::Abort(code),
+                };
                 let failure = Failure { rank, cause, patient: false };
                 self.hear_out(rank);
                 self.first_bad.get_or_insert(failure.status());

@@ -64,6 +64,7 @@ pub fn report(said: &str, node: &NodeSegment, elapsed: Duration) -> String {
             State::Running => "had returned from the first of these",
             State::Finalized => "had finalized",
             State::Aborted => "had called MPI_Abort",
+            State::Ended => "had ended the job",
         };
         let _ = writeln!(text, "\nrank {rank} (process {process}) {state}; last calls, newest first:");
         for (number, calls) in page.last_calls_of_all().enumerate() {

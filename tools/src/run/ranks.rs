@@ -63,6 +63,9 @@ impl Supervisor {
         if is_ours && [1, 2].into_iter().any(descriptors::has_no_reader) {
             return self.end(Reason::OutputClosed);
         }
+        if failure.cause == Cause::End(0) {
+            return self.end(Reason::Failure(failure)); // as the program wants it
+        }
         let stage = self.stage(failure.rank);
         let program = self.plan.program_of(failure.rank);
         let others = self.ranks.iter().enumerate().filter(|(index, _)| *index != failure.rank as usize);
@@ -72,7 +75,7 @@ impl Supervisor {
             program: program.name(),
             stage,
             last_call: match failure.cause {
-                Cause::Abort(_) | Cause::Error(_) | Cause::NoInit => None,
+                Cause::Abort(_) | Cause::End(_) | Cause::Error(_) | Cause::NoInit => None,
                 _ => report::call(&self.job.node, failure.rank, stage, monotonic_now()),
             },
             calls_before: match stage {

@@ -68,6 +68,7 @@ fn what_happened(cause: Cause, stage: Stage) -> String {
         Cause::NoFinalize => "exited with status 0 without MPI_Finalize".into(),
         Cause::NoInit => "exited without MPI_Init, but other ranks wait for it in MPI".into(),
         Cause::Abort(code) => format!("called MPI_Abort with code {code}"),
+        Cause::End(status) => format!("ended the job with status {status}"),
         Cause::Error(_) => "ended the job because of the error above".into(),
     }
 }
@@ -86,7 +87,7 @@ fn hint(cause: Cause, scene: &Scene) -> Option<String> {
         }
         Cause::NoFinalize => "Does the program call exit() between MPI_Init and MPI_Finalize?",
         Cause::NoInit => "All ranks of a job must call MPI_Init, or none.",
-        Cause::Exited(_) | Cause::Abort(_) | Cause::Error(_) => return None,
+        Cause::Exited(_) | Cause::Abort(_) | Cause::End(_) | Cause::Error(_) => return None,
     };
     Some(text.to_owned())
 }
@@ -116,7 +117,7 @@ pub fn call(node: &NodeSegment, rank: u32, stage: Stage, now: u64) -> Option<Str
         Stage::Starting => return Some("it was inside MPI_Init".into()),
         Stage::Finalized => return Some("it had finalized".into()),
         Stage::Overwritten => return Some("a wrong pointer or index has overwritten its record".into()),
-        Stage::Inside | Stage::Aborted(_) => {}
+        Stage::Inside | Stage::Aborted(_) | Stage::Ended(_) => {}
     }
     let page = node.page(rank);
     let call = page.current()?;

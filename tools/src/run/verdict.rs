@@ -29,6 +29,8 @@ pub enum Stage {
     Finalized,
     /// It has called MPI_Abort with this code.
     Aborted(i32),
+    /// It has ended the job with this status.
+    Ended(i32),
 }
 
 /// Why a rank failed.
@@ -44,6 +46,8 @@ pub enum Cause {
     NoInit,
     /// Called MPI_Abort with this code.
     Abort(i32),
+    /// Ended the job with this status, which is no failure if it is 0.
+    End(i32),
     /// Met an error that nobody handles, and told it; the code is its class.
     Error(i32),
 }
@@ -78,6 +82,7 @@ impl Stage {
             State::Running => Stage::Inside,
             State::Finalized => Stage::Finalized,
             State::Aborted => Stage::Aborted(page.identity.exit_code.load(Relaxed)),
+            State::Ended => Stage::Ended(page.identity.exit_code.load(Relaxed)),
             State::Unused if all_claimed => Stage::Overwritten,
             State::Unused => match pmi {
                 pmi_server::Stage::Silent => Stage::Outside,
@@ -101,6 +106,7 @@ impl Failure {
             Cause::Exited(status) => status,
             Cause::NoFinalize | Cause::NoInit => 1,
             Cause::Abort(code) | Cause::Error(code) => exit_status(code),
+            Cause::End(status) => status & 0xff,
         }
     }
 }
@@ -109,6 +115,7 @@ impl Failure {
 pub fn judge(rank: u32, ended: Ended, stage: Stage) -> Option<Failure> {
     let cause = match (stage, ended) {
         (Stage::Aborted(code), _) => Cause::Abort(code),
+        (Stage::Ended(status), _) => Cause::End(status),
         (_, Ended::Killed(signal)) => Cause::Killed(signal),
         (stage, Ended::Exited(0)) if stage.takes_part() => Cause::NoFinalize,
         (_, Ended::Exited(0)) => return None,
@@ -159,5 +166,6 @@ mod tests {
         assert_eq!(status(Ended::Killed(9), Stage::Inside), 137);
         assert_eq!(status(Ended::Exited(3), Stage::Outside), 3);
         assert_eq!(status(Ended::Exited(0), Stage::Aborted(0)), 1);
+        assert_eq!([0, 3].map(|code| status(Ended::Exited(code), Stage::Ended(code))), [0, 3]);
     }
 }

@@ -214,6 +214,7 @@ fn doing(snapshot: &Snapshot, ended: bool) -> Doing {
         State::Unused => Doing::NotStarted,
         State::Finalized => Doing::Finalized,
         State::Aborted => Doing::Aborted,
+        State::Ended => Doing::Finalized,
         _ if ended || !exists(snapshot.process) => Doing::Gone,
         State::Starting => Doing::Starting,
         State::Running if !snapshot.inside => Doing::Computing,

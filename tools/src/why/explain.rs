@@ -179,7 +179,8 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
         }
         Kind::Memory => match need.peers.len() {
             0 => "until its memory is changed, which no other rank can do".into(),
-            _ => format!("until {} changes memory that it watches", ranks(&need.peers)),
+            1 => format!("until {} changes memory that it watches", ranks(&need.peers)),
+            _ => format!("until one of {} changes memory that it watches", ranks(&need.peers)),
         },
         Kind::Queue => format!("for a lock that {} holds, or asked for before it", ranks(&need.peers)),
         Kind::Other => "for something that any rank may do".into(),

@@ -57,10 +57,13 @@ impl Sources {
         let module = |file: &String| self.modules.get(file).and_then(Option::as_ref);
         let function = |(file, offset): &(String, u64)| module(file)?.function(*offset);
         let names: Vec<Option<String>> = places.iter().map(function).collect();
-        let Some(border) = names.iter().rposition(|name| name.as_deref().is_some_and(is_of_mpi)) else {
+        let Some(border) = names.iter().rposition(|name| name.as_deref().is_some_and(is_of_a_face)) else {
             return;
         };
-        thread.call = names[border].as_deref().unwrap_or_default().trim_start_matches('P').to_owned();
+        let name = names[border].as_deref().unwrap_or_default();
+        if is_of_mpi(name) {
+            thread.call = name.trim_start_matches('P').to_owned();
+        }
         let beyond = border + 1;
         let is_below_main = |place: usize| {
             let name = names[place].as_deref().unwrap_or_default();
@@ -82,6 +85,12 @@ impl Sources {
 fn is_of_mpi(function: &str) -> bool {
     let name = function.strip_prefix('P').unwrap_or(function);
     name.starts_with("MPI_") || name.starts_with("mpi_")
+}
+
+/// Whether a function is one that programs call.
+fn is_of_a_face(function: &str) -> bool {
+    let of_others = ["shmem_", "pshmem_", "ARMCI_", "PARMCI_", "armci_"];
+    is_of_mpi(function) || of_others.iter().any(|prefix| function.starts_with(prefix))
 }
 
 fn unknown(file: &str, offset: u64) -> Call {
@@ -162,6 +171,7 @@ mod tests {
     #[test]
     fn functions_of_mpi_are_known() {
         assert!(["MPI_Recv", "PMPI_Recv", "mpi_recv_"].iter().all(|name| is_of_mpi(name)));
+        assert!(["shmem_long_put", "pshmem_quiet", "ARMCI_Put"].iter().all(|name| is_of_a_face(name)));
         assert!(!["serried_wait", "main", "PMIx_Init"].iter().any(|name| is_of_mpi(name)));
     }
 }

@@ -92,6 +92,7 @@ fn what_it_does(seen: &Seen, rank: u32) -> String {
         State::Starting => "is in MPI_Init".into(),
         State::Finalized => "has finalized".into(),
         State::Aborted => "has called MPI_Abort".into(),
+        State::Ended => "has ended the job".into(),
         State::Running if shown.inside => format!("is in {call}, at work"),
         State::Running if call.is_empty() => doing.into(),
         State::Running => format!("{doing}; its last MPI call was {call}"),

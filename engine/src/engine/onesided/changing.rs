@@ -3,8 +3,22 @@
 use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
 use crate::onesided::{Elements, Region, Way};
-use crate::progress::changes::Changes;
+use crate::progress::changes::{Alone, Changes};
+use crate::progress::sleeping_lock::Held;
+use crate::transport::{AccessDescriptor, OfferedMemory};
 use crate::{Class, Error, Result};
+
+/// How often to try to be alone, if somebody has lost its core while it changes a word.
+const TRIES: usize = 1000;
+
+/// Nobody else changes elements meanwhile.
+#[allow(dead_code)] // what is held is what counts
+pub(super) enum Hold {
+    /// None of those that know them as elements under a lock.
+    Lock(Held<'static>),
+    /// Nobody at all.
+    Alone(Alone),
+}
 
 /// So many words are changed by one member alone, by vectors: that costs a few microseconds before.
 pub(super) const MANY: usize = 1024;
@@ -37,7 +51,7 @@ impl Engine {
                         whole
                     }
                     Way::Direct(here) | Way::Own(here) if whole > 0 => {
-                        let _held = self.changes_of(region)?.lock();
+                        let _held = self.hold(region, (offset, (whole * size) as u64))?;
                         elements.change_alone(origin, here, whole, result);
                         whole
                     }
@@ -72,7 +86,7 @@ impl Engine {
         let bytes = (count - 1) * element.size() + element.span();
         let mut room = vec![0u128; bytes.div_ceil(16)];
         let there: *mut u8 = room.as_mut_ptr().cast();
-        let _held = self.changes_of(region)?.lock();
+        let _held = self.hold(region, (offset, bytes as u64))?;
         // SAFETY: by the caller; the room is as long.
         unsafe {
             self.read_from(region, offset, there, bytes as u64)?;
@@ -82,6 +96,23 @@ impl Engine {
             }
         }
         Ok(count)
+    }
+
+    /// Keeps all others from changing some elements, until the answer is dropped. Its lock does that; but if their memory is
+    /// direct in another exposure, those who know that one change words there by instructions.
+    pub(super) fn hold(&self, region: &Region, (offset, bytes): (u64, u64)) -> Result<Hold> {
+        let changes = self.changes_of(region)?;
+        let there = AccessDescriptor::host(region.address + offset, bytes);
+        let is_direct = {
+            let mut core = self.lanes.at(0).lock();
+            match region.peer {
+                _ if region.own => core.transport.is_shared(region.mapped(there.address), bytes),
+                Some(peer) => core.transport.direct(peer, there).is_some(),
+                None => false,
+            }
+        };
+        let alone = if is_direct { (0..TRIES).find_map(|_| changes.be_alone()) } else { None };
+        Ok(alone.map_or_else(|| Hold::Lock(changes.lock()), Hold::Alone))
     }
 
     /// How elements of a region are changed.

@@ -247,7 +247,7 @@ impl Engine {
                 let ask = Ask::Swap(region.address + offset, size as u64);
                 self.ask(region.servant, ask, &[bytes(compare), bytes(origin)].concat(), &mut old[..size])?;
             } else {
-                let _held = self.changes_of(region)?.lock();
+                let _held = self.hold(region, (offset, size as u64))?;
                 self.read_from(region, offset, old.as_mut_ptr(), size as u64)?;
                 if bytes(compare) == &old[..size] {
                     self.write_to(region, offset, origin, size as u64)?;

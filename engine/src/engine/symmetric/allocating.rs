@@ -115,15 +115,15 @@ impl Engine {
     fn grow(&self, symmetric: &Symmetric, heap: &mut Heap, bytes: usize) -> Result<()> {
         let has: usize = heap.chunks.iter().map(|(chunk, _)| chunk.bytes).sum();
         let in_use: usize = heap.chunks.iter().map(|(_, blocks)| blocks.usage().1).sum();
-        if heap.limit.is_some_and(|limit| has + bytes > limit) {
+        if heap.limit.is_some_and(|limit| has.saturating_add(bytes) > limit) {
             return Err(exhausted(bytes, in_use, "SHMEM_SYMMETRIC_SIZE allows no more"));
         }
-        let least = bytes.checked_add(ALIGNMENT).ok_or_else(|| no_memory(bytes))?;
         let ranks = self.job().node.local_ranks() as usize;
         if in_use.saturating_add(bytes).saturating_mul(ranks) > all_memory() {
             let why = format!("{ranks} PEs of this machine together would need more than its memory");
             return Err(exhausted(bytes, in_use, &why));
         }
+        let least = bytes.saturating_add(ALIGNMENT);
         let last = heap.chunks.last().map_or(0, |(chunk, _)| chunk.bytes);
         let (chunk, blocks) = self.new_chunk(&symmetric.world, least.max(2 * last), least)?;
         heap.chunks.push((Arc::new(chunk), blocks));

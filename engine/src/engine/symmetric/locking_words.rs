@@ -42,12 +42,12 @@ impl Lock<'_> {
         Ok(old)
     }
 
-    /// Makes the tail `new` if it is `known`.
-    fn swap_tail(&self, known: u32, new: u32) -> Result<bool> {
+    /// Makes the tail `new` if it is `known`; what it was.
+    fn swap_tail(&self, known: u32, new: u32) -> Result<u32> {
         let mut old = 0u32;
         let items = ((&raw const new).cast(), (&raw const known).cast(), (&raw mut old).cast());
         self.engine.swap_word(self.symmetric, self.word(self.home, 0), 4, items)?;
-        Ok(old == known)
+        Ok(old)
     }
 
     /// The own place in the queue.
@@ -86,13 +86,15 @@ impl Engine {
             return Ok(false);
         }
         lock.place().store(0, Ordering::SeqCst);
-        let is_taken = lock.swap_tail(0, symmetric.rank() + 1)?;
-        if !is_taken {
-            self.forget_lock(&lock);
-            // For whoever has made this rank wait by asking again and again.
-            self.look(self.lane(symmetric.world.context()), |_| ())?;
+        let last = lock.swap_tail(0, symmetric.rank() + 1)?;
+        if last == 0 {
+            return Ok(true);
         }
-        Ok(is_taken)
+        self.forget_lock(&lock);
+        // A program may ask again and again.
+        self.look(self.lane(symmetric.world.context()), |_| ())?;
+        self.polled(Reason::Memory(Some(last - 1)));
+        Ok(false)
     }
 
     /// Gives it back, after all that was written under it (`shmem_clear_lock`).
@@ -106,7 +108,7 @@ impl Engine {
         }
         self.quiet();
         let next = || lock.place().load(Ordering::SeqCst) & !WAITS;
-        if next() == 0 && lock.swap_tail(symmetric.rank() + 1, 0)? {
+        if next() == 0 && lock.swap_tail(symmetric.rank() + 1, 0)? == symmetric.rank() + 1 {
             self.forget_lock(&lock);
             return Ok(());
         }

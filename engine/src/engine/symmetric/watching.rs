@@ -31,7 +31,11 @@ impl Engine {
         if ready() {
             return Ok(true);
         }
-        self.look(self.lane(symmetric.world.context()), |_| ready())
+        let is_ready = self.look(self.lane(symmetric.world.context()), |_| ready())?;
+        if !is_ready {
+            self.polled(Reason::Memory(None));
+        }
+        Ok(is_ready)
     }
 
     #[inline]

@@ -73,7 +73,7 @@ pub fn finalize(_call: &Call) -> Result<()> {
 /// `shmem_global_exit`.
 pub fn global_exit(_call: &Call, status: c_int) -> Result<()> {
     match engine::running() {
-        Some(engine) => engine.abort(status, ""),
+        Some(engine) => engine.end_job(status),
         None => std::process::exit(status),
     }
 }

@@ -35,7 +35,7 @@ pub fn team_get_config(
     config_mask: c_long,
     config: *mut shmem_team_config_t,
 ) -> Result<()> {
-    let team = team(call, "team", handle)?;
+    let team = valid(call, "team", handle)?;
     if config_mask & NUM_CONTEXTS != 0 {
         if config.is_null() {
             return Err(Error::new(
@@ -63,6 +63,14 @@ pub fn team_translate_pe(
     let number = u32::try_from(src_pe).ok().filter(|&pe| pe < from.size());
     let found = number.and_then(|pe| to.rank_of(from.job_rank(pe)));
     Ok(found.map_or(-1, |pe| pe as c_int))
+}
+
+/// A team that is not the invalid one, of a call that then says no.
+fn valid<'call>(call: &'call Call, name: &str, handle: shmem_team_t) -> Result<&'call Arc<Team>> {
+    match handle == SHMEM_TEAM_INVALID {
+        true => Err(not_of_the_invalid()),
+        false => team(call, name, handle),
+    }
 }
 
 fn config_of(config: *const shmem_team_config_t, mask: c_long) -> shmem_team_config_t {
@@ -96,7 +104,7 @@ pub fn team_split_strided(
     new_team: *mut shmem_team_t,
 ) -> Result<()> {
     store(new_team, SHMEM_TEAM_INVALID);
-    let parent = team(call, "parent_team", parent_team)?.communicator.clone();
+    let parent = valid(call, "parent_team", parent_team)?.communicator.clone();
     let all = i64::from(parent.size());
     let last = i64::from(start) + (i64::from(size) - 1) * i64::from(stride);
     let is_inside = |pe: i64| (0..all).contains(&pe);
@@ -127,7 +135,7 @@ pub fn team_split_2d(
 ) -> Result<()> {
     store(xaxis_team, SHMEM_TEAM_INVALID);
     store(yaxis_team, SHMEM_TEAM_INVALID);
-    let parent = team(call, "parent_team", parent_team)?.communicator.clone();
+    let parent = valid(call, "parent_team", parent_team)?.communicator.clone();
     let size = parent.size();
     let Some(width) = u32::try_from(xrange).ok().filter(|&width| width > 0).map(|width| width.min(size))
     else {
@@ -162,7 +170,7 @@ pub fn team_create_ctx(
     ctx: *mut shmem_ctx_t,
 ) -> Result<()> {
     store(ctx, SHMEM_CTX_INVALID);
-    let team = team(call, "team", handle)?.clone();
+    let team = valid(call, "team", handle)?.clone();
     store(ctx, CONTEXTS.put(Arc::new(Context { team }))?);
     Ok(())
 }
@@ -183,9 +191,13 @@ pub fn ctx_destroy(_call: &Call, ctx: shmem_ctx_t) -> Result<()> {
 /// `shmem_ctx_get_team`.
 pub fn ctx_get_team(call: &Call, ctx: shmem_ctx_t, handle: *mut shmem_team_t) -> Result<()> {
     store(handle, SHMEM_TEAM_INVALID);
-    if ctx == SHMEM_CTX_DEFAULT {
-        store(handle, SHMEM_TEAM_WORLD);
-        return Ok(());
+    match ctx {
+        SHMEM_CTX_INVALID => return Err(not_of_the_invalid()),
+        SHMEM_CTX_DEFAULT => {
+            store(handle, SHMEM_TEAM_WORLD);
+            return Ok(());
+        }
+        _ => {}
     }
     let context = CONTEXTS.get(call, ctx).ok_or_else(|| CONTEXTS.no_object("ctx", ctx))?;
     let found = TEAMS.handle_of(&context.team);
