@@ -57,6 +57,24 @@ macro_rules! compared {
     )*};
 }
 
+/// Tells the C library, before the program begins, where the program has sentinels: C compares with them.
+#[allow(unused_macros)] // as below
+macro_rules! told {
+    ($($name:ident $symbol:ident + $offset:literal),*) => {
+        #[cfg(not(test))] // unit tests are linked without a C library
+        unsafe extern "C" fn tell() {
+            extern "C" {
+                $(static mut $name: *const c_void;)*
+            }
+            $((&raw mut $name).write((&raw const $symbol).cast::<u8>().wrapping_add($offset).cast());)*
+        }
+        #[cfg(not(test))]
+        #[used]
+        #[link_section = ".init_array"]
+        static TELL: unsafe extern "C" fn() = tell;
+    };
+}
+
 /// `MPI_Sizeof` of a variable of so many bytes.
 #[allow(unused_macros)] // our own modules need none
 macro_rules! sized {

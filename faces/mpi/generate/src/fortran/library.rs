@@ -12,6 +12,7 @@
 //! buffered_large mpi_x_f08ts_large_     the names of those with both
 //! sets       removed …                  sets of functions that it has besides those of all ABIs
 //! exports    NAME 24                    bytes that it exports (a common block, a variable)
+//! tells      NAME mpipriv1_+8           a pointer of the C library that it sets at its start, and where to
 //! functions  __m_MOD_x                  further names of routines that Fortran alone has: `x` is `mpi_comm_dup_fn`
 //! handles    __m_MOD_x                  predefined handles as variables: `x` is `mpi_comm_world`
 //! handle     NAME MPI_INT8_T            one that has another name
@@ -77,6 +78,8 @@ pub struct Library {
     pub exports: Vec<(String, usize)>,
     /// Where programs have their sentinels.
     pub sentinels: Vec<Sentinel>,
+    /// Pointers of the C library, and the places that it is told.
+    pub told: Vec<(String, (String, usize))>,
     /// Patterns of further names of what Fortran alone has.
     pub functions: Vec<String>,
     /// Patterns of predefined handles as variables.
@@ -153,6 +156,7 @@ impl Library {
                 };
                 list.extend_from_slice(patterns);
             }
+            ("tells", [name, place]) => self.told.push((name.clone(), parse_place(place)?)),
             ("functions", patterns) => self.functions.extend_from_slice(patterns),
             ("handles", patterns) => self.handles.extend_from_slice(patterns),
             ("handle", [name, constant]) => self.handle_names.push((name.clone(), constant.clone())),

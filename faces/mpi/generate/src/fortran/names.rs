@@ -35,6 +35,12 @@ pub fn exported(api: &Api, abi: &Abi, library: &Library) -> String {
         let names: Vec<String> = OBJECTS.iter().flat_map(|object| filled(patterns, object.name)).collect();
         let _ = writeln!(text, "compared! {{ {operator} {} }}", names.join(" "));
     }
+    if !library.told.is_empty() {
+        let told = library.told.iter();
+        let told =
+            told.map(|(name, (symbol, offset))| format!("{name} {symbol} + {offset}")).collect::<Vec<_>>();
+        let _ = writeln!(text, "told! {{ {} }}", told.join(", "));
+    }
     for (name, bytes) in &library.sizes {
         let _ = writeln!(text, "sized! {{ {name} {bytes} }}");
     }
