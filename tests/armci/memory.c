@@ -60,6 +60,16 @@ static void many(void)
     CHECK_EQUAL(long_at((char *)base[1][right] + 8, right), 1000 * rank + 1);
 }
 
+/* More than any machine has: all ranks are told, and nothing is lost. */
+static void too_much(void)
+{
+    void *base[RANKS];
+    CHECK(ARMCI_Malloc(base, rank == size - 1 ? 1L << 60 : 8) != 0);
+    CHECK(ARMCI_Malloc_local(1L << 60) == NULL);
+    CHECK_EQUAL(ARMCI_Malloc(base, 8), 0);
+    CHECK_EQUAL(ARMCI_Free(base[rank]), 0);
+}
+
 /* Blocking operations of one rank on one place happen in the order of its calls, without a fence. */
 static void in_order(void)
 {
@@ -118,6 +128,7 @@ int main(int argc, char **argv)
     armci_begin(&argc, &argv);
     sizes_differ();
     nothing_at_all();
+    too_much();
     in_order();
     large();
     own();

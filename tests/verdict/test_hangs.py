@@ -40,7 +40,7 @@ def read_cases(file):
     return cases
 
 
-FILES = ("hangs.c", "hangs_pending.c", "hangs_windows.c", "hangs_shmem.c", "hangs.py")
+FILES = ("hangs.c", "hangs_pending.c", "hangs_windows.c", "hangs_armci.c", "hangs_shmem.c", "hangs.py")
 CASES = [case for file in FILES for case in read_cases(file)]
 
 

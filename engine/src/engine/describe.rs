@@ -11,7 +11,7 @@ use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
 use crate::observe::page::NONE;
-use crate::onesided::Exposure;
+use crate::onesided::{Exposure, LockOf};
 use crate::progress::lock::Guard;
 use crate::request::lane_of;
 use crate::world::calls::Begun;
@@ -104,7 +104,7 @@ impl<'a> Describer<'a> {
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
-            Reason::Lock(exposure, rank) => vec![vec![self.lock(exposure, rank)]],
+            Reason::Lock(exposure, lock) => vec![vec![self.lock(exposure, lock)]],
             Reason::Memory(rank) => vec![vec![self.change(rank)]],
             Reason::BootstrapChannel => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
@@ -278,15 +278,16 @@ impl<'a> Describer<'a> {
         me.control_block().missing(until).map(need).collect()
     }
 
-    /// The lock of a member: any other may hold it, if none is known to hold it alone.
-    fn lock(&mut self, exposure: &Exposure, rank: u32) -> Need {
+    /// A lock of a member: any other may hold it, if none is known to hold it alone. The tag is the number of a mutex.
+    fn lock(&mut self, exposure: &Exposure, lock: LockOf) -> Need {
         let context = exposure.communicator().context();
         let job_rank = |member: u32| exposure.group().job_rank(member).0;
-        let peers = match exposure.control.seat(rank).lock.writer() {
+        let peers = match exposure.lock_of(lock).and_then(|found| found.lock.writer()) {
             Some(writer) => vec![job_rank(writer)],
             None => (0..exposure.size()).filter(|&member| member != exposure.rank()).map(job_rank).collect(),
         };
-        let message = description::Envelope { context, source: rank as i32, tag: NONE, bytes: 0 };
+        let tag = lock.mutex.map_or(NONE, |mutex| mutex as i32);
+        let message = description::Envelope { context, source: lock.member as i32, tag, bytes: 0 };
         Need { kind: Kind::Lock, peers, message, collective: None }
     }
 

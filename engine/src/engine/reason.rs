@@ -3,7 +3,7 @@
 
 use crate::collective::node::{Member, Until};
 use crate::message::Envelope;
-use crate::onesided::Exposure;
+use crate::onesided::{Exposure, LockOf};
 use crate::request::RequestId;
 
 /// What a wait is for.
@@ -21,8 +21,8 @@ pub(crate) enum Reason<'a> {
     Probe(Envelope),
     /// Other members, at a block.
     Block(&'a Member, Until),
-    /// The lock of a member of an exposure.
-    Lock(&'a Exposure, u32),
+    /// A lock of a member of an exposure.
+    Lock(&'a Exposure, LockOf),
     /// That another rank changes memory of this one: that rank, or any.
     Memory(Option<u32>),
     /// A byte string of a rank, for making a communicator.

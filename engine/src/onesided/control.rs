@@ -37,12 +37,20 @@ pub struct Seat {
 #[cfg(not(loom))]
 const _: () = assert!(SEAT_BYTES == 64 && HEAD_BYTES == 64);
 
+/// A lock that the members share, and its number among all of them: that of the segment of a member has the member's
+/// rank, mutexes follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<'a> {
+    pub number: u32,
+    pub lock: &'a FairLock,
+}
+
 /// Several threads of a member sleep for locks.
 const SEVERAL: u64 = u64::MAX;
 
-/// A wish: for the lock of a member, by a ticket.
-fn wish(rank: u32, ticket: u32) -> u64 {
-    u64::from(rank + 1) << 32 | u64::from(ticket)
+/// A wish: for a lock, by a ticket.
+fn wish(number: u32, ticket: u32) -> u64 {
+    u64::from(number + 1) << 32 | u64::from(ticket)
 }
 
 /// Words of two members for loom, whose atomics are not zero at first.
@@ -105,10 +113,16 @@ impl Control {
         unsafe { &*self.base.add(HEAD_BYTES + rank as usize * SEAT_BYTES).cast::<Seat>() }
     }
 
-    /// Member `me` is about to sleep until it is its ticket's turn at the lock of `rank`; others of its threads
-    /// do too if `several`. It looks once more after this.
-    pub fn lie_down(&self, me: u32, (rank, ticket): (u32, u32), several: bool) {
-        let wish = if several { SEVERAL } else { wish(rank, ticket) };
+    /// The lock of the segment of a member.
+    #[inline]
+    pub fn lock(&self, rank: u32) -> Numbered<'_> {
+        Numbered { number: rank, lock: &self.seat(rank).lock }
+    }
+
+    /// Member `me` is about to sleep until it is its ticket's turn at a lock; others of its threads do too if `several`.
+    /// It looks once more after this.
+    pub fn lie_down(&self, me: u32, (number, ticket): (u32, u32), several: bool) {
+        let wish = if several { SEVERAL } else { wish(number, ticket) };
         self.seat(me).wish.store(wish, Ordering::SeqCst);
         self.head().sleepers.fetch_add(1, Ordering::SeqCst);
     }
@@ -121,20 +135,19 @@ impl Control {
         }
     }
 
-    /// The turns of the lock of `rank` have changed: calls `ring` for each member that sleeps and may go on.
+    /// The turns of a lock have changed: calls `ring` for each member that sleeps and may go on.
     #[inline]
-    pub fn turned(&self, rank: u32, ring: impl FnMut(u32)) {
+    pub fn turned(&self, lock: Numbered, ring: impl FnMut(u32)) {
         if self.head().sleepers.load(Ordering::SeqCst) != 0 {
-            self.wake(rank, ring);
+            self.wake(lock, ring);
         }
     }
 
     #[cold]
-    fn wake(&self, rank: u32, mut ring: impl FnMut(u32)) {
-        let lock = &self.seat(rank).lock;
+    fn wake(&self, Numbered { number, lock }: Numbered, mut ring: impl FnMut(u32)) {
         let is_turn = |wish: u64| {
             wish == SEVERAL
-                || wish >> 32 == u64::from(rank + 1)
+                || wish >> 32 == u64::from(number + 1)
                     && [Lock::Shared, Lock::Exclusive].into_iter().any(|kind| lock.is_turn(kind, wish as u32))
         };
         let members =

@@ -1,6 +1,7 @@
 //! What the members of a communicator expose to each other.
 
-use super::{Attached, Control, Entry, Epochs, Lock, Region};
+use super::control::Numbered;
+use super::{Attached, Control, Entry, Epochs, FairLock, Lock, Region};
 use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
@@ -51,10 +52,29 @@ pub(crate) struct Told {
     pub block: u64,
     /// Where its control words lie, and one: those of the first member serve all on its node.
     pub control: u64,
+    /// How many mutexes it has.
+    pub mutexes: u64,
+    /// 1 + where those lie in its blocks area.
+    pub mutexes_at: u64,
 }
 
-/// Who waits for the lock of this member: its ticket, which lock, its rank and the tag of the answer.
-pub(crate) type Queued = (u32, Lock, (u32, i32));
+/// One of the locks of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockOf {
+    /// Its rank.
+    pub member: u32,
+    /// Which of its mutexes; `None`: the lock of its segment.
+    pub mutex: Option<u32>,
+}
+
+/// Who waits for a lock of this member: which one and how, its ticket, its rank and the tag of the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    pub mutex: Option<u32>,
+    pub kind: Lock,
+    pub ticket: u32,
+    pub who: (u32, i32),
+}
 
 /// What this member has done for an exposure, and takes back when it goes.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +85,18 @@ pub(crate) struct Provided {
     pub opened: (usize, u64, Range<u64>),
     /// 1 + where it lies in the own blocks area.
     pub block: u64,
+    /// 1 + where the mutexes of this member lie there.
+    pub mutexes: u64,
 }
+
+/// Where the mutexes of the members lie, as far as they are on this node.
+#[derive(Debug, Default)]
+pub(crate) struct Mutexes(pub Box<[Option<*const FairLock>]>);
+
+// SAFETY: atomics in the node segment, which lives as long as the process.
+unsafe impl Send for Mutexes {}
+// SAFETY: as above.
+unsafe impl Sync for Mutexes {}
 
 /// Of a dynamic exposure: what a peer has attached, as it was read last.
 #[derive(Debug, Default)]
@@ -100,6 +131,8 @@ pub struct Exposure {
     /// Where the own segment begins in this process.
     pub(crate) base: OnceLock<u64>,
     pub(crate) provided: Mutex<Provided>,
+    /// Empty where no member has any.
+    pub(crate) mutexes: Mutexes,
 }
 
 impl Exposure {
@@ -135,6 +168,30 @@ impl Exposure {
     pub fn own(&self) -> Segment {
         let segment = self.told[self.rank() as usize].segment;
         Segment { address: self.base.get().copied().unwrap_or(segment.address), ..segment }
+    }
+
+    /// How many mutexes a member has.
+    ///
+    /// # Errors
+    /// `Rank` when there is no such member.
+    pub fn mutexes(&self, member: u32) -> Result<u64> {
+        self.check_rank(member)?;
+        Ok(self.told[member as usize].mutexes)
+    }
+
+    /// A lock of a member, if it is on this node.
+    #[inline]
+    pub(crate) fn lock_of(&self, lock: LockOf) -> Option<Numbered<'_>> {
+        let Some(mutex) = lock.mutex else { return Some(self.control.lock(lock.member)) };
+        let first = (*self.mutexes.0.get(lock.member as usize)?)?;
+        let has = |told: &Told| told.mutexes as u32;
+        if mutex >= has(&self.told[lock.member as usize]) {
+            return None;
+        }
+        let before: u32 = self.told[..lock.member as usize].iter().map(has).sum();
+        // SAFETY: the member has lent as many, zeroed; see `Mutexes`.
+        let lock = unsafe { &*first.add(mutex as usize) };
+        Some(Numbered { number: self.size() + before + mutex, lock })
     }
 
     /// Whether it can be freed now.

@@ -38,6 +38,14 @@ impl FairLock {
         self.next.fetch_add(1, Ordering::SeqCst)
     }
 
+    /// Asks for the lock alone, if nobody has it or waits for it: a ticket whose turn it is.
+    pub fn try_to_ask(&self) -> Option<u32> {
+        let ticket = self.write.load(Ordering::SeqCst);
+        let taken =
+            self.next.compare_exchange(ticket, ticket.wrapping_add(1), Ordering::SeqCst, Ordering::SeqCst);
+        taken.is_ok().then_some(ticket)
+    }
+
     /// Whether it is the turn of a ticket.
     #[inline]
     pub fn is_turn(&self, kind: Lock, ticket: u32) -> bool {
@@ -100,5 +108,20 @@ mod tests {
         assert_eq!(lock.writer(), Some(2));
         lock.leave(Lock::Exclusive);
         assert!(lock.is_turn(Lock::Shared, last) && lock.writer().is_none());
+    }
+
+    #[test]
+    fn it_is_asked_for_at_once_when_nobody_has_it_or_waits() {
+        let lock = FairLock::new();
+        let ticket = lock.try_to_ask().unwrap();
+        assert!(lock.is_turn(Lock::Exclusive, ticket) && lock.try_to_ask().is_none());
+        lock.enter(Lock::Exclusive, ticket, 0);
+        let waiting = lock.ask();
+        lock.leave(Lock::Exclusive);
+        assert!(lock.try_to_ask().is_none());
+        lock.enter(Lock::Shared, waiting, 0);
+        assert!(lock.try_to_ask().is_none());
+        lock.leave(Lock::Shared);
+        assert_eq!(lock.try_to_ask(), Some(2));
     }
 }

@@ -36,10 +36,12 @@ pub enum Ask {
     },
     /// That so many bytes there are changed to the second half of the data if they are the first half.
     Swap(u64, u64),
-    /// The lock of the target.
-    Lock(Lock),
+    /// The lock of the target, or one of its mutexes.
+    Lock(Lock, Option<u32>),
+    /// The same, alone, if nobody has it or waits for it.
+    TryLock(Option<u32>),
     /// That it is given back.
-    Unlock(Lock),
+    Unlock(Lock, Option<u32>),
     /// The piece of attached memory in which an address lies.
     Find(u64),
 }
@@ -48,6 +50,7 @@ impl Ask {
     /// As the head of a message, to be answered with a tag.
     pub fn words(self, tag: i32) -> [u64; WORDS] {
         let lock = |lock| u64::from(lock == Lock::Exclusive);
+        let which = |mutex: Option<u32>| mutex.map_or(0, |mutex| u64::from(mutex) + 1);
         let (what, at, count, more, tell) = match self {
             Ask::Read(address, bytes) => (1, address, bytes, 0, 0),
             Ask::Write(address) => (2, address, 0, 0, 0),
@@ -56,8 +59,9 @@ impl Ask {
                 (3, address, count, more, u64::from(tell))
             }
             Ask::Swap(address, bytes) => (4, address, bytes, 0, 0),
-            Ask::Lock(kind) => (5, lock(kind), 0, 0, 0),
-            Ask::Unlock(kind) => (6, lock(kind), 0, 0, 0),
+            Ask::Lock(kind, mutex) => (5, lock(kind), which(mutex), 0, 0),
+            Ask::Unlock(kind, mutex) => (6, lock(kind), which(mutex), 0, 0),
+            Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
             Ask::Find(address) => (7, address, 0, 0, 0),
         };
         [what, at, count, more, tell, tag as u64]
@@ -72,6 +76,7 @@ impl Ask {
         let word = |at: usize| u64::from_ne_bytes(head[8 * at..8 * at + 8].try_into().expect("8 bytes"));
         let lock = |word| if word == 0 { Lock::Shared } else { Lock::Exclusive };
         let (at, count, more) = (word(1), word(2), word(3));
+        let which = (count as u32).checked_sub(1);
         let ask = match word(0) {
             1 => Ask::Read(at, count),
             2 => Ask::Write(at),
@@ -82,8 +87,9 @@ impl Ask {
                 Ask::Change { address: at, count, builtin, element: Element(basic), tell: word(4) != 0 }
             }
             4 => Ask::Swap(at, count),
-            5 => Ask::Lock(lock(at)),
-            6 => Ask::Unlock(lock(at)),
+            5 => Ask::Lock(lock(at), which),
+            6 => Ask::Unlock(lock(at), which),
+            8 => Ask::TryLock(which),
             7 => Ask::Find(at),
             _ => return Err(garbled()),
         };
@@ -108,7 +114,8 @@ mod tests {
         let element = Element(Basic::Float64);
         let change = Ask::Change { address: 4096, count: 7, builtin: Builtin::Sum, element, tell: true };
         let all = [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9)];
-        let locks = [Ask::Lock(Lock::Shared), Ask::Unlock(Lock::Exclusive)];
+        let locks =
+            [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
         for (tag, ask) in all.into_iter().chain(locks).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();

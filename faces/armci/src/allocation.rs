@@ -179,7 +179,8 @@ fn free_in(engine: &Engine, comm: &Arc<Comm>, ptr: *mut c_void) -> Result<c_int>
     }
 }
 
-fn context_of(exposure: &Exposure) -> u64 {
+/// By what all ranks know an exposure.
+pub fn context_of(exposure: &Exposure) -> u64 {
     exposure.communicator().context()
 }
 
@@ -232,6 +233,8 @@ pub fn free_all(engine: &Engine) -> Result<()> {
             left.push(one.exposure.clone());
             false
         });
+        left.extend(world.mutexes.take());
+        left.append(&mut world.sets);
         left
     })?;
     left.sort_by_key(|exposure| context_of(exposure));

@@ -124,7 +124,8 @@ fn begin(parent: &Arc<Comm>) -> Result<()> {
         let domains = Domains::find(engine, &own)?;
         let group = GroupOfC::new(handle, own.rank, (0..own.size() as c_int).collect(), own.size())?;
         let addresses = Addresses::new(own.size());
-        Ok(World { group, default: group, addresses, domains, own: engine.own_region(), comm: own })
+        let (mutexes, sets, all_memory) = (None, Vec::new(), engine.own_region());
+        Ok(World { group, default: group, addresses, domains, mutexes, sets, own: all_memory, comm: own })
     });
     match made {
         Ok(world) => world_of_armci::put(world),

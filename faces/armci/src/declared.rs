@@ -5,11 +5,12 @@
 use super::fences::HandleOfC;
 use super::global_operations::Elements;
 use super::group_of_c::GroupOfC;
+use super::mutex_sets::Set;
 use super::strides::{Shape, Side};
 use super::vectors::{VectorOfC, Vectors};
 use super::{
-    allocation, begin, contiguous, fences, global_operations as global, processor_groups as groups, strides,
-    two_sided, values, vectors, wall, which_domain as domains,
+    allocation, begin, contiguous, fences, global_operations as global, mutex_sets as mutexes,
+    processor_groups as groups, strides, two_sided, values, vectors, wall, which_domain as domains,
 };
 use crate::abi::Handle;
 use crate::common::entry::When::{Anytime, Running};
@@ -211,6 +212,18 @@ functions! {
         |call| values::get_value::<c_float>(call, src, proc);
     Running ARMCI_GetValueDouble | PARMCI_GetValueDouble(src: *const c_void, proc: c_int) -> c_double =
         |call| values::get_value::<c_double>(call, src, proc);
+
+    Running ARMCI_Create_mutexes | PARMCI_Create_mutexes(count: c_int) -> c_int = |call| mutexes::create(call, count);
+    Running ARMCI_Destroy_mutexes | PARMCI_Destroy_mutexes() -> c_int = mutexes::destroy;
+    Running ARMCI_Lock | PARMCI_Lock(mutex: c_int, proc: c_int) = |call| mutexes::lock(call, mutex, proc);
+    Running ARMCI_Unlock | PARMCI_Unlock(mutex: c_int, proc: c_int) = |call| mutexes::unlock(call, mutex, proc);
+    Running ARMCIX_Create_mutexes_hdl(count: c_int, group: Group) -> Set =
+        |call| mutexes::create_set(call, count, group);
+    Running ARMCIX_Destroy_mutexes_hdl(set: Set) -> c_int = |call| mutexes::destroy_set(call, set);
+    Running ARMCIX_Lock_hdl(set: Set, mutex: c_int, proc: c_int) = |call| mutexes::lock_in(call, set, mutex, proc);
+    Running ARMCIX_Trylock_hdl(set: Set, mutex: c_int, proc: c_int) -> c_int =
+        |call| mutexes::try_in(call, set, mutex, proc);
+    Running ARMCIX_Unlock_hdl(set: Set, mutex: c_int, proc: c_int) = |call| mutexes::unlock_in(call, set, mutex, proc);
 
     Running ARMCI_Group_create(number: c_int, ranks: Ints, out: *mut GroupOfC) =
         |call| groups::create(call, number, ranks, out);

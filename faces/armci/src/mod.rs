@@ -21,6 +21,7 @@ mod domains;
 mod fences;
 mod global_operations;
 mod group_of_c;
+mod mutex_sets;
 mod processor_groups;
 mod strides;
 mod two_sided;

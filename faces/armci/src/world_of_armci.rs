@@ -38,6 +38,10 @@ pub struct World {
     pub own: Region,
     /// Which ranks share memory.
     pub domains: Domains,
+    /// The mutexes of all ranks.
+    pub mutexes: Option<Arc<Exposure>>,
+    /// Those of groups.
+    pub sets: Vec<Arc<Exposure>>,
 }
 
 static WORLD: RwLock<Option<World>> = RwLock::new(None);
@@ -89,6 +93,7 @@ pub fn each_communicator(visit: &mut dyn FnMut(&Arc<Comm>)) {
         visit(&world.comm);
         let own = world.addresses.of_rank(world.comm.rank);
         own.for_each(|allocated| visit(allocated.exposure.communicator()));
+        world.mutexes.iter().chain(&world.sets).for_each(|set| visit(set.communicator()));
     }
 }
 

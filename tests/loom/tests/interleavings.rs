@@ -387,7 +387,8 @@ impl Members {
     }
 
     fn turned(&self) {
-        self.control().turned(0, |member| self.doorbells[member as usize].ring());
+        let control = self.control();
+        control.turned(control.lock(0), |member| self.doorbells[member as usize].ring());
     }
 
     /// The steps are those of `Engine::acquire_lock`, of `AtLock`, and of a wait of the engine.

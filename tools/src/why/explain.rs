@@ -5,6 +5,7 @@ use super::collectives;
 use super::graph::{needs_of, Standing};
 use super::words::{self, bytes, job_rank, name, ranks, seconds, tag};
 use serried_engine::observe::description::{Description, Envelope, Kind, Need, Thread};
+use serried_engine::observe::page::NONE;
 use std::fmt::Write;
 
 /// Ranks that are told in full.
@@ -175,7 +176,16 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
         }
         Kind::Lock => {
             let held = if need.peers.len() == 1 { "which is held by" } else { "which is held by some of" };
-            format!("for the lock of rank {} of a window, {held} {}", message.source, ranks(&need.peers))
+            match message.tag {
+                NONE => format!(
+                    "for the lock of rank {} of a window, {held} {}",
+                    message.source,
+                    ranks(&need.peers)
+                ),
+                mutex => {
+                    format!("for mutex {mutex} of rank {}, {held} {}", message.source, ranks(&need.peers))
+                }
+            }
         }
         Kind::Memory => match need.peers.len() {
             0 => "until its memory is changed, which no other rank can do".into(),

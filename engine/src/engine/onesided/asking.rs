@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
-use crate::onesided::{Ask, Elements, Entry, Exposure, Lock, Region, Servant, HEAD_BYTES, MOST_BYTES};
+use crate::onesided::{
+    Ask, Elements, Entry, Exposure, Lock, LockOf, Region, Servant, HEAD_BYTES, MOST_BYTES,
+};
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -125,10 +127,16 @@ impl Engine {
         Ok(count)
     }
 
-    /// The lock of a member whose words are out of reach.
-    pub(super) fn ask_to_lock(&self, exposure: &Exposure, kind: Lock, rank: u32, take: bool) -> Result<()> {
-        let ask = if take { Ask::Lock(kind) } else { Ask::Unlock(kind) };
-        self.ask(servant_of(exposure, rank), ask, &[], &mut [])
+    /// A lock of a member whose words are out of reach.
+    pub(super) fn ask_to_lock(
+        &self,
+        exposure: &Exposure,
+        kind: Lock,
+        lock: LockOf,
+        take: bool,
+    ) -> Result<()> {
+        let ask = if take { Ask::Lock(kind, lock.mutex) } else { Ask::Unlock(kind, lock.mutex) };
+        self.ask(servant_of(exposure, lock.member), ask, &[], &mut [])
     }
 
     /// The piece of attached memory of a member in which an address lies.

@@ -6,7 +6,9 @@ use crate::engine::Engine;
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Window};
-use crate::onesided::{Attached, Control, Epochs, Exposure, Kind, Known, Provided, Segment, Told};
+use crate::onesided::{
+    Attached, Control, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided, Segment, Told,
+};
 use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
 use crate::{Class, Error, JobRank, Result};
@@ -49,6 +51,8 @@ enum Trouble {
     Unshared = 3,
     /// The first member has no memory for the control words.
     Control = 4,
+    /// It has none for its mutexes.
+    Mutexes = 5,
 }
 
 impl Memory {
@@ -99,14 +103,27 @@ impl Engine {
     /// `Comm` for an intercommunicator, `Size`, `Disp` for a unit that is not positive, `NoMem`;
     /// `RmaShared` when not all members share memory. All members fail if one does.
     pub fn expose(&self, parent: &Arc<Communicator>, memory: Memory, unit: i64) -> Result<Arc<Exposure>> {
+        self.expose_with(parent, (memory, unit), 0)
+    }
+
+    /// The same with so many mutexes of this member.
+    pub(super) fn expose_with(
+        &self,
+        parent: &Arc<Communicator>,
+        (memory, unit): (Memory, i64),
+        mutexes: i64,
+    ) -> Result<Arc<Exposure>> {
         let peers = self.peers_of(parent)?;
-        let wrong = memory.check(unit).err();
+        let wrong = memory.check(unit).and_then(|()| check_mutexes(mutexes)).err();
         let mut mine = Told { owner: u64::from(parent.rank), ..Told::default() };
         mine.segment = Segment { unit: unit as u64, ..Segment::default() };
-        let provided = match &wrong {
+        let mut provided = match &wrong {
             Some(_) => self.provide_nothing(parent, memory, &mut mine)?,
             None => self.provide(parent, memory, &mut mine)?,
         };
+        if wrong.is_none() && mutexes > 0 {
+            provided.mutexes = self.provide_mutexes(mutexes as u64, &mut mine);
+        }
         self.provide_control(parent, peers.contains(&None), &mut mine)?;
         let told = self.tell_all(parent, mine)?;
         if let Some(error) = wrong.or_else(|| trouble_of(&told)) {
@@ -266,6 +283,31 @@ impl Engine {
         Ok(told)
     }
 
+    /// Memory for mutexes of this member: where it lies, and one.
+    fn provide_mutexes(&self, number: u64, mine: &mut Told) -> u64 {
+        let bytes = usize::try_from(number).ok().and_then(|number| number.checked_mul(size_of::<FairLock>()));
+        let bytes = bytes.filter(|&bytes| bytes <= BLOCKS_BYTES);
+        mine.mutexes = number;
+        match bytes.and_then(|bytes| self.pool().lend_plain(bytes.next_multiple_of(ALIGNMENT))) {
+            Some(offset) => mine.mutexes_at = 1 + offset as u64,
+            None => mine.trouble = Trouble::Mutexes as u64,
+        }
+        mine.mutexes_at
+    }
+
+    /// Where the mutexes of members on this node lie.
+    fn mutexes_of(&self, parent: &Communicator, told: &[Told]) -> Mutexes {
+        if told.iter().all(|one| one.mutexes == 0) {
+            return Mutexes::default();
+        }
+        let place = |(member, one): (u32, &Told)| {
+            let local = self.local_rank(parent, member)?;
+            let offset = (one.mutexes_at as usize).checked_sub(1)?;
+            Some(self.job.node.blocks_area(local.0).wrapping_add(offset).cast_const().cast())
+        };
+        Mutexes((0..).zip(told).map(place).collect())
+    }
+
     fn make(
         &self,
         parent: &Communicator,
@@ -290,6 +332,7 @@ impl Engine {
             regions: told.iter().map(|_| OnceLock::new()).collect(),
             known: (0..dynamic).map(|_| Mutex::new(Known::default())).collect(),
             epochs: Epochs::new(parent.size()),
+            mutexes: self.mutexes_of(parent, &told),
             told,
             control,
             peers,
@@ -311,8 +354,19 @@ impl Engine {
             // SAFETY: from `allocate`; nobody uses it any more.
             unsafe { window::give(provided.allocated as *mut u8) };
         }
-        for offset in [control, provided.block].into_iter().filter_map(|one| one.checked_sub(1)) {
+        for offset in
+            [control, provided.block, provided.mutexes].into_iter().filter_map(|one| one.checked_sub(1))
+        {
             self.pool().take_back(offset as usize);
+        }
+    }
+}
+
+fn check_mutexes(number: i64) -> Result<()> {
+    match number {
+        0.. => Ok(()),
+        _ => {
+            Err(Error::new(Class::Count, format!("the number of mutexes is {number}; it cannot be negative")))
         }
     }
 }
@@ -340,7 +394,8 @@ fn allocate(bytes: u64, mine: &mut Told) -> *mut u8 {
 fn trouble_of(told: &[Told]) -> Option<Error> {
     let (rank, one) = told.iter().enumerate().find(|(_, one)| one.trouble != 0)?;
     let bytes = one.segment.bytes;
-    let troubles = [Trouble::Arguments, Trouble::Memory, Trouble::Unshared, Trouble::Control];
+    let troubles =
+        [Trouble::Arguments, Trouble::Memory, Trouble::Unshared, Trouble::Control, Trouble::Mutexes];
     let trouble = troubles.into_iter().find(|&trouble| trouble as u64 == one.trouble);
     Some(match trouble.unwrap_or(Trouble::None) {
         Trouble::Memory => {
@@ -353,6 +408,13 @@ fn trouble_of(told: &[Told]) -> Option<Error> {
         Trouble::Control => Error::new(
             Class::NoMem,
             "rank 0 has no memory left for another window: free some that are not used any more",
+        ),
+        Trouble::Mutexes => Error::new(
+            Class::NoMem,
+            format!(
+                "rank {rank} has no memory for {} mutexes: make fewer, or free some windows",
+                one.mutexes
+            ),
         ),
         _ => {
             Error::new(Class::Arg, format!("rank {rank} has given wrong arguments; its own error says which"))

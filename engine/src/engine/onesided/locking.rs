@@ -3,9 +3,9 @@
 use crate::engine::reason::Reason;
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
-use crate::onesided::{Assertions, Exposure, Lock};
+use crate::onesided::{Assertions, Exposure, Lock, LockOf, Numbered};
 use crate::transport::node::doorbell_of;
-use crate::Result;
+use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, AtomicBool, Ordering};
 
 /// Locks.
@@ -18,7 +18,7 @@ impl Engine {
         exposure.check_rank(rank)?;
         exposure.epochs.check_lock(rank)?;
         if !assertions.has(Assertions::NOCHECK) {
-            self.acquire_lock(exposure, lock, rank)?;
+            self.acquire_lock(exposure, lock, of_segment(rank))?;
         }
         exposure.epochs.lock(rank, lock, assertions);
         Ok(())
@@ -33,7 +33,7 @@ impl Engine {
         let held = exposure.epochs.unlock(rank)?;
         fence(Ordering::SeqCst);
         if let Some(lock) = held {
-            self.release_lock(exposure, lock, rank)?;
+            self.release_lock(exposure, lock, of_segment(rank))?;
         }
         Ok(())
     }
@@ -45,7 +45,8 @@ impl Engine {
     pub fn lock_all(&self, exposure: &Exposure, assertions: Assertions) -> Result<()> {
         exposure.epochs.check_lock_all()?;
         if !assertions.has(Assertions::NOCHECK) {
-            (0..exposure.size()).try_for_each(|rank| self.acquire_lock(exposure, Lock::Shared, rank))?;
+            (0..exposure.size())
+                .try_for_each(|rank| self.acquire_lock(exposure, Lock::Shared, of_segment(rank)))?;
         }
         exposure.epochs.lock_all(assertions);
         Ok(())
@@ -59,55 +60,63 @@ impl Engine {
         let held = exposure.epochs.unlock_all()?;
         fence(Ordering::SeqCst);
         if held {
-            (0..exposure.size()).try_for_each(|rank| self.release_lock(exposure, Lock::Shared, rank))?;
+            (0..exposure.size())
+                .try_for_each(|rank| self.release_lock(exposure, Lock::Shared, of_segment(rank)))?;
         }
         Ok(())
     }
 
-    fn acquire_lock(&self, exposure: &Exposure, kind: Lock, rank: u32) -> Result<()> {
-        if exposure.is_spread && rank != exposure.rank() {
-            return self.ask_to_lock(exposure, kind, rank, true);
+    /// Waits until a lock is held.
+    pub(super) fn acquire_lock(&self, exposure: &Exposure, kind: Lock, lock: LockOf) -> Result<()> {
+        if exposure.is_spread && lock.member != exposure.rank() {
+            return self.ask_to_lock(exposure, kind, lock, true);
         }
-        let lock = &exposure.control.seat(rank).lock;
-        let ticket = lock.ask();
-        if !lock.is_turn(kind, ticket) {
-            self.await_turn(exposure, kind, (rank, ticket))?;
+        let found = exposure.lock_of(lock).ok_or_else(no_such_lock)?;
+        let ticket = found.lock.ask();
+        if !found.lock.is_turn(kind, ticket) {
+            self.await_turn((exposure, lock), kind, (found, ticket))?;
         }
-        if lock.enter(kind, ticket, exposure.rank()) {
+        if found.lock.enter(kind, ticket, exposure.rank()) {
             match exposure.is_spread {
-                true => self.let_in(exposure),
-                false => self.turned(exposure, rank),
+                true => self.let_in(exposure, lock.mutex),
+                false => self.turned(exposure, found),
             }
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn await_turn(&self, exposure: &Exposure, kind: Lock, ticket: (u32, u32)) -> Result<()> {
+    fn await_turn(
+        &self,
+        (exposure, lock): (&Exposure, LockOf),
+        kind: Lock,
+        (found, ticket): (Numbered, u32),
+    ) -> Result<()> {
         self.crowd.wait_for(|| None);
-        let beside = AtLock { exposure, kind, ticket, asleep: AtomicBool::new(false) };
+        let beside = AtLock { exposure, kind, found, ticket, asleep: AtomicBool::new(false) };
         let lane = self.lane(exposure.communicator.context());
-        let reason = Reason::Lock(exposure, ticket.0);
-        self.wait_beside(lane, reason, &beside, |_| beside.holds().then_some(()))
+        self.wait_beside(lane, Reason::Lock(exposure, lock), &beside, |_| beside.holds().then_some(()))
     }
 
-    fn release_lock(&self, exposure: &Exposure, kind: Lock, rank: u32) -> Result<()> {
+    /// Gives a lock back.
+    pub(super) fn release_lock(&self, exposure: &Exposure, kind: Lock, lock: LockOf) -> Result<()> {
         if exposure.is_spread {
-            if rank != exposure.rank() {
-                return self.ask_to_lock(exposure, kind, rank, false);
+            if lock.member != exposure.rank() {
+                return self.ask_to_lock(exposure, kind, lock, false);
             }
-            self.leave_lock(exposure, kind);
+            self.leave_lock(exposure, kind, lock.mutex);
             return Ok(());
         }
-        exposure.control.seat(rank).lock.leave(kind);
-        self.turned(exposure, rank);
+        let found = exposure.lock_of(lock).ok_or_else(no_such_lock)?;
+        found.lock.leave(kind);
+        self.turned(exposure, found);
         Ok(())
     }
 
     /// The turns of a lock have changed: wakes who sleeps for one of them.
     #[inline]
-    pub(super) fn turned(&self, exposure: &Exposure, rank: u32) {
-        exposure.control.turned(rank, |member| {
+    pub(super) fn turned(&self, exposure: &Exposure, lock: Numbered) {
+        exposure.control.turned(lock, |member| {
             if let Some(local) = self.local_rank(exposure.communicator(), member) {
                 doorbell_of(&self.job.node, local).ring();
             }
@@ -115,26 +124,36 @@ impl Engine {
     }
 }
 
+/// The lock of the segment of a member.
+fn of_segment(member: u32) -> LockOf {
+    LockOf { member, mutex: None }
+}
+
+#[cold]
+pub(super) fn no_such_lock() -> Error {
+    Error::new(Class::Intern, "a lock is asked for that no member on this node has")
+}
+
 /// A wait for a lock.
 struct AtLock<'a> {
     exposure: &'a Exposure,
     kind: Lock,
-    /// Of whom, and when.
-    ticket: (u32, u32),
+    found: Numbered<'a>,
+    ticket: u32,
     asleep: AtomicBool,
 }
 
 impl Beside for AtLock<'_> {
     #[inline]
     fn holds(&self) -> bool {
-        let (rank, ticket) = self.ticket;
-        self.exposure.control.seat(rank).lock.is_turn(self.kind, ticket)
+        self.found.lock.is_turn(self.kind, self.ticket)
     }
 
     fn lie_down(&self) {
         if !self.asleep.swap(true, Ordering::Relaxed) {
             let several = self.exposure.waiters.fetch_add(1, Ordering::SeqCst) > 0;
-            self.exposure.control.lie_down(self.exposure.rank(), self.ticket, several);
+            let wish = (self.found.number, self.ticket);
+            self.exposure.control.lie_down(self.exposure.rank(), wish, several);
         }
     }
 

@@ -6,6 +6,7 @@ mod exposed;
 mod exposing;
 mod locking;
 mod many_pieces;
+mod mutexes;
 mod operations;
 mod serving;
 mod synchronising;

@@ -4,11 +4,12 @@
 //! who can, all others under the lock of its elements. So it makes no difference to anybody who does it.
 
 use super::asking::{buffer, ASKED};
+use super::locking::no_such_lock;
 use crate::core::Background;
 use crate::engine::Engine;
 use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
-use crate::onesided::{Ask, Elements, Exposure, Kind, Lock, Region, MOST_BYTES};
+use crate::onesided::{Ask, Elements, Exposure, Kind, Lock, LockOf, Numbered, Queued, Region, MOST_BYTES};
 use crate::reduce::Operator;
 use crate::world::BootstrapChannel;
 use crate::{Class, Error, Result};
@@ -71,9 +72,13 @@ impl Engine {
         self.wait(request)?;
         let (ask, tag, data) = Ask::read(&asked)?;
         match ask {
-            Ask::Lock(kind) => self.queue(exposure, kind, (from, tag)),
-            Ask::Unlock(kind) => {
-                self.leave_lock(exposure, kind);
+            Ask::Lock(kind, mutex) => self.queue(exposure, (kind, mutex), (from, tag))?,
+            Ask::TryLock(mutex) => {
+                let tried = self.try_for(exposure, mutex, from);
+                self.answer_to(exposure, (from, tag), tried)?;
+            }
+            Ask::Unlock(kind, mutex) => {
+                self.leave_lock(exposure, kind, mutex);
                 self.answer_to(exposure, (from, tag), Ok(Vec::new()))?;
             }
             _ => {
@@ -136,7 +141,7 @@ impl Engine {
                 let found = exposure.attached.find(address).unwrap_or_default();
                 Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
             }
-            Ask::Lock(_) | Ask::Unlock(_) => Ok(Vec::new()),
+            Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
         }
     }
 
@@ -173,33 +178,56 @@ impl Engine {
     }
 }
 
-/// The own lock, where others cannot reach its words.
+/// The own locks, where others cannot reach their words.
 impl Engine {
-    /// Another member asks for it.
-    fn queue(&self, exposure: &Exposure, kind: Lock, who: (u32, i32)) {
-        let ticket = exposure.control.seat(exposure.rank()).lock.ask();
-        exposure.queue.lock().unwrap_or_else(PoisonError::into_inner).push((ticket, kind, who));
-        self.let_in(exposure);
+    /// Another member asks for one.
+    fn queue(&self, exposure: &Exposure, (kind, mutex): (Lock, Option<u32>), who: (u32, i32)) -> Result<()> {
+        match self.own_lock(exposure, mutex) {
+            Some(found) => {
+                let ticket = found.lock.ask();
+                let queued = Queued { mutex, kind, ticket, who };
+                exposure.queue.lock().unwrap_or_else(PoisonError::into_inner).push(queued);
+                self.let_in(exposure, mutex);
+                Ok(())
+            }
+            None => self.answer_to(exposure, who, Err(no_such_lock())),
+        }
+    }
+
+    fn own_lock<'a>(&self, exposure: &'a Exposure, mutex: Option<u32>) -> Option<Numbered<'a>> {
+        exposure.lock_of(LockOf { member: exposure.rank(), mutex })
+    }
+
+    /// Another member takes one if nobody has it: 8 bytes that are not 0 if it has got it.
+    fn try_for(&self, exposure: &Exposure, mutex: Option<u32>, who: u32) -> Result<Vec<u8>> {
+        let found = self.own_lock(exposure, mutex).ok_or_else(no_such_lock)?;
+        let ticket = found.lock.try_to_ask();
+        if let Some(ticket) = ticket {
+            found.lock.enter(Lock::Exclusive, ticket, who);
+        }
+        Ok(u64::from(ticket.is_some()).to_ne_bytes().to_vec())
     }
 
     /// It is given back, by whomever.
-    pub(super) fn leave_lock(&self, exposure: &Exposure, kind: Lock) {
-        exposure.control.seat(exposure.rank()).lock.leave(kind);
-        self.let_in(exposure);
+    pub(super) fn leave_lock(&self, exposure: &Exposure, kind: Lock, mutex: Option<u32>) {
+        if let Some(found) = self.own_lock(exposure, mutex) {
+            found.lock.leave(kind);
+            self.let_in(exposure, mutex);
+        }
     }
 
     /// Tells those whose turn it is that they have it.
-    pub(super) fn let_in(&self, exposure: &Exposure) {
-        let lock = &exposure.control.seat(exposure.rank()).lock;
+    pub(super) fn let_in(&self, exposure: &Exposure, mutex: Option<u32>) {
+        let Some(found) = self.own_lock(exposure, mutex) else { return };
         loop {
             let mut queue = exposure.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = queue.iter().position(|&(ticket, kind, _)| lock.is_turn(kind, ticket));
-            let Some((ticket, kind, who)) = place.map(|place| queue.remove(place)) else { break };
+            let is_turn = |one: &Queued| one.mutex == mutex && found.lock.is_turn(one.kind, one.ticket);
+            let Some(next) = queue.iter().position(is_turn).map(|place| queue.remove(place)) else { break };
             drop(queue);
-            lock.enter(kind, ticket, who.0);
+            found.lock.enter(next.kind, next.ticket, next.who.0);
             // An error of a message comes again when this rank waits next.
-            let _ = self.answer_to(exposure, who, Ok(Vec::new()));
+            let _ = self.answer_to(exposure, next.who, Ok(Vec::new()));
         }
-        self.turned(exposure, exposure.rank());
+        self.turned(exposure, found);
     }
 }

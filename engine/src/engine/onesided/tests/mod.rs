@@ -5,6 +5,7 @@ mod atomic;
 mod epochs;
 mod many;
 mod memory;
+mod mutual_exclusion;
 mod random;
 
 use super::Memory;
