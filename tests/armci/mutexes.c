@@ -3,7 +3,7 @@
  * time; sets of groups, and trying. */
 #include "armci_check.h"
 
-#define ROUNDS 100
+#define ROUNDS (is_asked_for() ? 20 : 100)
 
 static char **base;
 

@@ -185,7 +185,7 @@ static void atomic(int proc)
 int main(int argc, char **argv)
 {
     armci_begin(&argc, &argv);
-    int operations = argc > 1 ? atoi(argv[1]) : 3000;
+    int operations = argc > 1 ? atoi(argv[1]) : is_asked_for() ? 200 : 3000;
     state = (argc > 2 ? atoi(argv[2]) : 1) * 1000 + rank;
     base = allocated(8 * COMMON + PART * size);
     for (int done = 0; done < operations; done++) {

@@ -2,6 +2,7 @@
 //!
 //! Places in the memory of a member are addresses in its process.
 
+use super::MOST_BYTES;
 use crate::{Class, Error, Result};
 
 /// The most levels of distances: one for each dimension of an array but the first.
@@ -26,6 +27,27 @@ pub trait Pieces {
     /// # Errors
     /// The first of `visit`.
     fn each(&self, visit: impl FnMut(*mut u8, u64) -> Result<()>) -> Result<()>;
+
+    /// Calls `visit` with some pieces at a time, which together with their addresses are no longer than a message.
+    ///
+    /// # Errors
+    /// The first of `visit`.
+    fn in_batches(&self, mut visit: impl FnMut(&[(*mut u8, u64)]) -> Result<()>) -> Result<()> {
+        let most = (MOST_BYTES / (self.bytes() + 8)).max(1) as usize;
+        let mut batch = Vec::with_capacity(most.min(self.number() as usize));
+        self.each(|here, there| {
+            batch.push((here, there));
+            if batch.len() == most {
+                visit(&batch)?;
+                batch.clear();
+            }
+            Ok(())
+        })?;
+        match batch.is_empty() {
+            true => Ok(()),
+            false => visit(&batch),
+        }
+    }
 }
 
 /// A number of repetitions, and how far each is from the one before, here and there.
@@ -248,6 +270,23 @@ mod tests {
         assert_eq!(many.unwrap_err().class(), Class::Count);
         let far = one(0, 0, 8).repeat(1 << 40, 0, i64::MAX).unwrap();
         assert_eq!(far.span().unwrap_err().class(), Class::RmaRange);
+    }
+
+    #[test]
+    fn batches_are_no_longer_than_a_message() {
+        let pieces = one(0, 0, 100).repeat(1000, 200, 300).unwrap();
+        let (mut lengths, mut next) = (Vec::new(), 0);
+        let count = |batch: &[(*mut u8, u64)]| {
+            lengths.push(batch.len() as u64);
+            for &(_, there) in batch {
+                assert_eq!(there, next);
+                next += 300;
+            }
+            Ok(())
+        };
+        pieces.in_batches(count).unwrap();
+        assert_eq!(lengths.iter().sum::<u64>(), 1000);
+        assert!(lengths.iter().all(|number| number * 108 <= MOST_BYTES) && lengths.len() == 4);
     }
 
     #[test]

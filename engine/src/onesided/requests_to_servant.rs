@@ -44,6 +44,26 @@ pub enum Ask {
     Unlock(Lock, Option<u32>),
     /// The piece of attached memory in which an address lies.
     Find(u64),
+    /// The same of many pieces, whose addresses come first in the data.
+    Many {
+        /// What is done with them.
+        what: Many,
+        /// How many they are.
+        number: u64,
+        /// Bytes of each.
+        bytes: u64,
+    },
+}
+
+/// What is done with many pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Many {
+    /// They are read.
+    Read,
+    /// They are written.
+    Write,
+    /// Their elements are added to.
+    Add(Element),
 }
 
 impl Ask {
@@ -63,6 +83,9 @@ impl Ask {
             Ask::Unlock(kind, mutex) => (6, lock(kind), which(mutex), 0, 0),
             Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
             Ask::Find(address) => (7, address, 0, 0, 0),
+            Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
+            Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
+            Ask::Many { what: Many::Add(element), number, bytes } => (11, number, bytes, element.0 as u64, 0),
         };
         [what, at, count, more, tell, tag as u64]
     }
@@ -91,6 +114,12 @@ impl Ask {
             6 => Ask::Unlock(lock(at), which),
             8 => Ask::TryLock(which),
             7 => Ask::Find(at),
+            9 => Ask::Many { what: Many::Read, number: at, bytes: count },
+            10 => Ask::Many { what: Many::Write, number: at, bytes: count },
+            11 => {
+                let Some(&basic) = Basic::all().get(more as usize) else { return Err(garbled()) };
+                Ask::Many { what: Many::Add(Element(basic)), number: at, bytes: count }
+            }
             _ => return Err(garbled()),
         };
         Ok((ask, word(5) as i32, data))
@@ -116,7 +145,9 @@ mod tests {
         let all = [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
-        for (tag, ask) in all.into_iter().chain(locks).enumerate() {
+        let many = [Many::Read, Many::Write, Many::Add(element)];
+        let many = many.map(|what| Ask::Many { what, number: 3, bytes: 16 });
+        for (tag, ask) in all.into_iter().chain(locks).chain(many).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();
             message.extend([1, 2, 3]);

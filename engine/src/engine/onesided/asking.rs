@@ -3,8 +3,9 @@
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
-    Ask, Elements, Entry, Exposure, Lock, LockOf, Region, Servant, HEAD_BYTES, MOST_BYTES,
+    Ask, Element, Elements, Entry, Exposure, Lock, LockOf, Many, Region, Servant, HEAD_BYTES, MOST_BYTES,
 };
+use crate::reduce::Factor;
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -127,6 +128,69 @@ impl Engine {
         Ok(count)
     }
 
+    /// Writes many pieces.
+    ///
+    /// # Safety
+    /// They can be read here for `bytes` bytes each.
+    pub(super) unsafe fn ask_to_write_many(
+        &self,
+        region: &Region,
+        batch: &[(*mut u8, u64)],
+        bytes: u64,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        let pieces =
+            batch.iter().map(|&(here, _)| unsafe { std::slice::from_raw_parts(here, bytes as usize) });
+        let ask = Ask::Many { what: Many::Write, number: batch.len() as u64, bytes };
+        self.ask(region.servant, ask, &with_addresses(batch, pieces), &mut [])
+    }
+
+    /// Reads many pieces.
+    ///
+    /// # Safety
+    /// They can be written here for `bytes` bytes each.
+    pub(super) unsafe fn ask_to_read_many(
+        &self,
+        region: &Region,
+        batch: &[(*mut u8, u64)],
+        bytes: u64,
+    ) -> Result<()> {
+        let ask = Ask::Many { what: Many::Read, number: batch.len() as u64, bytes };
+        let mut answer = vec![0u8; batch.len() * bytes as usize];
+        self.ask(region.servant, ask, &with_addresses(batch, std::iter::empty::<&[u8]>()), &mut answer)?;
+        for (&(here, _), piece) in batch.iter().zip(answer.chunks_exact(bytes as usize)) {
+            // SAFETY: by the caller.
+            unsafe { std::ptr::copy(piece.as_ptr(), here, piece.len()) };
+        }
+        Ok(())
+    }
+
+    /// Adds the elements of many pieces, times a factor.
+    ///
+    /// # Safety
+    /// As [`Engine::ask_to_write_many`]; the factor is of the same type.
+    pub(super) unsafe fn ask_to_add_many(
+        &self,
+        region: &Region,
+        batch: &[(*mut u8, u64)],
+        bytes: u64,
+        (element, factor): (Element, Option<Factor>),
+    ) -> Result<()> {
+        let multiplied = |&(here, _): &(*mut u8, u64)| {
+            let mut piece = vec![0u8; bytes as usize];
+            // SAFETY: by the caller.
+            unsafe {
+                match factor {
+                    Some(factor) => factor.apply(here, piece.as_mut_ptr(), bytes as usize / element.size()),
+                    None => std::ptr::copy_nonoverlapping(here, piece.as_mut_ptr(), bytes as usize),
+                }
+            }
+            piece
+        };
+        let ask = Ask::Many { what: Many::Add(element), number: batch.len() as u64, bytes };
+        self.ask(region.servant, ask, &with_addresses(batch, batch.iter().map(multiplied)), &mut [])
+    }
+
     /// A lock of a member whose words are out of reach.
     pub(super) fn ask_to_lock(
         &self,
@@ -147,6 +211,13 @@ impl Engine {
         let entry = Entry { address: word(0), bytes: word(8), ..Entry::default() };
         Ok((entry.address != 0).then_some(entry))
     }
+}
+
+/// The addresses of pieces there, and what lies in them here.
+fn with_addresses(batch: &[(*mut u8, u64)], pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
+    let mut data: Vec<u8> = batch.iter().flat_map(|&(_, there)| there.to_ne_bytes()).collect();
+    pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
+    data
 }
 
 pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {

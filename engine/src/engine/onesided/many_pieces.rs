@@ -8,7 +8,7 @@ use super::changing::MANY;
 use super::target_memory::AT_ONCE;
 use crate::datatype::Basic;
 use crate::engine::Engine;
-use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant};
+use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant, MOST_BYTES};
 use crate::progress::changes::{Alone, Changes};
 use crate::reduce::{Builtin, Factor, Operator};
 use crate::transport::OfferedMemory;
@@ -77,6 +77,10 @@ impl Engine {
     pub unsafe fn put_pieces_to(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
         let bytes = pieces.bytes();
+        if self.goes_together(region, pieces) {
+            // SAFETY: by the caller.
+            return pieces.in_batches(|batch| unsafe { self.ask_to_write_many(region, batch, bytes) });
+        }
         pieces.each(|local, there| match region.here(first, length) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
             Some(_) => unsafe {
@@ -101,6 +105,10 @@ impl Engine {
     pub unsafe fn get_pieces_from(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
         let bytes = pieces.bytes();
+        if self.goes_together(region, pieces) {
+            // SAFETY: by the caller.
+            return pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch, bytes) });
+        }
         pieces.each(|local, there| match region.here(first, length) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
             Some(_) => unsafe {
@@ -132,6 +140,12 @@ impl Engine {
             return Err(no_whole_elements(pieces.bytes(), basic));
         }
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
+        if self.goes_together(region, pieces) {
+            // SAFETY: by the caller.
+            return pieces.in_batches(|batch| unsafe {
+                self.ask_to_add_many(region, batch, pieces.bytes(), (element, factor))
+            });
+        }
         let count = pieces.bytes() as usize / size;
         let is_direct = first >= region.direct.start && first + length <= region.direct.end;
         let many = is_direct && pieces.number().saturating_mul(count as u64) >= MANY as u64;
@@ -159,6 +173,13 @@ impl Engine {
         })?;
         region.changed();
         Ok(())
+    }
+
+    /// Whether pieces are short, and their owner is asked for them: then many go with one message.
+    #[inline]
+    fn goes_together(&self, region: &Region, pieces: &impl Pieces) -> bool {
+        let may = !region.own && region.direct.is_empty();
+        may && pieces.number() > 1 && pieces.bytes() <= MOST_BYTES / 2 && self.is_served(region)
     }
 
     /// Changes one element at an address of a region by an operator (`Sum`, `Replace`, …; `NoOp` reads it), and stores

@@ -9,8 +9,10 @@ use crate::core::Background;
 use crate::engine::Engine;
 use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
-use crate::onesided::{Ask, Elements, Exposure, Kind, Lock, LockOf, Numbered, Queued, Region, MOST_BYTES};
-use crate::reduce::Operator;
+use crate::onesided::{
+    Ask, Elements, Exposure, Kind, Lock, LockOf, Many, Numbered, Queued, Region, MOST_BYTES,
+};
+use crate::reduce::{Builtin, Operator};
 use crate::world::BootstrapChannel;
 use crate::{Class, Error, Result};
 use std::sync::atomic::Ordering;
@@ -141,8 +143,53 @@ impl Engine {
                 let found = exposure.attached.find(address).unwrap_or_default();
                 Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
             }
+            Ask::Many { what, number, bytes } => self.obey_many(exposure, what, (number, bytes), data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
         }
+    }
+
+    /// The same with many pieces; the data are their addresses and what is to be written or added.
+    fn obey_many(
+        &self,
+        exposure: &Exposure,
+        what: Many,
+        (number, bytes): (u64, u64),
+        data: &[u8],
+    ) -> Result<Vec<u8>> {
+        let sizes =
+            number.checked_mul(8).zip(number.checked_mul(bytes)).filter(|sizes| sizes.1 <= MOST_BYTES);
+        let (heads, all) = sizes.ok_or_else(shorter)?;
+        let (addresses, mut data) = data.split_at_checked(heads as usize).ok_or_else(shorter)?;
+        if what != Many::Read && data.len() < all as usize {
+            return Err(shorter());
+        }
+        let mut read = vec![0u8; if what == Many::Read { all as usize } else { 0 }];
+        let mut room = read.as_mut_slice();
+        for address in addresses.chunks_exact(8) {
+            let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));
+            self.with_own(exposure, address, bytes, |region, offset| match what {
+                Many::Read => {
+                    let (piece, rest) = std::mem::take(&mut room).split_at_mut(bytes as usize);
+                    room = rest;
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.read_from(region, offset, piece.as_mut_ptr(), bytes) }
+                }
+                Many::Write => {
+                    let piece = take(&mut data, bytes);
+                    // SAFETY: the same.
+                    unsafe { self.write_to(region, offset, piece.as_ptr(), bytes) }
+                }
+                Many::Add(element) => {
+                    let operator = Operator::builtin(Builtin::Sum);
+                    let elements = Elements::of(&operator, element)?;
+                    let (piece, count) = (take(&mut data, bytes), bytes as usize / element.size());
+                    let places = (piece.as_ptr(), std::ptr::null_mut());
+                    // SAFETY: elements of the own region; there are as many in the piece.
+                    unsafe { self.change(region, &elements, (offset, count), places) }
+                }
+            })?;
+        }
+        Ok(read)
     }
 
     /// Does something with bytes of this member that it exposes.
@@ -176,6 +223,18 @@ impl Engine {
             Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
         self.send(exposure.group().job_rank(rank), envelope, buffer(&mut answer), Mode::Buffered)
     }
+}
+
+/// So many bytes of the beginning, which go.
+fn take<'a>(data: &mut &'a [u8], bytes: u64) -> &'a [u8] {
+    let (piece, rest) = data.split_at(bytes as usize);
+    *data = rest;
+    piece
+}
+
+#[cold]
+fn shorter() -> Error {
+    Error::new(Class::Intern, "less came with a one-sided operation than it needs")
 }
 
 /// The own locks, where others cannot reach their words.
