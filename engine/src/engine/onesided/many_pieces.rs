@@ -202,7 +202,9 @@ impl Engine {
         let elements = Elements::of(&operator, Element(basic))?;
         let offset = region.place_of(there, elements.element().span() as u64)?;
         // SAFETY: by the caller; it lies in the region.
-        unsafe { self.change(region, &elements, (offset, 1), (by, was)) }
+        unsafe { self.change(region, &elements, (offset, 1), (by, was))? };
+        region.changed();
+        Ok(())
     }
 
     /// Puts `new` in the place of `size` bytes (1, 2, 4, 8) at an address of a region if they are `compare`; stores what
@@ -222,7 +224,9 @@ impl Engine {
     ) -> Result<()> {
         let offset = region.place_of(there, size as u64)?;
         // SAFETY: by the caller; it lies in the region.
-        unsafe { self.swap(region, (offset, size), items) }
+        unsafe { self.swap(region, (offset, size), items)? };
+        region.changed();
+        Ok(())
     }
 }
 
