@@ -35,11 +35,12 @@ impl Engine {
     /// itself.
     pub fn own_region(&self) -> Region {
         let own = JobRank(self.job.rank);
+        let core = self.lanes.at(0).lock();
         Region {
             peer: Some(own),
             servant: Servant::default(),
-            changes: self.lanes.at(0).lock().transport.changes(own),
-            bell: self.lanes.at(0).lock().transport.bell(own),
+            changes: core.transport.changes(own),
+            bell: core.transport.bell(own),
             address: 0,
             bytes: i64::MAX as u64,
             direct: 0..0,
