@@ -13,7 +13,7 @@ use crate::observe::flow::{Row, Sent};
 use crate::observe::{Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
-use crate::progress::{lock::EngineLock, Crowd, Doorbell};
+use crate::progress::{lock::EngineLock, Crowd, Doorbell, Sleeper};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::Packets;
@@ -31,6 +31,7 @@ pub struct Engine {
     page: &'static Page,
     flows: Row,
     doorbell: &'static Doorbell,
+    sleeper: Sleeper,
     crowd: Crowd,
     /// Threads of this process that sleep in a wait.
     sleepers: AtomicU32,
@@ -87,12 +88,13 @@ impl Engine {
         let checks = settings.check && job.node.reserve_ledger(job.local_rank).is_ok();
         unseen::look_at_runtimes();
         page.set_state(State::Running);
-        Ok(Engine {
+        let engine = Engine {
             lanes: Lanes::new(core),
             job,
             page,
             flows,
             doorbell,
+            sleeper: Sleeper::default(),
             crowd,
             sleepers: AtomicU32::new(0),
             blocks: Mutex::new(collectives::blocks_of(job)),
@@ -101,7 +103,9 @@ impl Engine {
             directory: OnceLock::new(),
             checks,
             nodes,
-        })
+        };
+        engine.attend(&engine.lanes.at(0).lock())?;
+        Ok(engine)
     }
 
     /// How often a receive looks for its message before it makes a request: as

@@ -22,7 +22,7 @@ use crate::message::progress_sources;
 use crate::observe::page;
 use crate::progress::lock::{EngineLock, Guard};
 use crate::request::{self, RequestId};
-use crate::transport::Packets;
+use crate::transport::{network, Packets};
 use crate::world::context;
 use crate::Result;
 use std::sync::OnceLock;
@@ -96,6 +96,7 @@ impl Engine {
         let mut first = self.lanes.first.lock();
         let beside = |number| {
             let mut core = first.beside(number, progress_sources::all())?;
+            self.attend(&core)?;
             core.count_apart();
             Ok(EngineLock::new(core, Level::lane(number), true))
         };
@@ -103,6 +104,16 @@ impl Engine {
         first.count_apart();
         let _ = self.lanes.others.set(others);
         Ok(())
+    }
+
+    /// From now on a sleep ends when something comes for a lane over a network.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub(super) fn attend(&self, core: &Core) -> Result<()> {
+        let Some(descriptor) = core.transport.descriptor() else { return Ok(()) };
+        let attended = self.sleeper.attend(self.doorbell, core.lane(), descriptor);
+        attended.map_err(|error| network::refused("a local socket", &error))
     }
 
     /// Whether several threads may call at once.
@@ -189,7 +200,6 @@ impl Engine {
     /// has said that it sleeps.
     pub(super) fn is_wanted(&self, core: &mut Core) -> bool {
         core.publish(self.flows);
-        core.transport.watch();
         core.try_before_sleep()
             || !core.calls.is_empty()
             || core.transport_has_something()

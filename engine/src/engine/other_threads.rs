@@ -4,6 +4,7 @@
 
 use super::unseen;
 use crate::memory::system_calls::thread_number;
+use crate::transport::network::THREADS;
 use std::fs;
 
 /// `FUTEX_WAIT` and `FUTEX_WAIT_BITSET`, and the flags beside the command.
@@ -19,10 +20,16 @@ pub(super) fn that_may_act(waiting: &[u32]) -> Vec<String> {
     };
     let all: Vec<u32> = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
     let me = thread_number();
-    let others: Vec<u32> =
-        all.iter().copied().filter(|thread| *thread != me && !waiting.contains(thread)).collect();
+    let may_act = |thread: &u32| *thread != me && !waiting.contains(thread) && !is_ours(*thread);
+    let others: Vec<u32> = all.iter().copied().filter(may_act).collect();
     let handlers = if others.is_empty() { None } else { unseen::handlers() };
     others.into_iter().filter_map(|thread| what_it_may(thread, &all, handlers.as_deref())).collect()
+}
+
+/// Whether a thread is the engine's: such do nothing for the program.
+fn is_ours(thread: u32) -> bool {
+    let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
+    name.is_ok_and(|name| name.starts_with(THREADS))
 }
 
 fn what_it_may(thread: u32, all: &[u32], handlers: Option<&str>) -> Option<String> {

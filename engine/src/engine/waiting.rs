@@ -213,7 +213,7 @@ impl Engine {
             wanted || changed() || beside.holds() || asked
         };
         let limit = if busy { SOON } else { beside.longest() };
-        self.doorbell.sleep_unless(work, Some(limit));
+        self.sleeper.sleep_unless(self.doorbell, work, limit);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();
     }

@@ -17,9 +17,12 @@
 //! each change of the word tells which counter it concerns, and counts stay right while a rank
 //! goes from one group to another. A sleeper takes one away; whoever wakes it adds one, so a rank
 //! that has been woken counts before it has got a core.
+//!
+//! A rank that waits for descriptors too (`sleeper`) does not sleep on the word but in a wait for these, of which one
+//! is that of a socket; then who rings sends a datagram there as well.
 
-use super::barrier;
-use crate::sync::{fence, AtomicI64, AtomicU32, Futex, Ordering};
+use super::{barrier, knock};
+use crate::sync::{fence, AtomicI64, AtomicU32, AtomicU64, Futex, Ordering};
 
 /// Of the word: the rank sleeps. Above it are one and the number of its group, or 0.
 const ASLEEP: u32 = 1;
@@ -35,13 +38,22 @@ pub struct Doorbell {
     counters: AtomicI64,
     /// Bytes from the counter of a group to that of the next.
     apart: AtomicI64,
+    /// The name of the owner's socket; zero: it waits for no descriptors.
+    knocker: [AtomicU64; 2],
 }
 
 impl Doorbell {
     /// A doorbell outside shared memory, for tests.
     pub fn new() -> Doorbell {
         let (word, promised) = (Futex::new(), AtomicU32::new(0));
-        Doorbell { word, promised, counters: AtomicI64::new(0), apart: AtomicI64::new(0) }
+        let (counters, apart) = (AtomicI64::new(0), AtomicI64::new(0));
+        let knocker = [AtomicU64::new(0), AtomicU64::new(0)];
+        Doorbell { word, promised, counters, apart, knocker }
+    }
+
+    /// The owner will wait for a socket of this name when it sleeps. It has not slept so far.
+    pub fn knock_at(&self, name: knock::Name) {
+        self.knocker.iter().zip(name).for_each(|(place, word)| place.store(word, Ordering::SeqCst));
     }
 
     /// The owner will issue the barriers of publishers from now on. Only where
@@ -128,6 +140,10 @@ impl Doorbell {
         if word & ASLEEP != 0 {
             self.count(word, 1);
             self.word.wake_all();
+            let name = [0, 1].map(|index: usize| self.knocker[index].load(Ordering::Relaxed));
+            if name != [0; 2] {
+                knock::knock(name);
+            }
         }
     }
 
@@ -135,6 +151,11 @@ impl Doorbell {
     /// May return early; the caller looks again in any case. `limit` in
     /// nanoseconds bounds the sleep.
     pub fn sleep_unless(&self, work: impl FnOnce() -> bool, limit: Option<u64>) {
+        self.rest_unless(work, |word, asleep| word.sleep_while(asleep, limit));
+    }
+
+    /// The same; the thread sleeps in `rest`, which gets the word and what it is while nobody has rung.
+    pub fn rest_unless(&self, work: impl FnOnce() -> bool, rest: impl FnOnce(&Futex, u32)) {
         // doorbell: paired with `ring`
         let word = self.word.word().fetch_or(ASLEEP, Ordering::SeqCst);
         if word & ASLEEP == 0 {
@@ -154,7 +175,7 @@ impl Doorbell {
             self.wake();
             return;
         }
-        self.word.sleep_while(word | ASLEEP, limit);
+        rest(&self.word, word | ASLEEP);
         if self.word.word().load(Ordering::Relaxed) & ASLEEP != 0 {
             // Nobody has rung. Other threads that sleep here are woken with this one.
             self.wake();

@@ -7,6 +7,7 @@
 use super::{short_copy, Arrivals, Reaches};
 use crate::progress::Doorbell;
 use crate::{JobRank, Result};
+use std::os::fd::RawFd;
 
 /// Payload bytes that fit into a packet of one cache line.
 pub const INLINE_BYTES: usize = 40;
@@ -196,9 +197,11 @@ pub trait Packets: Reaches {
         self.doorbell().ring();
     }
 
-    /// The rank has said at its doorbell that it sleeps, and looks once more: from now on it is rung for what
-    /// comes. A transport whose peers ring by themselves has nothing to do.
-    fn watch(&self) {}
+    /// A descriptor that can be read when something comes, and that a rank which sleeps has to wait for beside its
+    /// doorbell. A transport whose peers ring has none.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
 
     /// The rank takes leave of its peers: from now on its end is no failure. It may go on all the same.
     fn leave(&mut self) {}

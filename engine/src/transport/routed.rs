@@ -15,6 +15,7 @@ use crate::progress::watchers::Bell;
 use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::ops::Range;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
 /// The transports of a rank, or of one of its lanes, and the routes over them.
@@ -167,10 +168,8 @@ impl Packets for Routed {
         self.node.doorbell()
     }
 
-    fn watch(&self) {
-        if let Some(far) = &self.far {
-            far.network.watch();
-        }
+    fn descriptor(&self) -> Option<RawFd> {
+        self.far.as_ref()?.network.descriptor()
     }
 
     fn leave(&mut self) {

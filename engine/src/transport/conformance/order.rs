@@ -1,6 +1,7 @@
 //! Packets arrive whole, all of them, in order, and those who wait are woken.
 
 use super::{next, pattern, payload, push, wait_for, Place, PATIENCE};
+use crate::progress::Sleeper;
 use crate::transport::{Letter, Packet, Packets, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -62,9 +63,23 @@ pub fn payloads_of_every_length_arrive_whole(place: &impl Place) {
     one.advance(&arrival);
 }
 
+/// How a rank sleeps over a transport.
+fn sleeper_of(transport: &impl Packets) -> Sleeper {
+    let sleeper = Sleeper::default();
+    if let Some(descriptor) = transport.descriptor() {
+        sleeper.attend(transport.doorbell(), 0, descriptor).unwrap();
+    }
+    sleeper
+}
+
+fn sleep(transport: &impl Packets, sleeper: &Sleeper, work: impl FnOnce() -> bool) {
+    sleeper.sleep_unless(transport.doorbell(), work, PATIENCE.as_nanos() as u64);
+}
+
 /// A rank that sleeps at its doorbell wakes when a packet comes.
 pub fn a_waiting_receiver_is_woken(place: &impl Place) {
     let (mut one, mut other) = place.pair();
+    let sleeper = sleeper_of(&other);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for number in 0..20 {
@@ -77,11 +92,7 @@ pub fn a_waiting_receiver_is_woken(place: &impl Place) {
             let began = Instant::now();
             while other.peek().is_none() {
                 let arrivals = other.arrivals();
-                let looks = || {
-                    other.watch();
-                    arrivals.any()
-                };
-                other.doorbell().sleep_unless(looks, Some(PATIENCE.as_nanos() as u64));
+                sleep(&other, &sleeper, || arrivals.any());
                 assert!(began.elapsed() < PATIENCE / 2, "a packet came and woke nobody");
             }
             let arrival = next(&mut other);
@@ -104,6 +115,7 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
                 assert!(sent < 10_000_000, "there is no end of room");
             }
             is_full.store(true, Ordering::SeqCst);
+            let sleeper = sleeper_of(&one);
             let began = Instant::now();
             loop {
                 one.want_room(1.into());
@@ -111,11 +123,7 @@ pub fn a_sender_that_waits_for_room_is_woken(place: &impl Place) {
                     one.leave();
                     return sent + 1;
                 }
-                let looks = || {
-                    one.watch();
-                    false
-                };
-                one.doorbell().sleep_unless(looks, Some(PATIENCE.as_nanos() as u64));
+                sleep(&one, &sleeper, || false);
                 assert!(began.elapsed() < PATIENCE / 2, "there was room, and nobody was woken");
             }
         });

@@ -4,6 +4,7 @@ use super::frame::{Frame, Head};
 use crate::progress::Doorbell;
 use crate::transport::Ready;
 use crate::{JobRank, Result};
+use std::os::fd::RawFd;
 
 /// What has become of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +43,8 @@ pub trait Wire: Send + std::fmt::Debug {
     /// Whether something has come or there is room that was wanted.
     fn ready(&self) -> &'static dyn Ready;
 
-    /// The rank has said at its doorbell that it sleeps: from now on it is rung for all that comes.
-    fn watch(&self);
+    /// What a rank that sleeps has to wait for beside its doorbell.
+    fn descriptor(&self) -> Option<RawFd>;
 
     /// Where the rank sleeps.
     fn doorbell(&self) -> &'static Doorbell;

@@ -33,6 +33,7 @@ use super::{
 };
 use crate::progress::Doorbell;
 use crate::{JobRank, Result};
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Instant;
 
@@ -249,8 +250,8 @@ impl Packets for Loopback {
         self.wire.doorbell()
     }
 
-    fn watch(&self) {
-        self.wire.watch();
+    fn descriptor(&self) -> Option<RawFd> {
+        self.wire.descriptor()
     }
 
     fn leave(&mut self) {

@@ -6,6 +6,7 @@ use crate::progress::Doorbell;
 use crate::transport::Ready;
 use crate::{JobRank, Result};
 use std::collections::VecDeque;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::Mutex;
 
@@ -85,7 +86,9 @@ impl Wire for Queues {
         self.queue(self.me)
     }
 
-    fn watch(&self) {}
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
 
     fn doorbell(&self) -> &'static Doorbell {
         &self.job[self.me.index()].doorbell

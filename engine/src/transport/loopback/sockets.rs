@@ -7,12 +7,12 @@ use super::frame::{Frame, Head, HEAD_BYTES, LONGEST};
 use super::socket;
 use crate::memory::system_calls;
 use crate::progress::Doorbell;
-use crate::transport::network::{refused, WaitSet, Watcher};
+use crate::transport::network::{refused, WaitSet};
 use crate::transport::Ready;
 use crate::{Class, Error, JobRank, Result};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub struct Sockets {
     names: Arc<[Name]>,
     listener: OwnedFd,
     sockets: &'static Asked,
-    watcher: &'static Watcher,
+    doorbell: &'static Doorbell,
     senders: Vec<Option<Sender>>,
     /// By job rank.
     receivers: Vec<Receiver>,
@@ -93,8 +93,8 @@ struct Asked {
     times: AtomicU32,
 }
 
-/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. Who sleeps is
-/// rung for what an answer has left out (see `watcher`).
+/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. A sleep ends at
+/// once if an answer has left something out.
 const ANSWERED: u32 = 8;
 
 impl Ready for Asked {
@@ -141,7 +141,7 @@ impl Sockets {
         names: Arc<[Name]>,
         doorbell: &'static Doorbell,
     ) -> Result<Sockets> {
-        Sockets::of_lane(me, 0, listening.listener, names, Watcher::new(doorbell)?)
+        Sockets::of_lane(me, 0, listening.listener, names, doorbell)
     }
 
     fn of_lane(
@@ -149,17 +149,16 @@ impl Sockets {
         lane: usize,
         listener: OwnedFd,
         names: Arc<[Name]>,
-        watcher: &'static Watcher,
+        doorbell: &'static Doorbell,
     ) -> Result<Sockets> {
         let asked = Asked { set: WaitSet::new()?, times: AtomicU32::new(0) };
         let added = asked.set.add(listener.as_raw_fd(), LISTENER);
-        let added = added.and_then(|()| watcher.add(asked.set.raw()));
         added.map_err(|error| refused("epoll_ctl", &error))?;
         let sockets: &'static Asked = Box::leak(Box::new(asked));
         let receivers = names.iter().map(|_| Receiver::Unknown).collect();
         let place = vec![0; HEAD_BYTES + LONGEST + 1].into_boxed_slice();
         let (senders, came) = (Vec::new(), VecDeque::new());
-        Ok(Sockets { me, lane, names, listener, sockets, watcher, senders, receivers, came, place })
+        Ok(Sockets { me, lane, names, listener, sockets, doorbell, senders, receivers, came, place })
     }
 
     /// Connects to a peer, and says who this rank is.
@@ -286,19 +285,19 @@ impl Wire for Sockets {
         self.sockets
     }
 
-    fn watch(&self) {
-        self.watcher.watch();
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.sockets.set.raw())
     }
 
     fn doorbell(&self) -> &'static Doorbell {
-        self.watcher.doorbell()
+        self.doorbell
     }
 
     fn beside(&self, lane: usize) -> Result<Box<dyn Wire>> {
         let name = self.names[self.me.index()].of_lane(lane);
         let listener = socket::listen(&name).map_err(|error| refused("listen", &error))?;
         let names = Arc::clone(&self.names);
-        Ok(Box::new(Sockets::of_lane(self.me, lane, listener, names, self.watcher)?))
+        Ok(Box::new(Sockets::of_lane(self.me, lane, listener, names, self.doorbell)?))
     }
 }
 

@@ -5,10 +5,8 @@
 //! [`WaitSet`].
 
 mod wait_set;
-mod watcher;
 
 pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
-pub use watcher::Watcher;
 
 use super::{Packets, Payloads, Reaches, Ready};
 use crate::{Class, Error, JobRank, Result};
@@ -45,6 +43,9 @@ pub fn refused(call: &str, error: &std::io::Error) -> Error {
     Error::new(Class::Other, format!("the network between nodes: {call} failed: {error}"))
 }
 
+/// With this begin the names of the engine's threads.
+pub const THREADS: &str = "serried-";
+
 /// Begins a thread that takes none of the program's signals; `false` if there is none to be had.
 pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
     // SAFETY: the sets are valid places, filled before they are read; the mask of this thread is put back.
@@ -53,7 +54,8 @@ pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> bool
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        let begun = std::thread::Builder::new().name(name.to_owned()).stack_size(64 << 10).spawn(work);
+        let begun =
+            std::thread::Builder::new().name(format!("{THREADS}{name}")).stack_size(64 << 10).spawn(work);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         begun.is_ok()
     }

@@ -34,13 +34,14 @@ use self::intake::{Intake, Place};
 use self::link::{Link, State};
 use self::long_payloads::Loads;
 use self::porter::Porter;
-use super::network::{gone, refused, Network, WaitSet, Watcher};
+use super::network::{gone, Network, WaitSet};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
 use crate::{JobRank, Result};
 use std::collections::{HashMap, VecDeque};
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -48,8 +49,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Wire {
     porter: Arc<Porter>,
-    /// Watches while the rank sleeps.
-    watcher: &'static Watcher,
     lane: usize,
     ready: &'static Sockets,
     links: Vec<Link>,
@@ -95,8 +94,8 @@ struct Sockets {
     times: AtomicU32,
 }
 
-/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. Who sleeps is
-/// rung for what an answer has left out.
+/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. A sleep ends at
+/// once if an answer has left something out.
 const ANSWERED: u32 = 8;
 
 impl Ready for Sockets {
@@ -115,19 +114,17 @@ impl Wire {
     /// # Errors
     /// What the system refuses.
     pub fn new(me: Identity, doorbell: &'static Doorbell) -> Result<Wire> {
-        Wire::of_lane(Porter::begin(me, doorbell)?, Watcher::new(doorbell)?, 0)
+        Wire::of_lane(Porter::begin(me, doorbell)?, 0)
     }
 
-    fn of_lane(porter: Arc<Porter>, watcher: &'static Watcher, lane: usize) -> Result<Wire> {
+    fn of_lane(porter: Arc<Porter>, lane: usize) -> Result<Wire> {
         let set = WaitSet::new()?;
-        watcher.add(set.raw()).map_err(|error| refused("epoll_ctl", &error))?;
         let (packets, times) = (AtomicU64::new(0), AtomicU32::new(0));
         // What is asked without the lock lives as long as the process.
         let ready: &'static Sockets =
             Box::leak(Box::new(Sockets { set, porter: Arc::clone(&porter), lane, packets, times }));
         Ok(Wire {
             porter,
-            watcher,
             lane,
             ready,
             links: Vec::new(),
@@ -147,7 +144,7 @@ impl Wire {
     }
 
     fn lane(&self, lane: usize) -> Result<Wire> {
-        Wire::of_lane(Arc::clone(&self.porter), self.watcher, lane)
+        Wire::of_lane(Arc::clone(&self.porter), lane)
     }
 
     fn me(&self) -> JobRank {
@@ -290,11 +287,11 @@ impl Packets for Wire {
     fn want_room(&mut self, _: JobRank) {}
 
     fn doorbell(&self) -> &Doorbell {
-        self.watcher.doorbell()
+        self.porter.doorbell()
     }
 
-    fn watch(&self) {
-        self.watcher.watch();
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.ready.set.raw())
     }
 
     fn leave(&mut self) {

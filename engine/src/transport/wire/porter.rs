@@ -106,7 +106,7 @@ impl Porter {
             dials: Vec::new(),
             last: DIALS,
         };
-        match without_signals("serried-porter", move || work.run()) {
+        match without_signals("porter", move || work.run()) {
             true => Ok(porter),
             false => Err(Error::new(Class::NoMem, "the network between nodes: no thread can be made")),
         }
@@ -115,6 +115,11 @@ impl Porter {
     /// Who this rank is.
     pub fn me(&self) -> &Identity {
         &self.me
+    }
+
+    /// Where the rank sleeps.
+    pub fn doorbell(&self) -> &'static Doorbell {
+        self.doorbell
     }
 
     /// Connections that were refused or shut out so far.
