@@ -63,7 +63,7 @@ fn open_loopback(job: &'static Job, seed: Option<u64>) -> Result<Loopback> {
     bootstrap.put(&key(job.rank), listening.name().as_text())?;
     bootstrap.fence()?;
     let mut name_of = |rank| -> Result<Name> {
-        let found = bootstrap.get(&key(rank))?;
+        let found = bootstrap.get(rank, &key(rank))?;
         found.as_deref().and_then(Name::from_text).ok_or_else(|| silent(rank))
     };
     let names: Arc<[Name]> = (0..job.size).map(&mut name_of).collect::<Result<_>>()?;

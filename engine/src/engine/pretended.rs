@@ -35,9 +35,9 @@ impl Pretended {
             bootstrap.put(KEY, &JobKey::random().map_err(system)?.to_text())?;
         }
         bootstrap.fence()?;
-        let key = bootstrap.get(KEY)?.as_deref().and_then(JobKey::from_text).ok_or_else(|| silent(0))?;
+        let key = bootstrap.get(0, KEY)?.as_deref().and_then(JobKey::from_text).ok_or_else(|| silent(0))?;
         let mut port_of = |rank: u32| {
-            let told = bootstrap.get(&place(rank))?;
+            let told = bootstrap.get(rank, &place(rank))?;
             told.and_then(|text| text.parse().ok()).ok_or_else(|| silent(rank))
         };
         let ports = (0..job.size).map(&mut port_of).collect::<Result<_>>()?;

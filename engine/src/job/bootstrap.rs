@@ -1,7 +1,6 @@
 //! What a launcher does for a rank while the job starts and ends.
 //!
-//! One file per launcher stands behind this trait: `own`, `pmi1`, `singleton`;
-//! PMIx will be the next. Keys and values are short strings without spaces
+//! One file per launcher stands behind this trait: `own`, `pmi1`, `pmix`, `singleton`. Keys and values are short strings without spaces
 //! (64 and 1000 bytes are safe everywhere).
 
 use super::NodeMap;
@@ -27,19 +26,19 @@ pub trait Bootstrap: Send {
     /// `Other` when the launcher breaks off.
     fn program(&mut self) -> Result<u32>;
 
-    /// Publishes `value` under `key`; others see it after the next fence.
+    /// Puts `value` under `key`, to be published.
     ///
     /// # Errors
     /// `Other` when the launcher breaks off or refuses.
     fn put(&mut self, key: &str, value: &str) -> Result<()>;
 
-    /// What was published under `key`, if anything was.
+    /// What rank `from` has published under `key`, if anything was.
     ///
     /// # Errors
     /// `Other` when the launcher breaks off.
-    fn get(&mut self, key: &str) -> Result<Option<String>>;
+    fn get(&mut self, from: u32, key: &str) -> Result<Option<String>>;
 
-    /// Waits until every rank of the job has called it.
+    /// Publishes what was put, and waits until every rank of the job has called it.
     ///
     /// # Errors
     /// `Other` when the launcher breaks off.

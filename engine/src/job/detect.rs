@@ -5,7 +5,7 @@
 //! | `SERRIED_NODE_SEGMENT` that belongs to this `PMI_FD` | `serried run` |
 //! | `PMI_FD` (an open socket), `PMI_RANK`, `PMI_SIZE` | PMI-1 (Hydra, Slurm's pmi2) |
 //! | `PMI_PORT`, `PMI_ID` | PMI-1 over TCP |
-//! | `PMIX_NAMESPACE`, `PMIX_RANK` | PMIx: not there yet |
+//! | `PMIX_NAMESPACE`, `PMIX_RANK`, `PMIX_SERVER_URI…` | PMIx (prterun, Slurm's pmix) |
 //! | Open MPI's or Slurm's variables for several ranks | nobody answers: an error |
 //! | none of these | no launcher: a job of one rank |
 //!
@@ -36,6 +36,8 @@ pub enum Launcher {
     },
     /// A PMI-1 server.
     Pmi1(Pmi1Contact),
+    /// A PMIx server, which its client library finds.
+    Pmix,
     /// Nobody.
     None,
 }
@@ -74,12 +76,12 @@ pub enum Pmi1Contact {
 /// result and closed on exec from then on.
 ///
 /// # Errors
-/// `Other` when a job of several ranks is announced and nobody answers;
-/// `UnsupportedOperation` for PMIx.
+/// `Other` when a job of several ranks is announced and nobody answers.
 pub fn detect(lookup: &Lookup) -> Result<Launcher> {
     Ok(match announced(lookup)? {
         Announced::Socket { pmi, inode, rank, size } => with_socket(lookup, rank, size, pmi, inode),
         Announced::Address { address, id } => Launcher::Pmi1(Pmi1Contact::Address { address, id }),
+        Announced::Pmix => Launcher::Pmix,
         Announced::Nothing => Launcher::None,
     })
 }
@@ -90,6 +92,7 @@ pub fn announced_ranks(lookup: &Lookup) -> Option<u32> {
     match announced(lookup).ok()? {
         Announced::Socket { size, .. } => Some(size),
         Announced::Address { .. } => number(lookup, "PMI_SIZE"),
+        Announced::Pmix => None,
         Announced::Nothing => Some(1),
     }
 }
@@ -98,6 +101,7 @@ pub fn announced_ranks(lookup: &Lookup) -> Option<u32> {
 enum Announced {
     Socket { pmi: RawFd, inode: u64, rank: u32, size: u32 },
     Address { address: String, id: String },
+    Pmix,
     Nothing,
 }
 
@@ -116,7 +120,9 @@ fn announced(lookup: &Lookup) -> Result<Announced> {
     if let Some(size) = size.filter(|&size| size > 1) {
         return Err(gone(size, lookup("SERRIED_NODE_SEGMENT").is_some()));
     }
-    refuse_pmix(lookup)?;
+    if is_pmix(lookup)? {
+        return Ok(Announced::Pmix);
+    }
     refuse_open_mpi(lookup)?;
     refuse_slurm(lookup)?;
     Ok(Announced::Nothing)
@@ -152,16 +158,26 @@ fn others(words: Option<&str>) -> Option<Others> {
     are_open.then(|| Others { table: take(table), listeners: listeners.iter().copied().map(take).collect() })
 }
 
-fn refuse_pmix(lookup: &Lookup) -> Result<()> {
+/// Whether a PMIx server has started this process. A job of one rank needs none of its services.
+///
+/// # Errors
+/// `Other` where the server is not named.
+fn is_pmix(lookup: &Lookup) -> Result<bool> {
     let alone = lookup("OMPI_COMM_WORLD_SIZE").or_else(|| slurm_tasks(lookup)).as_deref() == Some("1");
+    let has_server = ["", "2", "21", "3", "4", "41"]
+        .iter()
+        .any(|version| lookup(&format!("PMIX_SERVER_URI{version}")).is_some());
     if alone || lookup("PMIX_NAMESPACE").is_none() || lookup("PMIX_RANK").is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    Err(Error::new(
-        Class::UnsupportedOperation,
-        "this process was started by a PMIx launcher (prterun, Open MPI's mpirun, or srun --mpi=pmix), and PMIx is \
-         not there yet in this version of Serried; start it with `serried run -n N`, or with `srun --mpi=pmi2`",
-    ))
+    match has_server {
+        true => Ok(true),
+        false => Err(Error::new(
+            Class::Other,
+            "PMIX_NAMESPACE and PMIX_RANK announce a rank of a job, but no variable PMIX_SERVER_URI… says where its PMIx \
+             server is; start the program with `serried run -n N`, or by the launcher itself (prterun, srun --mpi=pmix)",
+        )),
+    }
 }
 
 fn refuse_open_mpi(lookup: &Lookup) -> Result<()> {
@@ -196,7 +212,7 @@ fn refuse_slurm(lookup: &Lookup) -> Result<()> {
         Class::Other,
         format!(
             "Slurm announces {tasks} ranks, but no PMI server answers, so every rank would be rank 0 of 1; start the \
-             program with `srun --mpi=pmi2`, or with `serried run -n {tasks}` inside the allocation"
+             program with `srun --mpi=pmi2` or `srun --mpi=pmix`, or with `serried run -n {tasks}` inside the allocation"
         ),
     ))
 }

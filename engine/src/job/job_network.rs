@@ -53,7 +53,9 @@ impl NodeDirectory for JobNetwork {
         if let Some(card) = self.table.card(node)? {
             return Ok(card);
         }
-        let told = self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner).get(&card_key(node))?;
+        let leader = self.map().first_of(node);
+        let told =
+            self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner).get(leader, &card_key(node))?;
         let card = NodeCard::from_text(&told.ok_or_else(|| unknown(node))?)?;
         if card.node != node {
             return Err(unknown(node));

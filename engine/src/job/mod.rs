@@ -25,6 +25,8 @@ mod own;
 pub(crate) mod pass_descriptor;
 mod pmi1;
 mod pmi_line;
+mod pmix;
+mod pmix_library;
 pub mod process;
 mod segment_passing;
 mod singleton;
@@ -85,12 +87,11 @@ impl Job {
     /// rank's page (state `Starting`). Call once per process.
     ///
     /// Under our own launcher this waits for nobody; under a PMI-1 launcher all
-    /// ranks of the job have called it when it returns.
+    /// ranks of the job have called it when it returns, and under PMIx.
     ///
     /// # Errors
     /// `Other` when the environment announces a job that nobody proves, when
-    /// the launcher breaks off, or when another process already is this rank;
-    /// `UnsupportedOperation` for launchers that are not there yet; `NoMem`
+    /// the launcher breaks off, or when another process already is this rank; `NoMem`
     /// when the segment does not fit.
     pub fn start() -> Result<Job> {
         let started = match detect::detect(&|name| std::env::var(name).ok())? {
@@ -104,6 +105,7 @@ impl Job {
                 }
             }
             Launcher::Pmi1(contact) => pmi1::start(contact)?,
+            Launcher::Pmix => pmix::start()?,
             Launcher::None => singleton::start()?,
         };
         let (rank, size) = (started.bootstrap.rank(), started.bootstrap.size());

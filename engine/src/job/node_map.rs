@@ -126,6 +126,18 @@ impl NodeMap {
         unreachable!("the blocks have as many ranks as a turn")
     }
 
+    /// The first rank of a node.
+    pub fn first_of(&self, node: u32) -> u32 {
+        let mut begin = 0;
+        for block in &self.blocks {
+            if (block.first..block.first.saturating_add(block.nodes)).contains(&node) {
+                return begin + (node - block.first) * block.ranks;
+            }
+            begin += block.nodes * block.ranks;
+        }
+        panic!("node {node} of {}", self.nodes)
+    }
+
     /// The ranks of a node, in ascending order.
     pub fn ranks_of(&self, node: u32) -> Vec<u32> {
         let mut ranks = Vec::new();
@@ -229,6 +241,7 @@ mod tests {
         for node in 0..map.nodes() {
             let ranks: Vec<u32> =
                 (0..list.len() as u32).filter(|&rank| list[rank as usize] == node).collect();
+            assert_eq!(map.first_of(node), ranks[0], "{map:?}");
             assert_eq!((map.ranks_on(node), map.ranks_of(node)), (ranks.len() as u32, ranks), "{map:?}");
         }
         assert_eq!(&NodeMap::parse(&map.to_text(), map.size()).unwrap(), map);

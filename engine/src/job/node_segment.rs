@@ -81,11 +81,23 @@ impl NodeSegment {
     /// # Errors
     /// `NoMem` when the system refuses the memory.
     pub fn create(local_ranks: u32) -> Result<NodeSegment> {
+        NodeSegment::create_named(c"serried-node", local_ranks)
+    }
+
+    /// The same for a part of a job of which another process may have a mirror: observers can tell.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn create_part(local_ranks: u32) -> Result<NodeSegment> {
+        NodeSegment::create_named(c"serried-node-part", local_ranks)
+    }
+
+    fn create_named(name: &std::ffi::CStr, local_ranks: u32) -> Result<NodeSegment> {
         let bytes = mapped_bytes(local_ranks);
         let windows = local_ranks > 1 && policy::limits().is_ok();
         let length =
             if windows { windows_at(local_ranks) + windows_bytes(local_ranks) } else { bytes as u64 };
-        let segment = Segment::create(c"serried-node", bytes, length)?;
+        let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
         let node = NodeSegment { segment, local_ranks, windows };
         for rank in 0..local_ranks {

@@ -40,7 +40,7 @@ impl NodeTable {
     /// `NoMem` when the system refuses the memory.
     pub fn create(own_node: u32, map: &NodeMap, key: &JobKey) -> Result<NodeTable> {
         let bytes = entry_at(map, map.nodes()) * 8;
-        let segment = Segment::create(c"serried-nodes", bytes, bytes as u64)?;
+        let segment = Segment::create(c"serried-table", bytes, bytes as u64)?;
         segment.reserve(0, bytes.min(entry_at(map, 0) * 8))?;
         let table = NodeTable { segment, map: map.clone(), own_node };
         let words = table.words();

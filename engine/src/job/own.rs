@@ -78,7 +78,7 @@ impl Bootstrap for Own {
         self.connection()?.put(key, value)
     }
 
-    fn get(&mut self, key: &str) -> Result<Option<String>> {
+    fn get(&mut self, _from: u32, key: &str) -> Result<Option<String>> {
         self.connection()?.get(key)
     }
 

@@ -170,7 +170,7 @@ impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {
         self.connection.put(key, value)
     }
 
-    fn get(&mut self, key: &str) -> Result<Option<String>> {
+    fn get(&mut self, _from: u32, key: &str) -> Result<Option<String>> {
         self.connection.get(key)
     }
 

@@ -67,7 +67,7 @@ fn make(
         bootstrap.put(KEY_OF_JOB, &key.to_text())?;
     }
     bootstrap.fence()?;
-    let key = bootstrap.get(KEY_OF_JOB)?.as_deref().and_then(JobKey::from_text);
+    let key = bootstrap.get(0, KEY_OF_JOB)?.as_deref().and_then(JobKey::from_text);
     let key = key.ok_or_else(|| failed("rank 0 did not publish the key of the job", None))?;
     let table = NodeTable::create(own_node, map, &key)?;
     table.keep(&card)?;
@@ -84,7 +84,7 @@ fn receive(
     own_node: u32,
 ) -> Result<(NodeSegment, Option<Others>)> {
     bootstrap.fence()?;
-    let name = bootstrap.get(&segment_key(own_node))?;
+    let name = bootstrap.get(map.first_of(own_node), &segment_key(own_node))?;
     let mut passed =
         fetch(&name.ok_or_else(|| failed("the first rank did not say where to find it", None))?)?.into_iter();
     let incomplete = || failed("the first rank did not pass all of it on", None);

@@ -41,7 +41,7 @@ impl Bootstrap for Singleton {
         Ok(())
     }
 
-    fn get(&mut self, key: &str) -> Result<Option<String>> {
+    fn get(&mut self, _from: u32, key: &str) -> Result<Option<String>> {
         Ok(self.published.get(key).cloned())
     }
 

@@ -73,8 +73,13 @@ fn a_dead_connection_is_refused_unless_the_job_has_one_rank() {
 }
 
 #[test]
-fn pmix_and_open_mpi_are_refused_by_name() {
-    assert!(refusal(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0")]).contains("PMIx"));
+fn pmix_is_found_by_its_server_and_open_mpi_without_one_is_refused() {
+    let server =
+        [("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("PMIX_SERVER_URI41", "x.0;tcp4://127.0.0.1:1")];
+    assert!(matches!(detect_in(&server), Ok(Launcher::Pmix)));
+    assert!(refusal(&server[..2]).contains("serried run -n"));
+    let alone = [&server[..], &[("SLURM_STEP_NUM_TASKS", "1")]].concat();
+    assert!(matches!(detect_in(&alone), Ok(Launcher::None)));
     assert!(refusal(&[("OMPI_COMM_WORLD_SIZE", "3")]).contains("serried run -n 3"));
 }
 
