@@ -16,7 +16,7 @@ pub fn command() -> i32 {
     println!("  CPUs        {}", processors());
     println!("  launched by {}", launcher());
     println!(
-        "  bootstraps  serried run, PMI-1 (Hydra, Slurm's pmi2), none (one rank); PMIx is not there yet"
+        "  bootstraps  serried run, PMI-1 (Hydra, Slurm's pmi2), PMIx (prterun, Slurm's pmix), none (one rank)"
     );
     println!("  windows     {}", windows());
     println!("  settings");
@@ -54,6 +54,7 @@ fn launcher() -> String {
     match detect::detect(&|name| std::env::var(name).ok()) {
         Ok(detect::Launcher::Own { rank, size, .. }) => format!("serried run: rank {rank} of {size}"),
         Ok(detect::Launcher::Pmi1(_)) => "a PMI-1 launcher".into(),
+        Ok(detect::Launcher::Pmix) => "a PMIx launcher".into(),
         Ok(detect::Launcher::None) => "nobody: a program started here is a job of one rank".into(),
         Err(error) => format!("? {error}"),
     }

@@ -224,6 +224,7 @@ impl fmt::Display for Description {
                 thread.addresses.iter().try_for_each(|address| write!(f, " {address:x}"))?;
                 writeln!(f)?;
             }
+            thread.stack.iter().try_for_each(|words| writeln!(f, "place {index} {}", line(words)))?;
             thread.python.iter().try_for_each(|words| writeln!(f, "python {index} {}", line(words)))?;
         }
         Ok(())
@@ -334,10 +335,11 @@ impl Description {
                     let thread = read.threads.get_mut(index.parse::<usize>().ok()?)?;
                     thread.addresses = addresses.collect::<Option<_>>()?;
                 }
-                "python" => {
+                "python" | "place" => {
                     let ([index], words) = fields(rest)?;
                     let thread = read.threads.get_mut(index.parse::<usize>().ok()?)?;
-                    thread.python.push(words.to_owned());
+                    let list = if word == "place" { &mut thread.stack } else { &mut thread.python };
+                    list.push(words.to_owned());
                 }
                 _ => return None,
             }
@@ -436,7 +438,7 @@ mod tests {
                     call: "MPI_Waitany".into(),
                     ways: vec![vec![need.clone(), part.clone()], vec![], vec![need]],
                     addresses: vec![0x7fff_0000_1234, 0x40],
-                    stack: vec![],
+                    stack: vec!["main at x.c:7".into()],
                     python: vec!["File \"x.py\", line 3 in <module>".into()],
                 },
                 Thread { number: 8, ..Thread::default() },

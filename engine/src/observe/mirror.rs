@@ -79,6 +79,7 @@ pub fn apply(page: &Page, changes: &Changes, ahead: i64) {
             }
         }
     }
+    page.identity.elsewhere.store(1, Relaxed);
 }
 
 /// The part of a page that is always memory, in words.
@@ -106,7 +107,7 @@ mod tests {
         mirror.inquiry.asked.store(4, Relaxed);
         let sent = Sent { messages: 3 << 32, bytes: 7 };
         apply(mirror, &told.look(page, sent).unwrap(), 500);
-        assert_eq!(mirror.state(), State::Running);
+        assert_eq!((mirror.state(), mirror.is_mirror(), page.is_mirror()), (State::Running, true, false));
         assert_eq!(mirror.call.waiting_since.load(Relaxed), 1_500);
         assert_eq!(mirror.counters.sleeps.load(Relaxed), 1 << 33);
         assert_eq!((mirror.inquiry.asked.load(Relaxed), mirror.inquiry.answered.load(Relaxed)), (4, 0));

@@ -95,6 +95,8 @@ pub struct Identity {
     pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
+    /// Not 0: this is a mirror, and the process is one of another host.
+    pub elsewhere: AtomicU32,
 }
 
 /// Questions of observers. Any observer writes `asked`, the rank `answered`.
@@ -192,6 +194,11 @@ impl Counters {
 }
 
 impl Page {
+    /// Whether the process is one of another host, where its number means something else.
+    pub fn is_mirror(&self) -> bool {
+        self.identity.elsewhere.load(Relaxed) != 0
+    }
+
     /// A page on which nothing stands.
     pub const fn blank() -> Page {
         // SAFETY: a page is made of atomics, for which zeros are a value.

@@ -50,6 +50,9 @@ pub fn find(process: Option<i32>) -> Result<Found, String> {
 /// Of all jobs those that a process can stand for.
 fn choose(process: i32, jobs: Vec<Found>, parents: &HashMap<i32, i32>) -> Vec<Found> {
     let one = |job: &Found| vec![job.clone()];
+    if let Some(job) = jobs.iter().find(|job| job.members.contains(&process)) {
+        return one(job);
+    }
     // A rank of an inner job may also hold the segment of the outer one.
     let holding: Vec<&Found> =
         jobs.iter().filter(|job| job.holders.iter().any(|&(holder, _)| holder == process)).collect();
@@ -82,13 +85,28 @@ fn choose(process: i32, jobs: Vec<Found>, parents: &HashMap<i32, i32>) -> Vec<Fo
 
 /// The jobs among these processes.
 fn jobs(among: impl Iterator<Item = i32>, parents: &HashMap<i32, i32>) -> Vec<Found> {
-    let mut segments = BTreeMap::<u64, Vec<(i32, i32)>>::new();
+    let mut segments = BTreeMap::<(u64, bool), Vec<(i32, i32)>>::new();
     for process in among {
-        for Held { inode, descriptor } in processes::segments(process).unwrap_or_default() {
-            segments.entry(inode).or_default().push((process, descriptor));
+        for Held { inode, descriptor, is_part } in processes::segments(process).unwrap_or_default() {
+            segments.entry((inode, is_part)).or_default().push((process, descriptor));
         }
     }
-    segments.into_iter().map(|(id, holders)| gather(id, holders, parents)).collect()
+    let gather = |((id, is_part), holders)| Found { is_part, ..gather(id, holders, parents) };
+    whole(segments.into_iter().map(gather).collect(), parents)
+}
+
+/// A part of a job whose launcher is here is no job of its own: the launcher has all of it.
+fn whole(jobs: Vec<Found>, parents: &HashMap<i32, i32>) -> Vec<Found> {
+    let (parts, mut jobs): (Vec<Found>, Vec<Found>) = jobs.into_iter().partition(|job| job.is_part);
+    for part in parts {
+        let is_above =
+            |job: &&mut Found| job.anchors.iter().any(|&anchor| is_below(part.anchors[0], anchor, parents));
+        match jobs.iter_mut().filter(|job| !job.is_part).find(is_above) {
+            Some(job) => job.members.extend(part.holders.iter().map(|&(process, _)| process)),
+            None => jobs.push(part),
+        }
+    }
+    jobs
 }
 
 fn gather(id: u64, mut holders: Vec<(i32, i32)>, parents: &HashMap<i32, i32>) -> Found {
@@ -97,7 +115,7 @@ fn gather(id: u64, mut holders: Vec<(i32, i32)>, parents: &HashMap<i32, i32>) ->
     let highest = |process: i32| !holders.iter().any(|&(other, _)| is_below(process, other, parents));
     let anchors: Vec<i32> = holders.iter().map(|&(process, _)| process).filter(|&p| highest(p)).collect();
     let command = processes::command(anchors[0]);
-    Found { id, anchors, holders, command }
+    Found { id, anchors, holders, is_part: false, members: Vec::new(), command }
 }
 
 fn is_below(process: i32, above: i32, parents: &HashMap<i32, i32>) -> bool {
@@ -156,6 +174,36 @@ mod tests {
     fn a_job_is_anchored_at_its_highest_process() {
         let (_, jobs) = nested();
         assert_eq!((&jobs[0].anchors, &jobs[1].anchors), (&vec![10], &vec![20]));
+    }
+
+    /// A launcher (10) with an agent (12, below its guard 11) and a rank 13 on this host; an agent (20) of another job.
+    #[test]
+    fn a_part_belongs_to_the_job_of_its_launcher_if_that_is_here() {
+        let parents = HashMap::from([
+            (1, 0),
+            (9, 1),
+            (10, 9),
+            (11, 10),
+            (12, 11),
+            (13, 12),
+            (19, 1),
+            (20, 19),
+            (21, 20),
+        ]);
+        let part = |id, holders| Found { is_part: true, ..gather(id, holders, &parents) };
+        let found = vec![
+            gather(5, vec![(10, 3)], &parents),
+            part(6, vec![(12, 4), (13, 4)]),
+            part(7, vec![(20, 4), (21, 4)]),
+        ];
+        let jobs = whole(found, &parents);
+        assert_eq!(
+            jobs.iter().map(|job| (job.id, &job.members[..])).collect::<Vec<_>>(),
+            [(5, &[12, 13][..]), (7, &[])]
+        );
+        for (process, expected) in [(9, 5), (10, 5), (12, 5), (13, 5), (20, 7), (21, 7)] {
+            assert_eq!(choose(process, jobs.clone(), &parents)[0].id, expected, "process {process}");
+        }
     }
 
     #[test]

@@ -35,6 +35,10 @@ pub struct Found {
     pub anchors: Vec<i32>,
     /// All processes that have it, with the descriptor.
     pub holders: Vec<(i32, i32)>,
+    /// It is a part of a job on several hosts.
+    pub is_part: bool,
+    /// Processes that belong to it and do not have it, but the part of this host.
+    pub members: Vec<i32>,
     /// The command line of the first anchor, for people.
     pub command: String,
 }
@@ -134,7 +138,15 @@ pub fn of_this_process(node: &serried_engine::job::NodeSegment) -> Found {
     use std::os::fd::AsRawFd;
     let this = std::process::id() as i32;
     let descriptor = node.descriptor().as_raw_fd();
-    Found { id: 0, anchors: vec![this], holders: vec![(this, descriptor)], command: "this test".into() }
+    let holders = vec![(this, descriptor)];
+    Found {
+        id: 0,
+        anchors: vec![this],
+        holders,
+        is_part: false,
+        members: Vec::new(),
+        command: "this test".into(),
+    }
 }
 
 fn path(process: i32, descriptor: i32) -> PathBuf {

@@ -6,8 +6,9 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
 
-/// Name of the node segment as /proc shows it.
+/// Name of the node segment as /proc shows it, and of one that is a part of a job on several hosts.
 const SEGMENT: &str = "/memfd:serried-node";
+const PART: &str = "/memfd:serried-node-part";
 
 /// A node segment that a process holds open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Held {
     pub inode: u64,
     /// The process's descriptor.
     pub descriptor: i32,
+    /// It is a part of a job on several hosts.
+    pub is_part: bool,
 }
 
 /// Parents of all processes that can be seen.
@@ -45,11 +48,11 @@ pub fn segments(process: i32) -> io::Result<Vec<Held>> {
     let folder = format!("/proc/{process}/fd");
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
-        let is_one =
-            fs::read_link(entry.path()).is_ok_and(|target| target.to_string_lossy().starts_with(SEGMENT));
+        let target = fs::read_link(entry.path()).unwrap_or_default().to_string_lossy().into_owned();
+        let (is_one, is_part) = (target.starts_with(SEGMENT), target.starts_with(PART));
         let number = entry.file_name().to_string_lossy().parse();
         if let (true, Ok(descriptor), Ok(about)) = (is_one, number, fs::metadata(entry.path())) {
-            found.push(Held { inode: about.st_ino(), descriptor });
+            found.push(Held { inode: about.st_ino(), descriptor, is_part });
         }
     }
     found.sort_by_key(|held| held.descriptor);

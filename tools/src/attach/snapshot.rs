@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub rank: u32,
     /// Process id, 0 before the rank has started.
     pub process: i32,
+    /// That is a process of another host.
+    pub elsewhere: bool,
     /// How far it has come.
     pub state: State,
     /// What it gave to abort.
@@ -157,6 +159,7 @@ impl Snapshot {
         Snapshot {
             rank: page.identity.rank.load(Ordering::Relaxed),
             process: page.identity.pid.load(Ordering::Relaxed) as i32,
+            elsewhere: page.is_mirror(),
             state: page.state(),
             exit_code: page.identity.exit_code.load(Ordering::Relaxed),
             inside: sequence & 1 == 1,

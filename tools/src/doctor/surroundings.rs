@@ -34,6 +34,7 @@ fn announced(findings: &mut Findings) {
             findings.note("job", format!("this is rank {rank} of {size} of a job of `serried run`"));
         }
         Ok(Launcher::Pmi1(_)) => findings.note("job", "this is a rank of a job of a PMI-1 launcher"),
+        Ok(Launcher::Pmix) => findings.note("job", "this is a rank of a job of a PMIx launcher"),
         Err(error) => findings.warn(
             "job",
             format!("a program started here by itself refuses to start: {}", error.message()),

@@ -43,6 +43,8 @@ pub struct Agents {
     pub input_ended: bool,
     /// Whether the ranks are being started.
     pub has_begun: bool,
+    /// By node: nothing is left there.
+    done: Vec<bool>,
     /// Since when everything is being killed.
     forced_since: Option<Instant>,
     /// The out-of-memory killer has struck on the host of the rank that ended last.
@@ -87,6 +89,7 @@ impl Agents {
             input_under_way: 0,
             input_ended: false,
             has_begun: false,
+            done: vec![false; nodes as usize],
             forced_since: None,
             out_of_memory: false,
         })
@@ -97,6 +100,15 @@ impl Agents {
         if let Some(cards) = self.muster.take(cards) {
             self.crew.send(ALL, &Order::Begin(cards));
             self.has_begun = true;
+        }
+    }
+
+    /// Nothing is left on these hosts; when that is so on all, the agents go.
+    pub fn are_done(&mut self, nodes: std::ops::Range<u32>) {
+        let was_left = self.done.contains(&false);
+        nodes.for_each(|node| self.done[node as usize] = true);
+        if was_left && !self.done.contains(&false) {
+            self.crew.send(ALL, &Order::Leave);
         }
     }
 

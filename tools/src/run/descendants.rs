@@ -32,6 +32,11 @@ pub fn signal_all(signal: i32, known: &[i32], spared: &[i32]) {
     }
 }
 
+/// Whether nothing is below this process but these and what is below them.
+pub fn are_all(spared: &[i32]) -> bool {
+    list(spared).is_empty()
+}
+
 /// Kills every descendant, those that are known first, and takes their statuses,
 /// until there is none or `patience` is over (a process may be stuck inside the
 /// kernel).

@@ -38,7 +38,8 @@ impl Supervisor {
     fn hear_news(&mut self, frame: &Frame) {
         let Ok(news) = News::read(frame) else { return };
         match news {
-            News::Alive | News::Done => {}
+            News::Alive => {}
+            News::Done => self.with_agents(|agents| agents.are_done(frame.node..frame.node + 1)),
             News::Ready(cards) => self.with_agents(|agents| agents.are_ready(cards)),
             News::Refused(why) => {
                 let text = format!("serried: on {}: {why}\n", self.host(frame.node));
@@ -185,10 +186,12 @@ impl Supervisor {
 
     /// Ranks of these nodes have gone, as far as we can know.
     fn nothing_more_from(&mut self, nodes: std::ops::Range<u32>) {
-        let ranks: Vec<u32> = self.agents.as_ref().map(|agents| agents.ranks_of(nodes)).unwrap_or_default();
+        let ranks: Vec<u32> =
+            self.agents.as_ref().map(|agents| agents.ranks_of(nodes.clone())).unwrap_or_default();
         for &rank in &ranks {
             self.ranks[rank as usize].life = Life::Ended;
         }
+        self.with_agents(|agents| agents.are_done(nodes));
         for index in 0..self.job.taps.len() {
             let tap = &mut self.job.taps[index];
             if ranks.binary_search(&tap.rank).is_ok() {

@@ -304,6 +304,10 @@ impl Watch {
         };
         let limit = if new().all(|(_, described)| described.polls) { NAPPING } else { NAPPING_ALONE };
         let mut threads = Vec::new();
+        // Of processes of other hosts nobody sees here whether they sleep.
+        if new().any(|(rank, described)| described.naps && self.view.page(rank).is_mirror()) {
+            return None;
+        }
         for (rank, described) in new().filter(|(_, described)| described.naps) {
             self.seen[rank as usize].idles(now).filter(|&long| long >= limit)?;
             threads

@@ -182,7 +182,7 @@ impl Meter {
                 limit: page.memory.limit.load(Relaxed),
                 kept: page.memory.kept.load(Relaxed),
                 segment: self.job.view().memory(local as u32),
-                resident: resident(snapshot.process).filter(|_| doing.is_live()).unwrap_or(0),
+                resident: resident(snapshot).filter(|_| doing.is_live()).unwrap_or(0),
             },
         }
     }
@@ -215,7 +215,7 @@ fn doing(snapshot: &Snapshot, ended: bool) -> Doing {
         State::Finalized => Doing::Finalized,
         State::Aborted => Doing::Aborted,
         State::Ended => Doing::Finalized,
-        _ if ended || !exists(snapshot.process) => Doing::Gone,
+        _ if ended || !(snapshot.elsewhere || exists(snapshot.process)) => Doing::Gone,
         State::Starting => Doing::Starting,
         State::Running if !snapshot.inside => Doing::Computing,
         State::Running if snapshot.waiting_since != 0 => Doing::Waiting,
@@ -286,8 +286,9 @@ fn exists(process: i32) -> bool {
     process > 0 && !(refused && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH))
 }
 
-/// Memory of a process.
-fn resident(process: i32) -> Option<u64> {
+/// Memory of the process of a rank, if that is here.
+fn resident(rank: &Snapshot) -> Option<u64> {
+    let process = (!rank.elsewhere).then_some(rank.process)?;
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     // SAFETY: asking for the size of a page cannot fail.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;

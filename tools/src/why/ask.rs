@@ -41,7 +41,11 @@ impl Round {
     pub fn find_sources(&mut self, view: &NodeView, sources: &mut Sources) {
         for (rank, standing) in self.ranks.iter_mut().enumerate() {
             if let Standing::Waiting(description) = standing {
-                sources.find(view.page(rank as u32).identity.pid.load(Relaxed), description);
+                let page = view.page(rank as u32);
+                // Of a rank on another host its agent has found them.
+                if !page.is_mirror() {
+                    sources.find(page.identity.pid.load(Relaxed), description);
+                }
                 description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
             }
         }

@@ -109,6 +109,8 @@ pub enum Order {
     },
     /// The launcher is stopped until further notice, or goes on: it is silent meanwhile.
     Paused(bool),
+    /// Nothing is left of the job on any host: agents go.
+    Leave,
 }
 
 /// What agents say to the launcher.
@@ -205,7 +207,7 @@ pub enum News {
         /// Why, as far as that is known; empty if all was done there.
         why: String,
     },
-    /// Nothing is left below this agent, which goes.
+    /// Nothing is left below this agent.
     Done,
 }
 
@@ -225,6 +227,7 @@ impl Order {
             Order::Ending => new(8, &|_| {}),
             Order::Ask { rank, number } => new(9, &|writer| writer.number(*rank).long(*number).end()),
             Order::Paused(is) => new(10, &|writer| writer.byte(u8::from(*is)).end()),
+            Order::Leave => new(11, &|_| {}),
         }
     }
 
@@ -247,6 +250,7 @@ impl Order {
                 8 => Order::Ending,
                 9 => Order::Ask { rank: reader.number()?, number: reader.long()? },
                 10 => Order::Paused(reader.byte()? != 0),
+                11 => Order::Leave,
                 _ => return None,
             })
         };
@@ -383,6 +387,7 @@ mod tests {
             Order::Ending,
             Order::Ask { rank: 7, number: 1 << 40 },
             Order::Paused(true),
+            Order::Leave,
         ];
         let mut bytes = Vec::new();
         orders.iter().for_each(|order| order.frame(ALL).put(&mut bytes));

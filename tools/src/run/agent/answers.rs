@@ -3,9 +3,11 @@
 use super::super::across::orders::News;
 use super::Agent;
 use crate::system::monotonic_now;
+use crate::why::sources::Sources;
 use serried_engine::observe::inquiry::{self, Wish};
+use serried_engine::observe::Description;
 use serried_engine::transport::node::doorbell_in;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// How often to look for an answer.
@@ -52,6 +54,8 @@ impl Agent {
             }
             match view.report(asked.local_rank).read().filter(|(answered, _)| *answered >= asked.number) {
                 Some((_, text)) => {
+                    let process = view.page(asked.local_rank).identity.pid.load(Relaxed);
+                    let text = with_sources(text, process, &mut here.sources);
                     let (rank, number) = (here.numbers[asked.local_rank as usize], asked.of_launcher);
                     answers.push((
                         asked.local_rank as usize,
@@ -66,5 +70,16 @@ impl Agent {
             self.tell_page(index);
             self.tell(&answer);
         }
+    }
+}
+
+/// A description with the source lines of its stacks: they can be found where the process is.
+fn with_sources(text: String, process: u32, sources: &mut Sources) -> String {
+    match Description::read(&text) {
+        Some(mut description) if description.threads.iter().any(|thread| !thread.addresses.is_empty()) => {
+            sources.find(process, &mut description);
+            description.to_string()
+        }
+        _ => text,
     }
 }

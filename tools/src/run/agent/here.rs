@@ -12,6 +12,7 @@ use super::super::verdict::Ended;
 use super::answers::Asked;
 use super::Agent;
 use crate::system::topology;
+use crate::why::sources::Sources;
 use serried_engine::job::{Listeners, NodeCard, NodeSegment, NodeTable, NodeView};
 use serried_engine::observe::mirror::Told;
 use std::fs::File;
@@ -52,6 +53,8 @@ pub struct Here {
     pub names_told: bool,
     /// What it has asked them.
     pub asked: Vec<Asked>,
+    /// Source lines of their programs.
+    pub sources: Sources,
     /// The CPUs of each rank, if they are bound.
     pub places: Option<Vec<Vec<usize>>>,
     /// What the out-of-memory killer had done before.
@@ -95,7 +98,7 @@ impl Here {
         let told = |error: serried_engine::Error| error.message().to_owned();
         let open_files = descriptors::raise_limit();
         let numbers = plan.map.ranks_of(plan.node());
-        let node = NodeSegment::create(numbers.len() as u32).map_err(told)?;
+        let node = NodeSegment::create_part(numbers.len() as u32).map_err(told)?;
         let view = NodeView::open(node.descriptor(), true).map_err(told)?;
         let table = NodeTable::create(plan.node(), &plan.map, &plan.key).map_err(told)?;
         cards.iter().try_for_each(|card| table.keep(card)).map_err(told)?;
@@ -116,6 +119,7 @@ impl Here {
             told: numbers.iter().map(|_| Told::default()).collect(),
             names_told: false,
             asked: Vec::new(),
+            sources: Sources::default(),
             memory_kills: memory_events::kills().unwrap_or(0),
             places: None,
             numbers,
@@ -217,6 +221,11 @@ impl Here {
         self.taps.iter().all(|tap| tap.pipe.is_none())
     }
 
+    /// Whether all ranks have ended.
+    pub fn have_ended(&self) -> bool {
+        self.ranks.iter().all(|rank| rank.life == Life::Ended)
+    }
+
     /// The process groups (negative) of the ranks that still run.
     pub fn targets(&self) -> Vec<i32> {
         self.ranks.iter().filter(|rank| rank.life != Life::Ended).map(|rank| -rank.process).collect()
@@ -249,8 +258,8 @@ impl Agent {
             }
             Err(why) => self.refuse(&why),
         }
-        // The ranks have them now; a listener that nobody serves any more refuses.
-        self.listeners = None;
+        // The listeners stay, so that whoever talks to a rank that has not come, or has gone, waits until the launcher
+        // says why.
     }
 
     fn report_bindings(&mut self) {

@@ -20,7 +20,7 @@ use super::across::link::{Broken, Link};
 use super::across::muster::Muster;
 use super::across::orders::{Frame, News, Order, ALL};
 use super::across::silence::{Finding, Silence, BEAT};
-use super::descendants::{kill_all, reap_one, signal_all, Reaped};
+use super::descendants::{are_all, kill_all, reap_one, signal_all, Reaped};
 use super::environment::on_this_host;
 use super::guard::{self, Guard};
 use super::rank_start::because;
@@ -58,6 +58,10 @@ pub(super) struct Agent {
     next_beat: Instant,
     /// The launcher has said that it will be silent.
     is_paused: bool,
+    /// Nothing is left of the ranks of this host, and that has been told.
+    is_done: bool,
+    /// The launcher does not need it any more.
+    may_leave: bool,
     /// It is to go, with this status.
     goes: Option<i32>,
 }
@@ -99,6 +103,8 @@ pub fn command(arguments: &[OsString]) -> i32 {
                 no_children_since: None,
                 next_beat: now + BEAT,
                 is_paused: false,
+                is_done: false,
+                may_leave: false,
                 goes: None,
             }
             .run()
@@ -142,8 +148,7 @@ impl Agent {
             if let Some(status) = self.goes {
                 return self.leave(status);
             }
-            if self.is_over() {
-                self.tell(&News::Done);
+            if self.may_leave && self.is_done && self.crew.is_over() {
                 return self.leave(0);
             }
         }
@@ -279,7 +284,7 @@ impl Agent {
         let mut next = self.next_beat;
         let others = [self.crew.deadline(), self.here.as_ref().and_then(Here::deadline)];
         others.into_iter().flatten().for_each(|deadline| next = next.min(deadline));
-        if self.no_children_since.is_some() {
+        if self.here.as_ref().is_some_and(Here::have_ended) && !self.is_done {
             next = next.min(Instant::now() + LAST_WORDS / 5);
         }
         next.saturating_duration_since(Instant::now()).as_millis() as i32 + 1
@@ -305,6 +310,21 @@ impl Agent {
             }
         }
         self.look_for_answers(now);
+        self.look_for_the_end(now);
+    }
+
+    /// Tells, once, that nothing is left of the ranks of this host.
+    fn look_for_the_end(&mut self, now: Instant) {
+        let Some(here) = self.here.as_ref().filter(|here| here.have_ended() && !self.is_done) else { return };
+        if !are_all(&self.crew.processes()) {
+            self.no_children_since = None;
+            return;
+        }
+        let since = *self.no_children_since.get_or_insert(now);
+        if here.has_no_taps() || now.duration_since(since) >= LAST_WORDS {
+            self.is_done = true;
+            self.tell(&News::Done);
+        }
     }
 
     fn reap(&mut self) {
@@ -312,26 +332,14 @@ impl Agent {
             match reap_one() {
                 Reaped::One(process, status) if self.crew.reaped(process, status) => {}
                 Reaped::One(process, status) => self.process_ended(process, status),
-                Reaped::NotYet => return self.no_children_since = None,
-                Reaped::Nobody => {
-                    self.no_children_since.get_or_insert_with(Instant::now);
-                    return;
-                }
+                Reaped::NotYet | Reaped::Nobody => return,
             }
         }
     }
 
-    /// Whether everything is done here and behind.
-    fn is_over(&self) -> bool {
-        let Some(here) = &self.here else { return false };
-        let quiet =
-            self.no_children_since.is_some_and(|since| here.has_no_taps() || since.elapsed() > LAST_WORDS);
-        quiet && self.crew.is_over()
-    }
-
     /// Ends everything below, says what is to be said, and goes.
     fn leave(mut self, status: i32) -> i32 {
-        if self.no_children_since.is_none() {
+        if !self.is_done {
             // Without their links the agents behind this one end too.
             self.crew = Crew::nobody();
             let targets = self.here.as_ref().map(Here::targets).unwrap_or_default();

@@ -21,6 +21,7 @@ impl Agent {
             Order::Plan(_) => {}
             Order::Begin(cards) => self.begin(&cards),
             Order::Paused(is) => self.is_paused = is,
+            Order::Leave => self.may_leave = true,
             Order::Signal(signal) => {
                 let targets = self.here.as_ref().map(Here::targets).unwrap_or_default();
                 targets.into_iter().for_each(|target| signals::send(target, signal));
