@@ -12,7 +12,7 @@ import jobs  # noqa: E402
 
 SERRIED = os.environ.get("SERRIED", str(jobs.STAGE / "bin/serried"))
 # The processes of a cluster itself.
-BELONGS = re.compile(r"sh .*/start_host\.sh |sleep 3600$|sshd: .*\[listener\]|munged|slurmctld|slurmd|slurmstepd infinity")
+BELONGS = re.compile(r"sh .*/start_host\.sh |sleep 3600$|sshd: .*\[listener\]|munged|slurmctld|slurmd|.*slurmscriptd$|slurmstepd infinity|$")
 MPICC = pathlib.Path(SERRIED).resolve().parent / "mpicc"
 
 
