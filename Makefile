@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel deb bench sweep bench-micro clean help
+.PHONY: all install demo check test applications wheel deb bench sweep bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -46,6 +46,11 @@ sweep: ## whole times of random operations, lengths, buffers and roots, side by 
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/sweep.py
+
+bench-armci: ## ARMCI beside Debian's ARMCI-MPI: a table and a plot (2 minutes)
+	@scripts/setup venv-bench global-arrays
+	@scripts/stage
+	@build/venv/bin/python bench/armci/run.py
 
 bench-micro: ## times around each threshold of the engine: where both ways should take the same (2 minutes)
 	@scripts/stage

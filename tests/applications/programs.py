@@ -54,6 +54,7 @@ class Program:
     sources: str = ""  # a folder of build/ that it needs
     turns: int = 0  # where it takes long: fewer than all others
     environment: dict = field(default_factory=dict)
+    theirs: dict = field(default_factory=dict)  # what is else in the environment of the other MPI
 
 
 def inputs(name, **replaced):
@@ -136,6 +137,29 @@ def nwchem(flavour, **others):
     packages = f"nwchem-{flavour} nwchem-data"
     speaks = "Fortran 77 -i8, C, windows"
     return Program(name, packages, speaks, command, values, inputs("nwchem"), peer=flavour, environment=basis, **others)
+
+
+def windows(allocated):
+    """NWChem's own ARMCI over windows that MPI allocates, for which Debian's MPICH gives wrong numbers, or over others."""
+    values = [
+        Value("SCF", r"Total SCF energy += +(\S+)", -75.629748563052, 5e-12),
+        Value("DFT", r"Total DFT energy += +(\S+)", -76.358963844253, 5e-12),
+    ]
+    basis = {"NWCHEM_BASIS_LIBRARY": f"{debian.ROOT}/usr/share/nwchem/libraries/"}
+    return Program(
+        f"NWChem, windows {'allocated' if allocated else 'created'}",
+        "nwchem-mpich nwchem-data",
+        "Fortran 77 -i8, C, windows",
+        ["nwchem.mpich", "water.nw"],
+        values,
+        inputs("nwchem-windows"),
+        ranks=(1, 2, 4),
+        short=(2,),
+        needs=("libmpifort.so.12",),
+        peer="mpich",
+        environment=basis | {"ARMCI_USE_WIN_ALLOCATE": str(int(allocated))},
+        theirs={"ARMCI_USE_WIN_ALLOCATE": "0"},
+    )
 
 
 SUITE = debian.jobs.BUILD / "mpi4py-3.1.4"
@@ -260,4 +284,6 @@ PROGRAMS = [
     ),
     nwchem("openmpi", needs=FORTRAN),
     nwchem("mpich", needs=("libmpifort.so.12",)),
+    windows(allocated=False),
+    windows(allocated=True),
 ]
