@@ -28,6 +28,16 @@ pub trait Pieces {
     /// The first of `visit`.
     fn each(&self, visit: impl FnMut(*mut u8, u64) -> Result<()>) -> Result<()>;
 
+    /// Whether all lie there at multiples of so many bytes, a power of two.
+    fn are_at_multiples_of(&self, bytes: u64) -> bool {
+        let mut bits = 0;
+        let _ = self.each(|_, there| {
+            bits |= there;
+            Ok(())
+        });
+        bits & (bytes - 1) == 0
+    }
+
     /// Calls `visit` with some pieces at a time, which together with their addresses are no longer than a message.
     ///
     /// # Errors
@@ -116,6 +126,12 @@ impl Pieces for Strided {
     #[inline]
     fn number(&self) -> u64 {
         self.levels().iter().map(|level| level.count).product()
+    }
+
+    #[inline]
+    fn are_at_multiples_of(&self, bytes: u64) -> bool {
+        let bits = self.levels().iter().fold(self.there, |bits, level| bits | level.there as u64);
+        bits & (bytes - 1) == 0
     }
 
     #[inline]
@@ -246,6 +262,7 @@ mod tests {
             .collect();
         assert_eq!(offsets(&pieces), expected);
         assert_eq!((pieces.number(), pieces.span().unwrap()), (6, (0, 30)));
+        assert!(pieces.are_at_multiples_of(1) && !pieces.are_at_multiples_of(2));
     }
 
     #[test]
@@ -295,5 +312,6 @@ mod tests {
         let pieces = Scattered { here: &here, there: &there, bytes: 8 };
         assert_eq!(offsets(&pieces), [(7, 130), (2, 100)]);
         assert_eq!(pieces.span().unwrap(), (100, 138));
+        assert!(pieces.are_at_multiples_of(2) && !pieces.are_at_multiples_of(4));
     }
 }

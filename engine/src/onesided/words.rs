@@ -9,7 +9,7 @@ use crate::reduce::{Builtin, Operator};
 use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::*};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What one kind of element is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +51,12 @@ impl Element {
         self.is_block() && self.0.extent() == self.0.size()
     }
 
-    /// Whether an instruction changes it at this address.
-    #[inline]
-    pub fn is_word(self, address: *const u8) -> bool {
-        let size = self.size();
-        matches!(size, 1 | 2 | 4 | 8) && self.is_gapless() && (address as usize).is_multiple_of(size)
+    /// Its size if an instruction changes it where it lies at a multiple of that; else 0.
+    fn word(self) -> usize {
+        match self.size() {
+            size @ (1 | 2 | 4 | 8) if self.is_gapless() => size,
+            _ => 0,
+        }
     }
 }
 
@@ -80,7 +81,13 @@ pub struct Elements<'a> {
     builtin: Builtin,
     operator: &'a Operator,
     datatype: &'static Arc<Datatype>,
+    /// See [`Element::word`].
+    word: usize,
 }
+
+/// By each of MPI's own operators, of each type that it takes: made at first use.
+static KNOWN: [[OnceLock<Elements<'static>>; Basic::NUMBER]; Builtin::NUMBER] =
+    [const { [const { OnceLock::new() }; Basic::NUMBER] }; Builtin::NUMBER];
 
 impl<'a> Elements<'a> {
     /// By an operator, of the type of which `datatype` consists.
@@ -96,15 +103,40 @@ impl<'a> Elements<'a> {
             let named = if datatype.is_predefined() { datatype } else { shared };
             operator.check(named)?;
         }
-        Ok(Elements { element, builtin, operator, datatype: shared })
+        Ok(Elements { element, builtin, operator, datatype: shared, word: element.word() })
     }
 
-    /// The same, of this type.
+    /// The same by one of MPI's own operators, of this type.
     ///
     /// # Errors
     /// As [`Elements::new`].
-    pub fn of(operator: &'a Operator, element: Element) -> Result<Elements<'a>> {
-        Elements::new(operator, Datatype::shared(element.0))
+    #[inline]
+    pub fn known(builtin: Builtin, element: Element) -> Result<&'static Elements<'static>> {
+        match KNOWN[builtin as usize][element.0 as usize].get() {
+            Some(known) => Ok(known),
+            None => Elements::learn(builtin, element),
+        }
+    }
+
+    #[cold]
+    fn learn(builtin: Builtin, element: Element) -> Result<&'static Elements<'static>> {
+        static OPERATORS: [OnceLock<Operator>; Builtin::NUMBER] =
+            [const { OnceLock::new() }; Builtin::NUMBER];
+        let operator = OPERATORS[builtin as usize].get_or_init(|| Operator::builtin(builtin));
+        let elements = Elements::new(operator, Datatype::shared(element.0))?;
+        Ok(KNOWN[builtin as usize][element.0 as usize].get_or_init(|| elements))
+    }
+
+    /// Whether an instruction changes one at this address.
+    #[inline]
+    pub fn is_word(&self, address: *const u8) -> bool {
+        self.word != 0 && address as usize & (self.word - 1) == 0
+    }
+
+    /// Bytes of a word; 0 if no instruction changes one.
+    #[inline]
+    pub fn word_bytes(&self) -> usize {
+        self.word
     }
 
     /// By which of MPI's own operators.
@@ -128,7 +160,7 @@ impl<'a> Elements<'a> {
     /// that is not null.
     ///
     /// # Safety
-    /// `target` is a [word](Element::is_word), mapped for reading and writing for all of them. `origin` can be
+    /// `target` is a [word](Elements::is_word), mapped for reading and writing for all of them. `origin` can be
     /// read (unless nothing is changed) and `result` written for as many elements, packed; they are apart from
     /// each other.
     #[inline]

@@ -40,7 +40,7 @@ pub enum Builtin {
 
 impl Builtin {
     /// How many there are.
-    pub(super) const NUMBER: usize = Builtin::NoOp as usize + 1;
+    pub(crate) const NUMBER: usize = Builtin::NoOp as usize + 1;
 
     /// All of them, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Builtin> {

@@ -4,7 +4,7 @@ use super::argument_checks::{not_negative, not_null};
 use super::world_of_armci::at;
 use crate::common::entry::Call;
 use serried_engine::datatype::Basic;
-use serried_engine::onesided::Strided;
+use serried_engine::onesided::{Pieces, Strided};
 use serried_engine::reduce::{Builtin, Factor};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_int, c_long, c_void};
@@ -66,7 +66,7 @@ pub unsafe fn put(
 ) -> Result<c_int> {
     if let Some(piece) = piece(src, dst, bytes)? {
         // SAFETY: by the caller.
-        at(proc, dst, |engine, region| unsafe { engine.put_pieces_to(region, &piece) })?;
+        at(proc, (dst, piece.bytes()), |engine, region| unsafe { engine.put_pieces_to(region, &piece) })?;
     }
     Ok(0)
 }
@@ -85,7 +85,7 @@ pub unsafe fn get(
 ) -> Result<c_int> {
     if let Some(piece) = piece(dst, src, bytes)? {
         // SAFETY: by the caller.
-        at(proc, src, |engine, region| unsafe { engine.get_pieces_from(region, &piece) })?;
+        at(proc, (src, piece.bytes()), |engine, region| unsafe { engine.get_pieces_from(region, &piece) })?;
     }
     Ok(0)
 }
@@ -105,7 +105,9 @@ pub unsafe fn accumulate(
     let how = unsafe { scaled(datatype, scale)? };
     if let Some(piece) = piece(src, dst, bytes)? {
         // SAFETY: by the caller.
-        at(proc, dst, |engine, region| unsafe { engine.add_pieces_to(region, &piece, how) })?;
+        at(proc, (dst, piece.bytes()), |engine, region| unsafe {
+            engine.add_pieces_to(region, &piece, how)
+        })?;
     }
     Ok(0)
 }
@@ -131,7 +133,7 @@ pub unsafe fn copy(_: &Call, src: *const c_void, dst: *mut c_void, size: c_int) 
 /// As [`at`].
 pub fn set_flag(flag: *mut c_int, value: c_int, proc: c_int) -> Result<()> {
     let by = (&raw const value).cast();
-    at(proc, flag.cast(), |engine, region| {
+    at(proc, (flag.cast_const().cast(), 4), |engine, region| {
         engine.order_accesses();
         // SAFETY: `value` is such an int.
         unsafe {
@@ -194,7 +196,9 @@ pub unsafe fn read_modify_write(
             std::ptr::copy_nonoverlapping(ploc.cast::<u8>(), by_address.cast(), size);
         }
         let words = (by_address.cast_const().cast(), (&raw mut was).cast());
-        at(proc, prem, |engine, region| engine.change_element(region, prem as u64, (what, builtin), words))?;
+        at(proc, (prem, size as u64), |engine, region| {
+            engine.change_element(region, prem as u64, (what, builtin), words)
+        })?;
         std::ptr::copy_nonoverlapping((&raw const was).cast::<u8>(), ploc.cast(), size);
     }
     Ok(0)

@@ -4,7 +4,9 @@ use super::argument_checks::not_null;
 use super::wall::ARMCI;
 use super::world_of_armci::{all, world};
 use crate::common::entry::Call;
+use crate::common::page;
 use serried_engine::collective::Operation;
+use serried_engine::observe::page::NONE;
 use serried_engine::Result;
 use std::ffi::{c_int, c_void};
 
@@ -19,7 +21,10 @@ pub struct HandleOfC {
 
 /// `ARMCI_Fence`: what this rank has put and added at `proc` is done there.
 pub fn fence(_: &Call, proc: c_int) -> Result<()> {
-    world(|world| world.check_rank("proc", proc))??;
+    world(|world| {
+        page::own().about(world.comm.context(), proc, NONE, 0);
+        world.check_rank("proc", proc)
+    })??;
     ARMCI.engine()?.order_accesses();
     Ok(())
 }

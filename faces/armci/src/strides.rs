@@ -65,6 +65,12 @@ pub unsafe fn pieces(here: Side, there: Side, shape: Shape) -> Result<Option<Str
     Ok(Some(pieces))
 }
 
+/// Bytes of all pieces together.
+#[inline]
+fn all_bytes(pieces: &Strided) -> u64 {
+    pieces.bytes().saturating_mul(pieces.number())
+}
+
 /// `ARMCI_PutS`.
 ///
 /// # Safety
@@ -73,7 +79,9 @@ pub unsafe fn put(_: &Call, src: Side, dst: Side, shape: Shape, proc: c_int) -> 
     // SAFETY: by the caller.
     if let Some(pieces) = unsafe { pieces(src, dst, shape)? } {
         // SAFETY: by the caller.
-        at(proc, dst.0, |engine, region| unsafe { engine.put_pieces_to(region, &pieces) })?;
+        at(proc, (dst.0, all_bytes(&pieces)), |engine, region| unsafe {
+            engine.put_pieces_to(region, &pieces)
+        })?;
     }
     Ok(0)
 }
@@ -86,7 +94,9 @@ pub unsafe fn get(_: &Call, src: Side, dst: Side, shape: Shape, proc: c_int) -> 
     // SAFETY: by the caller.
     if let Some(pieces) = unsafe { pieces(dst, src, shape)? } {
         // SAFETY: by the caller.
-        at(proc, src.0, |engine, region| unsafe { engine.get_pieces_from(region, &pieces) })?;
+        at(proc, (src.0, all_bytes(&pieces)), |engine, region| unsafe {
+            engine.get_pieces_from(region, &pieces)
+        })?;
     }
     Ok(0)
 }
@@ -106,7 +116,9 @@ pub unsafe fn accumulate(
     let (how, pieces) = unsafe { (scaled(datatype, scale)?, pieces(src, dst, shape)?) };
     if let Some(pieces) = pieces {
         // SAFETY: by the caller.
-        at(proc, dst.0, |engine, region| unsafe { engine.add_pieces_to(region, &pieces, how) })?;
+        at(proc, (dst.0, all_bytes(&pieces)), |engine, region| unsafe {
+            engine.add_pieces_to(region, &pieces, how)
+        })?;
     }
     Ok(0)
 }

@@ -79,7 +79,9 @@ impl Vectors {
     ) -> Result<c_int> {
         let visit = |all: Scattered| {
             let first = all.there[0];
-            let done = at(proc, first.cast(), |engine, region| work(engine, region, &all));
+            let bytes = all.bytes.saturating_mul(all.there.len() as u64);
+            let done =
+                at(proc, (first.cast_const().cast(), bytes), |engine, region| work(engine, region, &all));
             match done {
                 Err(error) if error.class() == Class::RmaRange => one_by_one(proc, &all, &work),
                 done => done,
@@ -106,12 +108,12 @@ fn one_by_one(
     let number = all.there.len();
     let nothing = |place: usize| {
         let there = all.there[place];
-        at(proc, there.cast(), |_, region| region.check(there as u64, all.bytes))
+        at(proc, (there.cast_const().cast(), all.bytes), |_, region| region.check(there as u64, all.bytes))
     };
     (0..number).try_for_each(nothing)?;
     (0..number).try_for_each(|place| {
         let there = all.there[place];
-        at(proc, there.cast(), |engine, region| work(engine, region, &piece(place)))
+        at(proc, (there.cast_const().cast(), all.bytes), |engine, region| work(engine, region, &piece(place)))
     })
 }
 

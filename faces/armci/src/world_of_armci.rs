@@ -1,18 +1,22 @@
 //! What the calls of ARMCI share: who the ranks are, and what memory they have.
 //!
 //! # Locks
-//! The world is read during an operation and changed by who allocates, frees, begins and ends. Nobody changes it while it
-//! waits for another rank.
+//! The world is read during an operation and changed by who allocates, frees, begins and ends. Where several threads may call
+//! at once, both are under a lock: nobody changes the world while it waits for another rank. Else there is one call at a
+//! time, and no call changes the world within another one.
 
 use super::domains::Domains;
 use super::group_of_c::GroupOfC;
 use super::wall::ARMCI;
+use crate::common::page;
 use crate::objects::Comm;
 use serried_engine::engine::Engine;
+use serried_engine::observe::page::NONE;
 use serried_engine::onesided::{Addresses, Exposure, Region};
 use serried_engine::{Class, Error, Result};
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The segment of a member of an exposure.
 #[derive(Clone, Debug)]
@@ -44,10 +48,24 @@ pub struct World {
     pub sets: Vec<Arc<Exposure>>,
 }
 
-static WORLD: RwLock<Option<World>> = RwLock::new(None);
+/// See the module's text.
+struct Shared(UnsafeCell<Option<World>>);
 
-fn read() -> RwLockReadGuard<'static, Option<World>> {
-    WORLD.read().unwrap_or_else(PoisonError::into_inner)
+// SAFETY: who reads or changes it keeps to the rules of the module's text.
+unsafe impl Sync for Shared {}
+
+static WORLD: Shared = Shared(UnsafeCell::new(None));
+static LOCK: RwLock<()> = RwLock::new(());
+
+/// Something of the world, for who knows that the engine runs.
+#[inline]
+fn read<T>(engine: &Engine, look: impl FnOnce(&World) -> Result<T>) -> Result<T> {
+    let _held = engine.is_threaded().then(|| LOCK.read().unwrap_or_else(PoisonError::into_inner));
+    // SAFETY: it is not changed meanwhile.
+    match unsafe { &*WORLD.0.get() } {
+        Some(world) => look(world),
+        None => Err(ARMCI.not_running()),
+    }
 }
 
 /// Something of the world.
@@ -56,7 +74,13 @@ fn read() -> RwLockReadGuard<'static, Option<World>> {
 /// `Other` while ARMCI does not run.
 #[inline]
 pub fn world<T>(look: impl FnOnce(&World) -> T) -> Result<T> {
-    read().as_ref().map(look).ok_or_else(|| ARMCI.not_running())
+    read(ARMCI.engine()?, |world| Ok(look(world)))
+}
+
+fn change_all<T>(change: impl FnOnce(&mut Option<World>) -> T) -> T {
+    let _held = LOCK.write().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: nobody reads it meanwhile.
+    change(unsafe { &mut *WORLD.0.get() })
 }
 
 /// Changes the world.
@@ -64,18 +88,17 @@ pub fn world<T>(look: impl FnOnce(&World) -> T) -> Result<T> {
 /// # Errors
 /// `Other` while ARMCI does not run.
 pub fn change<T>(change: impl FnOnce(&mut World) -> T) -> Result<T> {
-    let mut world = WORLD.write().unwrap_or_else(PoisonError::into_inner);
-    world.as_mut().map(change).ok_or_else(|| ARMCI.not_running())
+    change_all(|world| world.as_mut().map(change)).ok_or_else(|| ARMCI.not_running())
 }
 
 /// ARMCI has begun.
 pub fn put(world: World) {
-    *WORLD.write().unwrap_or_else(PoisonError::into_inner) = Some(world);
+    change_all(|place| *place = Some(world));
 }
 
 /// ARMCI ends.
 pub fn take() -> Option<World> {
-    WORLD.write().unwrap_or_else(PoisonError::into_inner).take()
+    change_all(Option::take)
 }
 
 /// The engine and the communicator of all ranks.
@@ -88,8 +111,9 @@ pub fn all() -> Result<(&'static Engine, Arc<Comm>)> {
 
 /// Shows the communicators that calls of ARMCI can be on and that MPI does not know; none while the world changes.
 pub fn each_communicator(visit: &mut dyn FnMut(&Arc<Comm>)) {
-    let Ok(world) = WORLD.try_read() else { return };
-    if let Some(world) = world.as_ref() {
+    let Ok(_held) = LOCK.try_read() else { return };
+    // SAFETY: it is not changed meanwhile.
+    if let Some(world) = unsafe { &*WORLD.0.get() } {
         visit(&world.comm);
         let own = world.addresses.of_rank(world.comm.rank);
         own.for_each(|allocated| visit(allocated.exposure.communicator()));
@@ -98,14 +122,23 @@ pub fn each_communicator(visit: &mut dyn FnMut(&Arc<Comm>)) {
 }
 
 impl World {
-    /// The region in which an address of a rank lies. On itself a rank may use memory that it has from anywhere.
+    /// The region in which an address of a rank lies, and says on the rank's page where so many bytes go. On itself a rank
+    /// may use memory that it has from anywhere.
     ///
     /// # Errors
     /// `Rank`, `RmaRange`.
     #[inline]
-    pub fn region<'a>(&'a self, engine: &Engine, proc: c_int, address: *const c_void) -> Result<&'a Region> {
+    fn region<'a>(
+        &'a self,
+        engine: &Engine,
+        (proc, address): (c_int, *const c_void),
+        bytes: u64,
+    ) -> Result<&'a Region> {
         match self.addresses.find(proc as u32, address as u64) {
-            Some(Allocated { exposure, member }) => engine.region(exposure, *member),
+            Some(Allocated { exposure, member }) => {
+                page::own().about(exposure.communicator().context(), *member as i32, NONE, bytes);
+                engine.region(exposure, *member)
+            }
             None => self.other(proc, address),
         }
     }
@@ -135,21 +168,18 @@ impl World {
     }
 }
 
-/// Does something at an address of a rank.
+/// Does something with so many bytes at an address of a rank.
 ///
 /// # Errors
-/// As [`World::region`], and those of what is done.
+/// `Rank`, `RmaRange`, and those of what is done.
 #[inline]
 pub fn at<T>(
     proc: c_int,
-    address: *const c_void,
+    (address, bytes): (*const c_void, u64),
     work: impl FnOnce(&'static Engine, &Region) -> Result<T>,
 ) -> Result<T> {
     let engine = ARMCI.engine_of_call()?;
-    match read().as_ref() {
-        Some(world) => work(engine, world.region(engine, proc, address)?),
-        None => Err(ARMCI.not_running()),
-    }
+    read(engine, |world| work(engine, world.region(engine, (proc, address), bytes)?))
 }
 
 #[cold]

@@ -46,7 +46,7 @@ impl Engine {
             // SAFETY: by the caller.
             let changed = unsafe {
                 match way {
-                    Way::Direct(here) if whole > 0 && element.is_word(here) => {
+                    Way::Direct(here) if whole > 0 && elements.is_word(here) => {
                         self.change_words(region, elements, (here, whole), (origin, result))?;
                         whole
                     }

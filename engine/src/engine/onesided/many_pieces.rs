@@ -10,9 +10,10 @@ use crate::datatype::Basic;
 use crate::engine::Engine;
 use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant, MOST_BYTES};
 use crate::progress::changes::{Alone, Changes};
-use crate::reduce::{Builtin, Factor, Operator};
+use crate::reduce::{Builtin, Factor};
 use crate::transport::OfferedMemory;
 use crate::{Class, Error, JobRank, Result};
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
@@ -134,8 +135,8 @@ impl Engine {
         pieces: &impl Pieces,
         (basic, factor): (Basic, Option<Factor>),
     ) -> Result<()> {
-        let (operator, element) = (Operator::builtin(Builtin::Sum), Element(basic));
-        let elements = Elements::of(&operator, element)?;
+        let element = Element(basic);
+        let elements = Elements::known(Builtin::Sum, element)?;
         let size = element.size();
         if !pieces.bytes().is_multiple_of(size as u64) {
             return Err(no_whole_elements(pieces.bytes(), basic));
@@ -148,32 +149,80 @@ impl Engine {
             });
         }
         let count = pieces.bytes() as usize / size;
+        let many = pieces.number().saturating_mul(count as u64) >= MANY as u64;
         let is_direct = first >= region.direct.start && first + length <= region.direct.end;
-        let many = is_direct && pieces.number().saturating_mul(count as u64) >= MANY as u64;
+        let words = elements.word_bytes();
+        let is_quick = is_direct && !many && words != 0 && pieces.are_at_multiples_of(words as u64);
+        // SAFETY: by the caller; the pieces lie in the region, and are words of it where that is quick.
+        unsafe {
+            match is_quick {
+                true => self.add_few_words(region, pieces, (elements, factor, count))?,
+                false => self.add_any(region, pieces, (elements, factor, count), is_direct && many)?,
+            }
+        }
+        region.changed();
+        Ok(())
+    }
+
+    /// Adds words that are few together.
+    ///
+    /// # Safety
+    /// As [`Engine::add_pieces_to`]; all of them are words that this process reaches directly.
+    #[inline]
+    unsafe fn add_few_words(
+        &self,
+        region: &Region,
+        pieces: &impl Pieces,
+        (elements, factor, count): (&Elements, Option<Factor>, usize),
+    ) -> Result<()> {
+        let mut scaled = Scaled::new();
+        let mut add = || {
+            pieces.each(|local, there| {
+                // SAFETY: by the caller.
+                unsafe {
+                    let from = scaled.multiplied(factor, local, (count, elements.word_bytes()));
+                    elements.change_words(from, region.mapped(there), count, ptr::null_mut());
+                }
+                Ok(())
+            })
+        };
+        self.changes_of(region)?.words(self.is_threaded(), &mut add)
+    }
+
+    /// Adds elements of any kind and number, anywhere; many of them alone.
+    ///
+    /// # Safety
+    /// As [`Engine::add_pieces_to`]; many are reached directly.
+    unsafe fn add_any(
+        &self,
+        region: &Region,
+        pieces: &impl Pieces,
+        (elements, factor, count): (&Elements, Option<Factor>, usize),
+        many: bool,
+    ) -> Result<()> {
+        let size = elements.element().size();
         let mut alone =
             Turns { changes: self.changes_of(region).ok().filter(|_| many), left: 0, alone: None };
         let most = factor.map_or(AT_ONCE as usize, |_| SCALED) / size;
-        let mut scaled = Vec::<u128>::new();
+        let mut scaled = Scaled::new();
         pieces.each(|local, there| {
             for done in (0..count).step_by(most) {
                 let (number, at) = (most.min(count - done), done * size);
                 let from = local.wrapping_add(at);
-                // SAFETY: by the caller; the elements lie in the region, all of it direct if somebody is alone.
+                // SAFETY: by the caller; if somebody is alone, all of it is direct.
                 unsafe {
-                    let from = multiplied(factor, from, (number, size), &mut scaled);
+                    let from = scaled.multiplied(factor, from, (number, size));
                     if alone.is_had(number * size) {
                         let here = region.mapped(there).wrapping_add(at);
                         elements.change_alone(from, here, number, ptr::null_mut());
                     } else {
                         let offset = there.wrapping_sub(region.address) + at as u64;
-                        self.change(region, &elements, (offset, number), (from, ptr::null_mut()))?;
+                        self.change(region, elements, (offset, number), (from, ptr::null_mut()))?;
                     }
                 }
             }
             Ok(())
-        })?;
-        region.changed();
-        Ok(())
+        })
     }
 
     /// Whether pieces are short, and their owner is asked for them: then many go with one message.
@@ -199,11 +248,10 @@ impl Engine {
         (basic, builtin): (Basic, Builtin),
         (by, was): (*const u8, *mut u8),
     ) -> Result<()> {
-        let operator = Operator::builtin(builtin);
-        let elements = Elements::of(&operator, Element(basic))?;
+        let elements = Elements::known(builtin, Element(basic))?;
         let offset = region.place_of(there, elements.element().span() as u64)?;
         // SAFETY: by the caller; it lies in the region.
-        unsafe { self.change(region, &elements, (offset, 1), (by, was))? };
+        unsafe { self.change(region, elements, (offset, 1), (by, was))? };
         region.changed();
         Ok(())
     }
@@ -258,21 +306,40 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: u64) {
     }
 }
 
-/// Elements times a factor, in `room`; where they are, if there is none.
-///
-/// # Safety
-/// They can be read.
-unsafe fn multiplied(
-    factor: Option<Factor>,
-    from: *const u8,
-    (number, size): (usize, usize),
-    room: &mut Vec<u128>,
-) -> *const u8 {
-    let Some(factor) = factor else { return from };
-    room.resize((number * size).div_ceil(16), 0);
-    // SAFETY: by the caller; the room is as long.
-    unsafe { factor.apply(from, room.as_mut_ptr().cast(), number) };
-    room.as_ptr().cast()
+/// Room for elements times a factor: some on the stack, more of them elsewhere.
+struct Scaled {
+    few: [MaybeUninit<u128>; 64],
+    many: Vec<MaybeUninit<u128>>,
+}
+
+impl Scaled {
+    fn new() -> Scaled {
+        Scaled { few: [const { MaybeUninit::uninit() }; 64], many: Vec::new() }
+    }
+
+    /// Elements times a factor; where they are, if there is none.
+    ///
+    /// # Safety
+    /// They can be read.
+    #[inline]
+    unsafe fn multiplied(
+        &mut self,
+        factor: Option<Factor>,
+        from: *const u8,
+        (number, size): (usize, usize),
+    ) -> *const u8 {
+        let Some(factor) = factor else { return from };
+        let room = match number * size <= size_of_val(&self.few) {
+            true => self.few.as_mut_slice(),
+            false => {
+                self.many.resize((number * size).div_ceil(16), MaybeUninit::uninit());
+                self.many.as_mut_slice()
+            }
+        };
+        // SAFETY: by the caller; the room is as long.
+        unsafe { factor.apply(from, room.as_mut_ptr().cast(), number) };
+        room.as_ptr().cast()
+    }
 }
 
 /// Being alone again and again, a number of bytes long.

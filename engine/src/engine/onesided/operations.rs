@@ -142,11 +142,10 @@ impl Engine {
         let elements = Elements::new(operator, datatype)?;
         let span = (0, elements.element().span() as i64);
         self.at(exposure, (rank, displacement), span, |place| {
-            let element = elements.element();
             // SAFETY: the program lends origin and result; the place is exposed memory.
             unsafe {
                 match place.region.way(place.first, place.length) {
-                    (Way::Direct(here), length) if length == place.length && element.is_word(here) => {
+                    (Way::Direct(here), length) if length == place.length && elements.is_word(here) => {
                         self.change_words(place.region, &elements, (here, 1), (origin, result))?;
                     }
                     _ => self.fetch_slowly(&place, &elements, origin, result)?,

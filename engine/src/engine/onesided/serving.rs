@@ -12,7 +12,7 @@ use crate::message::{Envelope, Mode, ANY_SOURCE};
 use crate::onesided::{
     Ask, Elements, Exposure, Kind, Lock, LockOf, Many, Numbered, Queued, Region, MOST_BYTES,
 };
-use crate::reduce::{Builtin, Operator};
+use crate::reduce::Builtin;
 use crate::world::BootstrapChannel;
 use crate::{Class, Error, Result};
 use std::sync::atomic::Ordering;
@@ -110,8 +110,7 @@ impl Engine {
                 Ok(Vec::new())
             }
             Ask::Change { address, count, builtin, element, tell } => {
-                let operator = Operator::builtin(builtin);
-                let elements = Elements::of(&operator, element)?;
+                let elements = Elements::known(builtin, element)?;
                 let count = (count as usize).min(MOST_BYTES as usize);
                 let bytes = count * element.size();
                 if !elements.only_reads() && data.len() < bytes {
@@ -122,7 +121,7 @@ impl Engine {
                 let span = (count.max(1) - 1) * element.size() + element.span();
                 self.with_own(exposure, address, span as u64, |region, offset| {
                     // SAFETY: elements of the own region; there are as many in the message.
-                    unsafe { self.change(region, &elements, (offset, count), (data.as_ptr(), result)) }
+                    unsafe { self.change(region, elements, (offset, count), (data.as_ptr(), result)) }
                 })?;
                 Ok(old)
             }
@@ -180,12 +179,11 @@ impl Engine {
                     unsafe { self.write_to(region, offset, piece.as_ptr(), bytes) }
                 }
                 Many::Add(element) => {
-                    let operator = Operator::builtin(Builtin::Sum);
-                    let elements = Elements::of(&operator, element)?;
+                    let elements = Elements::known(Builtin::Sum, element)?;
                     let (piece, count) = (take(&mut data, bytes), bytes as usize / element.size());
                     let places = (piece.as_ptr(), std::ptr::null_mut());
                     // SAFETY: elements of the own region; there are as many in the piece.
-                    unsafe { self.change(region, &elements, (offset, count), places) }
+                    unsafe { self.change(region, elements, (offset, count), places) }
                 }
             })?;
         }

@@ -4,11 +4,10 @@ use super::finding::Remote;
 use crate::datatype::Basic;
 use crate::engine::Engine;
 use crate::onesided::{Element, Elements, Region};
-use crate::reduce::{Builtin, Operator};
+use crate::reduce::Builtin;
 use crate::symmetric::Symmetric;
 use crate::{Class, Error, Result};
 use std::ptr;
-use std::sync::LazyLock;
 
 /// Equal blocks with gaps between them, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +28,6 @@ impl Strided {
         self.there.checked_mul(self.blocks - 1)?.checked_add(self.block)
     }
 }
-
-/// The operators on words.
-static OPERATORS: LazyLock<[(Builtin, Operator); 6]> = LazyLock::new(|| {
-    use Builtin::*;
-    [Replace, NoOp, Sum, BitAnd, BitOr, BitXor].map(|one| (one, Operator::builtin(one)))
-});
 
 /// # Errors
 /// All: `RmaRange` when an address is not symmetric, `Buffer` for a null pointer, and where words are changed `Disp` when
@@ -185,11 +178,9 @@ impl Engine {
     ) -> Result<()> {
         let element = Element(basic);
         let (region, offset) = self.find_word(symmetric, remote, element.size())?;
-        let known = OPERATORS.iter().find(|(one, _)| *one == builtin);
-        let (_, operator) = known.ok_or_else(|| Error::new(Class::Intern, "no operator on words"))?;
-        let elements = Elements::of(operator, element)?;
+        let elements = Elements::known(builtin, element)?;
         // SAFETY: the program lends both, or they are the face's; the word lies within the region.
-        unsafe { self.change(region, &elements, (offset, 1), (by, old))? };
+        unsafe { self.change(region, elements, (offset, 1), (by, old))? };
         if builtin != Builtin::NoOp {
             region.changed();
         }
