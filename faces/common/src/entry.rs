@@ -47,6 +47,14 @@ pub enum When {
 /// A call in progress. While it lives, handles that it has looked up live.
 pub struct Call(());
 
+impl Call {
+    /// A call that nobody needs to hear of.
+    #[inline(always)]
+    pub fn unnoted() -> Call {
+        Call(())
+    }
+}
+
 #[cfg(test)]
 impl Call {
     /// A call outside of any job.

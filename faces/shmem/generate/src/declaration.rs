@@ -7,7 +7,7 @@
 //! type (`shmem_int_put`); `sizes` or `sizes(32 64)`: one for each size in bits (`shmem_put32`); `mem`: one for bytes
 //! (`shmem_putmem`); none of these: one function. `ctx`: each also with a context. `generic`: in C11 and C++ one
 //! name for all types. `status`: the result says whether it failed. `anytime`: callable before the beginning and after
-//! the end. `variadic`: more arguments may follow. `bare`: without the prefix. `as(NAME)`: its body is that of another
+//! the end. `asks`: it changes nothing, and is not noted. `variadic`: more arguments may follow. `bare`: without the prefix. `as(NAME)`: its body is that of another
 //! function.
 
 use crate::types::{Type, Types};
@@ -50,6 +50,8 @@ pub struct Marks {
     pub status: bool,
     /// It may be called at any time.
     pub anytime: bool,
+    /// It only asks.
+    pub asks: bool,
     /// It takes more arguments.
     pub variadic: bool,
     /// It has no prefix.
@@ -74,6 +76,7 @@ impl Declaration {
             "generic" => self.marks.generic = true,
             "status" => self.marks.status = true,
             "anytime" => self.marks.anytime = true,
+            "asks" => self.marks.asks = true,
             "variadic" => self.marks.variadic = true,
             "bare" => self.marks.bare = true,
             "sizes" => self.sizes = SIZES.to_vec(),

@@ -86,7 +86,11 @@ fn function(symbol: &Symbol, constant: &str, takes_ctx: bool) -> Result<String, 
     };
     let (chapter, body) = (&declaration.chapter, &declaration.body);
     let when = if declaration.marks.anytime { "Anytime" } else { "Running" };
-    let wall = if declaration.marks.status { "status" } else { "call" };
+    let wall = match (declaration.marks.status, declaration.marks.asks) {
+        (true, _) => "status",
+        (_, true) => "asked",
+        _ => "call",
+    };
     let arguments = arguments.join(", ");
     let mut text = String::new();
     let _ = write!(
