@@ -168,6 +168,8 @@ static void races(int bytes)
 /* Whether ranks 0 and 1 see one memory: only there is it settled without the receiver what becomes of a message. */
 static int share_memory(void)
 {
+    if (size < 2)
+        return 0;
     MPI_Comm node;
     MPI_Group all, here;
     int both[2] = {0, 1}, there[2];

@@ -5,8 +5,8 @@
 
 static void say(int rank, const char *when)
 {
-    printf("rank %d %s private %ld pss %ld rss %ld segment %ld\n", rank, when, private_memory(), proportional_memory(),
-           resident_now(), segment_memory());
+    printf("rank %d %s private %ld part %ld files %ld rss %ld segment %ld\n", rank, when, private_memory(),
+           proportional_memory(), proportional_files(), resident_now(), segment_memory());
     fflush(stdout);
 }
 

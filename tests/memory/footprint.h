@@ -29,11 +29,14 @@ static inline long proc_value(const char *path, const char *name)
  * itself. */
 static inline long private_memory(void) { return proc_value("/proc/self/smaps_rollup", "Anonymous"); }
 
-/* Its part of everything, what is shared divided by those who share it. */
+/* Its part of everything, what is shared divided by those who share it; but for pages of files, as of code. */
 static inline long proportional_memory(void)
 {
-    return proc_value("/proc/self/smaps_rollup", "Pss");
+    return proc_value("/proc/self/smaps_rollup", "Pss_Anon") + proc_value("/proc/self/smaps_rollup", "Pss_Shmem");
 }
+
+/* Its part of pages of files, nearly all of them code, which a node has once. */
+static inline long proportional_files(void) { return proc_value("/proc/self/smaps_rollup", "Pss_File"); }
 
 static inline long resident_now(void) { return proc_value("/proc/self/status", "VmRSS"); }
 static inline long resident_peak(void) { return proc_value("/proc/self/status", "VmHWM"); }

@@ -26,13 +26,13 @@ static void crossed_mutexes(void) {
     ARMCI_Lock(1 - me, 0); // stuck 0 1: ARMCI_Lock ; for mutex
 }
 
-// case mutex_of_one_that_has_gone 3: rank 2 waits for rank 0, which has finalized
-static void mutex_of_one_that_has_gone(void) {
+// case mutex_of_one_that_finalizes 3: rank 2 has not come to MPI_Finalize
+static void mutex_of_one_that_finalizes(void) {
     if (me == 0)
         ARMCI_Lock(0, 1);
     MPI_Barrier(WORLD);
     if (me == 2)
-        ARMCI_Lock(0, 1); // stuck 2: ARMCI_Lock ; rank 0
+        ARMCI_Lock(0, 1); // stuck 2: ARMCI_Lock ; for mutex 0 of rank 1, which is held by rank 0
 }
 
 // case missing_in_malloc 3: rank 2 has not come to ARMCI_Malloc
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
     const struct { const char *name; void (*run)(void); } cases[] = {
         {"mutex_that_is_kept", mutex_that_is_kept},
         {"crossed_mutexes", crossed_mutexes},
-        {"mutex_of_one_that_has_gone", mutex_of_one_that_has_gone},
+        {"mutex_of_one_that_finalizes", mutex_of_one_that_finalizes},
         {"missing_in_malloc", missing_in_malloc},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
