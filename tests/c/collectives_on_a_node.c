@@ -184,7 +184,7 @@ static void mixed_with_nonblocking(MPI_Comm comm)
     }
 }
 
-/* Messages and a collective at once: who waits in a barrier still serves others. */
+/* Messages and a collective at once: a rank that waits in a barrier still serves others. */
 static void messages_behind_a_barrier(void)
 {
     static char large[1 << 20], into[1 << 20];

@@ -78,7 +78,7 @@ static void ring(struct window *w, int late, int test)
     MPI_Group_free(&from);
 }
 
-/* One exposes, all others write; who has started before it was posted waits for that. */
+/* One exposes, all others write; a rank that has started before it was posted waits for that. */
 static void many_to_one(struct window *w)
 {
     int *mine = (int *)w->memory, others[64], value = rank + 1, zero = 0;

@@ -1,4 +1,4 @@
-"""A rank that is asked for its stack keeps no memory for it: who asks reads the debugging information."""
+"""A rank that is asked for its stack keeps no memory for it: the launcher reads the debugging information."""
 
 import json
 import pathlib

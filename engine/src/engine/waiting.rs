@@ -205,7 +205,7 @@ impl Engine {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let work = || {
             let asked = self.page.question().is_some_and(|question| question != answered);
-            // Each lane is looked at, whatever the others say: who waits for room asks again.
+            // Each lane is looked at, whatever the others say: a sender that waits for room asks again.
             let mut wanted = self.is_wanted(&mut self.lanes.at(mine).lock());
             for lane in self.lanes.beside(mine) {
                 wanted |= lane.try_lock().map_or(!busy, |mut core| self.is_wanted(&mut core));

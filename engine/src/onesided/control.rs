@@ -3,7 +3,7 @@
 //!
 //! # Ownership
 //! All of it is atomics. A member writes its own wish and its own list; locks are everybody's
-//! ([`FairLock`]). Who sleeps says so in `sleepers` and its wish before it looks once more; who
+//! ([`FairLock`]). A rank that sleeps says so in `sleepers` and its wish before it looks once more; who
 //! changes a turn looks at them afterwards.
 
 use super::fair_lock::FairLock;

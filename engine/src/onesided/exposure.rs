@@ -67,7 +67,7 @@ pub struct LockOf {
     pub mutex: Option<u32>,
 }
 
-/// Who waits for a lock of this member: which one and how, its ticket, its rank and the tag of the answer.
+/// A rank that waits for a lock of this member: which one and how, its ticket, its rank and the tag of the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
     pub mutex: Option<u32>,

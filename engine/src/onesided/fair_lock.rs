@@ -1,7 +1,7 @@
 //! A lock for one writer or many readers, in shared memory, in the order of asking.
 //!
 //! # Protocol
-//! Who asks takes the next ticket. Two turns go through the tickets: a reader may enter when
+//! A rank that asks takes the next ticket. Two turns go through the tickets: a reader may enter when
 //! it is its ticket's turn to read, a writer when it is its turn to write. A reader that has
 //! entered moves the turn to read on, so that readers who follow each other are in at once;
 //! all move the turn to write on when they leave, and a writer that of reading first. So the

@@ -1,7 +1,7 @@
 //! A memory barrier on the cores of all processes of the job, by the one that
 //! needs it: so that the others need none.
 //!
-//! Who sends publishes a packet and then looks whether the receiver sleeps.
+//! A sender publishes a packet and then looks whether the receiver sleeps.
 //! Between the two a barrier is needed, and it costs as much as the message. Linux
 //! lets the sleeper issue it for everybody (`membarrier(2)`, expedited and
 //! global): it reaches every process that has registered.

@@ -1,8 +1,8 @@
 //! Changing the memory of a rank by atomic instructions, one word at a time, or many words alone and so by vectors.
 //!
 //! # Protocol
-//! Who changes words of a rank says so in a word of its own, looks whether somebody changes many alone, and waits if so.
-//! Who wants to be alone takes the rank's lock, says so, and waits until nobody changes words there. Each needs a barrier
+//! A rank that changes words of a rank says so in a word of its own, looks whether somebody changes many alone, and waits if so.
+//! One that wants to be alone takes the rank's lock, says so, and waits until nobody changes words there. Each needs a barrier
 //! between its store and its look. Who is alone issues it for both (`progress::barrier`), so words cost no barrier, where
 //! the system has that; else each issues its own. If somebody changes words for long (it has lost its core, perhaps),
 //! nobody is alone: words are changed one at a time then.

@@ -2,7 +2,7 @@
 //!
 //! # Protocol
 //! The sleeper stores 1 (SeqCst), looks once more for work, and sleeps in the
-//! kernel while the word is 1. Who has published work (SeqCst) reads the word
+//! kernel while the word is 1. A rank that has published work (SeqCst) reads the word
 //! and, if it is 1, stores 0 and wakes. Of the two orders one is true: either
 //! the sleeper sees the work, or the publisher sees the 1. While nobody sleeps
 //! a publisher only reads a word that stays in its cache.
@@ -10,7 +10,7 @@
 //! A rank that spins long before it sleeps may promise to issue the barriers of
 //! both sides itself ([`Doorbell::promise_barriers`]). Publishers that it reaches
 //! (`barrier::register`) then publish with a plain release store. The promise is
-//! never taken back; who has not seen it yet issues a barrier too many.
+//! never taken back; a rank that has not seen it yet issues a barrier too many.
 //!
 //! A doorbell may be counted ([`Doorbell::count_in`]): a counter in the same
 //! segment then holds how many ranks of a group are awake. The word says in which group, so

@@ -2,7 +2,7 @@
 //!
 //! Two ranks that talk to each other had better be on different cores: both can
 //! be awake at once then, and a message does not have to wait until a core has
-//! changed hands. So a rank shows on its page on which core it is. Who waits for a
+//! changed hands. So a rank shows on its page on which core it is. A rank that waits for a
 //! partner on another core looks for about a microsecond, as long as giving up the
 //! core would take; if both are on one core it gives the core up at once. If that
 //! goes on, one of the two moves.

@@ -3,7 +3,7 @@
 //!
 //! # Protocol
 //! The word is 0: free; 1: held; 2: held, and somebody may sleep for it. Who finds it held says 2 and
-//! sleeps while it is 2; who gives back a 2 wakes one sleeper, and that one says 2 again, for there may
+//! sleeps while it is 2; an owner that gives back a 2 wakes one sleeper, and that one says 2 again, for there may
 //! be more.
 
 use crate::sync::{Futex, Ordering};

@@ -1,7 +1,7 @@
 //! Waiting until another rank changes one's memory.
 //!
 //! # Protocol
-//! Who waits counts itself in, looks once more, and sleeps at its doorbell. Who changes memory of a rank looks whether
+//! A rank that waits counts itself in, looks once more, and sleeps at its doorbell. A rank that changes memory looks whether
 //! somebody waits there, and rings then. Each needs a barrier between its store and its look. The one who waits issues
 //! it for both ([`barrier::everywhere`]), so that a change costs no barrier where the system has that; else each issues
 //! its own. Stores of others that ring no bell (through an address that they were given) are seen when the sleep has lasted

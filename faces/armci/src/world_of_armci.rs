@@ -1,7 +1,7 @@
 //! What the calls of ARMCI share: who the ranks are, and what memory they have.
 //!
 //! # Locks
-//! The world is read during an operation and changed by who allocates, frees, begins and ends. Where several threads may call
+//! The world is read during an operation and changed by calls that allocate, free, begin and end. Where several threads may call
 //! at once, both are under a lock: nobody changes the world while it waits for another rank. Else there is one call at a
 //! time, and no call changes the world within another one.
 
@@ -51,7 +51,7 @@ pub struct World {
 /// See the module's text.
 struct Shared(UnsafeCell<Option<World>>);
 
-// SAFETY: who reads or changes it keeps to the rules of the module's text.
+// SAFETY: all that read or change it keep to the rules of the module's text.
 unsafe impl Sync for Shared {}
 
 static WORLD: Shared = Shared(UnsafeCell::new(None));

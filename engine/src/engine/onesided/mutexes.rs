@@ -9,7 +9,7 @@ use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
 
-/// Mutexes are locks as segments have them: who waits sleeps, and enters in the order of asking.
+/// Mutexes are locks as segments have them: a rank that waits sleeps, and enters in the order of asking.
 impl Engine {
     /// Makes so many mutexes of this member. Collective; the numbers may differ. Freed by [`Engine::unexpose`].
     ///

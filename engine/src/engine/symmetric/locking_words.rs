@@ -3,8 +3,8 @@
 //! # Protocol
 //! A lock is a word of 8 bytes, zero at first. In one rank, its *home*, the first half of the word is the *tail*: 1 + the
 //! rank that has asked last, 0 if the lock is free. In each rank the second half is its place in the queue: the top bit
-//! says that it waits, the others 1 + the rank that comes after it. Who asks becomes the tail, tells the one before that it
-//! follows, and waits until its own bit is gone; who gives the lock back takes it from the one after it.
+//! says that it waits, the others 1 + the rank that comes after it. A rank that asks becomes the tail, tells the one before that it
+//! follows, and waits until its own bit is gone; the rank that gives the lock back takes it from the one after it.
 
 use super::finding::Remote;
 use crate::datatype::Basic;

@@ -72,7 +72,7 @@ struct AtMemory<'a> {
     ready: &'a dyn Fn() -> bool,
     watchers: &'static Watchers,
     asleep: AtomicBool,
-    /// Who makes a change rings.
+    /// A rank that makes a change rings.
     is_rung: AtomicBool,
 }
 

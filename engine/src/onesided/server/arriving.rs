@@ -66,7 +66,7 @@ impl<T: Topology> Server<T> {
             // Nobody is there to be answered, or to give its data.
             self.incoming.free(sender, self.settings.credits);
         } else if header.known > self.gone.known() {
-            // The news is on its way. Who does not know it must not choose a way, nor say that a lock is free.
+            // The news is on its way. A server that does not know it must not choose a way, nor say that a lock is free.
             self.early.push((header, body.into(), sender));
         } else if header.target == self.here {
             self.take_here(header, body, sender, outside);

@@ -59,7 +59,7 @@ pub struct Control {
     pub withdrawn: Line<Withdrawn>,
     /// Whose memory the owner changes, and who changes the owner's alone; of the first lane only.
     pub changes: Line<changes::Words>,
-    /// Who waits until the owner's memory changes; of the first lane only.
+    /// The ranks that wait until the owner's memory changes; of the first lane only.
     pub watchers: Line<Watchers>,
 }
 
@@ -156,7 +156,7 @@ impl Area {
         unsafe { &(*self.first.cast::<Control>()).changes.0 }
     }
 
-    /// Who waits until the rank's memory changes: for all lanes the same.
+    /// The ranks that wait until the rank's memory changes: for all lanes the same.
     pub fn watchers(&self) -> &Watchers {
         // SAFETY: as `control`.
         unsafe { &(*self.first.cast::<Control>()).watchers.0 }

@@ -6,7 +6,7 @@
 //! therefore takes one of the peer's boxes for itself, as long as there are any:
 //! in a ring with one sender a packet is a few plain stores, takes as many bytes
 //! as it needs, and several share a cache line. There are [`BOXES`] per rank, so
-//! their memory does not grow with the peers; who comes later stays with the
+//! their memory does not grow with the peers; a peer that comes later stays with the
 //! mailbox.
 //!
 //! # Which words are published

@@ -3,7 +3,7 @@
 //! Containers, Yama and user namespaces forbid cross-memory copies between some
 //! pairs; a process id may also mean another process in another namespace. So
 //! each pair proves it once: every rank publishes the address of a secret word of
-//! its private memory and the word itself; who reads the right word through the
+//! its private memory and the word itself; a rank that reads the right word through the
 //! kernel can reach the rank, and a memory file that shows it is that rank's.
 
 use super::area::Area;
