@@ -291,10 +291,15 @@ pub fn abi_set_fortran_info(info: Option<&Arc<Info>>) -> Result<()> {
     })
 }
 
-/// `MPI_Abi_get_fortran_info` (§20.4): the usual sizes, until the program has set others.
+/// `MPI_Abi_get_fortran_info` (§20.4): the usual sizes, until the program has set others. Null in other ABIs than the
+/// standard's: headers of theirs differ in the types that they know, and which one a program has is not known here.
 pub fn abi_get_fortran_info(info: Out<Info>) -> Result<()> {
     match with_fortran(|fortran| fortran.info.clone()) {
         Some(known) => info.put(Arc::new(Info::clone(&known))),
+        None if abi::ABI_VERSION.0 < 0 => {
+            info.put_null();
+            Ok(())
+        }
         None => info.put(Arc::new(usual_fortran()?)),
     }
 }
