@@ -136,10 +136,7 @@ impl Doorbell {
 
     #[cold]
     fn wake(&self) {
-        let word = self.word.word().fetch_and(!ASLEEP, Ordering::SeqCst);
-        if word & ASLEEP != 0 {
-            self.count(word, 1);
-            self.word.wake_all();
+        if self.wake_at_word() {
             let name = [0, 1].map(|index: usize| self.knocker[index].load(Ordering::Relaxed));
             if name != [0; 2] {
                 knock::knock(name);
@@ -147,15 +144,43 @@ impl Doorbell {
         }
     }
 
+    /// Wakes the threads that sleep on the word; whether any thread slept, there or beside descriptors.
+    #[cold]
+    fn wake_at_word(&self) -> bool {
+        let word = self.word.word().fetch_and(!ASLEEP, Ordering::SeqCst);
+        if word & ASLEEP != 0 {
+            self.count(word, 1);
+            self.word.wake_all();
+        }
+        word & ASLEEP != 0
+    }
+
     /// Sleeps until rung, unless `work` says that there is something to do.
     /// May return early; the caller looks again in any case. `limit` in
     /// nanoseconds bounds the sleep.
     pub fn sleep_unless(&self, work: impl FnOnce() -> bool, limit: Option<u64>) {
-        self.rest_unless(work, |word, asleep| word.sleep_while(asleep, limit));
+        self.sleep(work, |word, asleep| word.sleep_while(asleep, limit), Doorbell::wake);
     }
 
-    /// The same; the thread sleeps in `rest`, which gets the word and what it is while nobody has rung.
-    pub fn rest_unless(&self, work: impl FnOnce() -> bool, rest: impl FnOnce(&Futex, u32)) {
+    /// The same for the thread that waits for the socket: it sleeps in `rest`. It never knocks there, for the knock would
+    /// end its own next sleep, and so on for ever.
+    pub fn rest_unless(&self, work: impl FnOnce() -> bool, rest: impl FnOnce()) {
+        self.sleep(
+            work,
+            |_, _| rest(),
+            |doorbell| {
+                doorbell.wake_at_word();
+            },
+        );
+    }
+
+    /// Sleeps in `rest`, which gets the word and what it is while nobody has rung. `wake` wakes all others that sleep.
+    fn sleep(
+        &self,
+        work: impl FnOnce() -> bool,
+        rest: impl FnOnce(&Futex, u32),
+        wake: impl FnOnce(&Doorbell),
+    ) {
         // doorbell: paired with `ring`
         let word = self.word.word().fetch_or(ASLEEP, Ordering::SeqCst);
         if word & ASLEEP == 0 {
@@ -166,19 +191,17 @@ impl Doorbell {
             // It worked when it was promised: a sandbox entered since. Without
             // the barrier a ring may be missed, so this is no sleep but a nap.
             std::thread::sleep(std::time::Duration::from_micros(50));
-            self.wake();
-            return;
+            return wake(self);
         }
         if work() {
             // Other threads of this process may sleep here as well: wake them,
             // for the word no longer says so.
-            self.wake();
-            return;
+            return wake(self);
         }
         rest(&self.word, word | ASLEEP);
         if self.word.word().load(Ordering::Relaxed) & ASLEEP != 0 {
             // Nobody has rung. Other threads that sleep here are woken with this one.
-            self.wake();
+            wake(self);
         }
     }
 }

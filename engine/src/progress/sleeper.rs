@@ -51,7 +51,7 @@ impl Sleeper {
     pub fn sleep_unless(&self, doorbell: &Doorbell, work: impl FnOnce() -> bool, limit: u64) {
         match self.seat.get() {
             Some(seat) if !seat.is_taken.swap(true, Ordering::Acquire) => {
-                doorbell.rest_unless(work, |_, _| seat.wait(limit));
+                doorbell.rest_unless(work, || seat.wait(limit));
                 seat.is_taken.store(false, Ordering::Release);
             }
             _ => doorbell.sleep_unless(work, Some(limit)),
@@ -124,6 +124,21 @@ mod tests {
             }
         });
         assert!(began.elapsed() < Duration::from_nanos(LIMIT / 2), "it slept until its limit");
+    }
+
+    #[test]
+    fn a_sleeper_that_has_been_woken_sleeps_again() {
+        const NAP: u64 = 10_000_000;
+        let (doorbell, sleeper) = (&Doorbell::new(), &Sleeper::default());
+        let (mut sender, mut receiver) = UnixStream::pair().unwrap();
+        sleeper.attend(doorbell, 0, receiver.as_raw_fd()).unwrap();
+        sender.write_all(&[1]).unwrap();
+        sleeper.sleep_unless(doorbell, || false, LIMIT); // ended by the descriptor
+        receiver.read_exact(&mut [0]).unwrap();
+        sleeper.sleep_unless(doorbell, || true, LIMIT); // not begun
+        let began = Instant::now();
+        (0..20).for_each(|_| sleeper.sleep_unless(doorbell, || false, NAP));
+        assert!(began.elapsed() >= Duration::from_nanos(19 * NAP), "it wakes itself");
     }
 
     #[test]
