@@ -279,7 +279,7 @@ impl Core {
         }
         request.work = Work::Nothing;
         if request.detached {
-            self.requests.remove(index);
+            self.requests.remove_detached(index);
         }
     }
 

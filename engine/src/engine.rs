@@ -10,7 +10,7 @@ use crate::core::{Calling, Core, Outside};
 use crate::job::{Job, Nodes};
 use crate::message::{self, work::Work};
 use crate::observe::flow::{Row, Sent};
-use crate::observe::{Page, State};
+use crate::observe::{page::OBSERVED, Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
 use crate::progress::{lock::EngineLock, Crowd, Doorbell, Sleeper};
@@ -72,6 +72,10 @@ impl Engine {
     /// `NoMem` when the mailbox cannot be reserved.
     pub fn join_with(job: &'static Job, settings: Settings) -> Result<Engine> {
         crate::reduce::exact::switch(settings.reproducible);
+        // Who keeps no record of calls does not know where they end, and could not store what they wrote.
+        if OBSERVED {
+            crate::device::begin(settings.gpu);
+        }
         let nodes = network::nodes_of(&settings, job);
         let transport = network::transport(&settings, nodes, job)?;
         let doorbell: *const Doorbell = transport.doorbell();

@@ -6,7 +6,7 @@
 //! * what programs mean: [`world`], [`collective`], [`onesided`], [`symmetric`], [`message`],
 //!   [`request`], [`file`], [`datatype`], [`reduce`];
 //! * how bytes move: [`transport`];
-//! * what the operating system gives: [`memory`], [`progress`], [`job`],
+//! * what the operating system gives: [`memory`], [`device`], [`progress`], [`job`],
 //!   [`observe`].
 //!
 //! The engine knows no C handle and no ABI. Inside it every count and
@@ -18,6 +18,7 @@ mod core;
 #[cfg(target_arch = "x86_64")]
 mod cpu;
 pub mod datatype;
+pub mod device;
 pub mod engine;
 pub mod error;
 pub mod file;

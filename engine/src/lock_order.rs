@@ -22,6 +22,8 @@ impl Level {
     pub const CROWD: Level = Level(66);
     /// Bounce buffers that nobody uses.
     pub const BOUNCE: Level = Level(67);
+    /// Streams of devices.
+    pub const DEVICE: Level = Level(68);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {

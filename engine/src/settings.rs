@@ -1,6 +1,7 @@
 //! The settings, each declared once: the engine and the tools read them here,
 //! `serried info` lists them, and what looks like one but is none is named.
 
+use crate::device::Presence;
 use crate::job::Nodes;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
@@ -30,11 +31,14 @@ pub const REPRODUCIBLE: &str = "SERRIED_REPRODUCIBLE";
 /// How many nodes the ranks pretend to be on.
 pub const NODES: &str = "SERRIED_NODES";
 
+/// Whether buffers may lie in memory of GPUs.
+pub const GPU: &str = "SERRIED_GPU";
+
 /// How ranks of other nodes are reached.
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 10] = [
+pub const SETTINGS: [Setting; 11] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -73,6 +77,12 @@ pub const SETTINGS: [Setting; 10] = [
                   TCP; for tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held \
                   back and mixed by chance",
     },
+    Setting {
+        name: GPU,
+        default: "auto",
+        meaning: "whether buffers may lie in memory of a GPU: auto: if this machine has a GPU of CUDA, or the program \
+                  has loaded the driver's library before MPI begins; on: as if it had one; off: never",
+    },
     Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -101,6 +111,8 @@ pub struct Settings {
     pub nodes: Nodes,
     /// [`TRANSPORT`].
     pub network: Network,
+    /// [`GPU`].
+    pub gpu: Presence,
 }
 
 /// What there is beyond the node, by [`TRANSPORT`].
@@ -163,8 +175,14 @@ impl Settings {
         let network = Network::parse(&network).ok_or_else(|| {
             wrong(TRANSPORT, &network, "`node`, `wire`, `loopback`, or loopback:7 with any number")
         })?;
+        let gpu = match lookup(GPU).as_deref() {
+            None | Some("" | "auto") => Presence::Auto,
+            Some("off") => Presence::Off,
+            Some("on") => Presence::On,
+            Some(value) => return Err(wrong(GPU, value, "`auto`, `on` or `off`")),
+        };
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
-        Ok(Settings { memory, copy, check, reproducible, nodes, network })
+        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu })
     }
 }
 
@@ -207,6 +225,7 @@ mod tests {
             reproducible: false,
             nodes: Nodes::One,
             network: Network::Nothing,
+            gpu: Presence::Auto,
         };
         assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
@@ -216,6 +235,9 @@ mod tests {
         assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
         assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);
+        assert_eq!(with(GPU, "on").unwrap().gpu, Presence::On);
+        assert_eq!(with(GPU, "off").unwrap().gpu, Presence::Off);
+        assert_eq!(with(GPU, "auto").unwrap(), without);
         assert_eq!(with(MEMORY, "3K").unwrap().memory, 3072);
         assert_eq!(with(MEMORY, "2g").unwrap().memory, 2 << 30);
         assert_eq!(with(COPY, "cells").unwrap().copy, Means::Cells);
@@ -230,6 +252,7 @@ mod tests {
             (NODES, "two"),
             (TRANSPORT, "loopback:x"),
             (TRANSPORT, "tcp"),
+            (GPU, "yes"),
         ] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }

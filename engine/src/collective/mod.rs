@@ -15,6 +15,7 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod broadcast;
+mod buffers_of;
 mod data;
 mod exact;
 mod gather;

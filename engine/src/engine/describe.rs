@@ -149,6 +149,7 @@ impl<'a> Describer<'a> {
             Work::Both { receive, send } => {
                 [*receive, *send].into_iter().flat_map(|request| self.needs(request, collective)).collect()
             }
+            Work::WithHostCopies(with) => self.needs(with.request, collective),
             Work::Persistent(persistent) => match (&persistent.recipe, persistent.running) {
                 (Recipe::Partitioned(partitioned), _) => self.partitioned(core, partitioned),
                 (_, None) => vec![self.other()],

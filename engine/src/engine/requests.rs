@@ -3,6 +3,7 @@
 use super::reason::Reason;
 use super::{completed, Engine};
 use crate::core::Core;
+use crate::datatype::HostCopies;
 use crate::job::node_segment::LANES;
 use crate::message::work::{Recipe, Work};
 use crate::progress::lock::EngineLock;
@@ -236,6 +237,24 @@ impl Engine {
         let mut core = self.lanes.at(number).lock();
         let (receive, send) = (core.requests.check(receive)?, core.requests.check(send)?);
         let request = core.requests.insert(Work::Both { receive, send })?;
+        Ok(core.requests.id(request))
+    }
+
+    /// Gives a request that has just been made the host memory that stands for its buffers in device
+    /// memory; the request that the program gets.
+    ///
+    /// # Errors
+    /// When no request can be made, or the driver cannot copy.
+    ///
+    /// # Safety
+    /// The program lends the buffers until the request is complete; each time that it is started, if it
+    /// is persistent.
+    #[cold]
+    pub unsafe fn with_host_copies(&self, id: RequestId, copies: HostCopies) -> Result<RequestId> {
+        let mut core = self.lane_of(id).lock();
+        let request = core.requests.check(id)?;
+        // SAFETY: by the caller.
+        let request = unsafe { core.add_host_copies(request, copies)? };
         Ok(core.requests.id(request))
     }
 

@@ -35,6 +35,7 @@ mod together;
 pub mod turn;
 mod unexpected;
 pub mod wire;
+mod with_host_copies;
 mod withdraw;
 pub mod work;
 

@@ -125,6 +125,11 @@ pub(super) enum Receiving {
 }
 
 impl Partitioned {
+    /// Bytes of one partition of this side.
+    pub(super) fn partition_bytes(&self) -> u64 {
+        self.data.partition_bytes()
+    }
+
     /// The number of a partition that can be sent now, and to whom.
     pub(super) fn check_ready(&self, partition: i64) -> Result<(usize, &Option<(JobRank, Envelope)>)> {
         let Side::Send(to) = &self.side else {

@@ -1,8 +1,10 @@
 //! Persistent requests (MPI-5.0 §3.9, §6.12): a recipe that can be started again
 //! and again, and what completes or frees any request.
 
+use super::with_host_copies::stored;
 use super::work::{Persistent, Recipe, Work};
 use crate::core::Core;
+use crate::datatype::HostCopies;
 use crate::request::{Slab, Status};
 use crate::{Class, Error, Result};
 use std::sync::Arc;
@@ -10,7 +12,8 @@ use std::sync::Arc;
 impl Core {
     /// Adds an inactive persistent request.
     pub(crate) fn add_persistent(&mut self, recipe: Recipe) -> Result<u32> {
-        let index = self.requests.insert(Work::Persistent(Box::new(Persistent { recipe, running: None })))?;
+        let persistent = Persistent { recipe, copies: HostCopies::default(), running: None };
+        let index = self.requests.insert(Work::Persistent(Box::new(persistent)))?;
         self.requests[index].persistent = true;
         self.requests[index].active = false;
         Ok(index)
@@ -51,6 +54,10 @@ impl Core {
         let Work::Persistent(persistent) = &mut request.work else {
             return Err(Error::new(Class::Request, "the request has no recipe to start"));
         };
+        if !persistent.copies.is_empty() {
+            // SAFETY: the program lends the buffers from the start on.
+            unsafe { persistent.copies.begin_again()? };
+        }
         match &mut persistent.recipe {
             Recipe::Send { buffer, mode, envelope, peer } => {
                 let (buffer, mode, envelope, peer) = (buffer.clone(), *mode, *envelope, *peer);
@@ -91,6 +98,7 @@ impl Core {
                 _ => !request.active || persistent.recipe.settled(&self.requests),
             },
             Work::Both { receive, send } => self.requests[*receive].complete && self.requests[*send].complete,
+            Work::WithHostCopies(with) => self.settled(with.request),
             _ => request.complete,
         }
     }
@@ -99,10 +107,14 @@ impl Core {
     /// inactive if it is persistent.
     #[inline]
     pub(crate) fn collect(&mut self, index: u32) -> Status {
-        if let Work::Both { receive, send } = self.requests[index].work {
-            self.requests.remove(index);
-            let sent = self.requests.remove(send);
-            return both(self.requests.remove(receive), sent.error);
+        match self.requests[index].work {
+            Work::Both { receive, send } => {
+                self.requests.remove(index);
+                let sent = self.requests.remove(send);
+                return both(self.requests.remove(receive), sent.error);
+            }
+            Work::WithHostCopies(_) => return self.collect_with_host_copies(index),
+            _ => {}
         }
         if !self.requests[index].persistent {
             return self.requests.remove(index);
@@ -120,6 +132,10 @@ impl Core {
             (None, Recipe::Partitioned(partitioned)) => partitioned.end_round(&mut self.requests),
             (None, _) => status,
         };
+        let status = match persistent.copies.is_empty() {
+            true => status,
+            false => stored(&persistent.copies, status),
+        };
         self.requests[index].work = work;
         status
     }
@@ -129,11 +145,15 @@ impl Core {
         let request = &self.requests[index];
         match &request.work {
             Work::Persistent(_) if !request.active => Status::empty(),
-            Work::Persistent(persistent) => match (persistent.running, &persistent.recipe) {
-                (Some(running), _) => self.requests[running].status.clone(),
-                (None, Recipe::Partitioned(partitioned)) => partitioned.status(&self.requests),
-                (None, _) => request.status.clone(),
-            },
+            Work::Persistent(persistent) => {
+                let status = match (persistent.running, &persistent.recipe) {
+                    (Some(running), _) => self.requests[running].status.clone(),
+                    (None, Recipe::Partitioned(partitioned)) => partitioned.status(&self.requests),
+                    (None, _) => request.status.clone(),
+                };
+                stored(&persistent.copies, status)
+            }
+            Work::WithHostCopies(with) => stored(&with.copies, self.look(with.request)),
             Work::Both { receive, send } => {
                 both(self.requests[*receive].status.clone(), self.requests[*send].status.error.clone())
             }
@@ -153,6 +173,9 @@ impl Core {
         }
         if self.is_partitioned(index) {
             return self.release_partitioned(index);
+        }
+        if let Some(request) = self.leave_host_copies(index) {
+            return self.release(request);
         }
         let running = match &self.requests[index].work {
             Work::Persistent(persistent) => persistent.running,

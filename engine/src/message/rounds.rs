@@ -5,6 +5,7 @@ use super::progress_sources;
 use super::work::{Recipe, Work};
 use super::{Buffer, Envelope, Mode};
 use crate::core::Core;
+use crate::datatype::HostCopies;
 use crate::{Cause, Class, Error, JobRank, Result};
 
 impl Core {
@@ -46,12 +47,12 @@ impl Core {
     fn with_partitioned<R>(
         &mut self,
         index: u32,
-        work: impl FnOnce(&mut Core, &mut Partitioned) -> Result<R>,
+        work: impl FnOnce(&mut Core, &mut Partitioned, &mut HostCopies) -> Result<R>,
     ) -> Result<R> {
         let mut taken = std::mem::replace(&mut self.requests[index].work, Work::Nothing);
         let result = match &mut taken {
             Work::Persistent(persistent) => match &mut persistent.recipe {
-                Recipe::Partitioned(partitioned) => work(self, partitioned),
+                Recipe::Partitioned(partitioned) => work(self, partitioned, &mut persistent.copies),
                 _ => Err(wrong(Class::Request, "the request is that of no partitioned operation")),
             },
             _ => Err(wrong(Class::Request, "the request is that of no partitioned operation")),
@@ -62,7 +63,7 @@ impl Core {
 
     /// Starts a round.
     pub(super) fn start_partitioned(&mut self, index: u32) -> Result<()> {
-        self.with_partitioned(index, |core, partitioned| {
+        self.with_partitioned(index, |core, partitioned, _| {
             if matches!(partitioned.side, Side::Receive(_)) && !core.post_parts(partitioned)? {
                 core.unmatched.push(index);
                 core.flags.raise(progress_sources::UNMATCHED);
@@ -100,7 +101,7 @@ impl Core {
     pub(crate) fn match_partitioned(&mut self) -> Result<()> {
         for index in std::mem::take(&mut self.unmatched) {
             let given_up = self.requests[index].detached;
-            let matched = self.with_partitioned(index, |core, partitioned| match given_up {
+            let matched = self.with_partitioned(index, |core, partitioned, _| match given_up {
                 true => Ok(core.announced(partitioned)),
                 false => core.post_parts(partitioned),
             })?;
@@ -131,11 +132,15 @@ impl Core {
         if !self.requests[index].active {
             return Err(Error::because(Class::Request, Cause::SendIsNotStarted));
         }
-        self.with_partitioned(index, |core, partitioned| {
+        self.with_partitioned(index, |core, partitioned, copies| {
             for partition in partitions.clone() {
                 partitioned.check_ready(partition)?;
             }
             for partition in partitions {
+                if !copies.is_empty() {
+                    // SAFETY: the program lends the partition from now on.
+                    unsafe { copies.fetch_part(partition as u64)? };
+                }
                 core.send_partition(partitioned, partition)?;
             }
             core.epoch += 1;
@@ -161,7 +166,7 @@ impl Core {
     /// Whether a partition of a receive has come (all have, of an inactive one).
     pub(crate) fn arrived_partition(&mut self, index: u32, partition: i64) -> Result<bool> {
         let active = self.requests[index].active;
-        self.with_partitioned(index, |core, partitioned| {
+        self.with_partitioned(index, |core, partitioned, copies| {
             let Side::Receive(receiving) = &partitioned.side else {
                 let message = "the request is a partitioned send; only partitions of a receive arrive";
                 return Err(wrong(Class::Request, message));
@@ -176,6 +181,10 @@ impl Core {
             let all = partitioned.parts[covering.clone()].iter().all(|part| part.complete(&core.requests));
             if all {
                 covering.for_each(|part| partitioned.unpack(part));
+                if !copies.is_empty() {
+                    // SAFETY: it has come, and the program waits to be told so.
+                    unsafe { copies.store_part(number as u64)? };
+                }
             }
             Ok(all)
         })
@@ -190,7 +199,7 @@ impl Core {
             let message = "the partitioned operation is active; complete it before it is freed";
             return Err(wrong(Class::Request, message));
         }
-        let unmatched = self.with_partitioned(index, |core, partitioned| match &partitioned.side {
+        let unmatched = self.with_partitioned(index, |core, partitioned, _| match &partitioned.side {
             Side::Receive(Receiving::Matched { from, .. }) => {
                 core.matching.retire(from.channel);
                 Ok(false)

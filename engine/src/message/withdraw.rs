@@ -27,6 +27,7 @@ impl Core {
                 None => return Ok(()),
             },
             Work::Both { receive, .. } => *receive,
+            Work::WithHostCopies(with) => return self.cancel(with.request),
             _ => index,
         };
         if self.requests[target].complete {

@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::turn::Turn;
 use super::wire::Envelope;
 use crate::collective::Schedule;
+use crate::datatype::HostCopies;
 use crate::transport::Task;
 use crate::world::Communicator;
 use crate::JobRank;
@@ -34,6 +35,9 @@ pub enum Work {
         /// The send's request.
         send: u32,
     },
+    /// Another request, whose buffers in device memory have host copies: it is complete when that one is
+    /// and they are stored.
+    WithHostCopies(Box<WithHostCopies>),
     /// Something that the engine polls (`Core::background`).
     Background,
     /// A persistent request, with its recipe (also while it is active; the
@@ -125,10 +129,31 @@ pub struct Collective {
     pub persistent: Option<u32>,
 }
 
+/// A request with host copies of its buffers.
+pub struct WithHostCopies {
+    /// The request that works on them.
+    pub request: u32,
+    /// The host copies.
+    pub copies: HostCopies,
+}
+
+/// Host copies of operations that nobody will ask for again: stored when the last of these has ended.
+pub struct Left(pub HostCopies);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        // SAFETY: the operations have ended, and the program has lent the buffers until then. A failure
+        // has nobody to whom it could be told.
+        let _ = unsafe { self.0.store() };
+    }
+}
+
 /// Recipe of a persistent request.
 pub struct Persistent {
     /// What `start` does.
     pub recipe: Recipe,
+    /// Host copies of its buffers in device memory.
+    pub copies: HostCopies,
     /// Index of the active operation's request.
     pub running: Option<u32>,
 }

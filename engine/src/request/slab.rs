@@ -3,8 +3,10 @@
 
 use super::Status;
 use crate::memory;
-use crate::message::work::Work;
+use crate::message::work::{Left, Work};
 use crate::{Cause, Class, Error, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 const INDEX_BITS: u32 = 22;
 /// Of the index: which lane the request is in, above its place there.
@@ -93,6 +95,8 @@ pub struct Slab {
     give_back_at: usize,
     /// Of requests in places that were given back before and are new again.
     generation: u8,
+    /// Host memory that stands for buffers of requests that were given up and are not complete.
+    left: HashMap<u32, Arc<Left>>,
 }
 
 /// Memory for fewer requests than these is not worth giving back.
@@ -112,7 +116,8 @@ impl Slab {
         let mut done = Request::new(0, Work::Nothing);
         done.complete = true;
         let first = (lane as u32) << PLACE_BITS;
-        Slab { first, requests: vec![done], free: Vec::new(), give_back_at: 0, generation: 0 }
+        let (free, left) = (Vec::new(), HashMap::new());
+        Slab { first, requests: vec![done], free, give_back_at: 0, generation: 0, left }
     }
 
     /// The lane whose requests these are.
@@ -212,8 +217,26 @@ impl Slab {
         std::mem::forget(std::mem::replace(&mut request.work, Work::Nothing));
         (request.status.source, request.status.tag, request.status.bytes) = (source, tag, bytes);
         if request.detached {
-            self.free(index);
+            self.remove_detached(index);
         }
+    }
+
+    /// Keeps what operations that nobody will ask for again work on, until the last has ended.
+    pub(crate) fn leave(&mut self, requests: Vec<u32>, left: Left) {
+        let left = Arc::new(left);
+        for index in requests {
+            if !self[index].complete {
+                self.left.insert(index, Arc::clone(&left));
+            }
+        }
+    }
+
+    /// Removes a request that is complete and that nobody will ask for.
+    pub(crate) fn remove_detached(&mut self, index: u32) {
+        if !self.left.is_empty() {
+            self.left.remove(&index);
+        }
+        self.remove(index);
     }
 
     /// Whether a request with this index is alive.

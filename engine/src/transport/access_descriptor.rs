@@ -4,15 +4,7 @@
 //! On a node the address is enough; a network asks for the key of a registration as well, and a device
 //! for the kind of memory.
 
-/// A kind of memory. A transport that does not know a kind does not reach it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct MemoryKind(pub u16);
-
-impl MemoryKind {
-    /// Memory that the processor reads and writes.
-    pub const HOST: MemoryKind = MemoryKind(0);
-}
+pub use crate::device::kind::MemoryKind;
 
 /// A range of memory of a rank, as its peers reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,175 @@
+//! Data whose bytes lie in device memory: finding them, and host memory that stands for them.
+
+use super::Datatype;
+use crate::device::{self, DeviceMemory, Piece};
+use crate::{Class, Error, Result};
+use std::alloc::{alloc_zeroed, dealloc, Layout};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Pieces that are copied with one wait.
+const PIECES: usize = 1024;
+
+impl Datatype {
+    /// The device memory in which data lie. Data at an address of their own are asked about by their
+    /// first byte, and where they have gaps by their last one too; where the datatype has the
+    /// addresses, all pieces are.
+    ///
+    /// # Errors
+    /// What the driver says when it cannot answer; `Buffer` for pieces of more than one kind of memory.
+    pub fn find_device(&self, address: *mut u8, count: u64) -> Result<Option<DeviceMemory>> {
+        let bytes = self.size().saturating_mul(count);
+        if !device::is_on() || bytes == 0 {
+            return Ok(None);
+        }
+        if address.is_null() {
+            return self.find_device_of_pieces(bytes, count);
+        }
+        let (begin, end) = self.span(count)?;
+        let at = |offset: i64| device::find(address.wrapping_offset(offset as isize));
+        match at(begin)? {
+            None if self.dense(count).is_none() => at(end - 1),
+            found => Ok(found),
+        }
+    }
+
+    /// The same of data whose datatype has the addresses.
+    fn find_device_of_pieces(&self, bytes: u64, count: u64) -> Result<Option<DeviceMemory>> {
+        let (mut done, mut pieces) = (0, Vec::with_capacity(PIECES));
+        while done < bytes {
+            pieces.clear();
+            let covered = self.segments(std::ptr::null_mut(), count, done, bytes - done, &mut pieces, PIECES);
+            for &(first, _) in &pieces {
+                if let Some(memory) = device::find(first as *const u8)? {
+                    return Ok(Some(memory));
+                }
+            }
+            match covered {
+                0 => break,
+                covered => done += covered,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Host memory that stands for data in device memory while an operation goes on: as large, with the
+/// same gaps. Only the bytes of the data are ever copied, so what lies in the gaps is safe.
+pub struct HostCopy {
+    memory: DeviceMemory,
+    address: *mut u8,
+    count: u64,
+    datatype: Arc<Datatype>,
+    room: *mut u8,
+    layout: Layout,
+    /// Of the first byte of the room, from the address that displacements count from.
+    begin: i64,
+}
+
+// SAFETY: the room is its own, and the program lends the data until the operation is complete,
+// whichever thread goes on with it.
+unsafe impl Send for HostCopy {}
+// SAFETY: as above; what changes is memory that only its operation uses.
+unsafe impl Sync for HostCopy {}
+
+impl HostCopy {
+    /// A host copy of `count` items at an address, zeroed.
+    ///
+    /// # Errors
+    /// `NoMem`; `Count` where the items do not fit 64 bits.
+    pub fn new(
+        memory: DeviceMemory,
+        address: *mut u8,
+        count: u64,
+        datatype: &Arc<Datatype>,
+    ) -> Result<HostCopy> {
+        let (begin, end) = datatype.span(count)?;
+        let bytes = usize::try_from(end - begin).unwrap_or(usize::MAX).max(1);
+        let layout = Layout::from_size_align(bytes, 64).map_err(|_| no_room(bytes))?;
+        // SAFETY: at least one byte.
+        let room = unsafe { alloc_zeroed(layout) };
+        if room.is_null() {
+            return Err(no_room(bytes));
+        }
+        Ok(HostCopy { memory, address, count, datatype: Arc::clone(datatype), room, layout, begin })
+    }
+
+    /// What stands for the address that displacements count from.
+    pub fn address(&self) -> *mut u8 {
+        self.room.wrapping_offset(-self.begin as isize)
+    }
+
+    /// All bytes of the data.
+    pub fn all(&self) -> Range<u64> {
+        0..self.datatype.size().saturating_mul(self.count)
+    }
+
+    /// Copies bytes of the data, counted without the gaps, from the device to the host copy.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends the data.
+    pub unsafe fn fetch(&self, which: Range<u64>) -> Result<()> {
+        // SAFETY: by the caller; the host copy has the same shape.
+        unsafe { self.exchange(which, |copy, data, bytes| Piece { to: copy, from: data, bytes }) }
+    }
+
+    /// Copies bytes of the data, counted without the gaps, from the host copy to the device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends the data, and nobody else uses them.
+    pub unsafe fn store(&self, which: Range<u64>) -> Result<()> {
+        // SAFETY: by the caller; the host copy has the same shape.
+        unsafe { self.exchange(which, |copy, data, bytes| Piece { to: data, from: copy, bytes }) }
+    }
+
+    /// # Safety
+    /// As above.
+    unsafe fn exchange(
+        &self,
+        which: Range<u64>,
+        piece: impl Fn(*mut u8, *mut u8, usize) -> Piece,
+    ) -> Result<()> {
+        let end = which.end.min(self.all().end);
+        let (mut done, mut segments) = (which.start, Vec::new());
+        let copy = self.address();
+        while done < end {
+            segments.clear();
+            let covered =
+                self.datatype.segments(self.address, self.count, done, end - done, &mut segments, PIECES);
+            if covered == 0 {
+                break;
+            }
+            done += covered;
+            let beside = |first: usize| copy.wrapping_add(first.wrapping_sub(self.address as usize));
+            let pieces: Vec<Piece> = segments
+                .iter()
+                .map(|&(first, bytes)| piece(beside(first), first as *mut u8, bytes))
+                .collect();
+            // SAFETY: by the caller.
+            unsafe { device::copy(&self.memory, &pieces)? };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for HostCopy {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new`, with this layout.
+        unsafe { dealloc(self.room, self.layout) };
+    }
+}
+
+#[cold]
+fn no_room(bytes: usize) -> Error {
+    let sentence = format!(
+        "{bytes} bytes of host memory to stand for a device buffer are not to be had; a datatype that reaches from \
+         one memory to another needs as many as lie between: use one call for each memory"
+    );
+    Error::new(Class::NoMem, sentence)
+}

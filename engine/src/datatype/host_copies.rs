@@ -1,0 +1,147 @@
+//! The host copies of all device buffers of one operation.
+
+use super::device_data::HostCopy;
+use super::Datatype;
+use crate::device::DeviceMemory;
+use crate::Result;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// What an operation does with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It only reads it.
+    Read,
+    /// It may write it, all of it or a part. What it does not write keeps its value, for all of it is
+    /// fetched before.
+    Change,
+}
+
+/// Host memory in the place of the device buffers of an operation. They are fetched before it
+/// begins and stored when it has ended.
+#[derive(Default)]
+pub struct HostCopies {
+    all: Vec<(HostCopy, Use)>,
+    /// The operation has begun, and what it has written is not stored yet.
+    is_due: AtomicBool,
+    /// Bytes of a partition; 0 where there are none.
+    part_bytes: u64,
+    /// Partitions that are stored already.
+    parts: HashSet<u64>,
+}
+
+impl HostCopies {
+    /// The address that stands for a buffer in device memory.
+    ///
+    /// # Errors
+    /// `NoMem`; what the driver says when it cannot copy.
+    ///
+    /// # Safety
+    /// The program lends the buffer as long as the host copies are there.
+    pub unsafe fn add(
+        &mut self,
+        memory: DeviceMemory,
+        (address, count): (*mut u8, u64),
+        datatype: &Arc<Datatype>,
+        used: Use,
+    ) -> Result<*mut u8> {
+        let copy = HostCopy::new(memory, address, count, datatype)?;
+        // SAFETY: by the caller.
+        unsafe { copy.fetch(copy.all())? };
+        let stands = copy.address();
+        self.all.push((copy, used));
+        self.is_due.store(true, Ordering::Relaxed);
+        Ok(stands)
+    }
+
+    /// Whether no buffer lies in device memory.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Copies the buffers to the host once more: the operation begins again.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends the buffers.
+    pub unsafe fn begin_again(&mut self) -> Result<()> {
+        self.parts.clear();
+        self.is_due.store(true, Ordering::Relaxed);
+        // SAFETY: by the caller.
+        self.all.iter().map(|(copy, _)| unsafe { copy.fetch(copy.all()) }).fold(Ok(()), Result::and)
+    }
+
+    /// Copies what the operation may have written to the device; once.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends the buffers, and the operation has ended.
+    pub unsafe fn store(&self) -> Result<()> {
+        if !self.is_due.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        // SAFETY: by the caller.
+        self.changed().map(|copy| unsafe { self.store_rest(copy) }).fold(Ok(()), Result::and)
+    }
+
+    /// # Safety
+    /// As [`HostCopies::store`].
+    unsafe fn store_rest(&self, copy: &HostCopy) -> Result<()> {
+        if self.parts.is_empty() {
+            // SAFETY: by the caller.
+            return unsafe { copy.store(copy.all()) };
+        }
+        // The program may have changed what it has been told of before.
+        let number = copy.all().end.div_ceil(self.part_bytes.max(1));
+        let left = (0..number).filter(|part| !self.parts.contains(part));
+        // SAFETY: by the caller.
+        left.map(|part| unsafe { copy.store(self.part(part)) }).fold(Ok(()), Result::and)
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &HostCopy> {
+        self.all.iter().filter(|(_, used)| *used == Use::Change).map(|(copy, _)| copy)
+    }
+
+    /// Says how long partitions are.
+    pub fn divide(&mut self, part_bytes: u64) {
+        self.part_bytes = part_bytes;
+    }
+
+    fn part(&self, number: u64) -> Range<u64> {
+        number * self.part_bytes..(number + 1) * self.part_bytes
+    }
+
+    /// Copies a partition to the host.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends it.
+    pub unsafe fn fetch_part(&self, number: u64) -> Result<()> {
+        // SAFETY: by the caller.
+        let fetch = |(copy, _): &(HostCopy, Use)| unsafe { copy.fetch(self.part(number)) };
+        self.all.iter().map(fetch).fold(Ok(()), Result::and)
+    }
+
+    /// Copies a partition that has come to the device; once.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends it, and it has come.
+    pub unsafe fn store_part(&mut self, number: u64) -> Result<()> {
+        if !self.is_due.load(Ordering::Relaxed) || !self.parts.insert(number) {
+            return Ok(());
+        }
+        // SAFETY: by the caller.
+        self.changed().map(|copy| unsafe { copy.store(self.part(number)) }).fold(Ok(()), Result::and)
+    }
+}

@@ -1,0 +1,49 @@
+//! CUDA devices, by the driver's library that the program has loaded.
+//!
+//! No toolkit is needed: the entry points are looked up by name, and one that an old driver lacks
+//! switches off what needs it. `cuInit` is never called, since no program has device memory before
+//! it has done so itself.
+
+mod copy_streams;
+mod driver_errors;
+mod entry_points;
+mod pointer;
+
+use super::interface::{Device, DeviceMemory, Piece};
+use crate::Result;
+use copy_streams::Streams;
+use entry_points::EntryPoints;
+
+/// The driver.
+pub(super) struct Cuda {
+    entry: EntryPoints,
+    streams: Streams,
+}
+
+impl Cuda {
+    /// Whether the library is in this process.
+    pub fn is_loaded() -> bool {
+        entry_points::library().is_some()
+    }
+
+    /// Loads the library; whether it is there and has all that is needed. No call is made.
+    pub fn load() -> bool {
+        entry_points::load().and_then(EntryPoints::of).is_some()
+    }
+
+    /// The driver; `None` as long as the program has not loaded its library.
+    pub fn of_process() -> Option<Cuda> {
+        Some(Cuda { entry: EntryPoints::of(entry_points::library()?)?, streams: Streams::default() })
+    }
+}
+
+impl Device for Cuda {
+    fn find(&self, address: *const u8) -> Result<Option<DeviceMemory>> {
+        pointer::find(&self.entry, address)
+    }
+
+    unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { self.streams.copy(&self.entry, memory, pieces) }
+    }
+}

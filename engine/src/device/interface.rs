@@ -1,0 +1,59 @@
+//! What a kind of device has to offer.
+
+use super::kind::MemoryKind;
+use crate::Result;
+
+/// An allocation of device memory, as it was found at an address. It is of use as long as the
+/// program keeps the allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Device memory or managed memory, and whose.
+    pub kind: MemoryKind,
+    /// Where the allocation begins.
+    pub first: usize,
+    /// Its length.
+    pub bytes: usize,
+    /// A number of the process that no other allocation ever has: addresses are used again, it is not.
+    pub number: u64,
+    /// The number of the device.
+    pub device: i32,
+    /// The driver's context in which it is used; 0: that of the device.
+    pub context: usize,
+}
+
+impl DeviceMemory {
+    /// Whether an address lies in it.
+    #[inline]
+    pub fn contains(&self, address: *const u8) -> bool {
+        (address as usize).wrapping_sub(self.first) < self.bytes
+    }
+}
+
+/// Bytes that are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// To where.
+    pub to: *mut u8,
+    /// From where.
+    pub from: *const u8,
+    /// How many.
+    pub bytes: usize,
+}
+
+/// A kind of device, through its driver.
+pub trait Device: Sync {
+    /// The device memory in which an address lies; `None` for memory of the host.
+    ///
+    /// # Errors
+    /// What the driver says when it cannot answer.
+    fn find(&self, address: *const u8) -> Result<Option<DeviceMemory>>;
+
+    /// Copies pieces; all is done when it returns.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// As [`super::copy`].
+    unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()>;
+}

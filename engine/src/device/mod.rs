@@ -1,0 +1,77 @@
+//! Memory of devices (GPUs): whose memory an address is, and copying it.
+//!
+//! A program may hand device memory to every call. This room answers one question, [`find`]: is
+//! there device memory at an address? And it does one thing: it copies pieces, wherever they lie
+//! ([`copy`]). The rooms above keep what was found beside the address.
+//!
+//! # Promises
+//! * Without a GPU nothing is loaded and nothing is asked: [`is_on`] is false for good.
+//! * A program that uses no device makes no call of a driver through us, also where a GPU is:
+//!   there is no device memory before the program has loaded the driver's library itself.
+//! * No driver's library is needed to build; it is found when the program has it.
+//! * Copies run on streams of our own, never on stream 0, in the context that the memory belongs
+//!   to. They are finished when [`copy`] returns.
+//! * The child of a fork uses no device.
+
+mod cuda;
+mod interface;
+pub mod kind;
+mod known_memory;
+mod presence;
+
+pub use interface::{Device, DeviceMemory, Piece};
+pub use kind::MemoryKind;
+pub use presence::{begin, describe, is_offered, is_on, is_reached, Presence};
+
+use crate::Result;
+
+/// The device memory in which an address lies; `None` for memory of the host.
+///
+/// # Errors
+/// What the driver says when it cannot answer.
+#[inline]
+pub fn find(address: *const u8) -> Result<Option<DeviceMemory>> {
+    match is_on() {
+        true => find_on(address),
+        false => Ok(None),
+    }
+}
+
+#[cold]
+fn find_on(address: *const u8) -> Result<Option<DeviceMemory>> {
+    if known_memory::is_of_host(address) {
+        return Ok(None);
+    }
+    match presence::driver() {
+        Some(driver) => driver.find(address),
+        None => Ok(None),
+    }
+}
+
+/// Whether it can be told without a driver that an address is memory of the host.
+pub fn is_surely_host(address: *const u8) -> bool {
+    !is_on() || known_memory::is_of_host(address) || presence::driver().is_none()
+}
+
+/// Copies pieces, from or to device memory or both. All is done when it returns.
+///
+/// # Errors
+/// What the driver says; then nothing is known about the targets.
+///
+/// # Safety
+/// Each piece can be read at its source and written at its target, by the processor where it is
+/// memory of the host, and by the device of `memory` where it is not. Pieces do not overlap.
+pub unsafe fn copy(memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
+    match presence::driver() {
+        // SAFETY: by the caller.
+        Some(driver) => unsafe { driver.copy(memory, pieces) },
+        None => Err(gone()),
+    }
+}
+
+#[cold]
+fn gone() -> crate::Error {
+    let sentence = "the buffer is device memory, which this process cannot use (any more): after a fork only the parent \
+                    uses devices, and none is used once the driver has shut down";
+    crate::Error::new(crate::Class::Buffer, sentence)
+}

@@ -1,0 +1,39 @@
+//! A driver for tests without a GPU: it is built as `libcuda.so.1` and does with memory of the host
+//! what CUDA's driver does with that of a device, as far as Serried and its tests ask for it.
+//!
+//! * **Device memory** is mapped twice, for the program without any access: a read or write of the
+//!   processor that should have been a copy of the driver ends the program (`memory`).
+//! * **Streams** run late: a copy is done when the stream is waited for, or at some moment before
+//!   that a seed draws (`FAKE_CUDA_SEED`). Until then its target is poisoned, so that a forgotten
+//!   wait shows as wrong data (`streams`).
+//! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
+//! * Addresses, and contexts, are used again; the numbers of allocations are not.
+//! * Calls are counted, and the n-th call of a function can be made to fail (`calls`).
+
+#![allow(non_snake_case, missing_docs, reason = "the names are CUDA's")]
+
+mod calls;
+mod context_functions;
+mod contexts;
+mod memory;
+mod memory_functions;
+mod pointers;
+mod state;
+mod streams;
+mod test_functions;
+
+/// What a function returns.
+type Answer = std::ffi::c_int;
+/// `CUdeviceptr`.
+type Address = u64;
+/// `CUcontext`, `CUstream`: numbers, never pointers to anything.
+type Handle = usize;
+
+const SUCCESS: Answer = 0;
+const INVALID_VALUE: Answer = 1;
+const OUT_OF_MEMORY: Answer = 2;
+const NOT_INITIALIZED: Answer = 3;
+const INVALID_CONTEXT: Answer = 201;
+const INVALID_HANDLE: Answer = 400;
+const CONTEXT_IS_DESTROYED: Answer = 709;
+const LAUNCH_FAILED: Answer = 719;

@@ -1,0 +1,105 @@
+//! Streams that run late.
+
+use crate::memory::Memory;
+use crate::{Answer, Handle, INVALID_HANDLE};
+use std::collections::VecDeque;
+use std::ptr;
+
+/// What a target holds as long as its copy has not been done.
+const POISON: u8 = 0xee;
+
+struct Copy {
+    to: usize,
+    from: usize,
+    bytes: usize,
+}
+
+struct Stream {
+    handle: Handle,
+    context: Handle,
+    queue: VecDeque<Copy>,
+}
+
+#[derive(Default)]
+pub struct Streams {
+    all: Vec<Stream>,
+    made: usize,
+    chance: Option<u64>,
+}
+
+impl Streams {
+    /// The next number by chance (xorshift), from the seed of the environment.
+    fn draw(&mut self) -> u64 {
+        let seed = || std::env::var("FAKE_CUDA_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);
+        let mut chance = self.chance.unwrap_or_else(|| seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        self.chance = Some(chance);
+        chance
+    }
+
+    fn place(&self, stream: Handle) -> Result<usize, Answer> {
+        self.all.iter().position(|one| one.handle == stream).ok_or(INVALID_HANDLE)
+    }
+
+    pub fn context_goes(&mut self, context: Handle) {
+        self.all.retain(|one| one.context != context);
+    }
+
+    /// Does the first copies of a stream, at most so many.
+    fn run(&mut self, place: usize, most: usize, memory: &Memory) -> Result<(), Answer> {
+        for _ in 0..most {
+            let Some(copy) = self.all[place].queue.pop_front() else { break };
+            // SAFETY: by who has started it: it can be done until the stream has been waited for.
+            unsafe { memory.copy(copy.to, copy.from, copy.bytes)? };
+        }
+        Ok(())
+    }
+
+    /// Some of any streams, by chance.
+    fn run_some(&mut self, memory: &Memory) -> Result<(), Answer> {
+        if self.draw().is_multiple_of(4) && !self.all.is_empty() {
+            let (place, most) = (self.draw() as usize % self.all.len(), self.draw() as usize % 3);
+            self.run(place, most, memory)?;
+        }
+        Ok(())
+    }
+
+    pub fn create(&mut self, context: Handle) -> Handle {
+        self.made += 1;
+        let handle = 0x5000 + self.made;
+        self.all.push(Stream { handle, context, queue: VecDeque::new() });
+        handle
+    }
+
+    /// Starts a copy in the context of the thread.
+    ///
+    /// # Safety
+    /// It can be done until the stream has been waited for, and nobody looks at its target before.
+    pub unsafe fn start(
+        &mut self,
+        (stream, context): (Handle, Handle),
+        (to, from, bytes): (usize, usize, usize),
+        memory: &Memory,
+    ) -> Result<(), Answer> {
+        let place = self.place(stream)?;
+        if self.all[place].context != context {
+            return Err(INVALID_HANDLE);
+        }
+        memory.for_driver(from, bytes)?;
+        let there = memory.for_driver(to, bytes)?;
+        // SAFETY: by the caller.
+        unsafe { ptr::write_bytes(there as *mut u8, POISON, bytes) };
+        self.all[place].queue.push_back(Copy { to, from, bytes });
+        self.run_some(memory)
+    }
+
+    pub fn finish(&mut self, stream: Handle, memory: &Memory) -> Result<(), Answer> {
+        self.run(self.place(stream)?, usize::MAX, memory)
+    }
+
+    pub fn finish_all(&mut self, memory: &Memory) -> Result<(), Answer> {
+        (0..self.all.len()).try_for_each(|place| self.run(place, usize::MAX, memory))
+    }
+}
