@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates of one piece, and read-modify-writes of one word.
 
-use super::argument_checks::{not_negative, not_null};
+use super::argument_checks::{not_negative, not_null, of_host};
 use super::world_of_armci::at;
 use crate::common::entry::Call;
 use serried_engine::datatype::Basic;
@@ -48,7 +48,7 @@ fn piece(here: *const c_void, there: *const c_void, bytes: c_int) -> Result<Opti
     if bytes == 0 {
         return Ok(None);
     }
-    not_null("of the local memory", here)?;
+    of_host("of the local memory", here)?;
     Ok(Some(Strided::new(here.cast_mut().cast(), there as u64, bytes)))
 }
 
@@ -119,8 +119,8 @@ pub unsafe fn accumulate(
 pub unsafe fn copy(_: &Call, src: *const c_void, dst: *mut c_void, size: c_int) -> Result<()> {
     let bytes = not_negative("size", size)? as usize;
     if bytes > 0 {
-        not_null("src", src)?;
-        not_null("dst", dst)?;
+        of_host("src", src)?;
+        of_host("dst", dst)?;
         // SAFETY: by the caller.
         unsafe { std::ptr::copy(src.cast::<u8>(), dst.cast(), bytes) };
     }

@@ -1,6 +1,6 @@
 //! Operations of all ranks, of a group, or of a domain: barriers, broadcasts, reductions in place.
 
-use super::argument_checks::{not_negative, not_null};
+use super::argument_checks::{not_negative, not_null, of_host};
 use super::group_of_c::GroupOfC;
 use super::processor_groups::{communicator, rank_of_absolute};
 use super::world_of_armci::{all, world};
@@ -117,7 +117,7 @@ unsafe fn broadcast_in(
     if bytes == 0 || !is_of_all(scope)? {
         return Ok(());
     }
-    not_null("buffer", buffer)?;
+    of_host("buffer", buffer)?;
     let data = Data::new(buffer.cast(), 0, bytes as i64, Datatype::shared(Basic::Byte))?;
     all()?.0.run_collective(comm, &Operation::Broadcast { root: Root::Rank(root), data })
 }
@@ -238,7 +238,7 @@ unsafe fn reduce_in(
     if count == 0 {
         return Ok(());
     }
-    not_null("x", x)?;
+    of_host("x", x)?;
     if combined.absolute {
         // SAFETY: by the caller.
         unsafe { make_absolute(basic, x.cast(), count as usize) };
@@ -283,7 +283,7 @@ pub unsafe fn select(
         let sentence = format!("argument n is {n}; the value at the beginning has {} bytes", basic.size());
         return Err(Error::new(Class::Count, sentence));
     }
-    not_null("x", x)?;
+    of_host("x", x)?;
     if !is_of_all(scope)? {
         return Ok(());
     }

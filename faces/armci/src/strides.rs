@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates of pieces at regular distances.
 
-use super::argument_checks::{not_negative, not_null};
+use super::argument_checks::{not_negative, not_null, of_host};
 use super::contiguous::{scaled, set_flag};
 use super::world_of_armci::at;
 use crate::common::entry::Call;
@@ -61,7 +61,7 @@ pub unsafe fn pieces(here: Side, there: Side, shape: Shape) -> Result<Option<Str
     if pieces.bytes() == 0 {
         return Ok(None);
     }
-    not_null("of the local memory", here.0)?;
+    of_host("of the local memory", here.0)?;
     Ok(Some(pieces))
 }
 

@@ -1,6 +1,6 @@
 //! Messages of two ranks, and who is who.
 
-use super::argument_checks::{not_negative, not_null};
+use super::argument_checks::{not_negative, of_host};
 use super::wall::ARMCI;
 use super::world_of_armci::{all, world};
 use crate::common::engine;
@@ -22,7 +22,7 @@ pub fn ranks(_: &Call) -> Result<c_int> {
 fn buffer(buffer: *const c_void, len: c_int) -> Result<Buffer> {
     let bytes = not_negative("len", len)?;
     if bytes > 0 {
-        not_null("buffer", buffer)?;
+        of_host("buffer", buffer)?;
     }
     Ok(Buffer::Dense { address: buffer.cast_mut().cast(), bytes })
 }

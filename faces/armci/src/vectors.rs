@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates of pieces anywhere.
 
-use super::argument_checks::{not_negative, not_null};
+use super::argument_checks::{not_negative, not_null, of_host};
 use super::contiguous::scaled;
 use super::world_of_armci::at;
 use crate::common::entry::Call;
@@ -59,6 +59,8 @@ impl Vectors {
                     std::slice::from_raw_parts(vector.dst, number),
                 )
             };
+            let here = if let Remote::Source = remote { dst } else { src };
+            here.iter().try_for_each(|&piece| of_host("of the local pieces", piece))?;
             visit(match remote {
                 Remote::Source => Scattered { here: dst, there: src, bytes },
                 Remote::Destination => Scattered { here: src, there: dst, bytes },

@@ -5,7 +5,7 @@
 //! one comparison and one store. All else is looked at where a call is not usual.
 
 use super::engine::{is_listened, is_usual, Participant};
-use super::page;
+use super::{buffers, page};
 use serried_engine::file::behind;
 use serried_engine::observe::{events, page::OBSERVED};
 use serried_engine::{Class, Error, Result};
@@ -63,15 +63,18 @@ impl Call {
     }
 }
 
-/// Marks the beginning of a call; what to return, if this is no time for it.
+/// Marks the beginning of a call; whether it is a usual one.
+///
+/// # Errors
+/// What to return, if this is no time for it.
 #[inline(always)]
-fn begin<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> Option<F::Answer> {
+fn begin<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> std::result::Result<bool, F::Answer> {
     let usual = match OBSERVED {
         true => page::own().enter_usual(number as u32),
         false => is_usual(),
     };
     if usual {
-        return None;
+        return Ok(true);
     }
     begin_unusual::<F>(number, when, raised_on)
 }
@@ -80,8 +83,13 @@ fn begin<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> Option<F
 /// call, with somebody who listens, with several threads, after writes that are kept.
 #[cold]
 #[inline(never)]
-fn begin_unusual<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> Option<F::Answer> {
+fn begin_unusual<F: Face>(
+    number: usize,
+    when: When,
+    raised_on: F::RaisedOn,
+) -> std::result::Result<bool, F::Answer> {
     let within = page::own().enter(number as u32);
+    buffers::begin();
     if behind::any() && !F::is_silent(number) {
         behind::flush();
     }
@@ -90,18 +98,19 @@ fn begin_unusual<F: Face>(number: usize, when: When, raised_on: F::RaisedOn) -> 
             page::own().listen();
             F::heard(number);
         }
-        return None;
+        return Ok(false);
     }
     match when {
         When::Running => {
             let error = F::participant().not_running();
             let answer = F::failed(&Call(()), number, raised_on, error);
+            let _ = buffers::end(false);
             end(number);
-            Some(answer)
+            Err(answer)
         }
         When::Anytime => {
             F::prepare();
-            None
+            Ok(false)
         }
     }
 }
@@ -131,20 +140,23 @@ pub fn run<F: Face, T>(
     raised_on: F::RaisedOn,
     body: impl FnOnce(&Call) -> Result<T>,
 ) -> std::result::Result<T, F::Answer> {
-    if let Some(answer) = begin::<F>(number, when, raised_on) {
-        return Err(answer);
-    }
+    let usual = begin::<F>(number, when, raised_on)?;
     let call = Call(());
-    let result = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
+    let done = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
         Ok(Ok(value)) => {
             if end_usual(number) {
                 return Ok(value);
             }
             Ok(value)
         }
-        Ok(Err(error)) => Err(failed::<F>(&call, number, when, raised_on, error)),
-        Err(panic) => Err(F::failed(&call, number, raised_on, from_panic(&*panic))),
+        Ok(Err(error)) => Err(explained::<F>(when, error)),
+        Err(panic) => Err(from_panic(&*panic)),
     };
+    // Error handlers may look at what the call has received.
+    let stored = buffers::end(usual);
+    let result = done
+        .and_then(|value| stored.map(|()| value))
+        .map_err(|error| F::failed(&call, number, raised_on, error));
     end(number);
     result
 }
@@ -159,18 +171,11 @@ pub fn absent<F: Face>(number: usize, function: &str, raised_on: F::RaisedOn) ->
 }
 
 #[cold]
-fn failed<F: Face>(
-    call: &Call,
-    number: usize,
-    when: When,
-    raised_on: F::RaisedOn,
-    error: Error,
-) -> F::Answer {
-    let error = match when {
+fn explained<F: Face>(when: When, error: Error) -> Error {
+    match when {
         When::Running => F::participant().explain(error),
         When::Anytime => error,
-    };
-    F::failed(call, number, raised_on, error)
+    }
 }
 
 #[cold]

@@ -1,5 +1,5 @@
 //! What all faces share: the entry wall, this rank's page, start and stop of the
-//! engine, tables of handles, settings that are chosen before the start.
+//! engine, buffers in the memory of GPUs, tables of handles, settings that are chosen before the start.
 //!
 //! # Why a folder of sources and no crate
 //! Each shared library is one crate, made of the sources of all its faces, and this
@@ -13,6 +13,7 @@
 //!
 //! Nothing here names a face: files name each other by `super`, and never `crate`.
 
+pub mod buffers;
 pub mod engine;
 pub mod entry;
 pub mod handles;

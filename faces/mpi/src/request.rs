@@ -3,6 +3,7 @@
 use crate::abi;
 use crate::abi::KIND_OF_REQUEST;
 use crate::arguments::not_null;
+use crate::common::buffers;
 use crate::handle::{prefix, Handle};
 use serried_engine::request::RequestId;
 use serried_engine::{Class, Error, Result};
@@ -54,8 +55,15 @@ impl OutRequest {
         Ok(OutRequest { place })
     }
 
-    /// Stores the request.
+    /// Stores a request that has been made; it takes what stands for the buffers of the call.
+    #[inline(always)]
     pub fn put(&self, id: RequestId) {
+        self.put_plain(buffers::keep(id));
+    }
+
+    /// The same of one whose buffers are surely memory of the host.
+    #[inline(always)]
+    pub fn put_plain(&self, id: RequestId) {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle(id)) };
     }

@@ -4,9 +4,11 @@
 use crate::abi::Handle;
 use crate::arguments::{is_in_place, not_null, uncommitted, OutValue};
 use crate::callbacks::{ExtraState, UserFunction, UserFunctionWide, UserFunctionWithState};
+use crate::common::buffers;
 use crate::handle::DATATYPES;
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::{Datatype, Op};
+use serried_engine::datatype::Use;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -98,9 +100,11 @@ pub fn reduce_local(
         return Ok(());
     }
     check_buffers(inbuf, inoutbuf, datatype)?;
+    let inbuf = buffers::host(inbuf.cast_mut().cast(), count as u64, datatype, Use::Read)?;
+    let inoutbuf = buffers::host(inoutbuf.cast(), count as u64, datatype, Use::Change)?;
     // SAFETY: the program passes `count` items in both buffers, which do not
     // overlap by MPI's rule.
-    unsafe { op.apply(inbuf.cast(), inoutbuf.cast(), count as u64, datatype) };
+    unsafe { op.apply(inbuf, inoutbuf, count as u64, datatype) };
     Ok(())
 }
 

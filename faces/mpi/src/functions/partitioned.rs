@@ -1,10 +1,12 @@
 //! Partitioned communication (MPI-5.0 chapter 4).
 
-use super::point_to_point::{data, outgoing, wanted};
+use super::point_to_point::{check_data, outgoing, wanted};
 use crate::arguments::{Ints, OutValue};
+use crate::common::buffers;
 use crate::entry::engine;
 use crate::objects::{Comm, Datatype, Info};
 use crate::request::OutRequest;
+use serried_engine::datatype::Use;
 use serried_engine::message::partitioned::Data;
 use serried_engine::message::{ANY_SOURCE, ANY_TAG};
 use serried_engine::request::RequestId;
@@ -19,6 +21,7 @@ fn parts(
     count: i64,
     datatype: &Arc<Datatype>,
     comm: &Comm,
+    used: Use,
 ) -> Result<Data> {
     let number = u64::try_from(partitions).map_err(|_| {
         Error::new(Class::Arg, format!("argument partitions is {partitions}; it cannot be negative"))
@@ -31,8 +34,9 @@ fn parts(
         let message = format!("{partitions} partitions of {count} items are more than memory has addresses");
         Error::new(Class::Count, message)
     })?;
-    data(buf, if count < 0 { count } else { all }, datatype)?;
-    let (address, datatype) = (buf.cast(), Arc::clone(datatype));
+    check_data(buf, if count < 0 { count } else { all }, datatype)?;
+    let address = buffers::host(buf.cast(), all as u64, datatype, used)?;
+    let datatype = Arc::clone(datatype);
     Ok(Data { address, count: count as u64, datatype, partitions: number, context: comm.context() })
 }
 
@@ -49,7 +53,7 @@ pub fn psend_init(
     _info: Option<&Arc<Info>>,
     request: OutRequest,
 ) -> Result<()> {
-    let data = parts(buf.cast_mut(), partitions, count, datatype, comm)?;
+    let data = parts(buf.cast_mut(), partitions, count, datatype, comm, Use::Read)?;
     let outgoing = outgoing(std::ptr::null(), 0, datatype, dest, tag, comm)?;
     request.put(engine()?.partitioned_send(data, outgoing.peer, outgoing.envelope)?);
     Ok(())
@@ -80,7 +84,7 @@ pub fn precv_init(
         let message = "argument tag is MPI_ANY_TAG, which partitioned receives do not take";
         return Err(Error::new(Class::Tag, message));
     }
-    let data = parts(buf, partitions, count, datatype, comm)?;
+    let data = parts(buf, partitions, count, datatype, comm, Use::Change)?;
     let (envelope, null_process) = wanted(source, tag, 0, comm)?;
     request.put(engine()?.partitioned_receive(data, (!null_process).then_some(envelope))?);
     Ok(())

@@ -1,10 +1,11 @@
 //! Remote memory access, and put with signal (OpenSHMEM 1.6 chapters 9.6, 9.7, 9.9). All is done when a call returns, so
 //! the nonblocking forms are the same.
 
+use crate::common::buffers;
 use crate::common::entry::Call;
 use crate::shmem::handles::{shmem_ctx_t, SHMEM_CTX_DEFAULT};
 use crate::shmem::state::shmem;
-use serried_engine::datatype::Basic;
+use serried_engine::datatype::{Basic, Use};
 use serried_engine::engine::symmetric::Strided;
 use serried_engine::reduce::Builtin;
 use serried_engine::{Class, Error, Result};
@@ -39,6 +40,7 @@ fn put_bytes(
 ) -> Result<()> {
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("dest", dest), pe)?;
+    let source = buffers::host_bytes(source.cast_mut(), bytes, Use::Read)?;
     shmem.engine.put_symmetric(&shmem.symmetric, remote, source, bytes)
 }
 
@@ -65,6 +67,7 @@ fn get_bytes(
 ) -> Result<()> {
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("source", source), pe)?;
+    let dest = buffers::host_bytes(dest, bytes, Use::Change)?;
     shmem.engine.get_symmetric(&shmem.symmetric, remote, dest, bytes)
 }
 
@@ -108,6 +111,9 @@ pub fn get_nbi<T>(
 ) -> Result<()> {
     get(call, ctx, dest, source, nelems, pe)
 }
+
+/// What to do where strided data lie in the memory of a device.
+const ONE_BLOCK: &str = "move the data with shmem_put or shmem_get, which take one block of device memory";
 
 /// Strides are in elements and positive; blocks may not overlap.
 fn strided<T>(there: isize, here: isize, bsize: usize, blocks: usize) -> Result<Strided> {
@@ -169,6 +175,7 @@ pub fn ibput<T>(
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("dest", dest.cast()), pe)?;
     let layout = strided::<T>(dst, sst, bsize, nblocks)?;
+    buffers::refuse("source", source.cast(), ONE_BLOCK)?;
     shmem.engine.put_strided(&shmem.symmetric, remote, source.cast(), layout)
 }
 
@@ -188,6 +195,7 @@ pub fn ibget<T>(
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("source", source.cast()), pe)?;
     let layout = strided::<T>(sst, dst, bsize, nblocks)?;
+    buffers::refuse("dest", dest.cast(), ONE_BLOCK)?;
     shmem.engine.get_strided(&shmem.symmetric, remote, dest.cast(), layout)
 }
 

@@ -11,11 +11,13 @@ mod neighbor;
 mod reduction;
 
 use crate::arguments::Counts;
+use crate::common::buffers;
 use crate::entry::engine;
 use crate::handle_arguments::{Handles, Late};
 use crate::objects::{Comm, Datatype, Info, Op};
 use crate::request::OutRequest;
-use serried_engine::collective::Operation;
+use serried_engine::collective::{Members, Operation};
+use serried_engine::device;
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -24,20 +26,36 @@ use std::sync::Arc;
 #[inline]
 fn run(comm: &Arc<Comm>, described: Result<Operation>) -> Result<()> {
     match &described {
-        Ok(operation) => engine()?.run_collective(comm, operation),
+        Ok(operation) if !device::is_on() => engine()?.run_collective(comm, operation),
+        Ok(operation) => engine()?.run_collective(comm, &on_host(comm, operation.clone())?),
         Err(_) => described.map(drop),
     }
 }
 
 fn start(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
+    let operation = if device::is_on() { on_host(comm, operation)? } else { operation };
     request.put(engine()?.start_collective(comm, operation)?);
     Ok(())
 }
 
 /// The hints of §6.13 are taken and not used.
 fn persist(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
+    let operation = if device::is_on() { on_host(comm, operation)? } else { operation };
     request.put(engine()?.persistent_collective(comm, operation)?);
     Ok(())
+}
+
+/// The operation with host memory in the place of its buffers in the memory of a device.
+#[cold]
+fn on_host(comm: &Arc<Comm>, mut operation: Operation) -> Result<Operation> {
+    let members = Members::from(&**comm);
+    // Before anything is copied: blocks together may not fit 64 bits.
+    operation.check(&members)?;
+    operation.each_buffer(&members, &mut |data, items, used| {
+        data.address = buffers::host(data.address, items, &data.datatype, used)?;
+        Ok(())
+    })?;
+    Ok(operation)
 }
 
 /// The three forms of operations that have the same arguments before `comm`.

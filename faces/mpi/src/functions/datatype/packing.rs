@@ -1,7 +1,9 @@
 //! Pack and unpack, also in external32 (MPI-5.0 §5.2, §5.3).
 
 use crate::arguments::{is_in_place, not_null, read_string, uncommitted, OutCount};
+use crate::common::buffers;
 use crate::objects::{Comm, Datatype};
+use serried_engine::datatype::{Basic, Use};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -24,8 +26,9 @@ pub fn pack(
         // SAFETY: the program passes `outsize` bytes at `outbuf` and the items
         // at `inbuf`; what is written lies within, and they do not overlap.
         unsafe {
-            let out = std::slice::from_raw_parts_mut(outbuf.cast::<u8>().add(begin), bytes as usize);
-            datatype.pack(inbuf.cast(), count, 0, out);
+            let out =
+                std::slice::from_raw_parts_mut(packed(outbuf, begin, bytes, Use::Change)?, bytes as usize);
+            datatype.pack(items(inbuf, count, datatype, Use::Read)?, count, 0, out);
         }
     }
     position.set(begin as i64 + bytes as i64);
@@ -50,8 +53,8 @@ pub fn unpack(
         // SAFETY: the program passes `insize` bytes at `inbuf` and room for the
         // items at `outbuf`; what is read lies within, and they do not overlap.
         unsafe {
-            let input = std::slice::from_raw_parts(inbuf.cast::<u8>().add(begin), bytes as usize);
-            datatype.unpack(outbuf.cast(), count, 0, input);
+            let input = std::slice::from_raw_parts(packed(inbuf, begin, bytes, Use::Read)?, bytes as usize);
+            datatype.unpack(items(outbuf, count, datatype, Use::Change)?, count, 0, input);
         }
     }
     position.set(begin as i64 + bytes as i64);
@@ -83,8 +86,9 @@ pub fn pack_external(
     if bytes > 0 {
         // SAFETY: as in `pack`.
         unsafe {
-            let out = std::slice::from_raw_parts_mut(outbuf.cast::<u8>().add(begin), bytes as usize);
-            datatype.pack_external(inbuf.cast(), count, out)?;
+            let out =
+                std::slice::from_raw_parts_mut(packed(outbuf, begin, bytes, Use::Change)?, bytes as usize);
+            datatype.pack_external(items(inbuf, count, datatype, Use::Read)?, count, out)?;
         }
     }
     position.set(begin as i64 + bytes as i64);
@@ -110,8 +114,8 @@ pub fn unpack_external(
     if bytes > 0 {
         // SAFETY: as in `unpack`.
         unsafe {
-            let input = std::slice::from_raw_parts(inbuf.cast::<u8>().add(begin), bytes as usize);
-            datatype.unpack_external(input, outbuf.cast(), count)?;
+            let input = std::slice::from_raw_parts(packed(inbuf, begin, bytes, Use::Read)?, bytes as usize);
+            datatype.unpack_external(input, items(outbuf, count, datatype, Use::Change)?, count)?;
         }
     }
     position.set(begin as i64 + bytes as i64);
@@ -136,6 +140,17 @@ fn check_representation(datarep: *const c_char) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Class::Arg, format!("argument datarep is \"{name}\"; only \"external32\" can be packed")))
+}
+
+/// Where the items of a call are, for the processor.
+fn items(buffer: *const c_void, count: u64, datatype: &Arc<Datatype>, used: Use) -> Result<*mut u8> {
+    buffers::host(buffer.cast_mut().cast(), count, datatype, used)
+}
+
+/// Where the bytes of a packed buffer from `begin` on are, for the processor.
+fn packed(buffer: *const c_void, begin: usize, bytes: u64, used: Use) -> Result<*mut u8> {
+    let first = buffer.cast_mut().cast::<u8>().wrapping_add(begin);
+    buffers::host(first, bytes, Datatype::shared(Basic::Packed), used)
 }
 
 /// Checks the items of a call and gives their bytes of data.

@@ -2,21 +2,23 @@
 //!
 //! The forms of a call differ in whose pointer they go by, and in who takes part; what they do is the engine's.
 
-use crate::common::page;
+use crate::common::{buffers, page};
 use crate::entry::engine;
 use crate::functions::point_to_point;
 use crate::objects::{Datatype, File};
 use crate::request::OutRequest;
 use crate::status::StatusOut;
+use serried_engine::datatype::Use;
 use serried_engine::file::{behind, Items, Place};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 /// The data of a call, checked.
-pub(super) fn items(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Items> {
-    point_to_point::data(buf, count, datatype)?;
-    Ok(Items { address: buf.cast(), count: count as u64, datatype: datatype.clone() })
+pub(super) fn items(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -> Result<Items> {
+    point_to_point::check_data(buf, count, datatype)?;
+    let address = buffers::host(buf.cast(), count as u64, datatype, used)?;
+    Ok(Items { address, count: count as u64, datatype: datatype.clone() })
 }
 
 /// Tells how many bytes were moved.
@@ -43,7 +45,7 @@ macro_rules! calls {
         pub fn $read(
             fh: &Arc<File>, $($offset: i64,)? buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, status: StatusOut,
         ) -> Result<()> {
-            tell(status, fh.read($place, &items(buf, count, datatype)?)?);
+            tell(status, fh.read($place, &items(buf, count, datatype, Use::Change)?)?);
             Ok(())
         }
 
@@ -51,7 +53,7 @@ macro_rules! calls {
         pub fn $write(
             fh: &Arc<File>, $($offset: i64,)? buf: *const c_void, count: i64, datatype: &Arc<Datatype>, status: StatusOut,
         ) -> Result<()> {
-            tell(status, write(fh, $place, &items(buf.cast_mut(), count, datatype)?)?);
+            tell(status, write(fh, $place, &items(buf.cast_mut(), count, datatype, Use::Read)?)?);
             Ok(())
         }
 
@@ -62,7 +64,7 @@ macro_rules! calls {
         pub fn $read(
             fh: &Arc<File>, $($offset: i64,)? buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, status: StatusOut,
         ) -> Result<()> {
-            tell(status, fh.read_all(&engine()?.team_of(fh), $place, &items(buf, count, datatype)?)?);
+            tell(status, fh.read_all(&engine()?.team_of(fh), $place, &items(buf, count, datatype, Use::Change)?)?);
             Ok(())
         }
 
@@ -70,7 +72,7 @@ macro_rules! calls {
         pub fn $write(
             fh: &Arc<File>, $($offset: i64,)? buf: *const c_void, count: i64, datatype: &Arc<Datatype>, status: StatusOut,
         ) -> Result<()> {
-            let items = items(buf.cast_mut(), count, datatype)?;
+            let items = items(buf.cast_mut(), count, datatype, Use::Read)?;
             tell(status, fh.write_all(&engine()?.team_of(fh), $place, &items)?);
             Ok(())
         }
@@ -82,7 +84,7 @@ macro_rules! calls {
         pub fn $iread(
             fh: &Arc<File>, $($offset: i64,)? buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, request: OutRequest,
         ) -> Result<()> {
-            request.put(engine()?.start_transfer(fh, $place, &items(buf, count, datatype)?, false)?);
+            request.put(engine()?.start_transfer(fh, $place, &items(buf, count, datatype, Use::Change)?, false)?);
             Ok(())
         }
 
@@ -90,7 +92,7 @@ macro_rules! calls {
         pub fn $iwrite(
             fh: &Arc<File>, $($offset: i64,)? buf: *const c_void, count: i64, datatype: &Arc<Datatype>, request: OutRequest,
         ) -> Result<()> {
-            request.put(engine()?.start_transfer(fh, $place, &items(buf.cast_mut(), count, datatype)?, true)?);
+            request.put(engine()?.start_transfer(fh, $place, &items(buf.cast_mut(), count, datatype, Use::Read)?, true)?);
             Ok(())
         }
     };
@@ -110,7 +112,7 @@ pub fn file_read_ordered(
     datatype: &Arc<Datatype>,
     status: StatusOut,
 ) -> Result<()> {
-    tell(status, fh.read_ordered(&engine()?.team_of(fh), &items(buf, count, datatype)?)?);
+    tell(status, fh.read_ordered(&engine()?.team_of(fh), &items(buf, count, datatype, Use::Change)?)?);
     Ok(())
 }
 
@@ -122,6 +124,9 @@ pub fn file_write_ordered(
     datatype: &Arc<Datatype>,
     status: StatusOut,
 ) -> Result<()> {
-    tell(status, fh.write_ordered(&engine()?.team_of(fh), &items(buf.cast_mut(), count, datatype)?)?);
+    tell(
+        status,
+        fh.write_ordered(&engine()?.team_of(fh), &items(buf.cast_mut(), count, datatype, Use::Read)?)?,
+    );
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::access::{items, tell};
 use crate::entry::engine;
 use crate::objects::{Datatype, File};
 use crate::status::StatusOut;
+use serried_engine::datatype::Use;
 use serried_engine::file::{Items, Place, Split, SplitKind, Team};
 use serried_engine::Result;
 use std::ffi::c_void;
@@ -12,24 +13,25 @@ use std::sync::Arc;
 fn begin(
     fh: &File,
     kind: SplitKind,
-    items: Result<Items>,
+    buffer: usize,
+    items: impl FnOnce() -> Result<Items>,
     run: impl FnOnce(&dyn Team, &Items) -> Result<u64>,
 ) -> Result<()> {
     fh.check_no_split()?;
-    let items = items?;
+    let items = items()?;
     let outcome = run(&engine()?.team_of(fh), &items);
-    fh.begin_split(Split { kind, buffer: items.address as usize, outcome });
+    fh.begin_split(Split { kind, buffer, outcome });
     Ok(())
 }
 
 macro_rules! split {
-    ($kind:ident, ($($offset:ident)?), $buffer:ty, $begin:ident $end:ident, $run:ident $(, $place:expr)?) => {
+    ($kind:ident, ($($offset:ident)?), $buffer:ty, $used:ident, $begin:ident $end:ident, $run:ident $(, $place:expr)?) => {
         /// The beginning.
         pub fn $begin(
             fh: &Arc<File>, $($offset: i64,)? buf: $buffer, count: i64, datatype: &Arc<Datatype>,
         ) -> Result<()> {
-            let items = items(buf.cast_mut().cast(), count, datatype);
-            begin(fh, SplitKind::$kind, items, |team, items| fh.$run(team, $($place,)? items))
+            let items = || items(buf.cast_mut().cast(), count, datatype, Use::$used);
+            begin(fh, SplitKind::$kind, buf as usize, items, |team, items| fh.$run(team, $($place,)? items))
         }
 
         /// The end.
@@ -51,9 +53,9 @@ impl CastMut for *mut c_void {
     }
 }
 
-split!(ReadAt, (offset), *mut c_void, file_read_at_all_begin file_read_at_all_end, read_all, Place::At(offset));
-split!(ReadIndividual, (), *mut c_void, file_read_all_begin file_read_all_end, read_all, Place::Individual);
-split!(ReadOrdered, (), *mut c_void, file_read_ordered_begin file_read_ordered_end, read_ordered);
-split!(WriteAt, (offset), *const c_void, file_write_at_all_begin file_write_at_all_end, write_all, Place::At(offset));
-split!(WriteIndividual, (), *const c_void, file_write_all_begin file_write_all_end, write_all, Place::Individual);
-split!(WriteOrdered, (), *const c_void, file_write_ordered_begin file_write_ordered_end, write_ordered);
+split!(ReadAt, (offset), *mut c_void, Change, file_read_at_all_begin file_read_at_all_end, read_all, Place::At(offset));
+split!(ReadIndividual, (), *mut c_void, Change, file_read_all_begin file_read_all_end, read_all, Place::Individual);
+split!(ReadOrdered, (), *mut c_void, Change, file_read_ordered_begin file_read_ordered_end, read_ordered);
+split!(WriteAt, (offset), *const c_void, Read, file_write_at_all_begin file_write_at_all_end, write_all, Place::At(offset));
+split!(WriteIndividual, (), *const c_void, Read, file_write_all_begin file_write_all_end, write_all, Place::Individual);
+split!(WriteOrdered, (), *const c_void, Read, file_write_ordered_begin file_write_ordered_end, write_ordered);

@@ -3,6 +3,7 @@
 use super::hints;
 use super::members::{about, member};
 use crate::arguments::{not_null, store_address, OutCount, OutValue};
+use crate::common::buffers;
 use crate::entry::engine;
 use crate::functions::attribute::window_owner;
 use crate::handle_arguments::{InOut, Out};
@@ -11,6 +12,10 @@ use serried_engine::engine::onesided::Memory;
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
+
+/// What to do where a window shall lie in the memory of a device.
+const IN_HOST_MEMORY: &str =
+    "make the window of memory of the host; what operations send from and receive into may lie in device memory";
 
 fn make(comm: &Arc<Comm>, memory: Memory, unit: i64, info: Option<&Arc<Info>>) -> Result<Arc<Win>> {
     let window = Arc::new(Win::new(engine()?.expose(comm, memory, unit)?));
@@ -27,6 +32,7 @@ pub fn win_create(
     comm: &Arc<Comm>,
     win: Out<Win>,
 ) -> Result<()> {
+    buffers::refuse("base", base.cast(), IN_HOST_MEMORY)?;
     win.put(make(comm, Memory::Given { address: base.cast(), bytes: size }, disp_unit, info)?)
 }
 
@@ -92,6 +98,7 @@ pub fn win_create_dynamic(info: Option<&Arc<Info>>, comm: &Arc<Comm>, win: Out<W
 
 /// `MPI_Win_attach` (§12.2.4).
 pub fn win_attach(win: &Arc<Win>, base: *mut c_void, size: i64) -> Result<()> {
+    buffers::refuse("base", base.cast(), IN_HOST_MEMORY)?;
     engine()?.attach(win, base.cast(), size)
 }
 

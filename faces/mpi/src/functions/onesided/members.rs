@@ -4,6 +4,7 @@ use super::hints;
 use crate::arguments::{rank_text, OutValue};
 use crate::common::page;
 use crate::functions::communicator::{read_name, write_name};
+use crate::functions::info::with_memory_kinds;
 use crate::handle_arguments::Out;
 use crate::objects::{Group, Info, Win};
 use serried_engine::message::PROC_NULL;
@@ -70,5 +71,5 @@ pub fn win_set_info(win: &Arc<Win>, info: Option<&Arc<Info>>) -> Result<()> {
 
 /// `MPI_Win_get_info` (§12.2.8).
 pub fn win_get_info(win: &Arc<Win>, info_used: Out<Info>) -> Result<()> {
-    info_used.put(Arc::new(win.members().hints()))
+    info_used.put(with_memory_kinds(win.members().hints())?)
 }

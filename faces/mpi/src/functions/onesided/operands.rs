@@ -3,11 +3,13 @@
 
 use super::members::member;
 use crate::arguments::count;
+use crate::common::buffers;
 use crate::entry::engine;
 use crate::functions::collective::check::Names;
 use crate::objects::{Datatype, Win};
 use crate::request::OutRequest;
 use serried_engine::collective::Data;
+use serried_engine::datatype::Use;
 use serried_engine::engine::Engine;
 use serried_engine::onesided::Target;
 use serried_engine::request::{RequestId, Status};
@@ -69,5 +71,20 @@ pub fn start<T>(
 /// `Count`, `Type` or `Buffer`, with the argument that is wrong.
 #[inline(always)]
 pub fn origin(address: *const c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
-    ORIGIN.data(address, count, datatype)
+    on_host(ORIGIN.data(address, count, datatype)?, Use::Read)
+}
+
+/// The same of a buffer that an operation fills.
+///
+/// # Errors
+/// As there.
+#[inline(always)]
+pub fn filled(names: &Names, address: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
+    on_host(names.data(address, count, datatype)?, Use::Change)
+}
+
+#[inline(always)]
+fn on_host(mut data: Data, used: Use) -> Result<Data> {
+    data.address = buffers::host(data.address, data.count, &data.datatype, used)?;
+    Ok(data)
 }

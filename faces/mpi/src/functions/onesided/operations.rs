@@ -1,6 +1,6 @@
 //! Operations on any number of elements, without a request and with one (MPI-5.0 §12.3.1 to §12.3.5).
 
-use super::operands::{act, origin, start, target, RESULT};
+use super::operands::{act, filled, origin, start, target, ORIGIN, RESULT};
 use crate::handle_arguments::Late;
 use crate::objects::{Datatype, Op, Win};
 use crate::request::OutRequest;
@@ -44,7 +44,7 @@ forms! {
         origin_addr: *mut c_void, origin_count: i64, origin_datatype: &Arc<Datatype>,
         target_rank: i32, target_disp: i64, target_count: i64, target_datatype: &Arc<Datatype>, win: &Arc<Win>,
     ) (
-        origin(origin_addr, origin_count, origin_datatype)?,
+        filled(&ORIGIN, origin_addr, origin_count, origin_datatype)?,
         target(win, (target_rank, target_disp), target_count, target_datatype)?,
     ), |origin, target| (win, &origin, &target);
 
@@ -65,7 +65,7 @@ forms! {
     ) (
         (
             operand(op, origin_addr, origin_count, origin_datatype)?,
-            RESULT.data(result_addr, result_count, result_datatype)?,
+            filled(&RESULT, result_addr, result_count, result_datatype)?,
         ),
         target(win, (target_rank, target_disp), target_count, target_datatype)?,
     ), |(origin, result), target| (win, &origin, &result, &target, op);

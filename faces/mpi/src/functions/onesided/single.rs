@@ -3,7 +3,9 @@
 use super::members::member;
 use super::operands::act;
 use crate::arguments::is_in_place;
+use crate::common::buffers;
 use crate::objects::{Datatype, Op, Win};
+use serried_engine::datatype::Use;
 use serried_engine::reduce::Builtin;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_void;
@@ -11,10 +13,10 @@ use std::sync::Arc;
 
 /// The address of an element, which is there.
 #[inline(always)]
-fn element(name: &str, address: *const c_void) -> Result<*const u8> {
+fn element(name: &str, address: *const c_void, datatype: &Arc<Datatype>, used: Use) -> Result<*const u8> {
     match address.is_null() || is_in_place(address) {
         true => Err(no_element(name, address)),
-        false => Ok(address.cast()),
+        false => Ok(buffers::host(address.cast_mut().cast(), 1, datatype, used)?),
     }
 }
 
@@ -39,9 +41,9 @@ pub fn fetch_and_op(
 ) -> Result<()> {
     let origin = match op.as_builtin() {
         Some(Builtin::NoOp) => origin_addr.cast(),
-        _ => element("origin_addr", origin_addr)?,
+        _ => element("origin_addr", origin_addr, datatype, Use::Read)?,
     };
-    let result = element("result_addr", result_addr)?.cast_mut();
+    let result = element("result_addr", result_addr, datatype, Use::Change)?.cast_mut();
     act(member("target_rank", win, target_rank)?, |engine, rank| {
         engine.fetch_and_op(win, origin, result, datatype, (rank, target_disp), op)
     })
@@ -57,8 +59,11 @@ pub fn compare_and_swap(
     target_disp: i64,
     win: &Arc<Win>,
 ) -> Result<()> {
-    let (origin, compare) = (element("origin_addr", origin_addr)?, element("compare_addr", compare_addr)?);
-    let result = element("result_addr", result_addr)?.cast_mut();
+    let (origin, compare) = (
+        element("origin_addr", origin_addr, datatype, Use::Read)?,
+        element("compare_addr", compare_addr, datatype, Use::Read)?,
+    );
+    let result = element("result_addr", result_addr, datatype, Use::Change)?.cast_mut();
     act(member("target_rank", win, target_rank)?, |engine, rank| {
         engine.compare_and_swap(win, (origin, compare, result), datatype, (rank, target_disp))
     })

@@ -11,11 +11,13 @@ pub use probe::*;
 pub use sendrecv::*;
 
 use crate::arguments::{self, is_in_place, is_special, rank_text};
-use crate::common::page;
+use crate::common::{buffers, page};
 use crate::entry::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
 use crate::status::StatusOut;
+use serried_engine::datatype::Use;
+use serried_engine::device;
 use serried_engine::message::work::Recipe;
 use serried_engine::message::{Buffer, Envelope, Mode};
 use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -49,9 +51,21 @@ pub struct Incoming {
     pub null_process: bool,
 }
 
-/// Checks the data of a message.
+/// Checks the data of a message, which is read or received.
 #[inline(always)]
-pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -> Result<Buffer> {
+    let buffer = check_data(buf, count, datatype)?;
+    match device::is_on() {
+        true => {
+            Ok(Buffer::new(buffers::host(buf.cast(), count as u64, datatype, used)?, count as u64, datatype))
+        }
+        false => Ok(buffer),
+    }
+}
+
+/// Checks data; the buffer as the program has it, which may lie in the memory of a device.
+#[inline(always)]
+pub fn check_data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     if count < 0 {
         return Err(bad_count(count));
     }
@@ -128,7 +142,7 @@ pub fn outgoing(
     tag: i32,
     comm: &Comm,
 ) -> Result<Outgoing> {
-    let buffer = data(buf.cast_mut(), count, datatype)?;
+    let buffer = data(buf.cast_mut(), count, datatype, Use::Read)?;
     let peer = destination(comm, dest)?;
     if tag < 0 {
         return Err(bad_tag(tag, false));
@@ -163,7 +177,7 @@ pub fn incoming(
     tag: i32,
     comm: &Comm,
 ) -> Result<Incoming> {
-    let buffer = data(buf, count, datatype)?;
+    let buffer = data(buf, count, datatype, Use::Change)?;
     let (wanted, null_process) = wanted(source, tag, buffer.bytes(), comm)?;
     Ok(Incoming { buffer, wanted, null_process })
 }
@@ -313,7 +327,7 @@ macro_rules! sends {
             request: OutRequest,
         ) -> Result<()> {
             if !matches!(Mode::$mode, Mode::Synchronous) && short::sent(buf, count, datatype, dest, tag, comm)? {
-                request.put(DONE_ID);
+                request.put_plain(DONE_ID);
                 return Ok(());
             }
             start_any(buf, count, datatype, dest, tag, comm, request, Mode::$mode)
@@ -360,11 +374,10 @@ pub fn irecv(
     comm: &Arc<Comm>,
     request: OutRequest,
 ) -> Result<()> {
-    let started = match short::receiving(buf, count, datatype, source, tag, comm)? {
-        Some(started) => started,
-        None => start_receive_any(buf, count, datatype, source, tag, comm)?,
-    };
-    request.put(started);
+    match short::receiving(buf, count, datatype, source, tag, comm)? {
+        Some(started) => request.put_plain(started),
+        None => request.put(start_receive_any(buf, count, datatype, source, tag, comm)?),
+    }
     Ok(())
 }
 

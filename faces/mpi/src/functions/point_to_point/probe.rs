@@ -10,6 +10,7 @@ use crate::objects::Message;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
 use crate::status::StatusOut;
+use serried_engine::datatype::Use;
 use serried_engine::request::Status;
 use serried_engine::Result;
 use std::ffi::{c_int, c_void};
@@ -104,7 +105,7 @@ pub fn mrecv(
     message: InOut<Message>,
     status: StatusOut,
 ) -> Result<()> {
-    let buffer = data(buf, count, datatype)?;
+    let buffer = data(buf, count, datatype, Use::Change)?;
     let Some(taken) = take(&message)? else { return report(Status::null_process(), status) };
     let engine = engine()?;
     let request = engine.start_matched_receive(taken, buffer)?;
@@ -119,7 +120,7 @@ pub fn imrecv(
     message: InOut<Message>,
     request: OutRequest,
 ) -> Result<()> {
-    let buffer = data(buf, count, datatype)?;
+    let buffer = data(buf, count, datatype, Use::Change)?;
     let engine = engine()?;
     let started = match take(&message)? {
         Some(taken) => engine.start_matched_receive(taken, buffer)?,

@@ -2,6 +2,7 @@
 //! Everything else, right or wrong, goes the long way, which also says what is wrong.
 
 use crate::arguments::is_special;
+use crate::common::buffers::may_be_of_device;
 use crate::common::page;
 use crate::entry::engine_of_call;
 use crate::objects::{Comm, Datatype};
@@ -19,7 +20,11 @@ fn block(buf: *mut c_void, count: i64, datatype: &Datatype) -> Option<(*mut u8, 
         return None;
     }
     let (offset, bytes) = datatype.dense(count as u64)?;
-    Some((buf.cast::<u8>().wrapping_offset(offset as isize), bytes))
+    let address = buf.cast::<u8>().wrapping_offset(offset as isize);
+    match may_be_of_device(address) {
+        true => None,
+        false => Some((address, bytes)),
+    }
 }
 
 /// Sends; `false`, and nothing is done, if this is not the way.

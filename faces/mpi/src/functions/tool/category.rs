@@ -17,11 +17,11 @@ struct Category {
     events: &'static [&'static str],
 }
 
-static CATEGORIES: [Category; 7] = [
+static CATEGORIES: [Category; 8] = [
     Category {
         name: "serried",
         description: "everything",
-        categories: &["messages", "waiting", "collectives", "files", "job"],
+        categories: &["messages", "waiting", "collectives", "files", "devices", "job"],
         controls: &[],
         variables: &[],
         events: &[],
@@ -86,6 +86,14 @@ static CATEGORIES: [Category; 7] = [
         controls: &["SERRIED_CHECK"],
         variables: &["collectives"],
         events: &["collective"],
+    },
+    Category {
+        name: "devices",
+        description: "buffers in the memory of GPUs",
+        categories: &[],
+        controls: &["SERRIED_GPU"],
+        variables: &[],
+        events: &[],
     },
     Category {
         name: "job",
