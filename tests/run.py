@@ -99,6 +99,7 @@ PARTS = [
     Part("armci", "ARMCI: every call, all ABIs, all means of copying", ["tests/c/run", "--folder", "tests/armci"], 15, after=STAGED),
     Part("armci-faults", "ARMCI: wrong calls, ranks that die", pytest("tests/armci/faults"), 15, SLEEPER, STAGED),
     Part("global-arrays", "stock Global Arrays of Debian over our ARMCI", [PYTHON, "tests/global_arrays/run"], 15, after=STAGED),
+    Part("devices", "buffers in the memory of GPUs, over a driver of ours", ["tests/fake_driver/run"], 20, after=STAGED),
     Part("shmem", "OpenSHMEM: C and C++ programs", ["tests/shmem/run"], 20, after=STAGED),
     Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, after=STAGED),
     Part("shmem4py", "shmem4py's own suite, unmodified", ["tests/shmem4py/run"], 20, after=STAGED),
