@@ -1,9 +1,10 @@
 //! `serried info`: what is here.
 
 use crate::system::{host_name, libraries, topology};
+use serried_engine::device;
 use serried_engine::job::{cpus, detect};
 use serried_engine::memory::window::policy;
-use serried_engine::settings::{misspelt, Setting, SETTINGS};
+use serried_engine::settings::{misspelt, Setting, Settings, SETTINGS};
 
 /// Prints it; returns the exit status.
 pub fn command() -> i32 {
@@ -19,6 +20,7 @@ pub fn command() -> i32 {
         "  bootstraps  serried run, PMI-1 (Hydra, Slurm's pmi2), PMIx (prterun, Slurm's pmix), none (one rank)"
     );
     println!("  windows     {}", windows());
+    println!("  GPUs        {}", device::describe(wanted_gpu()));
     println!("  settings");
     for Setting { name, default, meaning } in &SETTINGS {
         let value = std::env::var(name).map_or(format!("not set: {default}"), |value| format!("is {value}"));
@@ -40,6 +42,12 @@ fn processors() -> String {
         topology.numa.len(),
         topology.sockets.len()
     )
+}
+
+/// What the setting says of GPUs; a wrong one is named when a job starts.
+pub fn wanted_gpu() -> device::Presence {
+    Settings::read(|name| std::env::var(name).ok())
+        .map_or_else(|_| device::Presence::default(), |found| found.gpu)
 }
 
 /// Whether ranks started from here can map each other's memory.

@@ -2,6 +2,7 @@
 
 use super::finding::{size, Findings};
 use crate::system::topology;
+use serried_engine::device;
 use serried_engine::job::cpus;
 use serried_engine::memory::system_calls;
 use serried_engine::memory::window::policy;
@@ -38,6 +39,11 @@ pub fn processors(findings: &mut Findings) {
     if cpus::usable() == 1 {
         findings.note("cpus", "one CPU: ranks take turns on it");
     }
+}
+
+/// GPUs whose memory buffers may lie in.
+pub fn devices(findings: &mut Findings) {
+    findings.note("gpus", device::describe(crate::info::wanted_gpu()));
 }
 
 /// Memory that may be used, and where shared memory comes from.

@@ -107,6 +107,7 @@ fn examine(program: Option<&OsStr>) -> Report {
     report.add("limits", machine::limits);
     report.add("sandbox", machine::sandbox);
     report.add("ranks", trial::look);
+    report.add("GPUs", machine::devices);
     report.add("network", network::network);
     report.add("fabrics", network::fabrics);
     report.add("file systems", places::look);
