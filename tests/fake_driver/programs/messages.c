@@ -206,12 +206,12 @@ int main(int argc, char **argv)
     MPI_Type_commit(&gaps);
     int counts[] = {0, 1, 100, 2000, 30000}, *detached;
     for (unsigned which = 0; which < sizeof all / sizeof *all; which++)
-            for (int form = 0; form < all[which].forms; form++)
-                for (int number = 0; number < 5; number++) {
-                    struct operation what = {.count = counts[number], .form = form, .comm = MPI_COMM_WORLD};
-                    what.type = all_draw(2) ? MPI_INT : gaps;
-                    twice(all[which].name, all[which].operate, what, (size_t)what.count * 32 + 64);
-                }
+        for (int form = 0; form < all[which].forms; form++)
+            for (int number = 0; number < 5; number++) {
+                struct operation what = {.count = counts[number], .form = form, .comm = MPI_COMM_WORLD};
+                what.type = all_draw(2) ? MPI_INT : gaps;
+                twice(all[which].name, all[which].operate, what, (size_t)what.count * 32 + 64);
+            }
     int bytes;
     WORKS(MPI_Buffer_detach(&detached, &bytes));
     MPI_Type_free(&gaps);
