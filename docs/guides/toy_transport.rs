@@ -194,6 +194,7 @@ impl Payloads for Toy {
     }
 }
 
+impl RemoteMemory for Toy {}
 impl OfferedMemory for Toy {}
 impl Offers for Toy {}
 impl SharedTasks for Toy {}

@@ -14,7 +14,7 @@ use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
 use crate::progress::sources::{Driven, Flags, Sources};
 use crate::request::{lane_of, Slab};
-use crate::transport::{Arrival, Packet, Packets, Routed, SharedTasks};
+use crate::transport::{Arrival, Packet, Packets, RemoteMemory, Routed, SharedTasks};
 use crate::world::BootstrapChannel;
 use crate::{JobRank, Result};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -236,6 +236,7 @@ impl Core {
                 self.declined(arrival.read());
                 Ok(())
             }
+            wire::FETCHED => self.fetched(arrival),
             wire::TOGETHER => self.help_copying(arrival.read()),
             wire::HELD => {
                 self.held(arrival.read());
@@ -271,8 +272,13 @@ impl Core {
         let request = &mut self.requests[index];
         request.complete = true;
         match &request.work {
-            Work::Send(work::Send { owned: Some(copy), .. }) => {
-                self.aside.let_go(&self.page.memory.aside, copy.len() as u64);
+            Work::Send(work::Send { owned, memory, peer, .. }) => {
+                if let Some(copy) = owned {
+                    self.aside.let_go(&self.page.memory.aside, copy.len() as u64);
+                }
+                if memory.key != 0 {
+                    self.transport.unregister(*peer, *memory);
+                }
             }
             Work::Receive(work::Receive { task: Some(task), .. }) => self.transport.close_task(*task),
             _ => {}

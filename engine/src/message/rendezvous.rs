@@ -1,12 +1,13 @@
 //! Large messages: the receiver has got an offer and decides how the data come.
 
 use super::together;
-use super::wire::{Finish, Offer, Stream, FINISH, STREAM};
+use super::wire::{Fetched, Finish, Offer, Stream, Ticket, FETCHED, FINISH, HELD, STREAM};
 use super::work::Work;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
-use crate::transport::{Arrival, Means, OfferedMemory, Packet};
-use crate::{JobRank, Result};
+use crate::observe::page::add;
+use crate::transport::{Arrival, Means, OfferedMemory, Packet, RemoteMemory, Told};
+use crate::{Class, Error, JobRank, Result};
 
 /// Pieces listed at a time for a receive buffer with gaps.
 const PIECES: usize = 512;
@@ -21,7 +22,10 @@ impl Core {
         }
         events::raise(Kind::Rendezvous, [u64::from(offer.peer), taken, 0, 0]);
         if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
-            return self.ask_for_stream(index, offer, taken);
+            return match offer.memory().key != 0 && !self.too_many_pieces(index) {
+                true => self.fetch(index, offer, taken),
+                false => self.ask_for_stream(index, offer, taken),
+            };
         }
         if offer.peer != self.rank && together::worth_it(self, index, &offer, taken) {
             return self.copy_together(index, offer, taken);
@@ -111,6 +115,43 @@ impl Core {
             done += covered;
         }
         Ok(())
+    }
+
+    /// Begins to fetch the sender's memory into the receive buffer, and tells the sender, who could withdraw it else.
+    fn fetch(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+        let Work::Receive(receive) = &mut self.requests[index].work else { return Ok(()) };
+        (receive.expected, receive.received) = (taken, 0);
+        receive.sender = Some(Ticket { peer: offer.peer, request: offer.request });
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        while done < taken {
+            let bytes = receive.buffer.pieces(done, taken - done, PIECES, &mut pieces);
+            let told = Told { kind: FETCHED, header: Fetched { bytes, request: index }.header() };
+            let memory = offer.memory().part(done, bytes);
+            // SAFETY: the pieces lie in the buffer that the program lends; the sender waits for our word.
+            unsafe { self.transport.fetch(offer.peer, memory, &pieces, told)? };
+            done += bytes;
+        }
+        self.post(offer.peer, &Packet::with(HELD, [0; 2], &offer.request)).map(drop)
+    }
+
+    /// A part of an offered message is here.
+    pub(crate) fn fetched(&mut self, arrival: &Arrival) -> Result<()> {
+        let Fetched { bytes, request } = Fetched::of(arrival.header);
+        if arrival.bytes > 0 {
+            // SAFETY: the payload is that long.
+            let why = unsafe { std::slice::from_raw_parts(arrival.payload(), arrival.bytes as usize) };
+            self.requests[request].status.error =
+                Some(Error::new(Class::Other, String::from_utf8_lossy(why).into_owned()));
+        }
+        let Work::Receive(receive) = &mut self.requests[request].work else { return Ok(()) };
+        add(&self.counters.bytes_cells, bytes);
+        receive.received += bytes;
+        let Some(sender) = receive.sender.filter(|_| receive.received == receive.expected) else {
+            return Ok(());
+        };
+        self.complete(request);
+        self.finish(sender.peer, sender.request)
     }
 
     fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {

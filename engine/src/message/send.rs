@@ -3,11 +3,12 @@
 use super::stream::load;
 use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER};
 use super::work::{Send, Work};
-use super::{Buffer, Mode, EAGER_BYTES};
+use super::{Buffer, Mode, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
 use crate::transport::{
-    AccessDescriptor, Letter, OfferedMemory, Packet, Packets, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES,
+    AccessDescriptor, Letter, OfferedMemory, Packet, Packets, Payloads, RemoteMemory, INLINE_BYTES,
+    LETTER_BYTES, LONG_LETTER_BYTES,
 };
 use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
@@ -44,7 +45,10 @@ impl Core {
             return self.send_inline(peer, envelope, &buffer, mode);
         }
         add(&self.counters.bytes_not_inline, bytes);
-        if mode != Mode::Synchronous && bytes <= EAGER_BYTES {
+        if mode != Mode::Synchronous && self.is_eager(peer, bytes) {
+            if self.send_block(peer, envelope, &buffer)? {
+                return Ok(None);
+            }
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
             }
@@ -112,6 +116,28 @@ impl Core {
         // SAFETY: the program lends the buffer; `bytes` fits.
         unsafe { buffer.pack(0, packet.payload.as_mut_ptr(), bytes) };
         self.send_packet(peer, &packet, mode)
+    }
+
+    /// Whether a message goes at once, if there is memory to load it.
+    #[inline]
+    fn is_eager(&self, peer: JobRank, bytes: u64) -> bool {
+        bytes <= EAGER_BYTES || bytes <= EAGER_FAR_BYTES && self.transport.is_far(peer)
+    }
+
+    /// As a block that goes at once, where that is quicker than to load it.
+    #[inline]
+    fn send_block(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
+        if !self.transport.is_far(peer) || self.others_wait(peer) {
+            return Ok(false);
+        }
+        let Some(address) = buffer.dense() else { return Ok(false) };
+        let (what, block) = ((LONG, envelope.header()), (address.cast_const(), buffer.bytes() as usize));
+        // SAFETY: the program lends the buffer, which is no longer than any transport's longest payload.
+        let sent = self.page.copying(|| unsafe { self.transport.push_block(peer, what, block) })?;
+        if sent {
+            add(&self.counters.bytes_cells, buffer.bytes());
+        }
+        Ok(sent)
     }
 
     /// Whether the receiver had better read the message where it is: it can do so
@@ -194,9 +220,11 @@ impl Core {
     ) -> Result<u32> {
         let bytes = buffer.bytes();
         let private = left == Left::Private;
+        let is_far = self.transport.is_far(peer);
         // The address is offered even if nothing can be read there directly:
         // the receiver knows what it can reach.
         let memory = match buffer.dense() {
+            Some(address) if is_far && !private => self.transport.register(peer, address, bytes),
             Some(address) if !private => {
                 if owned.is_none() && !address.is_null() {
                     self.transport.lend(address, bytes, 1);
@@ -205,7 +233,7 @@ impl Core {
             }
             _ => AccessDescriptor::unreachable(bytes),
         };
-        let send = Send { private, ..Send::new(buffer, owned, envelope, peer) };
+        let send = Send { private, memory, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.insert_send(send)?;
         let offer = Offer::new(memory, self.rank, request, left == Left::Eagerly);
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;

@@ -32,6 +32,31 @@ pub const WITHDRAWN: u8 = 11;
 /// request.
 pub const HELD: u8 = 12;
 
+/// To oneself: a part of an offered message has been fetched; the header is a [`Fetched`], the payload says why it has
+/// failed, if it has.
+pub const FETCHED: u8 = 13;
+
+/// Header of [`FETCHED`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fetched {
+    /// Bytes of the part.
+    pub bytes: u64,
+    /// The receive.
+    pub request: u32,
+}
+
+impl Fetched {
+    /// As it travels.
+    pub fn header(self) -> [u64; 2] {
+        [self.bytes, self.request as u64]
+    }
+
+    /// As it arrived.
+    pub fn of(header: [u64; 2]) -> Fetched {
+        Fetched { bytes: header[0], request: header[1] as u32 }
+    }
+}
+
 /// The 16 bytes by which a message is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {

@@ -2,10 +2,10 @@
 
 use super::buffer::Buffer;
 use super::turn::Turn;
-use super::wire::Envelope;
+use super::wire::{Envelope, Ticket};
 use crate::collective::Schedule;
 use crate::datatype::HostCopies;
-use crate::transport::Task;
+use crate::transport::{AccessDescriptor, Task};
 use crate::world::Communicator;
 use crate::JobRank;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub struct Send {
     pub buffer: Buffer,
     /// A copy of the message that the buffer points into, if it was copied.
     pub owned: Option<Box<[u8]>>,
+    /// Where the data are, as it was told to the receiver.
+    pub memory: AccessDescriptor,
     /// The receiver does not know where the data are.
     pub private: bool,
     /// The receiver has it in hand: it cannot be withdrawn any more.
@@ -79,6 +81,7 @@ impl Send {
         Send {
             buffer,
             owned,
+            memory: AccessDescriptor::unreachable(0),
             private: false,
             taken: false,
             in_doubt: false,
@@ -105,12 +108,14 @@ pub struct Receive {
     pub received: u64,
     /// The copying, while the sender shares it.
     pub task: Option<Task>,
+    /// The send, while its message is being fetched.
+    pub sender: Option<Ticket>,
 }
 
 impl Receive {
     /// A receive that has got nothing yet.
     pub fn new(wanted: Envelope, buffer: Buffer) -> Receive {
-        Receive { buffer, wanted, expected: 0, received: 0, task: None }
+        Receive { buffer, wanted, expected: 0, received: 0, task: None, sender: None }
     }
 }
 

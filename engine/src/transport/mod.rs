@@ -20,6 +20,7 @@ mod offered_memory;
 mod offers;
 mod packets;
 mod payloads;
+mod remote_memory;
 mod route;
 mod routed;
 mod shared_tasks;
@@ -35,6 +36,7 @@ pub use packets::{
     Arrival, Letter, Packet, Packets, Plain, INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES, OWN_KINDS,
 };
 pub use payloads::{Load, Payloads, Retained, Source};
+pub use remote_memory::{RemoteMemory, Told};
 pub use route::{Reaches, Route, Routes};
 pub use routed::Routed;
 pub use shared_tasks::{SharedTasks, Task};

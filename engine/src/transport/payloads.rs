@@ -62,6 +62,23 @@ pub trait Payloads: Reaches {
     /// A block must be readable for `bytes` bytes; what packs must write no more.
     unsafe fn load(&mut self, peer: Self::Peer, load: Load<'_>) -> Result<Option<Packet>>;
 
+    /// Sends a block at once, as [`Payloads::load`] and a push would do; `false`, and nothing is sent, where that is no
+    /// quicker, or there is no room. The block may be used again when it returns.
+    ///
+    /// # Errors
+    /// When the peer cannot be reached.
+    ///
+    /// # Safety
+    /// The block must be readable for its bytes, of which there are no more than [`Payloads::longest_payload`].
+    unsafe fn push_block(
+        &mut self,
+        _peer: Self::Peer,
+        _what: (u8, [u64; 2]),
+        _block: (*const u8, usize),
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
     /// A packet will not be pushed: what it stands for is given back, if it does for anything.
     fn unload(&mut self, packet: &Packet);
 

@@ -8,7 +8,7 @@ use super::network::Network;
 use super::node::NodeTransport;
 use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
-    Payloads, Reaches, Retained, Routes, SharedTasks, Task,
+    Payloads, Reaches, RemoteMemory, Retained, Routes, SharedTasks, Task, Told,
 };
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
@@ -63,6 +63,12 @@ impl Routed {
     #[inline]
     pub fn node(&mut self) -> &mut NodeTransport {
         &mut self.node
+    }
+
+    /// Whether a rank is reached over a network alone.
+    #[inline]
+    pub fn is_far(&self, peer: JobRank) -> bool {
+        self.far.is_some() && self.here(peer).is_none()
     }
 
     /// What the node calls a rank, if its route leads there.
@@ -204,6 +210,20 @@ impl Payloads for Routed {
         }
     }
 
+    #[inline]
+    unsafe fn push_block(
+        &mut self,
+        peer: JobRank,
+        what: (u8, [u64; 2]),
+        block: (*const u8, usize),
+    ) -> Result<bool> {
+        match self.here(peer) {
+            Some(_) => Ok(false),
+            // SAFETY: by the caller.
+            None => unsafe { self.far(peer)?.network.push_block(peer, what, block) },
+        }
+    }
+
     /// Each transport leaves alone what is not its own.
     fn unload(&mut self, packet: &Packet) {
         self.node.unload(packet);
@@ -240,6 +260,33 @@ impl Payloads for Routed {
             }
             _ => self.node.release(retained),
         }
+    }
+}
+
+/// Of ranks that the node does not reach.
+impl RemoteMemory for Routed {
+    fn register(&mut self, peer: JobRank, address: *const u8, bytes: u64) -> AccessDescriptor {
+        match (self.here(peer), &mut self.far) {
+            (None, Some(far)) => far.network.register(peer, address, bytes),
+            _ => AccessDescriptor::unreachable(bytes),
+        }
+    }
+
+    fn unregister(&mut self, peer: JobRank, memory: AccessDescriptor) {
+        if let (None, Some(far)) = (self.here(peer), &mut self.far) {
+            far.network.unregister(peer, memory);
+        }
+    }
+
+    unsafe fn fetch(
+        &mut self,
+        peer: JobRank,
+        memory: AccessDescriptor,
+        pieces: &[(usize, usize)],
+        told: Told,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe { self.far(peer)?.network.fetch(peer, memory, pieces, told) }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Memory that is offered, and tasks that two ranks share.
 
-use super::{pattern, Place, Transport};
-use crate::transport::{AccessDescriptor, Means, OfferedMemory, SharedTasks};
+use super::{pattern, push, wait_for, Place, Transport};
+use crate::transport::{
+    AccessDescriptor, Means, OfferedMemory, Packet, Packets, RemoteMemory, SharedTasks, Told,
+};
 
 /// A transport that does not reach a memory says so and leaves everything as it was.
 pub fn memory_of_a_peer_is_read_and_written_or_refused(place: &impl Place) {
@@ -33,6 +35,53 @@ fn part(memory: AccessDescriptor, offset: u64, bytes: u64) -> AccessDescriptor {
         true => memory.part(offset, bytes),
         false => AccessDescriptor::unreachable(bytes),
     }
+}
+
+/// Several ranges at once, into pieces of all lengths; packets come meanwhile, and the rank is told of each once.
+pub fn memory_is_fetched_or_not_offered(place: &impl Place) {
+    const BYTES: usize = 1_500_000;
+    let (mut owner, mut peer) = place.pair();
+    let data: [Vec<u8>; 3] = [1, 2, 3].map(|seed| pattern(BYTES, seed));
+    let memory = [0, 1, 2].map(|index: usize| owner.register(1.into(), data[index].as_ptr(), BYTES as u64));
+    if memory.iter().any(|memory| memory.key == 0) {
+        return;
+    }
+    let mut back = [0, 1, 2].map(|index| vec![0; BYTES - 1000 * index]);
+    for (index, back) in back.iter_mut().enumerate() {
+        let part = memory[index].part(1000 * index as u64, back.len() as u64);
+        let pieces: Vec<_> = match index {
+            0 => vec![(back.as_mut_ptr() as usize, BYTES)],
+            _ => {
+                back.chunks_mut(977 * index).map(|piece| (piece.as_mut_ptr() as usize, piece.len())).collect()
+            }
+        };
+        let told = Told { kind: 7, header: [index as u64, 70] };
+        // SAFETY: the pieces are `back`, which nobody looks at before the rank is told.
+        unsafe { peer.fetch(0.into(), part, &pieces, told).unwrap() };
+        push(&mut owner, 1, &Packet::new(3, [index as u64, 0]));
+    }
+    let (mut told, mut packets) = ([0; 3], 0);
+    while told.iter().sum::<u32>() < 3 || packets < 3 {
+        let arrival = wait_for("data", || {
+            assert!(owner.peek().is_none(), "its transport does it by itself");
+            peer.peek()
+        });
+        match arrival.kind {
+            7 => {
+                let index = arrival.header[0] as usize;
+                assert_eq!((arrival.bytes, arrival.header[1]), (0, 70));
+                assert!(back[index] == data[index][1000 * index..]);
+                told[index] += 1;
+            }
+            _ => {
+                assert_eq!((arrival.kind, arrival.header[0]), (3, packets));
+                packets += 1;
+            }
+        }
+        peer.advance(&arrival);
+    }
+    assert_eq!(told, [1; 3]);
+    memory.into_iter().for_each(|memory| owner.unregister(1.into(), memory));
 }
 
 /// By both ranks at once; one of them is told that its part was the last.

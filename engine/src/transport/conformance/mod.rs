@@ -9,7 +9,10 @@ mod order;
 mod payloads;
 mod withdrawal;
 
-pub use memory::{memory_of_a_peer_is_read_and_written_or_refused, parts_of_a_task_are_done_once};
+pub use memory::{
+    memory_is_fetched_or_not_offered, memory_of_a_peer_is_read_and_written_or_refused,
+    parts_of_a_task_are_done_once,
+};
 pub use order::{
     a_sender_that_waits_for_room_is_woken, a_waiting_receiver_is_woken, lanes_do_not_meet,
     packets_keep_the_order_of_each_sender, payloads_of_every_length_arrive_whole,
@@ -17,17 +20,27 @@ pub use order::{
 pub use payloads::{long_payloads_arrive_and_can_be_retained, what_is_not_sent_is_given_back};
 pub use withdrawal::{an_offer_is_taken_or_withdrawn, withdrawn_offers_are_forgotten};
 
-use super::{Arrival, Load, OfferedMemory, Offers, Packet, Packets, Payloads, Reaches, SharedTasks, Source};
+use super::{
+    Arrival, Load, OfferedMemory, Offers, Packet, Packets, Payloads, Reaches, RemoteMemory, SharedTasks,
+    Source,
+};
 use std::time::{Duration, Instant};
 
 /// All that a transport offers.
 pub trait Transport:
-    Reaches<Peer: From<u32>> + Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send
+    Reaches<Peer: From<u32>> + Packets + Payloads + RemoteMemory + Offers + OfferedMemory + SharedTasks + Send
 {
 }
 
 impl<T> Transport for T where
-    T: Reaches<Peer: From<u32>> + Packets + Payloads + Offers + OfferedMemory + SharedTasks + Send
+    T: Reaches<Peer: From<u32>>
+        + Packets
+        + Payloads
+        + RemoteMemory
+        + Offers
+        + OfferedMemory
+        + SharedTasks
+        + Send
 {
 }
 
@@ -57,7 +70,8 @@ macro_rules! conformance {
             a_waiting_receiver_is_woken a_sender_that_waits_for_room_is_woken lanes_do_not_meet
             long_payloads_arrive_and_can_be_retained what_is_not_sent_is_given_back
             an_offer_is_taken_or_withdrawn withdrawn_offers_are_forgotten
-            memory_of_a_peer_is_read_and_written_or_refused parts_of_a_task_are_done_once
+            memory_of_a_peer_is_read_and_written_or_refused memory_is_fetched_or_not_offered
+            parts_of_a_task_are_done_once
         }
     };
     ($place:expr => $($test:ident)*) => {

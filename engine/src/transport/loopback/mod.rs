@@ -29,7 +29,8 @@ use self::remembered::{Peer, LEAVES};
 use self::sequence::Delays;
 use super::network::{gone, Network, LAUNCHERS_TURN};
 use super::{
-    Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
+    Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, RemoteMemory, SharedTasks,
+    LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
 use crate::{JobRank, Result};
@@ -292,3 +293,4 @@ impl Network for Loopback {
 impl OfferedMemory for Loopback {}
 impl Offers for Loopback {}
 impl SharedTasks for Loopback {}
+impl RemoteMemory for Loopback {}

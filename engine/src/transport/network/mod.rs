@@ -8,7 +8,7 @@ mod wait_set;
 
 pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
 
-use super::{Packets, Payloads, Reaches, Ready};
+use super::{Packets, Payloads, Reaches, Ready, RemoteMemory};
 use crate::{Class, Error, JobRank, Result};
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use std::time::Duration;
 pub const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
 
 /// The transport of a lane to ranks of other nodes.
-pub trait Network: Reaches<Peer = JobRank> + Packets + Payloads + Send + std::fmt::Debug {
+pub trait Network:
+    Reaches<Peer = JobRank> + Packets + Payloads + RemoteMemory + Send + std::fmt::Debug
+{
     /// What knows whether there is something to read.
     fn ready(&self) -> &'static dyn Ready;
 

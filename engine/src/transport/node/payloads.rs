@@ -2,7 +2,7 @@
 
 use super::cells::{self, Cell};
 use super::{area, NodeTransport};
-use crate::transport::{Arrival, Load, Packet, Packets, Payloads, Plain, Retained, Source};
+use crate::transport::{Arrival, Load, Packet, Packets, Payloads, Plain, RemoteMemory, Retained, Source};
 use crate::{LocalRank, Result};
 
 /// Kind of the packet that stands for a payload in a cell.
@@ -30,6 +30,9 @@ impl Cell {
         Cell { owner: (token >> 32) as u32, index: token as u32 }
     }
 }
+
+/// Its ranks read the memory of each other.
+impl RemoteMemory for NodeTransport {}
 
 impl Payloads for NodeTransport {
     fn longest_payload(&self) -> usize {

@@ -4,18 +4,13 @@ use super::framing::{Head, Sort};
 use super::link::{Connection, Link, State};
 use super::porter::Outcome;
 use super::{tcp, Wire};
-use std::io::{self, IoSlice};
+use std::io::IoSlice;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// A rank waits so long before it tries again to connect.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Whether a socket is only full.
-pub fn may_be_written(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
-}
 
 impl Wire {
     /// There is something to be sent.
@@ -75,11 +70,13 @@ impl Wire {
         let added = self.ready.set.add(socket.as_raw_fd(), index as u64);
         // A peer to which nothing was ever sent has received nothing.
         link.state = State::Up(Connection::new(socket, is_mine, !link.was_up));
+        link.serving.clear();
         link.was_up = true;
         link.is_reached();
         match (sent, added) {
             (Ok(bytes), Ok(())) if bytes == resume.len() => {
                 self.readable.push_back(index);
+                self.ask_again(index);
                 self.flush(index);
             }
             _ => self.is_broken(index),
@@ -109,6 +106,8 @@ impl Wire {
         let me = self.me();
         let link = &mut self.links[index];
         link.state = State::Idle;
+        // The peer will ask again.
+        link.serving.clear();
         if !link.credits.leaves() {
             let after = if me < link.peer { Duration::ZERO } else { PAUSE };
             self.connect(index, after);

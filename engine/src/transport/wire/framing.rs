@@ -4,6 +4,7 @@
 //! head tells how many have been received. What a peer has not received yet can so be sent again over another
 //! connection. A number never travels, because the frames of a connection arrive in order.
 
+use super::fetching::{ASK_BYTES, DATA_BYTES};
 use crate::transport::LONG_LETTER_BYTES;
 
 /// Of a head that has been written.
@@ -27,17 +28,21 @@ pub enum Sort {
     Ack,
     /// The first frame of a connection: its header tells how many frames have been received so far. Not numbered.
     Resume,
+    /// A question for memory: see [`super::fetching`]. Not numbered.
+    Ask,
+    /// The answer: its header has the number of the question, and how many bytes came before. Not numbered.
+    Data,
 }
 
 impl Sort {
     fn of(byte: u8) -> Option<Sort> {
         use Sort::*;
-        [Packet, Long, Awaited, Own, Ack, Resume].into_iter().find(|&sort| sort as u8 == byte)
+        [Packet, Long, Awaited, Own, Ack, Resume, Ask, Data].into_iter().find(|&sort| sort as u8 == byte)
     }
 
     /// Whether frames of this sort are counted, and sent again where it is needed.
     pub fn is_numbered(self) -> bool {
-        !matches!(self, Sort::Ack | Sort::Resume)
+        matches!(self, Sort::Packet | Sort::Long | Sort::Awaited | Sort::Own)
     }
 
     fn longest(self) -> usize {
@@ -45,6 +50,8 @@ impl Sort {
             Sort::Packet => LONG_LETTER_BYTES,
             Sort::Long | Sort::Awaited => LONGEST,
             Sort::Own | Sort::Ack | Sort::Resume => 0,
+            Sort::Ask => ASK_BYTES,
+            Sort::Data => DATA_BYTES,
         }
     }
 }
@@ -86,7 +93,8 @@ impl Head {
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let first = word(0);
         let (length, sort) = (first as u32, Sort::of(bytes[5])?);
-        (length as usize <= sort.longest()).then_some(Head {
+        let is_long_enough = sort != Sort::Ask || length as usize == ASK_BYTES;
+        (is_long_enough && length as usize <= sort.longest()).then_some(Head {
             bytes: length,
             kind: bytes[4],
             sort,
@@ -102,14 +110,14 @@ mod tests {
 
     #[test]
     fn a_head_travels_whole_and_nonsense_is_none() {
-        for sort in [Sort::Packet, Sort::Long, Sort::Awaited, Sort::Own, Sort::Ack, Sort::Resume] {
+        for sort in (0..8).map(|byte| Sort::of(byte).unwrap()) {
             let bytes = sort.longest() as u32;
             let head = Head { bytes, kind: 200, sort, received: 0xfedc, header: [u64::MAX, 3] };
             assert_eq!(Head::read(&head.write()), Some(head));
             assert_eq!(Head::read(&Head { bytes: bytes + 1, ..head }.write()), None, "too long");
         }
         let mut bytes = [0; HEAD_BYTES];
-        bytes[5] = 6;
+        bytes[5] = 8;
         assert_eq!(Head::read(&bytes), None);
     }
 }

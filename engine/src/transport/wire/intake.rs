@@ -19,6 +19,8 @@ pub struct Unfinished {
     beginning: Vec<u8>,
     /// A long frame whose payload is being received.
     long: Option<Long>,
+    /// Data that are being received: the number of the question, and the bytes that are left of the frame.
+    pub data: Option<(u64, usize)>,
 }
 
 #[derive(Debug)]
@@ -42,6 +44,9 @@ pub enum Place {
 pub enum Next {
     /// A frame.
     Frame(Head, Place),
+    /// The beginning of a frame of data: so many of its bytes, from here on in the buffer. The others go where they
+    /// belong.
+    Data(Head, usize, usize),
     /// Nothing more that is whole.
     Nothing,
     /// What is no frame.
@@ -72,16 +77,27 @@ impl Intake {
         self.buffer[place..].as_ptr()
     }
 
+    /// What lies there.
+    pub fn bytes(&self, place: usize, bytes: usize) -> &[u8] {
+        &self.buffer[place..place + bytes]
+    }
+
     /// Throws away what is in the buffer: its connection is gone.
     pub fn clear(&mut self) {
         (self.start, self.end, self.whole) = (0, 0, None);
     }
 
-    /// Receives what there is, when all that was received before has been taken. Whether anything has come.
+    /// Receives what there is, when all that was received before has been taken. `direct` are the places of data that
+    /// are being received. How many bytes went there; `None` if nothing has come.
     ///
     /// # Errors
     /// When the connection is at its end.
-    pub fn receive(&mut self, socket: &TcpStream, unfinished: &mut Unfinished) -> io::Result<bool> {
+    pub fn receive(
+        &mut self,
+        socket: &TcpStream,
+        unfinished: &mut Unfinished,
+        direct: &[libc::iovec],
+    ) -> io::Result<Option<usize>> {
         debug_assert!(self.start == self.end && self.whole.is_none());
         let before = unfinished.beginning.len();
         self.buffer[..before].copy_from_slice(&unfinished.beginning);
@@ -91,12 +107,27 @@ impl Intake {
             None => &mut [],
         };
         let rest_bytes = rest.len();
-        let bytes = match tcp::receive(socket, rest, room) {
+        let places: usize = direct.iter().map(|place| place.iov_len).sum();
+        let received = match &mut unfinished.data {
+            // SAFETY: the places are those of the program for these data.
+            Some((_, left)) => unsafe {
+                tcp::receive_into(socket, direct, if places == *left { room } else { &mut [] })
+            },
+            None => tcp::receive(socket, rest, room),
+        };
+        let bytes = match received {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
         };
+        let went = bytes.min(places);
+        if let Some((_, left)) = &mut unfinished.data {
+            *left -= went;
+            if *left == 0 {
+                unfinished.data = None;
+            }
+        }
         if let Some(long) = &mut unfinished.long {
             long.filled += bytes.min(rest_bytes);
             if bytes >= rest_bytes {
@@ -104,8 +135,8 @@ impl Intake {
             }
         }
         unfinished.beginning.clear();
-        (self.start, self.end) = (0, before + bytes.saturating_sub(rest_bytes));
-        Ok(true)
+        (self.start, self.end) = (0, before + (bytes - went).saturating_sub(rest_bytes));
+        Ok(Some(went))
     }
 
     /// The next frame of what was received.
@@ -117,6 +148,12 @@ impl Intake {
         let Some(head) = here.first_chunk::<HEAD_BYTES>() else { return self.set_aside(unfinished) };
         let Some(head) = Head::read(head) else { return Next::Nonsense };
         let bytes = HEAD_BYTES + head.bytes as usize;
+        if head.sort == Sort::Data {
+            let (place, found) = (self.start + HEAD_BYTES, here.len().min(bytes));
+            self.start += found;
+            unfinished.data = Some((head.header[0], bytes - found)).filter(|(_, left)| *left > 0);
+            return Next::Data(head, place, found - HEAD_BYTES);
+        }
         if here.len() >= bytes {
             let place = self.start + HEAD_BYTES;
             self.start += bytes;
@@ -149,6 +186,9 @@ pub fn room(bytes: usize) -> usize {
 
 /// A copy of a payload, in memory of its own.
 pub fn copy(payload: &[u8]) -> Box<[u8]> {
+    if payload.len() == room(payload.len()) {
+        return payload.into();
+    }
     let mut copy = vec![0; room(payload.len())].into_boxed_slice();
     copy[..payload.len()].copy_from_slice(payload);
     copy

@@ -1,11 +1,13 @@
 //! What a rank knows of a peer: the frames to and from it, whatever becomes of the connections that carry them.
 
 use super::credits::Credits;
+use super::fetching::{Data, Serving};
 use super::framing::Head;
 use super::intake::Unfinished;
 use super::unreceived::Outgoing;
 use crate::transport::network::LAUNCHERS_TURN;
 use crate::JobRank;
+use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -47,13 +49,25 @@ pub struct Connection {
     is_doubted: bool,
     /// The beginning of what has not come whole.
     pub unfinished: Unfinished,
+    /// Frames that are not numbered and go before all others.
+    pub urgent: Vec<u8>,
+    /// A frame of data that is being sent.
+    pub data: Option<Data>,
 }
 
 impl Connection {
     /// A new connection. Without `may_send` the peer's first frame tells what goes first.
     pub fn new(socket: TcpStream, is_mine: bool, may_send: bool) -> Connection {
-        let unfinished = Unfinished::default();
-        Connection { socket, is_mine, may_send, wants_room: false, is_doubted: false, unfinished }
+        Connection {
+            socket,
+            is_mine,
+            may_send,
+            wants_room: false,
+            is_doubted: false,
+            unfinished: Unfinished::default(),
+            urgent: Vec::new(),
+            data: None,
+        }
     }
 
     /// Something has come.
@@ -71,6 +85,8 @@ pub struct Link {
     pub state: State,
     /// Frames to it.
     pub outgoing: Outgoing,
+    /// Memory that it has asked for.
+    pub serving: VecDeque<Serving>,
     /// Long payloads on their way.
     pub credits: Credits,
     /// Numbered frames that have come.
@@ -93,6 +109,7 @@ impl Link {
             peer,
             state: State::Idle,
             outgoing: Outgoing::default(),
+            serving: VecDeque::new(),
             credits: Credits::default(),
             received: 0,
             told: 0,

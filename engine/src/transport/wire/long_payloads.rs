@@ -1,7 +1,7 @@
 //! Long payloads: copied once by their sender, and sent in one frame.
 
 use super::framing::{Head, Sort, LONGEST};
-use super::intake::{room, Place};
+use super::intake::{copy, room, Place};
 use super::{Came, May, Payload, Wire};
 use crate::transport::{Arrival, Letter, Load, Packet, Payloads, Retained, Source, OWN_KINDS};
 use crate::{JobRank, Result};
@@ -88,18 +88,43 @@ impl Payloads for Wire {
                 return Ok(None);
             }
         }
-        let mut payload = vec![0; room(bytes)].into_boxed_slice();
-        match source {
+        let payload = match source {
             // SAFETY: the block is readable for so many bytes, by the caller.
-            Source::Block(block) => unsafe { block.copy_to_nonoverlapping(payload.as_mut_ptr(), bytes) },
-            Source::Packed(pack) => pack(payload.as_mut_ptr()),
-        }
+            Source::Block(block) => copy(unsafe { std::slice::from_raw_parts(block, bytes) }),
+            Source::Packed(pack) => {
+                let mut payload = vec![0; room(bytes)].into_boxed_slice();
+                pack(payload.as_mut_ptr());
+                payload
+            }
+        };
         let head = Head { bytes: bytes as u32, ..Head::bare(sort, kind, header) };
         self.loads.last = self.loads.last.wrapping_add(1);
         let number = self.loads.last;
         self.loads.by_number.insert(number, Loaded { peer, head, payload });
         self.credits(peer).loaded(sort, bytes as u64);
         Ok(Some(Packet::with(LOADED, [0; 2], &number)))
+    }
+
+    unsafe fn push_block(
+        &mut self,
+        peer: JobRank,
+        (kind, header): (u8, [u64; 2]),
+        (block, bytes): (*const u8, usize),
+    ) -> Result<bool> {
+        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(Sort::Long, bytes as u64) {
+            return Ok(false);
+        }
+        let index = self.link_to(peer);
+        if self.may_send(index)? != May::Send {
+            return Ok(false);
+        }
+        let head = Head { bytes: bytes as u32, ..Head::bare(Sort::Long, kind, header) };
+        // SAFETY: by the caller.
+        let is_sent = unsafe { self.send_block(index, head, block) };
+        if is_sent {
+            self.credits(peer).loaded(Sort::Long, bytes as u64);
+        }
+        Ok(is_sent)
     }
 
     fn unload(&mut self, packet: &Packet) {
@@ -124,7 +149,7 @@ impl Payloads for Wire {
             Place::At(_) => {
                 // SAFETY: it stays in the buffer until it is advanced over.
                 let here = unsafe { std::slice::from_raw_parts(arrival.payload, arrival.bytes as usize) };
-                super::intake::copy(here)
+                copy(here)
             }
         };
         Retained { payload: Box::into_raw(payload).cast::<u8>(), bytes: u64::from(arrival.bytes), token }

@@ -11,6 +11,7 @@
 mod connecting;
 mod credits;
 mod dialling;
+mod fetching;
 mod framing;
 mod handing_over;
 mod handshake;
@@ -21,6 +22,7 @@ mod moving;
 mod porter;
 mod proofs;
 mod reception;
+mod sending;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ mod unreceived;
 pub use handshake::Identity;
 pub use tcp::listen;
 
+use self::fetching::{Fetches, Registered};
 use self::framing::{Head, Sort};
 use self::intake::{Intake, Place};
 use self::link::{Link, State};
@@ -70,6 +73,8 @@ pub struct Wire {
     /// Links without a connection that need one.
     unconnected: Vec<usize>,
     loads: Loads,
+    fetches: Fetches,
+    registered: Registered,
     takes_long: bool,
 }
 
@@ -139,6 +144,8 @@ impl Wire {
             owing: Vec::new(),
             unconnected: Vec::new(),
             loads: Loads::default(),
+            fetches: Fetches::default(),
+            registered: Registered::default(),
             takes_long: true,
         })
     }

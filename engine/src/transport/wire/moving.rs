@@ -1,13 +1,11 @@
 //! Frames out and in: what connections take, and what they bring.
 
-use super::connecting::may_be_written;
 use super::credits;
+use super::fetching::ASK_BYTES;
 use super::framing::{Head, Sort, HEAD_BYTES};
 use super::intake::{Next, Place};
 use super::link::{Link, State};
-use super::{tcp, Came, Wire};
-use std::io::IoSlice;
-use std::os::fd::AsRawFd;
+use super::{Came, Wire};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -17,36 +15,6 @@ const LOOKS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Wire {
-    /// Gives a connection what it takes.
-    pub(super) fn flush(&mut self, index: usize) {
-        let Link { state: State::Up(connection), outgoing, .. } = &mut self.links[index] else { return };
-        if !connection.may_send {
-            return;
-        }
-        let mut wants_room = false;
-        while outgoing.unsent() > 0 {
-            let mut list = [IoSlice::new(&[]); 16];
-            let count = outgoing.parts(&mut list);
-            match tcp::send(&connection.socket, &list[..count]) {
-                Ok(bytes) => outgoing.taken(bytes),
-                Err(error) if may_be_written(&error) => {
-                    wants_room = true;
-                    break;
-                }
-                Err(_) => {
-                    // What the peer has said before may still be read; its end shows there.
-                    connection.may_send = false;
-                    break;
-                }
-            }
-        }
-        if connection.wants_room != wants_room {
-            connection.wants_room = wants_room;
-            // If it is refused, the rank looks again when its sleep ends.
-            let _ = self.ready.set.change(connection.socket.as_raw_fd(), index as u64, wants_room);
-        }
-    }
-
     /// Receives until there is a packet for the rank, or nothing more. What is the transport's own is done on the
     /// way.
     pub(super) fn take_in(&mut self) {
@@ -74,6 +42,15 @@ impl Wire {
                         return Some(came);
                     }
                 }
+                Next::Data(head, place, bytes) => {
+                    let [number, offset] = head.header;
+                    if !self.fetches.is_due(number, offset, head.bytes) {
+                        self.is_broken(index);
+                        return None;
+                    }
+                    self.links[index].outgoing.told(head.received);
+                    self.take_data(number, place, bytes);
+                }
                 Next::Nothing => return None,
                 Next::Nonsense => {
                     self.is_broken(index);
@@ -85,11 +62,19 @@ impl Wire {
 
     /// A frame has come: it is counted, and if it is a packet, handed on.
     fn came(&mut self, index: usize, head: Head, place: Place) -> Option<Came> {
-        let link = &mut self.links[index];
-        if head.sort == Sort::Resume {
-            self.may_resume(index, head.header[0]);
-            return None;
+        match (head.sort, &place) {
+            (Sort::Resume, _) => {
+                self.may_resume(index, head.header[0]);
+                return None;
+            }
+            (Sort::Ask, Place::At(place)) => {
+                let asked = self.intake.bytes(*place, ASK_BYTES).to_vec();
+                self.is_asked(index, &head, &asked);
+                return None;
+            }
+            _ => {}
         }
+        let link = &mut self.links[index];
         link.outgoing.told(head.received);
         if head.sort.is_numbered() && link.count(HEAD_BYTES + head.bytes as usize) {
             self.say(index);
@@ -103,7 +88,7 @@ impl Wire {
                 link.credits.tells(&head);
                 None
             }
-            Sort::Ack | Sort::Resume => None,
+            Sort::Ack | Sort::Resume | Sort::Ask | Sort::Data => None,
         }
     }
 
@@ -128,13 +113,19 @@ impl Wire {
 
     fn receive_from(&mut self, index: usize) -> bool {
         let Some(Link { state: State::Up(connection), .. }) = self.links.get_mut(index) else { return false };
-        match self.intake.receive(&connection.socket, &mut connection.unfinished) {
-            Ok(true) => {
+        let number = connection.unfinished.data.map_or(0, |(number, _)| number);
+        let direct = connection.unfinished.data.and_then(|(number, left)| self.fetches.places(number, left));
+        let direct = direct.as_deref().unwrap_or_default();
+        match self.intake.receive(&connection.socket, &mut connection.unfinished, direct) {
+            Ok(Some(went)) => {
                 connection.is_heard();
                 (self.source, self.hot) = (index, Some(index));
+                if went > 0 {
+                    self.data_came(number, went);
+                }
                 true
             }
-            Ok(false) => false,
+            Ok(None) => false,
             Err(_) => {
                 self.is_broken(index);
                 false
@@ -190,8 +181,11 @@ impl Wire {
     fn say(&mut self, index: usize) {
         let link = &mut self.links[index];
         let head = link.telling(Head::bare(Sort::Ack, 0, [0; 2]));
-        link.outgoing.add(&head, &[]);
-        self.go_on(index);
+        // Without a connection the next one begins with it.
+        if let State::Up(connection) = &mut link.state {
+            connection.urgent.extend(head.write());
+            self.flush(index);
+        }
     }
 
     /// Takes leave of all peers, and waits until their systems have what is for them.

@@ -131,6 +131,19 @@ pub fn receive(stream: &TcpStream, first: &mut [u8], then: &mut [u8]) -> io::Res
     })
 }
 
+/// Receives into a list of places and then into one more; 0 at the end.
+///
+/// # Safety
+/// The places must be writable.
+pub unsafe fn receive_into(stream: &TcpStream, places: &[libc::iovec], then: &mut [u8]) -> io::Result<usize> {
+    let mut list = places.to_vec();
+    if !then.is_empty() {
+        list.push(libc::iovec { iov_base: then.as_mut_ptr().cast(), iov_len: then.len() });
+    }
+    // SAFETY: by the caller.
+    transferred(|| unsafe { libc::readv(stream.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int) })
+}
+
 /// Bytes that were sent and that the other end's system has not confirmed, and may still.
 pub fn unconfirmed(stream: &TcpStream) -> usize {
     let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: 0, revents: 0 };

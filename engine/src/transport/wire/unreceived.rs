@@ -11,7 +11,7 @@ use std::io::IoSlice;
 /// Short frames stand together in pieces up to this length.
 const PIECE_BYTES: usize = 4 << 10;
 /// Parts that are handed over at a time.
-const PARTS: usize = 16;
+pub const PARTS: usize = 16;
 
 #[derive(Debug)]
 struct Piece {
@@ -19,7 +19,7 @@ struct Piece {
     bytes: Vec<u8>,
     /// The payload of a long one and its length, which may be less than that of the box.
     payload: Option<(Box<[u8]>, usize)>,
-    /// How many of its frames are numbered.
+    /// Its frames.
     frames: u64,
 }
 
@@ -37,18 +37,10 @@ impl Piece {
 
     /// Where frame `number` of it begins, counted from 0.
     fn place_of(&self, number: u64) -> usize {
-        let (mut at, mut counted) = (0, 0);
-        while let Some(head) = self.bytes.get(at..at + HEAD_BYTES) {
-            let head = Head::read(head.try_into().expect("of that length")).expect("a head of our own");
-            if head.sort.is_numbered() {
-                if counted == number {
-                    break;
-                }
-                counted += 1;
-            }
-            at += HEAD_BYTES + head.bytes as usize;
-        }
-        at
+        (0..number).fold(0, |at, _| {
+            let head = self.bytes[at..].first_chunk().and_then(Head::read).expect("a head of our own");
+            at + HEAD_BYTES + head.bytes as usize
+        })
     }
 }
 
@@ -56,11 +48,11 @@ impl Piece {
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
-    /// Numbered frames before those in the first piece.
+    /// Frames before those in the first piece.
     before: u64,
-    /// Numbered frames that the peer has said it has received.
+    /// Frames that the peer has said it has received.
     received: u64,
-    /// Numbered frames so far.
+    /// Frames so far.
     next: u64,
     /// The piece from which the connection goes on, and where in it.
     cursor: (usize, usize),
@@ -85,6 +77,13 @@ impl Outgoing {
         self.next - self.received
     }
 
+    /// Adds a frame of which a connection has taken the beginning already, when it had taken all before.
+    pub fn add_taken(&mut self, head: &Head, payload: Box<[u8]>, taken: usize) {
+        debug_assert!(self.unsent == 0);
+        self.add_long(head, payload);
+        self.taken(taken);
+    }
+
     /// Adds a frame whose payload is copied.
     pub fn add(&mut self, head: &Head, payload: &[u8]) {
         let bytes = HEAD_BYTES + payload.len();
@@ -95,8 +94,8 @@ impl Outgoing {
         let piece = self.pieces.back_mut().expect("one was added");
         piece.bytes.extend_from_slice(&head.write());
         piece.bytes.extend_from_slice(payload);
-        piece.frames += u64::from(head.sort.is_numbered());
-        self.count(head, bytes);
+        piece.frames += 1;
+        self.count(bytes);
     }
 
     /// Adds a frame with a payload of its own; as long as its head says.
@@ -104,11 +103,11 @@ impl Outgoing {
         let bytes = head.bytes as usize;
         let piece = Piece { bytes: head.write().to_vec(), payload: Some((payload, bytes)), frames: 1 };
         self.pieces.push_back(piece);
-        self.count(head, HEAD_BYTES + bytes);
+        self.count(HEAD_BYTES + bytes);
     }
 
-    fn count(&mut self, head: &Head, bytes: usize) {
-        self.next += u64::from(head.sort.is_numbered());
+    fn count(&mut self, bytes: usize) {
+        self.next += 1;
         self.unsent += bytes;
         self.kept += bytes;
     }
@@ -120,6 +119,21 @@ impl Outgoing {
         let rest = pieces.flat_map(|(index, piece)| piece.rest(if index == first { offset } else { 0 }));
         let places = rest.filter(|part| !part.is_empty()).zip(list);
         places.map(|(part, place)| *place = IoSlice::new(part)).count()
+    }
+
+    /// Whether the connection has taken whole frames so far.
+    pub fn is_between_frames(&self) -> bool {
+        let (index, offset) = self.cursor;
+        let Some(piece) = self.pieces.get(index).filter(|_| offset > 0) else { return true };
+        if piece.payload.is_some() {
+            return offset == piece.len();
+        }
+        let mut at = 0;
+        while at < offset {
+            let head = piece.bytes[at..].first_chunk().and_then(Head::read).expect("a head of our own");
+            at += HEAD_BYTES + head.bytes as usize;
+        }
+        at == offset
     }
 
     /// A connection has taken so many bytes.
@@ -193,16 +207,13 @@ mod tests {
         Head { bytes: (number % 90) as u32, ..Head::bare(Sort::Packet, 3, [number, 0]) }
     }
 
-    /// Adds frame `number`: a long one now and then, and an unnumbered one.
+    /// Adds frame `number`: a long one now and then.
     fn add(outgoing: &mut Outgoing, number: u64) {
         let head = frame(number);
         let payload = vec![number as u8; head.bytes as usize];
         match number % 7 {
             0 => outgoing.add_long(&head, [&payload[..], &[0; 9]].concat().into()),
             _ => outgoing.add(&head, &payload),
-        }
-        if number.is_multiple_of(5) {
-            outgoing.add(&Head::bare(Sort::Ack, 0, [0; 2]), &[]);
         }
     }
 
@@ -224,7 +235,7 @@ mod tests {
             outgoing.taken(self.0.len() - before);
         }
 
-        /// The numbers of the numbered frames that are whole, and whether each is what it should be.
+        /// The numbers of the frames that are whole, and whether each is what it should be.
         fn numbers(&self) -> Vec<u64> {
             let (mut at, mut numbers) = (0, Vec::new());
             while let Some(head) = self.0.get(at..at + HEAD_BYTES) {
@@ -232,11 +243,9 @@ mod tests {
                 let Some(payload) = self.0.get(at + HEAD_BYTES..at + HEAD_BYTES + head.bytes as usize) else {
                     break;
                 };
-                if head.sort.is_numbered() {
-                    assert_eq!(head, frame(head.header[0]));
-                    assert!(payload.iter().all(|&byte| byte == head.header[0] as u8));
-                    numbers.push(head.header[0]);
-                }
+                assert_eq!(head, frame(head.header[0]));
+                assert!(payload.iter().all(|&byte| byte == head.header[0] as u8));
+                numbers.push(head.header[0]);
                 at += HEAD_BYTES + payload.len();
             }
             numbers
@@ -250,7 +259,11 @@ mod tests {
             for number in 0..500 {
                 add(&mut outgoing, number);
                 received.take(&mut outgoing, most);
-                outgoing.told(received.numbers().len() as u16);
+                let numbers = received.numbers();
+                let whole: usize =
+                    numbers.iter().map(|&number| HEAD_BYTES + frame(number).bytes as usize).sum();
+                assert_eq!(outgoing.is_between_frames(), whole == received.0.len(), "after frame {number}");
+                outgoing.told(numbers.len() as u16);
             }
             while outgoing.unsent() > 0 {
                 received.take(&mut outgoing, most);
