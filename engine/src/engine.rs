@@ -113,11 +113,10 @@ impl Engine {
     }
 
     /// How often a receive looks for its message before it makes a request: as
-    /// long as a wait would spin, but once with threads, which wait for the lock, and
-    /// once where it may come over a network, which is slow to be asked.
+    /// long as a wait would spin, but once with threads, which wait for the lock.
     #[inline]
     fn looks(&self) -> u32 {
-        if self.is_threaded() || self.nodes.are_several() {
+        if self.is_threaded() {
             1
         } else {
             Pace::looks(&self.crowd)

@@ -68,6 +68,10 @@ pub struct Wire {
     /// The link that is asked first, and how often it was asked in vain.
     hot: Option<usize>,
     looks: u32,
+    /// Looks until the sockets are asked less often.
+    patience: u32,
+    /// How often others had asked whether there is something, at the last look.
+    times: u32,
     /// Links whose peers have to be told something.
     owing: Vec<usize>,
     /// Links without a connection that need one.
@@ -141,6 +145,8 @@ impl Wire {
             readable: VecDeque::new(),
             hot: None,
             looks: 0,
+            patience: 0,
+            times: 0,
             owing: Vec::new(),
             unconnected: Vec::new(),
             loads: Loads::default(),

@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 /// Every so many looks all connections are asked, and not only the one that has brought something last.
 const LOOKS: u32 = 4;
+/// After so many looks in vain...
+const LOOKS_IN_VAIN: u32 = 256;
+/// ...only one of so many asks the sockets.
+const SELDOM: u32 = 16;
 /// A rank that leaves waits for peers to take what is for them as long as some of it goes within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -96,6 +100,9 @@ impl Wire {
     /// Whether anything has come.
     fn receive(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
+        if !self.is_time_to_ask() {
+            return false;
+        }
         if let Some(hot) = self.hot.filter(|_| !self.looks.is_multiple_of(LOOKS)) {
             return self.receive_from(hot);
         }
@@ -111,6 +118,16 @@ impl Wire {
         false
     }
 
+    /// Whether the sockets shall be asked now. A rank that looks in a loop may wait for a rank of its node, whose packets
+    /// cost a hundredth of a system call: so after many looks in vain only a few ask. One that is about to sleep, or
+    /// has slept, always does.
+    fn is_time_to_ask(&mut self) -> bool {
+        let times = self.ready.times.load(Ordering::Relaxed);
+        let is_waiting = std::mem::replace(&mut self.times, times) != times;
+        self.patience = self.patience.saturating_sub(1);
+        is_waiting || self.patience > 0 || self.looks.is_multiple_of(SELDOM)
+    }
+
     fn receive_from(&mut self, index: usize) -> bool {
         let Some(Link { state: State::Up(connection), .. }) = self.links.get_mut(index) else { return false };
         let number = connection.unfinished.data.map_or(0, |(number, _)| number);
@@ -119,7 +136,7 @@ impl Wire {
         match self.intake.receive(&connection.socket, &mut connection.unfinished, direct) {
             Ok(Some(went)) => {
                 connection.is_heard();
-                (self.source, self.hot) = (index, Some(index));
+                (self.source, self.hot, self.patience) = (index, Some(index), LOOKS_IN_VAIN);
                 if went > 0 {
                     self.data_came(number, went);
                 }
