@@ -87,7 +87,7 @@ EVERYTHING = [
 # Python itself is what is started, as a user would, so that it gets what the launcher has for Python.
 TO_OWN_LOG = """
 import os, runpy, sys
-log = os.open(f"{sys.argv[1]}/{os.getpid()}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+log = os.open(f"{sys.argv[1]}/{os.uname().nodename}-{os.getpid()}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
 os.dup2(log, 1), os.dup2(log, 2)
 sys.argv = sys.argv[2:]
 sys.path[0] = os.path.dirname(sys.argv[0])
