@@ -1,22 +1,18 @@
-//! Fetching memory of peers, and letting them fetch: long messages go so, straight from the memory of one program into
-//! that of another.
+//! Fetching memory of peers, and letting them fetch ([`super::registered`]): long messages go so, straight from the memory
+//! of one program into that of another.
 //!
 //! A rank asks for a range of memory that has been registered for it. The peer answers with frames of data, which
 //! take turns with its other frames. Neither question nor answer is numbered: when a connection has broken, the rank
 //! asks anew for what it does not have.
 
-use super::framing::{Head, Sort, HEAD_BYTES};
+use super::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
 use super::link::{Link, State};
+use super::registered::Serving;
 use super::Wire;
 use crate::transport::{AccessDescriptor, MemoryKind, RemoteMemory, Told};
 use crate::{Class, Error, JobRank, Result};
 use std::collections::{HashMap, VecDeque};
-use std::io::IoSlice;
 
-/// Bytes of data in a frame, at most: so long other frames wait.
-pub const DATA_BYTES: usize = 256 << 10;
-/// Of the payload of a question: its number, how many bytes are wanted, and how many have come before.
-pub const ASK_BYTES: usize = 24;
 /// Pieces that are received into at a time.
 const PIECES: usize = 32;
 
@@ -96,104 +92,6 @@ fn question(number: u64, fetch: &Fetch) -> [u8; HEAD_BYTES + ASK_BYTES] {
         place.copy_from_slice(&word.to_le_bytes());
     }
     frame
-}
-
-/// Memory that peers may fetch. A key is a place in the list, and how often it was given before.
-#[derive(Debug, Default)]
-pub struct Registered {
-    list: Vec<Entry>,
-    free: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    times: u32,
-    peer: JobRank,
-    /// Not there: it is free.
-    memory: Option<(u64, u64)>,
-}
-
-impl Registered {
-    fn add(&mut self, peer: JobRank, address: u64, bytes: u64) -> u64 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.list.push(Entry { times: 0, peer, memory: None });
-            self.list.len() as u32 - 1
-        });
-        let entry = &mut self.list[place as usize];
-        entry.times = entry.times.wrapping_add(1).max(1);
-        (entry.peer, entry.memory) = (peer, Some((address, bytes)));
-        u64::from(entry.times) << 32 | u64::from(place)
-    }
-
-    fn remove(&mut self, key: u64) {
-        let place = key as u32;
-        if let Some(entry) =
-            self.list.get_mut(place as usize).filter(|entry| entry.times == (key >> 32) as u32)
-        {
-            if entry.memory.take().is_some() {
-                self.free.push(place);
-            }
-        }
-    }
-
-    /// Whether a peer may fetch this range.
-    fn has(&self, peer: JobRank, key: u64, address: u64, bytes: u64) -> bool {
-        let entry = self.list.get(key as u32 as usize);
-        let entry = entry.filter(|entry| entry.times == (key >> 32) as u32 && entry.peer == peer);
-        let Some((start, length)) = entry.and_then(|entry| entry.memory) else { return false };
-        address >= start && bytes <= length && address - start <= length - bytes
-    }
-}
-
-/// What a peer has asked for and not got.
-#[derive(Debug)]
-pub struct Serving {
-    number: u64,
-    key: u64,
-    address: u64,
-    left: u64,
-    offset: u64,
-}
-
-/// A frame of data that a connection is taking.
-#[derive(Debug)]
-pub struct Data {
-    head: [u8; HEAD_BYTES],
-    key: u64,
-    address: u64,
-    bytes: usize,
-    taken: usize,
-}
-
-impl Serving {
-    /// The next frame of it, and whether it is the last.
-    pub fn next(&mut self, received: u16) -> (Data, bool) {
-        let bytes = self.left.min(DATA_BYTES as u64);
-        let head = Head::bare(Sort::Data, 0, [self.number, self.offset]);
-        let head = Head { bytes: bytes as u32, received, ..head }.write();
-        let data = Data { head, key: self.key, address: self.address, bytes: bytes as usize, taken: 0 };
-        (self.address, self.left, self.offset) =
-            (self.address + bytes, self.left - bytes, self.offset + bytes);
-        (data, self.left == 0)
-    }
-}
-
-impl Data {
-    /// What the connection has not taken.
-    pub fn parts(&self) -> [IoSlice<'_>; 2] {
-        let head = &self.head[self.taken.min(HEAD_BYTES)..];
-        let offset = self.taken.saturating_sub(HEAD_BYTES);
-        let address = (self.address as usize + offset) as *const u8;
-        // SAFETY: the program keeps the memory as long as it is registered, which it is while it is served.
-        let data = unsafe { std::slice::from_raw_parts(address, self.bytes - offset) };
-        [IoSlice::new(head), IoSlice::new(data)]
-    }
-
-    /// The connection has taken so many bytes; whether that was all.
-    pub fn is_taken(&mut self, bytes: usize) -> bool {
-        self.taken += bytes;
-        self.taken == HEAD_BYTES + self.bytes
-    }
 }
 
 impl Wire {

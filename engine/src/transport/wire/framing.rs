@@ -4,7 +4,6 @@
 //! head tells how many have been received. What a peer has not received yet can so be sent again over another
 //! connection. A number never travels, because the frames of a connection arrive in order.
 
-use super::fetching::{ASK_BYTES, DATA_BYTES};
 use crate::transport::LONG_LETTER_BYTES;
 
 /// Of a head that has been written.
@@ -12,6 +11,11 @@ pub const HEAD_BYTES: usize = 24;
 
 /// The longest payload of a frame that is received whole.
 pub const LONGEST: usize = 64 << 10;
+
+/// Bytes of data in a frame, at most: so long other frames wait.
+pub const DATA_BYTES: usize = 256 << 10;
+/// Of the payload of a question: its number, how many bytes are wanted, and how many have come before.
+pub const ASK_BYTES: usize = 24;
 
 /// What sort of frame it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What a rank knows of a peer: the frames to and from it, whatever becomes of the connections that carry them.
 
 use super::credits::Credits;
-use super::fetching::{Data, Serving};
 use super::framing::Head;
 use super::intake::Unfinished;
+use super::registered::{Data, Serving};
 use super::unreceived::Outgoing;
 use crate::transport::network::LAUNCHERS_TURN;
 use crate::JobRank;

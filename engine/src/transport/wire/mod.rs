@@ -22,7 +22,9 @@ mod moving;
 mod porter;
 mod proofs;
 mod reception;
+mod registered;
 mod sending;
+
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -31,12 +33,13 @@ mod unreceived;
 pub use handshake::Identity;
 pub use tcp::listen;
 
-use self::fetching::{Fetches, Registered};
+use self::fetching::Fetches;
 use self::framing::{Head, Sort};
 use self::intake::{Intake, Place};
 use self::link::{Link, State};
 use self::long_payloads::Loads;
 use self::porter::Porter;
+use self::registered::Registered;
 use super::network::{gone, Network, WaitSet};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,

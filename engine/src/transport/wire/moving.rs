@@ -1,8 +1,7 @@
 //! Frames out and in: what connections take, and what they bring.
 
 use super::credits;
-use super::fetching::ASK_BYTES;
-use super::framing::{Head, Sort, HEAD_BYTES};
+use super::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
 use super::intake::{Next, Place};
 use super::link::{Link, State};
 use super::{Came, Wire};
