@@ -35,6 +35,8 @@ pub struct Core {
     pub(crate) flows: Row,
     /// My job rank.
     pub(crate) rank: JobRank,
+    /// What other jobs call this process, once it knows some.
+    pub(crate) outward: JobRank,
     pub(crate) matching: Matching,
     pub(crate) requests: Slab,
     /// Packets that found a full mailbox, by peer, in order.
@@ -139,6 +141,7 @@ impl Core {
             counters: &page.counters,
             flows,
             rank: JobRank(job.rank),
+            outward: JobRank(job.rank),
             matching: Matching::default(),
             requests: Slab::new(lane),
             outbox: HashMap::new(),
@@ -166,6 +169,16 @@ impl Core {
         let transport = Box::new(self.transport.beside(lane)?);
         let memory = self.page.memory.limit.load(Relaxed);
         Ok(Core::new(lane, transport, self.job, self.flows, memory, sources))
+    }
+
+    /// My name, for a peer.
+    #[inline]
+    pub(crate) fn name_for(&self, peer: JobRank) -> JobRank {
+        if peer.is_foreign() {
+            self.outward
+        } else {
+            self.rank
+        }
     }
 
     /// Counts in memory of its own from now on, where other lanes do not meet it.

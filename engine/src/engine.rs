@@ -38,6 +38,8 @@ pub struct Engine {
     /// Blocks of shared memory for the communicators that this rank leads.
     blocks: Mutex<Pool>,
     contexts: Contexts,
+    /// Processes of other jobs.
+    beyond: beyond::Beyond,
     /// What observers have asked, and how far the answer is.
     answers: Mutex<answer::Answer>,
     directory: OnceLock<Directory>,
@@ -102,13 +104,18 @@ impl Engine {
             crowd,
             sleepers: AtomicU32::new(0),
             blocks: Mutex::new(collectives::blocks_of(job)),
-            contexts: Contexts::new(job.rank),
+            contexts: Contexts::numbered(job.rank, job.base()..job.base() + job.size),
+            beyond: beyond::Beyond::default(),
             answers: Mutex::default(),
             directory: OnceLock::new(),
             checks,
             nodes,
         };
         engine.attend(&engine.lanes.at(0).lock())?;
+        if job.birth().is_some() {
+            // The parents may connect at any time.
+            engine.universe()?;
+        }
         Ok(engine)
     }
 
@@ -185,6 +192,7 @@ impl Engine {
         self.leave_word();
         self.lanes.each().for_each(|lane| lane.lock().transport.leave());
         self.crowd.leave();
+        self.let_go(None);
         self.job.finish()
     }
 
@@ -294,9 +302,11 @@ fn into_result(status: Status) -> Result<Status> {
 pub mod agreed;
 mod answer;
 mod background;
+mod beyond;
 mod bootstrap_messages;
 mod check;
 mod collectives;
+mod connecting;
 mod describe;
 mod files;
 mod lanes;
@@ -314,6 +324,7 @@ mod pretended;
 mod python;
 mod reason;
 mod requests;
+mod spawning;
 mod stack;
 pub mod symmetric;
 #[cfg(test)]

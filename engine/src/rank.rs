@@ -52,3 +52,14 @@ ranks! {
     /// A rank among those of a node: the index of its page in the node segment.
     LocalRank,
 }
+
+impl JobRank {
+    /// A process of another job is called by its number in the universe and this.
+    pub const FOREIGN: u32 = 1 << 20;
+
+    /// Whether it is a process of another job (`job::universe`).
+    #[inline(always)]
+    pub const fn is_foreign(self) -> bool {
+        self.0 >= JobRank::FOREIGN
+    }
+}

@@ -47,6 +47,7 @@ fn main() {
     exit(match command {
         Some("run") => run::command(&rest[1..]),
         Some("agent") => run::agent(&rest[1..]),
+        Some("spawned") => run::spawned(&rest[1..]),
         Some("info") if rest.get(1).is_some_and(|word| word == "--pairs") => pairs::command(&rest[2..]),
         Some("why") => why::command(&rest[1..]),
         Some("info") => info::command(),

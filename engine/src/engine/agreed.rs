@@ -148,6 +148,10 @@ impl BootstrapChannel for Agreeing<'_> {
         self.engine.contexts()
     }
 
+    fn reach_beyond(&self) -> Result<()> {
+        self.engine.go_beyond()
+    }
+
     fn node(&self) -> u32 {
         self.engine.node()
     }

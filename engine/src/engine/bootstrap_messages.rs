@@ -12,7 +12,7 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{BootstrapChannel, Communicator, Contexts, Line};
-use crate::{JobRank, Result};
+use crate::Result;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
@@ -40,8 +40,12 @@ impl BootstrapChannel for Engine {
         &self.contexts
     }
 
+    fn reach_beyond(&self) -> Result<()> {
+        self.go_beyond()
+    }
+
     fn node(&self) -> u32 {
-        self.node_of(JobRank(self.job.rank))
+        self.memory_number()
     }
 
     fn place(&self) -> Place {

@@ -88,6 +88,21 @@ impl<'a> Describer<'a> {
 
     /// Ways to go on for a wait.
     pub fn ways(&mut self, reason: Reason) -> Vec<Vec<Need>> {
+        let mut ways = self.ways_within(reason);
+        ways.iter_mut().for_each(|needs| self.leave_others_out(needs));
+        ways
+    }
+
+    /// Of processes of other jobs an observer of this one knows nothing: who waits for them may go on at any time.
+    fn leave_others_out(&mut self, needs: &mut [Need]) {
+        for need in needs {
+            let all = need.peers.len();
+            need.peers.retain(|&peer| !JobRank(peer).is_foreign());
+            self.unknown |= need.peers.len() < all;
+        }
+    }
+
+    fn ways_within(&mut self, reason: Reason) -> Vec<Vec<Need>> {
         match reason {
             Reason::Request(request) => vec![self.needs(request, None)],
             Reason::Id(id) => match self.lane(id.lane()).requests.check(id) {
@@ -391,7 +406,8 @@ impl<'a> Describer<'a> {
         let posted = queue(lanes.iter().flat_map(|core| core.posted(HEADS)).collect());
         let unexpected = queue(lanes.iter().flat_map(|core| core.matching.heads(HEADS)).collect());
         self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
-        let collectives = self.under_way();
+        let mut collectives = self.under_way();
+        collectives.iter_mut().for_each(|(_, needs)| self.leave_others_out(needs));
         // Work that is due to be polled may be done a moment later.
         let due = |core: &&Core| core.background.iter().any(|work| work.seen != Some(core.epoch));
         let due = lanes.iter().any(due);
@@ -455,8 +471,9 @@ impl<'a> Describer<'a> {
         bases.extend(all.iter().take(COMMUNICATORS).map(|communicator| communicator.context()));
         bases.sort_unstable();
         bases.dedup();
+        let within = |group: &crate::world::Group| !group.iter().any(JobRank::is_foreign);
         let found = bases.into_iter().filter_map(|base| self.find(base));
-        found.map(|communicator| self.communicator(communicator)).collect()
+        found.filter(|one| within(&one.group) && within(one.peers())).map(|communicator| self.communicator(communicator)).collect()
     }
 
     fn communicator(&self, communicator: &Communicator) -> description::Communicator {

@@ -1,7 +1,6 @@
 //! The transport of a rank: what reaches the ranks of its node, and those beyond.
 
 use super::pretended::{silent, Pretended};
-use super::{Core, Engine};
 use crate::job::node_card::NodeDirectory;
 use crate::job::{Job, Nodes};
 use crate::settings::{Network, Settings};
@@ -9,7 +8,7 @@ use crate::transport::loopback::{Loopback, Name, Sockets};
 use crate::transport::network;
 use crate::transport::node::{doorbell_of, NodeTransport};
 use crate::transport::wire::{Identity, Wire};
-use crate::transport::{Packets, Routed, Routes};
+use crate::transport::{Routed, Routes};
 use crate::{JobRank, LocalRank, Result};
 use std::sync::Arc;
 
@@ -80,14 +79,4 @@ fn open_wire(job: &'static Job) -> Result<Wire> {
     };
     let me = Identity { rank: JobRank(job.rank), ranks: job.size, directory };
     Wire::new(me, doorbell_of(&job.node, LocalRank(job.local_rank)))
-}
-
-impl Engine {
-    /// Looks for peers that are gone, before this rank waits on.
-    ///
-    /// # Errors
-    /// `Other`, naming one.
-    pub(super) fn nobody_is_lost(core: &mut Core) -> Result<()> {
-        core.transport.lost().map_or(Ok(()), |peer| Err(network::gone(peer)))
-    }
 }

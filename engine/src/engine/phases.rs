@@ -15,9 +15,10 @@ impl Engine {
         self.nodes.node_of(job_rank.0, self.job.size)
     }
 
-    /// Whether a rank of the job is on my node.
+    /// Whether a process is a rank of the job on my node.
     pub(super) fn is_near(&self, job_rank: JobRank) -> bool {
-        !self.nodes.are_several() || self.node_of(job_rank) == self.node_of(JobRank(self.job.rank))
+        !job_rank.is_foreign()
+            && (!self.nodes.are_several() || self.node_of(job_rank) == self.node_of(JobRank(self.job.rank)))
     }
 
     /// The ranks of the job that are on my node, I among them.

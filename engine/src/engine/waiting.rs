@@ -107,7 +107,7 @@ impl Engine {
             }
             let mine = {
                 let mut core = lane.lock();
-                Engine::nobody_is_lost(&mut core)?;
+                self.nobody_is_lost(&mut core)?;
                 core.lane()
             };
             let busy = self.lanes.are_several() && self.serve_others(mine)?;
@@ -144,7 +144,7 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
             }
-            self.lanes.each().try_for_each(|lane| Engine::nobody_is_lost(&mut lane.lock()))?;
+            self.lanes.each().try_for_each(|lane| self.nobody_is_lost(&mut lane.lock()))?;
             let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);
             self.sleep(&mut waiting, &Nothing, (0, false), changed);
         }

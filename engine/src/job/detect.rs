@@ -27,6 +27,8 @@ pub enum Launcher {
         segment: OwnedFd,
         /// What belongs to it where there are several nodes.
         others: Option<Others>,
+        /// If another job has started this one: the segment of the first job, and how this one came about.
+        descent: Option<[OwnedFd; 2]>,
         /// The launcher's PMI-1 socket.
         pmi: OwnedFd,
         /// Rank of this process.
@@ -139,11 +141,14 @@ fn with_socket(lookup: &Lookup, rank: u32, size: u32, pmi: RawFd, socket_inode: 
         let mut words = value.split(':');
         let descriptor: RawFd = words.next()?.parse().ok()?;
         let is_ours = words.next()?.parse() == Ok(socket_inode);
-        (is_ours && inode(descriptor, libc::S_IFREG).is_some()).then(|| (descriptor, others(words.next())))
+        let is_open = is_ours && inode(descriptor, libc::S_IFREG).is_some();
+        is_open.then(|| (descriptor, others(words.next()), descent(words.next())))
     });
     let socket = take(pmi);
     match ours {
-        Some((segment, others)) => Launcher::Own { segment: take(segment), others, pmi: socket, rank, size },
+        Some((segment, others, descent)) => {
+            Launcher::Own { segment: take(segment), others, descent, pmi: socket, rank, size }
+        }
         None => Launcher::Pmi1(Pmi1Contact::Socket { socket, rank, size }),
     }
 }
@@ -156,6 +161,14 @@ fn others(words: Option<&str>) -> Option<Others> {
     let are_open = inode(table, libc::S_IFREG).is_some()
         && listeners.iter().all(|&listener| inode(listener, libc::S_IFSOCK).is_some());
     are_open.then(|| Others { table: take(table), listeners: listeners.iter().copied().map(take).collect() })
+}
+
+/// The descriptors in `segment,birth`.
+fn descent(words: Option<&str>) -> Option<[OwnedFd; 2]> {
+    let descriptors: Option<Vec<RawFd>> = words?.split(',').map(|word| word.parse().ok()).collect();
+    let descriptors: [RawFd; 2] = descriptors?.try_into().ok()?;
+    let are_open = descriptors.iter().all(|&descriptor| inode(descriptor, libc::S_IFREG).is_some());
+    are_open.then(|| descriptors.map(take))
 }
 
 /// Whether a PMIx server has started this process. A job of one rank needs none of its services.

@@ -8,6 +8,7 @@
 //! more ranks than somebody proves, starting is an error that names the way
 //! out.
 
+pub mod birth;
 pub mod bootstrap;
 pub mod cpu_set;
 pub mod cpus;
@@ -27,12 +28,16 @@ mod pmi1;
 mod pmi_line;
 mod pmix;
 mod pmix_library;
+pub mod ports;
 pub mod process;
 mod segment_passing;
 mod singleton;
+pub mod starter;
 #[cfg(test)]
 mod tests;
+pub mod universe;
 
+pub use birth::{Birth, Descent};
 pub use bootstrap::Bootstrap;
 pub use job_network::JobNetwork;
 pub use listen::{listen, Listeners};
@@ -43,6 +48,7 @@ pub use node_table::NodeTable;
 pub use node_view::NodeView;
 pub use nodes::Nodes;
 pub use pmi_line::PmiLine;
+pub use universe::Universe;
 
 use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
@@ -65,6 +71,7 @@ pub struct Job {
     /// The segment that the ranks of this node share.
     pub node: NodeSegment,
     network: Option<JobNetwork>,
+    descent: Option<Descent>,
     bootstrap: SharedBootstrap,
     /// The launcher has been told that this rank has finalized.
     finished: AtomicBool,
@@ -79,6 +86,8 @@ struct Started {
     node: NodeSegment,
     /// The table of nodes, and the sockets at which this node listens, where there are several.
     others: Option<(NodeTable, Vec<OwnedFd>)>,
+    /// If another job has started this one.
+    descent: Option<Descent>,
     bootstrap: Box<dyn Bootstrap>,
 }
 
@@ -95,8 +104,8 @@ impl Job {
     /// when the segment does not fit.
     pub fn start() -> Result<Job> {
         let started = match detect::detect(&|name| std::env::var(name).ok())? {
-            Launcher::Own { segment, others, pmi, rank, size } => {
-                match own::start(segment, others, pmi, rank, size)? {
+            Launcher::Own { segment, others, descent, pmi, rank, size } => {
+                match own::start(segment, others, descent, pmi, rank, size)? {
                     // A job of one rank may run several programs in turn: there is nothing to split.
                     used if size == 1 && used.node.page(0).identity.pid.load(Relaxed) != 0 => {
                         singleton::start()?
@@ -120,6 +129,7 @@ impl Job {
             local_ranks: started.local_ranks,
             node: started.node,
             network,
+            descent: started.descent,
             bootstrap,
             finished: AtomicBool::new(false),
             program: OnceLock::new(),
@@ -142,6 +152,7 @@ impl Job {
             local_ranks: (0..size).collect(),
             node,
             network: None,
+            descent: None,
             bootstrap,
             finished,
             program,
@@ -156,6 +167,31 @@ impl Job {
     /// The other nodes of the job; `None` where all ranks are on this one.
     pub fn network(&self) -> Option<&JobNetwork> {
         self.network.as_ref()
+    }
+
+    /// How this job came about, if another one has started it.
+    pub fn birth(&self) -> Option<&Birth> {
+        self.descent.as_ref().map(|descent| &descent.birth)
+    }
+
+    /// The number of rank 0 in the universe.
+    pub fn base(&self) -> u32 {
+        self.birth().map_or(0, |birth| birth.base)
+    }
+
+    /// Joins the universe in which this job is, or whose first job it becomes.
+    ///
+    /// # Errors
+    /// `NoMem`; what the system says to listening.
+    pub fn join_universe(&self) -> Result<Universe> {
+        match &self.descent {
+            Some(descent) => descent.join(self.rank, self.size),
+            None => {
+                let first = self.node.descriptor().try_clone_to_owned();
+                let refused = |cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}"));
+                universe::join(first.map_err(refused)?, 0, self.rank, self.size)
+            }
+        }
     }
 
     /// The launcher's services, for exchange between nodes.

@@ -5,7 +5,7 @@
 //! nothing.
 //!
 //! ```text
-//! Header (4 KiB) | names of calls (64 KiB) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
+//! Header (4 KiB) | names of calls (64 KiB) | universe (`universe`) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
 //! part of a rank:    Page | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
 //!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`)
 //! traffic of a rank: a row of `observe::flow`, in whole pages
@@ -14,6 +14,7 @@
 //! The file goes on beyond what all map: with the windows of the ranks (see
 //! `memory::window`), unless a limit on the size of files forbids it.
 
+use super::universe;
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::flow::{row_bytes, Flow, Sent};
@@ -25,10 +26,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
+/// Where the universe lies of which the job is the first.
+pub(super) const UNIVERSE_AT: usize = HEADER_BYTES + NAMES_BYTES;
 /// How many call names the segment holds.
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 /// A name, in words that several ranks may write at once.
@@ -99,6 +102,7 @@ impl NodeSegment {
             if windows { windows_at(local_ranks) + windows_bytes(local_ranks) } else { bytes as u64 };
         let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
+        segment.reserve(UNIVERSE_AT, 4096)?;
         let node = NodeSegment { segment, local_ranks, windows };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
@@ -330,6 +334,12 @@ impl NodeSegment {
         &self.header().ending
     }
 
+    /// How many jobs that were started by these ranks, or by those, have not ended.
+    pub fn spawned_jobs(&self) -> u32 {
+        // SAFETY: the mapping has all the segment.
+        unsafe { universe::running_in(self.segment.base()) }
+    }
+
     fn part(&self, local_rank: u32) -> usize {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
         part_at(local_rank)
@@ -344,7 +354,7 @@ impl NodeSegment {
 
 /// Where the part of a rank begins: with its page.
 pub(super) fn part_at(local_rank: u32) -> usize {
-    HEADER_BYTES + NAMES_BYTES + local_rank as usize * PART_BYTES
+    UNIVERSE_AT + universe::BYTES + local_rank as usize * PART_BYTES
 }
 
 /// The report area in the part of a rank.

@@ -3,6 +3,7 @@
 //!
 //! The launcher also serves PMI-1; that connection is opened at first use.
 
+use super::birth::Descent;
 use super::detect::Others;
 use super::pmi1::Connection;
 use super::{Bootstrap, NodeMap, NodeSegment, NodeTable, Started};
@@ -20,6 +21,7 @@ struct Own {
 pub(super) fn start(
     segment: OwnedFd,
     others: Option<Others>,
+    descent: Option<[OwnedFd; 2]>,
     pmi: OwnedFd,
     rank: u32,
     size: u32,
@@ -43,7 +45,8 @@ pub(super) fn start(
     }
     let (local_rank, local_ranks) = (map.place_of(rank).1, map.ranks_of(own_node));
     let own = Own { rank, map, socket: Some(UnixStream::from(pmi)), connection: None };
-    Ok(Started { local_rank, local_ranks, node, others, bootstrap: Box::new(own) })
+    let descent = descent.map(|[first, birth]| Descent::open(first, birth)).transpose()?;
+    Ok(Started { local_rank, local_ranks, node, others, descent, bootstrap: Box::new(own) })
 }
 
 impl Own {

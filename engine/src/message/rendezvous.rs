@@ -162,7 +162,7 @@ impl Core {
             bytes: taken,
             request: offer.request,
             receiver_request: index,
-            peer: self.rank,
+            peer: self.name_for(offer.peer),
             spare: 0,
         };
         self.post(offer.peer, &Packet::with(STREAM, [0; 2], &stream))?;

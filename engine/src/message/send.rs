@@ -90,7 +90,7 @@ impl Core {
         // SAFETY: the program lends the buffer; `length` fits, and as many bytes are written.
         let payload = unsafe {
             let start = payload.as_mut_ptr().cast::<u8>();
-            start.cast::<Ticket>().write_unaligned(Ticket { peer: self.rank, request });
+            start.cast::<Ticket>().write_unaligned(Ticket { peer: self.name_for(peer), request });
             buffer.pack(0, start.add(TICKET_BYTES), bytes);
             std::slice::from_raw_parts(start, length)
         };
@@ -235,7 +235,7 @@ impl Core {
         };
         let send = Send { private, memory, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.insert_send(send)?;
-        let offer = Offer::new(memory, self.rank, request, left == Left::Eagerly);
+        let offer = Offer::new(memory, self.name_for(peer), request, left == Left::Eagerly);
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok(request)
     }

@@ -88,7 +88,7 @@ impl Core {
         if !is_settled {
             self.unanswered.insert(index);
         }
-        let ticket = Ticket { peer: self.rank, request: index };
+        let ticket = Ticket { peer: self.name_for(peer), request: index };
         self.post(peer, &Packet::with(WITHDRAW, [0; 2], &ticket))?;
         if is_sure {
             self.cancelled(index);
@@ -151,7 +151,7 @@ impl Core {
             self.drop_message(message);
         }
         self.transport.forget_withdrawn(ticket.peer, ticket.request);
-        let answer = Ticket { peer: self.rank, request: ticket.request };
+        let answer = Ticket { peer: self.name_for(ticket.peer), request: ticket.request };
         self.post(ticket.peer, &Packet::with(WITHDRAWN, [0; 2], &answer)).map(drop)
     }
 

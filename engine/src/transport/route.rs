@@ -64,6 +64,7 @@ impl Routes {
     #[inline(always)]
     pub fn to(&self, peer: JobRank) -> Route {
         match self.listed.get(peer.index()) {
+            _ if peer.is_foreign() => Route::Far,
             Some(&route) => route,
             None if peer == self.own => Route::Own(LocalRank(peer.0)),
             None => Route::Node(LocalRank(peer.0)),

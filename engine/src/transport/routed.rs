@@ -38,6 +38,14 @@ struct Far {
     in_hand: Option<bool>,
     /// The last payload for which there was no memory was for the network.
     is_full: bool,
+    /// It goes to processes of other jobs, and to none of this one.
+    is_beyond: bool,
+}
+
+impl Far {
+    fn new(network: Box<dyn Network>, is_beyond: bool) -> Box<Far> {
+        Box::new(Far { network, is_first: false, in_hand: None, is_full: false, is_beyond })
+    }
 }
 
 /// Of the token of a retained payload: it came over the network.
@@ -46,8 +54,8 @@ const OVER_NETWORK: u64 = 1 << 63;
 impl Routed {
     /// Goes to the ranks of the node by `node`, and to those that are far by the network, if there is one.
     pub fn new(routes: Arc<Routes>, node: NodeTransport, network: Option<Box<dyn Network>>) -> Routed {
-        let far = |network| Box::new(Far { network, is_first: false, in_hand: None, is_full: false });
-        Routed { is_plain: routes.are_plain(), routes, node, far: network.map(far) }
+        let far = network.map(|network| Far::new(network, false));
+        Routed { is_plain: routes.are_plain(), routes, node, far }
     }
 
     /// Another lane of the same rank; see [`NodeTransport::beside`].
@@ -55,7 +63,11 @@ impl Routed {
     /// # Errors
     /// `NoMem` when its mailbox cannot be reserved, and what the network says.
     pub fn beside(&self, lane: usize) -> Result<Routed> {
-        let network = self.far.as_ref().map(|far| far.network.beside(lane)).transpose()?;
+        let network = match &self.far {
+            // To other jobs goes the first lane alone.
+            Some(far) if !far.is_beyond => Some(far.network.beside(lane)?),
+            _ => None,
+        };
         Ok(Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?, network))
     }
 
@@ -75,9 +87,31 @@ impl Routed {
     #[inline(always)]
     fn here(&self, peer: JobRank) -> Option<LocalRank> {
         if self.is_plain {
-            return Some(LocalRank(peer.0));
+            return (!peer.is_foreign()).then_some(LocalRank(peer.0));
         }
         self.routes.to(peer).on_node()
+    }
+
+    /// From now on it goes to processes of other jobs too, by a network. A job that has a network has no room for
+    /// another one.
+    ///
+    /// # Errors
+    /// `UnsupportedOperation` there.
+    pub fn go_beyond(&mut self, network: Box<dyn Network>) -> Result<()> {
+        match self.far {
+            None => {
+                self.far = Some(Far::new(network, true));
+                Ok(())
+            }
+            Some(_) => Err(Error::not_there_yet("connecting with other jobs, where the ranks of a job are on several nodes,")),
+        }
+    }
+
+    /// No communicator has a process of another job any more: whether it can be reached is all the same.
+    pub fn forget(&mut self, peer: JobRank) {
+        if let Some(far) = &mut self.far {
+            far.network.forget(peer);
+        }
     }
 
     /// The network, for a rank that the node does not reach.
@@ -300,6 +334,7 @@ impl OfferedMemory for Routed {
     fn why_not_better(&self, peer: JobRank) -> String {
         match self.here(peer) {
             Some(local) => self.node.why_not_better(local),
+            None if peer.is_foreign() => "it belongs to another job".to_owned(),
             None => "it is on another node".to_owned(),
         }
     }

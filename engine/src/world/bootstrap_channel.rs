@@ -3,7 +3,7 @@
 
 use super::{Communicator, Contexts, Group};
 use crate::job::hardware::Place;
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 /// Where byte strings go: between me and `peers`, apart from all other lines.
@@ -25,6 +25,14 @@ pub struct Line {
 pub trait BootstrapChannel {
     /// Where this process gets new context ids.
     fn contexts(&self) -> &Contexts;
+
+    /// A process of another job is about to be in a communicator of this one: goes there from now on.
+    ///
+    /// # Errors
+    /// What the way there says.
+    fn reach_beyond(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// A number for the node that this process is on, the same for all
     /// processes of the node.
@@ -207,6 +215,32 @@ pub fn read_words(bytes: &[u8]) -> Result<Vec<u64>> {
         return Err(garbled());
     }
     Ok(chunks.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect())
+}
+
+/// The members of a group as words that any job of the universe understands.
+pub fn group_words(exchange: &dyn BootstrapChannel, group: &Group) -> Vec<u8> {
+    words(group.iter().map(|member| u64::from(exchange.contexts().outward(member))))
+}
+
+/// A member of a group that another process has named so.
+///
+/// # Errors
+/// As [`BootstrapChannel::reach_beyond`].
+pub fn member_of(exchange: &dyn BootstrapChannel, word: u64) -> Result<JobRank> {
+    let member = exchange.contexts().inward(JobRank(word as u32));
+    if member.is_foreign() {
+        exchange.reach_beyond()?;
+    }
+    Ok(member)
+}
+
+/// The group in such words.
+///
+/// # Errors
+/// `Intern` when they are something else; as [`member_of`].
+pub fn group_of(exchange: &dyn BootstrapChannel, bytes: &[u8]) -> Result<Group> {
+    let members = read_words(bytes)?.into_iter().map(|word| member_of(exchange, word));
+    Ok(Group::new(members.collect::<Result<Vec<_>>>()?))
 }
 
 /// The error for bytes that make no sense.

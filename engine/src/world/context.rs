@@ -6,7 +6,7 @@
 //! bit 63      lines used while a communicator is being made (see `making`)
 //! bit 62      announcements of partitioned operations (see `announcing`); with bit 63: `joining`
 //! bits 60–61  lane: communicators of different lanes share no state of a process
-//! bits 39–59  job rank of the maker
+//! bits 39–59  the maker: its job rank, or, in a process that knows other jobs, what these call it
 //! bits 1–38   counter of the maker
 //! bit 0       0: point-to-point, 1: collectives
 //! ```
@@ -18,6 +18,7 @@
 
 use crate::job::node_segment::LANES;
 use crate::{Class, Error, JobRank, Result};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 const COUNTER_BITS: u32 = 38;
@@ -96,16 +97,49 @@ const fn id(job_rank: u32, counter: u64) -> u64 {
 #[derive(Debug)]
 pub struct Contexts {
     job_rank: u32,
+    /// The number of rank 0 in the universe, and how many ranks of the job follow.
+    numbers: Range<u32>,
     next: AtomicU64,
     /// All processes of the job have lanes.
     lanes: AtomicBool,
+    /// Processes of other jobs may be in new communicators.
+    meets_others: AtomicBool,
 }
 
 impl Contexts {
     /// The ids of this job rank. Make it once per process and job.
     pub fn new(job_rank: u32) -> Contexts {
-        Contexts { job_rank, next: AtomicU64::new(3), lanes: AtomicBool::new(false) }
+        Contexts::numbered(job_rank, 0..JobRank::FOREIGN)
+    }
+
+    /// The same, where the ranks of the job have these numbers in the universe (`job::universe`).
+    pub fn numbered(job_rank: u32, numbers: Range<u32>) -> Contexts {
+        let (lanes, meets_others) = (AtomicBool::new(false), AtomicBool::new(false));
+        Contexts { job_rank, numbers, next: AtomicU64::new(3), lanes, meets_others }
         // 1 and 2: WORLD and of_self
+    }
+
+    /// From now on processes of other jobs may be in new communicators: no id is like one of theirs, and all
+    /// belong to the first lane, which alone goes to them.
+    pub fn meet_others(&self) {
+        self.meets_others.store(true, Relaxed);
+    }
+
+    /// What all jobs of the universe call a process that this job calls `rank`.
+    pub fn outward(&self, rank: JobRank) -> JobRank {
+        match rank.is_foreign() {
+            true => rank,
+            false => JobRank(JobRank::FOREIGN | self.numbers.start + rank.0),
+        }
+    }
+
+    /// What this job calls a process that all jobs of the universe call `rank`.
+    pub fn inward(&self, rank: JobRank) -> JobRank {
+        let number = rank.0 & !JobRank::FOREIGN;
+        match self.numbers.contains(&number) {
+            true => JobRank(number - self.numbers.start),
+            false => rank,
+        }
     }
 
     /// The job rank whose ids these are.
@@ -120,7 +154,7 @@ impl Contexts {
 
     /// Whether new contexts are spread over the lanes.
     pub fn are_spread(&self) -> bool {
-        self.lanes.load(Relaxed)
+        self.lanes.load(Relaxed) && !self.meets_others.load(Relaxed)
     }
 
     /// A new context for messages that belong to those of `context`: in its lane.
@@ -146,6 +180,9 @@ impl Contexts {
                     self.job_rank
                 ),
             ));
+        }
+        if self.meets_others.load(Relaxed) {
+            return Ok(in_lane(id(self.outward(self.job_rank()).0, counter), 0));
         }
         // The first lane is that of the communicators which everybody has.
         let lane = if self.are_spread() { 1 + counter as usize / 2 % (LANES - 1) } else { 0 };
@@ -189,6 +226,31 @@ mod tests {
         assert!(made.iter().all(|&context| lane(announcing(making(context + 3))) == lane(context)));
         assert_eq!(lane(contexts.propose_beside(made[1]).unwrap()), lane(made[1]));
         assert_eq!([WORLD, of_self(9), meeting("a", [JobRank(3)].into_iter())].map(lane), [0; 3]);
+    }
+
+    #[test]
+    fn processes_of_a_universe_are_called_alike_by_all_jobs() {
+        let (first, second) = (Contexts::numbered(1, 0..3), Contexts::numbered(0, 3..5));
+        let outside = |number: u32| JobRank(JobRank::FOREIGN | number);
+        assert_eq!((0..3).map(|rank| first.outward(JobRank(rank))).collect::<Vec<_>>(), [0, 1, 2].map(outside));
+        assert_eq!([3, 4].map(|number| second.inward(outside(number))), [JobRank(0), JobRank(1)]);
+        assert_eq!((second.inward(outside(2)), first.inward(outside(3))), (outside(2), outside(3)));
+        assert_eq!(second.outward(outside(2)), outside(2));
+    }
+
+    #[test]
+    fn ids_of_jobs_that_meet_differ_and_have_the_first_lane() {
+        let (first, second) = (Contexts::numbered(0, 0..3), Contexts::numbered(0, 3..5));
+        first.spread();
+        let mut seen = std::collections::HashSet::from([first.propose().unwrap(), WORLD, of_self(0)]);
+        for contexts in [&first, &second] {
+            contexts.meet_others();
+            for _ in 0..10 {
+                let context = contexts.propose().unwrap();
+                assert!(lane(context) == 0 && seen.insert(context) && seen.insert(context + 2));
+                assert_eq!(base(making(context + 1)), context);
+            }
+        }
     }
 
     #[test]

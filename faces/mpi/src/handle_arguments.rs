@@ -151,6 +151,14 @@ impl<'call, T> Late<'call, T> {
     pub fn get(&self) -> Result<&'call Arc<T>> {
         handle::required(self.table, self.call, self.name, self.handle)
     }
+
+    /// The object, or `None` for the null handle.
+    ///
+    /// # Errors
+    /// The kind's class for a stale handle.
+    pub fn get_nullable(&self) -> Result<Option<&'call Arc<T>>> {
+        handle::optional(self.table, self.call, self.name, self.handle)
+    }
 }
 
 /// An array of handles that a call reads.

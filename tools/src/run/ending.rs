@@ -27,6 +27,8 @@ pub enum Reason {
     HostLost,
     /// Nobody reads the output any more.
     OutputClosed,
+    /// The process that has started the job has died.
+    ParentDied,
     /// The ranks have ended; what they left behind has not.
     Leftovers,
 }
@@ -93,7 +95,7 @@ impl Ending {
             Reason::CannotStart => Some(127),
             Reason::Timeout => Some(124),
             Reason::Deadlock => Some(123),
-            Reason::HostLost => Some(125),
+            Reason::HostLost | Reason::ParentDied => Some(125),
             Reason::OutputClosed => Some(128 + libc::SIGPIPE),
             Reason::Signal(_) | Reason::Leftovers => None,
         }

@@ -78,15 +78,22 @@ pub struct Identity {
     pub segment: i32,
     /// Where there are several hosts: the descriptors of the table of nodes, and of the sockets at which this one listens.
     pub others: Vec<i32>,
+    /// If another job has started this one: the descriptors of the first job's segment, and of how this one came about.
+    pub descent: Option<[i32; 2]>,
     /// Whether its program is built for Open MPI.
     pub open_mpi: bool,
 }
 
 /// The variables that tell a rank who it is.
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
-    let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, open_mpi } = identity;
+    let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, descent, open_mpi } =
+        identity;
     let others: Vec<String> = others.iter().map(i32::to_string).collect();
-    let others = if others.is_empty() { String::new() } else { format!(":{}", others.join(",")) };
+    let others = match (others.is_empty(), descent) {
+        (true, None) => String::new(),
+        (_, None) => format!(":{}", others.join(",")),
+        (_, Some([first, birth])) => format!(":{}:{first},{birth}", others.join(",")),
+    };
     let mut texts = vec![
         format!("PMI_RANK={rank}"),
         format!("PMI_SIZE={size}"),

@@ -9,6 +9,7 @@ use super::patterns::expand;
 use super::plan::Plan;
 use super::rank_start::{self, said, Place, Started};
 use super::spawn::Inheritance;
+use super::spawned::Spawned;
 use serried_engine::job::NodeSegment;
 use std::fs::File;
 use std::io;
@@ -140,6 +141,7 @@ impl Launched {
             local_size: plan.size,
             segment: self.node.descriptor().as_raw_fd(),
             others: Vec::new(),
+            descent: plan.spawned.as_ref().map(Spawned::inheritance),
             streams: [input, raw(&output), raw(&error)],
             cpus: plan.places.as_ref().map(|places| places[rank as usize].as_slice()),
             own_group: !self.shares_terminal,

@@ -41,6 +41,7 @@ mod ranks;
 mod report;
 mod seen;
 mod spawn;
+mod spawned;
 mod statistics;
 mod streams;
 mod supervise;
@@ -54,6 +55,7 @@ mod options_tests;
 mod watch_tests;
 
 pub use agent::command as agent;
+pub use spawned::command as spawned;
 
 use crate::system::signals::Signals;
 use across::choice::{choose, Across};
@@ -95,7 +97,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
 }
 
 /// Divides into guard and launcher, starts the job and sees it to its end.
-fn start(plan: Plan, started: Instant) -> i32 {
+fn start(mut plan: Plan, started: Instant) -> i32 {
     let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP, libc::SIGXFSZ]) {
         Ok(signals) => signals,
         Err(cause) => return complain(&format!("no signals: {}", rank_start::because(&cause)), CANNOT_START),
@@ -116,6 +118,10 @@ fn start(plan: Plan, started: Instant) -> i32 {
         Ok((job, agents)) => supervisor::Supervisor::new(plan, job, agents, signals, guard, started).run(),
         Err(text) => {
             descendants::kill_all(Duration::from_secs(5), &[]);
+            if let Some(spawned) = &mut plan.spawned {
+                spawned.answer(&text);
+                return CANNOT_START;
+            }
             complain(&text, CANNOT_START);
             say(&crate::doctor::short());
             CANNOT_START

@@ -4,6 +4,7 @@
 
 use super::across::choice::Across;
 use super::options::Options;
+use super::spawned::Spawned;
 use super::{binding, environment};
 use crate::doctor::library;
 use crate::system::libraries::{self, Environment};
@@ -28,6 +29,8 @@ pub struct Plan {
     pub places: Option<Vec<Vec<usize>>>,
     /// Name of this machine.
     pub host: String,
+    /// The job that has started this one, if one has.
+    pub spawned: Option<Spawned>,
 }
 
 /// A program ready to be executed.
@@ -62,7 +65,7 @@ pub fn prepare(options: Options, across: Option<Across>) -> Result<Plan, String>
     }
     if across.is_some() {
         programs.iter_mut().try_for_each(runs_from_here)?;
-        return Ok(Plan { options, programs, size, across, places: None, host: host_name() });
+        return Ok(Plan { options, programs, size, across, places: None, host: host_name(), spawned: None });
     }
     let places = match options.bind {
         binding::Bind::None => None,
@@ -74,7 +77,7 @@ pub fn prepare(options: Options, across: Option<Across>) -> Result<Plan, String>
     if options.report_bindings {
         super::say(&binding::report(places.as_deref(), &(0..size).collect::<Vec<_>>(), None));
     }
-    Ok(Plan { options, programs, size, across: None, places, host: host_name() })
+    Ok(Plan { options, programs, size, across: None, places, host: host_name(), spawned: None })
 }
 
 /// Has a program run in the same directory on every host.

@@ -31,6 +31,8 @@ pub struct Place<'a> {
     pub segment: RawFd,
     /// Descriptors that it gets where there are several hosts.
     pub others: Vec<RawFd>,
+    /// Descriptors that it gets if another job has started its own.
+    pub descent: Option<[RawFd; 2]>,
     /// What becomes descriptor 0, 1 and 2; `None`: our own.
     pub streams: [Option<RawFd>; 3],
     /// The CPUs that it is bound to.
@@ -54,6 +56,7 @@ pub fn start(
     let pmi = theirs.as_raw_fd();
     let mut inherited = vec![pmi, place.segment];
     inherited.extend(&place.others);
+    inherited.extend(place.descent.iter().flatten());
     let identity = Identity {
         rank: place.rank,
         size: place.size,
@@ -63,6 +66,7 @@ pub fn start(
         pmi_inode: descriptors::identity(pmi).map_or(0, |(_, inode)| inode),
         segment: place.segment,
         others: place.others,
+        descent: place.descent,
         open_mpi: program.open_mpi,
     };
     let own_environment = environment::of_rank(&identity);

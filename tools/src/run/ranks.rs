@@ -4,6 +4,7 @@ use super::across::orders::Order;
 use super::ending::Reason;
 use super::rank::Life;
 use super::report::{self, Scene};
+use super::spawned::Spawned;
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervisor::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};
@@ -199,7 +200,10 @@ impl Supervisor {
         let Some(pipe) = &self.job.failures else { return };
         let mut record = [0; std::mem::size_of::<StartFailure>()];
         match descriptors::read(pipe.as_raw_fd(), &mut record) {
-            Ok(0) => self.job.failures = None,
+            Ok(0) => {
+                self.job.failures = None;
+                self.plan.spawned.iter_mut().filter(|_| self.ending.is_none()).for_each(Spawned::all_run);
+            }
             Ok(count) if count == record.len() => {
                 // SAFETY: the record was written whole by `spawn`, from plain data of this type and size.
                 let failure: StartFailure = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
@@ -224,7 +228,10 @@ impl Supervisor {
             STEP_DIRECTORY => format!("serried: cannot enter the directory (-wdir) of {path}: {reason}\n"),
             _ => format!("serried: cannot set up the streams of {path}: {reason}\n"),
         };
-        self.say(&text);
+        match &mut self.plan.spawned {
+            Some(spawned) => spawned.answer(text.trim_start_matches("serried: ")),
+            None => self.say(&text),
+        }
         self.end(Reason::CannotStart);
     }
 

@@ -7,6 +7,7 @@ use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
 use super::rank::Life;
+use super::spawned::{Heard, Spawned};
 use super::streams;
 use super::supervisor::Supervisor;
 use std::os::fd::AsRawFd;
@@ -30,6 +31,7 @@ enum Source {
     Typed,
     Input,
     Crew(crew::Source),
+    Parent,
 }
 
 impl Supervisor {
@@ -52,6 +54,9 @@ impl Supervisor {
             self.tick(Instant::now());
         }
         self.write_to_the_end();
+        if let Some(spawned) = &self.plan.spawned {
+            spawned.has_ended(self.plan.size);
+        }
         let status = self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0);
         if status == 0 && self.lost {
             return streams::OUTPUT_LOST;
@@ -104,6 +109,9 @@ impl Supervisor {
         if self.wants_input() {
             add(0, libc::POLLIN, Source::Input);
         }
+        if let Some(parent) = self.plan.spawned.as_ref().and_then(Spawned::descriptor) {
+            add(parent, libc::POLLIN, Source::Parent);
+        }
         if let Some(agents) = &self.agents {
             agents
                 .crew
@@ -124,6 +132,7 @@ impl Supervisor {
             Source::Typed => self.pass_typed(),
             Source::Input => self.pass_input(),
             Source::Crew(source) => self.serve_crew(source),
+            Source::Parent => self.hear_parent(),
         }
     }
 
@@ -166,7 +175,7 @@ impl Supervisor {
         }
         if self.no_children_since.is_none() {
             let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
-            if all_ended {
+            if all_ended && !self.spawned_jobs_run() {
                 self.ending.get_or_insert_with(|| Ending::begin(Reason::Leftovers, now)).ranks_have_gone(now);
             }
             if let Some(signal) = self.ending.as_mut().and_then(|ending| ending.due(now)) {
@@ -175,6 +184,21 @@ impl Supervisor {
                     None => signal_all(signal, &self.targets(), &[]),
                 }
             }
+        }
+    }
+
+    /// Whether jobs that these ranks have started go on: they are no leftovers.
+    fn spawned_jobs_run(&self) -> bool {
+        let of_parent = self.plan.spawned.as_ref().is_some_and(Spawned::others_run);
+        self.ending.is_none() && (of_parent || self.job.node.spawned_jobs() > 0)
+    }
+
+    /// The rank that has started this job lets it go, or has died.
+    fn hear_parent(&mut self) {
+        let heard = self.plan.spawned.as_mut().map(Spawned::hear);
+        if heard == Some(Heard::HasDied) && self.ending.is_none() {
+            self.tell("serried: the process that has started this job has died; the job is ended\n");
+            self.end(Reason::ParentDied);
         }
     }
 

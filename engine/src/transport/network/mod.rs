@@ -27,11 +27,22 @@ pub trait Network:
     /// # Errors
     /// What the system refuses.
     fn beside(&self, lane: usize) -> Result<Box<dyn Network>>;
+
+    /// Nothing is wanted of a peer any more: it counts as one that has left.
+    fn forget(&mut self, _: JobRank) {}
 }
 
 /// The error of what is for a rank that is gone.
 #[cold]
 pub fn gone(peer: JobRank) -> Error {
+    if peer.is_foreign() {
+        let message = format!(
+            "process {} of another job cannot be reached any more: it has ended without MPI_Finalize or \
+             MPI_Comm_disconnect; its own output or its launcher may say why",
+            peer.0 & !JobRank::FOREIGN
+        );
+        return Error::new(Class::Other, message);
+    }
     let message = format!(
         "rank {peer} cannot be reached any more: its process has ended without finalizing; its own output or its \
          launcher may say why"

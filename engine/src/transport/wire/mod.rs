@@ -328,6 +328,15 @@ impl Network for Wire {
     fn beside(&self, lane: usize) -> Result<Box<dyn Network>> {
         Ok(Box::new(self.lane(lane)?))
     }
+
+    fn forget(&mut self, peer: JobRank) {
+        if let Some(&index) = self.by_rank.get(&peer) {
+            let link = &mut self.links[index as usize];
+            link.credits.tells(&credits::leave());
+            link.state = State::Idle;
+            self.unconnected.retain(|&one| one != index as usize);
+        }
+    }
 }
 
 impl OfferedMemory for Wire {}

@@ -3,7 +3,7 @@
 use super::intra::{check_tag, meeting_line};
 use super::meeting::{Meeting, Met};
 use super::{check_inter, check_intra, check_members};
-use crate::world::bootstrap_channel::{read_words, words};
+use crate::world::bootstrap_channel::{group_of, group_words, read_words, words};
 use crate::world::{complete, context, BootstrapChannel, Communicator, ErrorHandler, Group, Line};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
@@ -33,10 +33,24 @@ pub fn intercomm_create(
     check_intra(local)?;
     let leader = local.group.check_rank(local_leader)?;
     check_tag(tag)?;
+    join_by(exchange, local, leader, || way_over(bridge, tag))
+}
+
+/// Joins the group of `local` with another, over a line between the leaders that the leader of `local` finds: where
+/// that fails, all members of `local` have an error.
+///
+/// # Errors
+/// What finding it says; `Comm` when the groups overlap.
+pub fn join_by(
+    exchange: &dyn BootstrapChannel,
+    local: &Communicator,
+    leader: u32,
+    find: impl FnOnce() -> Result<(Line, u32)>,
+) -> Result<Communicator> {
     let local_line = local.collective_line(exchange)?;
     let mut way = None;
     if local.rank == leader {
-        match way_over(bridge, tag) {
+        match find() {
             Ok(found) => way = Some(found),
             Err(error) => {
                 Meeting::call_off(exchange, local_line, leader)?;
@@ -44,9 +58,9 @@ pub fn intercomm_create(
             }
         }
     }
-    let meeting = Meeting::start(exchange, local_line, leader, way, members(&local.group))?;
+    let meeting = Meeting::start(exchange, local_line, leader, way, group_words(exchange, &local.group))?;
     let met = complete(exchange, meeting)?;
-    let made = join_groups(&met, &local.group, local.rank, group_of(&met.their_note)?)?;
+    let made = join_groups(&met, &local.group, local.rank, group_of(exchange, &met.their_note)?)?;
     Ok(made.with_error_handler(local.error_handler()))
 }
 
@@ -76,9 +90,10 @@ pub fn intercomm_create_from_groups(
     let (leader, other) = (local.check_rank(local_leader)?, remote.check_rank(remote_leader)?);
     check_disjoint(local, remote)?;
     let local_line = meeting_line(exchange, local, string_tag, remote)?;
-    let sides = [(local.job_rank(leader), local), (remote.job_rank(other), remote)];
+    let named = |member| exchange.contexts().outward(member);
+    let sides = [(named(local.job_rank(leader)), local), (named(remote.job_rank(other)), remote)];
     let [low, high] = if sides[0].0 < sides[1].0 { sides } else { [sides[1], sides[0]] };
-    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().chain([JobRank(u32::MAX)]));
+    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().map(named).chain([JobRank(u32::MAX)]));
     let between = context::meeting(string_tag, [JobRank(u32::MAX), low.0, high.0].into_iter().chain(both));
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;
@@ -117,8 +132,8 @@ pub(super) fn create(
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
     check_members(group, &parent.group)?;
-    let met = meet_over(exchange, parent, members(group))?;
-    let remote = group_of(&met.their_note)?;
+    let met = meet_over(exchange, parent, group_words(exchange, group))?;
+    let remote = group_of(exchange, &met.their_note)?;
     let rank = group.rank_of(exchange.contexts().job_rank());
     match rank {
         Some(rank) if remote.size() > 0 => {
@@ -152,12 +167,4 @@ fn check_disjoint(local: &Group, remote: &Group) -> Result<()> {
             format!("the two groups of an intercommunicator have a process in common (job rank {member})"),
         )),
     }
-}
-
-fn members(group: &Group) -> Vec<u8> {
-    words(group.iter().map(u64::from))
-}
-
-fn group_of(bytes: &[u8]) -> Result<Group> {
-    Ok(Group::new(read_words(bytes)?.into_iter().map(|member| JobRank(member as u32)).collect()))
 }

@@ -62,7 +62,8 @@ pub(super) fn meeting_line(
     let rank = group.rank_of(job_rank).ok_or_else(|| {
         Error::new(Class::Group, "the calling process is not in the group of which it makes a communicator")
     })?;
-    let context = context::meeting(string_tag, group.iter().chain([JobRank(u32::MAX)]).chain(other.iter()));
+    let all = group.iter().chain([JobRank(u32::MAX)]).chain(other.iter());
+    let context = context::meeting(string_tag, all.map(|member| exchange.contexts().outward(member)));
     Ok(Line { peers: group.clone(), rank, context, tag: 0 })
 }
 
@@ -83,7 +84,7 @@ fn over_line(
 ) -> Result<Option<Communicator>> {
     let Some(rank) = group.rank_of(exchange.contexts().job_rank()) else { return Ok(None) };
     let members = group.iter().filter_map(|member| parent.group.rank_of(member)).collect();
-    let mine = group.digest();
+    let mine = group.digest(exchange.contexts());
     let proposal = match rank {
         0 => words([exchange.contexts().propose()?, mine]),
         _ => Vec::new(),

@@ -13,7 +13,7 @@ mod tests;
 
 pub(super) use dup::start_copy;
 pub use dup::{dup, start_dup, Copied, Duplication};
-pub use inter::{intercomm_create, intercomm_create_from_groups, intercomm_merge, Bridge};
+pub use inter::{intercomm_create, intercomm_create_from_groups, intercomm_merge, join_by, Bridge};
 pub use intra::{create_from_group, create_group};
 pub use split::{split, split_type, SplitType};
 
@@ -58,7 +58,7 @@ fn one_word(bytes: &[u8]) -> Result<u64> {
     }
 }
 
-fn check_intra(communicator: &Communicator) -> Result<()> {
+pub(crate) fn check_intra(communicator: &Communicator) -> Result<()> {
     match communicator.is_inter() {
         true => Err(Error::new(
             Class::Comm,

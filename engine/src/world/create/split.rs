@@ -2,7 +2,7 @@
 
 use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
-use crate::world::bootstrap_channel::{garbled, join, read_words, split as split_bytes, words, Allgather};
+use crate::world::bootstrap_channel::{garbled, join, member_of, read_words, split as split_bytes, words, Allgather};
 use crate::world::{complete, BootstrapChannel, Communicator, Group, Info};
 use crate::{Cause, Class, Error, JobRank, Result};
 use std::sync::Arc;
@@ -49,8 +49,9 @@ fn by_color(
 ) -> Result<Option<Communicator>> {
     let contexts = exchange.contexts();
     let mine = Entry { color, key, job_rank: contexts.job_rank(), context: contexts.propose()? };
+    let told = Entry { job_rank: contexts.outward(mine.job_rank), ..mine };
     let within = parent.local().map_or(parent, |local| local);
-    let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, mine.write()))?;
+    let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, told.write()))?;
     let others = match parent.is_inter() {
         true => Some(split_bytes(&meet_over(exchange, parent, join(&gathered))?.their_note)?),
         false => None,
@@ -58,7 +59,7 @@ fn by_color(
     if color == NOWHERE {
         return Ok(None);
     }
-    let (members, first) = match part(&gathered, color)? {
+    let (members, first) = match part(exchange, &gathered, color)? {
         (members, Some(first)) => (members, first),
         _ => return Err(garbled()),
     };
@@ -66,7 +67,7 @@ fn by_color(
     let members = Arc::new(members);
     let made = match others {
         None => Communicator::new(first, members, rank),
-        Some(others) => match part(&others, color)? {
+        Some(others) => match part(exchange, &others, color)? {
             (remote, Some(theirs)) => {
                 Communicator::new(first.min(theirs), members, rank).with_remote(Arc::new(remote), first + 2)
             }
@@ -77,7 +78,11 @@ fn by_color(
 }
 
 /// The group of a color, and the context that its first member proposes.
-fn part(entries: &[Vec<u8>], color: u64) -> Result<(Group, Option<u64>)> {
+fn part(
+    exchange: &dyn BootstrapChannel,
+    entries: &[Vec<u8>],
+    color: u64,
+) -> Result<(Group, Option<u64>)> {
     let mut chosen = Vec::new();
     for bytes in entries {
         let entry = Entry::read(bytes)?;
@@ -87,7 +92,8 @@ fn part(entries: &[Vec<u8>], color: u64) -> Result<(Group, Option<u64>)> {
     }
     chosen.sort_by_key(|entry| entry.key); // stable: equal keys stay in rank order
     let context = chosen.first().map(|entry| entry.context);
-    Ok((Group::new(chosen.iter().map(|entry| entry.job_rank).collect()), context))
+    let members = chosen.iter().map(|entry| member_of(exchange, u64::from(entry.job_rank)));
+    Ok((Group::new(members.collect::<Result<Vec<_>>>()?), context))
 }
 
 impl Entry {
@@ -182,7 +188,7 @@ pub fn split_type(
         Some(SplitType::HardwareGuided) => hardware(),
         Some(SplitType::ResourceGuided) => match get("mpi_pset_name").as_deref() {
             Some("mpi://WORLD") => 0,
-            Some("mpi://SELF") => u64::from(exchange.contexts().job_rank()),
+            Some("mpi://SELF") => u64::from(exchange.contexts().outward(exchange.contexts().job_rank())),
             _ => hardware(),
         },
     };

@@ -79,9 +79,9 @@ impl Group {
     }
 
     /// A number that groups share which have the same members in the same order, and others do not
-    /// but by a rare chance.
-    pub fn digest(&self) -> u64 {
-        context::hash(self.iter().flat_map(|rank| rank.0.to_le_bytes()))
+    /// but by a rare chance. Their names are those that all know.
+    pub fn digest(&self, contexts: &context::Contexts) -> u64 {
+        context::hash(self.iter().flat_map(|rank| contexts.outward(rank).0.to_le_bytes()))
     }
 
     /// Checks a rank given by a program.

@@ -157,6 +157,7 @@ impl Here {
         };
         let error = error.map_err(said("a pipe"))?;
         let place = Place {
+            descent: None,
             rank,
             size: plan.map.size(),
             local_rank: local as u32,

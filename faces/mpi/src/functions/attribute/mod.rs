@@ -299,7 +299,7 @@ fn predefined(keyval: c_int) -> Result<Option<Found>> {
         abi::MPI_HOST => abi::MPI_PROC_NULL,
         abi::MPI_IO => abi::MPI_ANY_SOURCE,
         abi::MPI_WTIME_IS_GLOBAL => 1,
-        abi::MPI_UNIVERSE_SIZE => engine()?.size() as c_int,
+        abi::MPI_UNIVERSE_SIZE => engine()?.universe_size() as c_int,
         abi::MPI_LASTUSEDCODE => codes::last_used(),
         _ => engine()?.job().program()? as c_int,
     };

@@ -1,0 +1,130 @@
+//! The way to processes of other jobs. It is made when the first of them is about to be in a communicator of this
+//! process: whoever reads the name of such a process has it made (`BootstrapChannel::reach_beyond`).
+//!
+//! The first lane alone goes there; contexts that such processes share belong to it (`Contexts::meet_others`).
+
+use super::{Core, Engine};
+use crate::job::starter::Child;
+use crate::job::Universe;
+use crate::transport::network;
+use crate::transport::wire::{Identity, Wire};
+use crate::transport::Packets;
+use crate::world::BootstrapChannel;
+use crate::{Error, JobRank, Result};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// What this process knows of others.
+#[derive(Default)]
+pub(super) struct Beyond {
+    universe: OnceLock<&'static Universe>,
+    /// Held while the way is being made.
+    making: Mutex<()>,
+    /// The jobs that this process has started and holds, by the number of their rank 0.
+    children: Mutex<Vec<(u32, Child)>>,
+}
+
+impl Engine {
+    /// The universe of this job; the first call joins it.
+    ///
+    /// # Errors
+    /// `UnsupportedOperation` where the ranks of the job are on several nodes; what the system refuses.
+    pub fn universe(&self) -> Result<&'static Universe> {
+        if let Some(&universe) = self.beyond.universe.get() {
+            return Ok(universe);
+        }
+        let _making = self.beyond.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&universe) = self.beyond.universe.get() {
+            return Ok(universe);
+        }
+        if self.nodes.are_several() {
+            return Err(Error::not_there_yet(
+                "starting processes, or connecting with them, where the ranks of the job are on several nodes,",
+            ));
+        }
+        let universe: &'static Universe = Box::leak(Box::new(self.job.join_universe()?));
+        // Names of processes of other jobs begin at FOREIGN and end at twice that.
+        let me = Identity { rank: universe.own(), ranks: 2 * JobRank::FOREIGN, directory: universe };
+        let wire = Wire::new(me, self.doorbell)?;
+        let mut core = self.lanes.at(0).lock();
+        core.transport.go_beyond(Box::new(wire))?;
+        core.outward = universe.own();
+        self.attend(&core)?;
+        self.contexts.meet_others();
+        let _ = self.beyond.universe.set(universe);
+        drop(core);
+        // Threads that sleep already have to wait for the network too.
+        self.doorbell.ring();
+        Ok(universe)
+    }
+
+    /// How many processes make sense here: as many as there are CPUs that may be used, or as there are ranks.
+    pub fn universe_size(&self) -> u32 {
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.job.size.max(cpus as u32)
+    }
+
+    /// A job that this process has started ends if this process dies, until it is let go of.
+    pub(super) fn keep_child(&self, base: u32, child: Child) {
+        self.children().push((base, child));
+    }
+
+    /// Jobs that this process has started go on without it: that with this process, or all.
+    pub fn let_go(&self, of: Option<JobRank>) {
+        let mut children = self.children();
+        let all = std::mem::take(&mut *children);
+        for (base, child) in all {
+            match of.is_none_or(|of| of.0 == JobRank::FOREIGN | base) {
+                true => child.let_go(),
+                false => children.push((base, child)),
+            }
+        }
+    }
+
+    fn children(&self) -> std::sync::MutexGuard<'_, Vec<(u32, Child)>> {
+        self.beyond.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that this job alone has of those that share a node: its ranks share memory, and with those of no
+    /// other job.
+    pub(super) fn memory_number(&self) -> u32 {
+        match self.job.birth() {
+            Some(birth) => birth.base,
+            None => self.node_of(JobRank(self.job.rank)),
+        }
+    }
+
+    /// Looks for peers that are gone, before this rank waits on. A process of another job is missed only if some
+    /// communicator has it.
+    ///
+    /// # Errors
+    /// `Other`, naming one.
+    pub(super) fn nobody_is_lost(&self, core: &mut Core) -> Result<()> {
+        let Some(peer) = core.transport.lost() else { return Ok(()) };
+        if peer.is_foreign() && !self.is_member(peer) {
+            core.transport.forget(peer);
+            return Ok(());
+        }
+        Err(network::gone(peer))
+    }
+
+    /// Whether some communicator that the program can name has a process.
+    fn is_member(&self, peer: JobRank) -> bool {
+        let Some(directory) = self.directory.get() else { return true };
+        let mut found = false;
+        directory(&mut |communicator| {
+            let groups = [Some(&communicator.group), communicator.remote.as_ref()];
+            found |= groups.into_iter().flatten().any(|group| group.rank_of(peer).is_some());
+        });
+        found
+    }
+
+    /// As [`BootstrapChannel::reach_beyond`].
+    pub(super) fn go_beyond(&self) -> Result<()> {
+        self.universe().map(drop)
+    }
+}
+
+/// What all jobs of the universe call a process that this job calls `rank`.
+pub(super) fn outward(exchange: &dyn BootstrapChannel, rank: JobRank) -> JobRank {
+    exchange.contexts().outward(rank)
+}

@@ -1,0 +1,118 @@
+//! What a job that was started by another one learns of that: the first words of its universe, and its parents.
+//!
+//! It lies in a memory file that all of its ranks inherit, beside the universe:
+//!
+//! ```text
+//! magic | number of rank 0 | context with the parents | number of parents | a word for each parent
+//! ```
+
+use super::universe::{self, Universe};
+use crate::memory::segment;
+use crate::memory::system_calls;
+use crate::{Class, Error, JobRank, Result};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"serbirth");
+
+/// How this job came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Birth {
+    /// The number of its rank 0 in the universe.
+    pub base: u32,
+    /// The context that it shares with its parents.
+    pub context: u64,
+    /// The group of its parents, as other jobs call them.
+    pub parents: Vec<JobRank>,
+}
+
+impl Birth {
+    /// Writes it, for the job to be started.
+    ///
+    /// # Errors
+    /// `NoMem`.
+    pub fn write(&self) -> Result<OwnedFd> {
+        let raw = system_calls::memory_file(c"serried-birth", libc::MFD_CLOEXEC);
+        if raw < 0 {
+            return Err(Error::new(Class::NoMem, "there is no memory for starting a job"));
+        }
+        // SAFETY: the system has just made it for us.
+        let mut file = unsafe { File::from_raw_fd(raw) };
+        let head = [MAGIC, u64::from(self.base), self.context, self.parents.len() as u64];
+        let words = head.into_iter().chain(self.parents.iter().map(|&parent| u64::from(parent)));
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        file.write_all(&bytes).map_err(|_| Error::new(Class::NoMem, "there is no memory for starting a job"))?;
+        Ok(file.into())
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// `Intern` for what is none.
+    pub fn read(descriptor: OwnedFd) -> Result<Birth> {
+        let garbled = || Error::new(Class::Intern, "the words of the job that has started this one are garbled");
+        let mut bytes = vec![0; segment::length(descriptor.as_fd())? as usize];
+        // All ranks share one place in the file, which is left alone.
+        File::from(descriptor).read_exact_at(&mut bytes, 0).map_err(|_| garbled())?;
+        let words: Vec<u64> = bytes
+            .chunks_exact(8)
+            .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+            .collect();
+        match *words {
+            [MAGIC, base, context, count, ref parents @ ..] if parents.len() as u64 == count => Ok(Birth {
+                base: base as u32,
+                context,
+                parents: parents.iter().map(|&parent| JobRank(parent as u32)).collect(),
+            }),
+            _ => Err(garbled()),
+        }
+    }
+}
+
+/// A job's way into the universe of which it is not the first job.
+#[derive(Debug)]
+pub struct Descent {
+    /// How it came about.
+    pub birth: Birth,
+    first: OwnedFd,
+}
+
+impl Descent {
+    /// From the descriptors that its ranks inherit.
+    ///
+    /// # Errors
+    /// `Intern` for what is none.
+    pub fn open(first: OwnedFd, birth: OwnedFd) -> Result<Descent> {
+        segment::length(first.as_fd())?;
+        Ok(Descent { birth: Birth::read(birth)?, first })
+    }
+
+    /// Joins the universe as a rank of a job of `size` ranks.
+    ///
+    /// # Errors
+    /// As [`universe::join`].
+    pub fn join(&self, rank: u32, size: u32) -> Result<Universe> {
+        let first = self.first.try_clone();
+        let first = first.map_err(|cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}")))?;
+        universe::join(first, self.birth.base, rank, size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_birth_is_read_as_it_was_written_and_by_all() {
+        let parents = vec![JobRank(JobRank::FOREIGN), JobRank(JobRank::FOREIGN | 7)];
+        let birth = Birth { base: 9, context: 1 << 59 | 4, parents };
+        let written = birth.write().unwrap();
+        for _ in 0..2 {
+            assert_eq!(Birth::read(written.try_clone().unwrap()).unwrap(), birth);
+        }
+        let other = Birth { parents: Vec::new(), ..birth };
+        assert_eq!(Birth::read(other.write().unwrap()).unwrap(), other);
+    }
+}

@@ -1,0 +1,170 @@
+//! Starting a job from within a rank: by a launcher of its own, `serried spawned`, which stands beside our library.
+//!
+//! ```text
+//! serried spawned CONTROL,UNIVERSE,BIRTH PROGRAMS { RANKS DIRECTORY VARIABLES {NAME VALUE}… WORDS {WORD}… }…
+//! ```
+//!
+//! Over the control socket the launcher says `ok` when all programs run, or a sentence. It ends the job if the
+//! socket ends before it has been let go of: then the process at this end has died.
+
+use crate::{Class, Error, Result};
+use std::ffi::{CStr, OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The command of the launcher that this is for.
+pub const COMMAND: &str = "spawned";
+/// What it says when all programs run.
+pub const STARTED: &[u8] = b"ok\n";
+/// What it is told when the job shall go on without this process.
+pub const LET_GO: u8 = b'.';
+
+/// A program to be started on some ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Program {
+    /// How many ranks.
+    pub ranks: u32,
+    /// Its name and its arguments.
+    pub words: Vec<OsString>,
+    /// Where it shall run, if not here.
+    pub directory: OsString,
+    /// What it shall have in its environment beside what this process has.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+/// The launcher of a job that has been started.
+#[derive(Debug)]
+pub struct Child(UnixStream);
+
+impl Child {
+    /// Lets the job go on whatever becomes of this process.
+    pub fn let_go(mut self) {
+        // A launcher that is gone has no job either.
+        let _ = self.0.write_all(&[LET_GO]);
+    }
+}
+
+/// Starts programs as one job, which is in a universe and has a birth. Waits until all of them run.
+///
+/// # Errors
+/// `Spawn`, and why.
+pub fn start(universe: BorrowedFd<'_>, birth: &OwnedFd, programs: &[Program]) -> Result<Child> {
+    let launcher = find()?;
+    let refused = |cause: io::Error| failed(format!("{} cannot be started: {cause}", launcher.display()));
+    let (mut ours, theirs) = UnixStream::pair().map_err(refused)?;
+    let passed = [theirs.as_raw_fd(), universe.as_raw_fd(), birth.as_raw_fd()];
+    let mut command = Command::new(&launcher);
+    command.arg(COMMAND).arg(passed.map(|one| one.to_string()).join(",")).args(words_of(programs));
+    command.stdin(Stdio::null());
+    // SAFETY: between fork and exec there are system calls only.
+    unsafe { command.pre_exec(move || passed.iter().try_for_each(|&one| keep_open(one))) };
+    // What is started divides at once, so that the program never has a child that it does not know.
+    let status = command.status().map_err(refused)?;
+    drop(theirs);
+    let mut said = Vec::new();
+    while !said.ends_with(STARTED) {
+        let mut bytes = [0; 512];
+        match ours.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => said.extend(&bytes[..count]),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(refused(cause)),
+        }
+    }
+    match said.strip_suffix(STARTED) {
+        Some(_) => Ok(Child(ours)),
+        None if said.is_empty() => Err(failed(format!("{} has ended ({status})", launcher.display()))),
+        None => Err(failed(String::from_utf8_lossy(&said).trim_end().to_owned())),
+    }
+}
+
+fn words_of(programs: &[Program]) -> Vec<OsString> {
+    let number = |number: usize| OsString::from(number.to_string());
+    let mut words = vec![number(programs.len())];
+    for program in programs {
+        words.extend([number(program.ranks as usize), program.directory.clone(), number(program.variables.len())]);
+        words.extend(program.variables.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
+        words.push(number(program.words.len()));
+        words.extend(program.words.iter().cloned());
+    }
+    words
+}
+
+/// Reads the programs in such words; `None` if they are none.
+pub fn read(words: &[OsString]) -> Option<Vec<Program>> {
+    let mut words = words.iter().cloned();
+    let number = |word: Option<OsString>| word?.to_str()?.parse::<usize>().ok();
+    let mut programs = Vec::new();
+    for _ in 0..number(words.next())? {
+        let (ranks, directory) = (number(words.next())? as u32, words.next()?);
+        let variables: Option<_> =
+            (0..number(words.next())?).map(|_| Some((words.next()?, words.next()?))).collect();
+        let count = number(words.next())?;
+        let own: Option<Vec<OsString>> = (0..count).map(|_| words.next()).collect();
+        programs.push(Program { ranks, words: own.filter(|own| !own.is_empty())?, directory, variables: variables? });
+    }
+    words.next().is_none().then_some(programs)
+}
+
+fn failed(text: String) -> Error {
+    Error::new(Class::Spawn, format!("the processes could not be started: {text}"))
+}
+
+fn keep_open(descriptor: RawFd) -> io::Result<()> {
+    // SAFETY: plain system call.
+    match unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// The launcher: beside the folder of this library, else on the path.
+fn find() -> Result<PathBuf> {
+    let beside = own_file().and_then(|file| Some(file.parent()?.parent()?.join("bin/serried")));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("serried"));
+    let found = beside.clone().into_iter().chain(on_path).find(|file| file.is_file());
+    found.ok_or_else(|| {
+        let place = beside.map(|file| format!("neither {} nor ", file.display())).unwrap_or_default();
+        failed(format!("the launcher is not there: {place}a `serried` in a folder of PATH"))
+    })
+}
+
+/// The file of this library.
+fn own_file() -> Option<PathBuf> {
+    // SAFETY: zeros are a valid place for the answer, which names a string that lives as long as the library.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(find as *const () as *const libc::c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
+            return None;
+        }
+        Path::new(OsStr::from_bytes(CStr::from_ptr(info.dli_fname).to_bytes())).canonicalize().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_as_they_were_written() {
+        let one = Program {
+            ranks: 3,
+            words: ["./solver", "", ":", "-n"].map(OsString::from).to_vec(),
+            directory: "/some where".into(),
+            variables: vec![("A".into(), "1 2".into()), ("B".into(), "".into())],
+        };
+        let other = Program { ranks: 1, words: vec!["x".into()], ..Program::default() };
+        for programs in [vec![one.clone()], vec![one.clone(), other.clone(), one], vec![other]] {
+            let words = words_of(&programs);
+            assert_eq!(read(&words), Some(programs));
+            assert_eq!(read(&words[..words.len() - 1]), None);
+            assert_eq!(read(&[&words[..], &["more".into()]].concat()), None);
+        }
+    }
+}

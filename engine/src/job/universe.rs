@@ -1,0 +1,260 @@
+//! Jobs that know each other: a universe.
+//!
+//! A process that starts others, or lets others connect, is in a universe, and so are those. It lies in the node
+//! segment of the first job, of which further jobs inherit the descriptor. It has a number for each process, which
+//! is never used again; says where each of them listens; and has the open ports and the published names. It is
+//! sparse: a job that stays alone never touches it.
+//!
+//! Numbers begin with those of the first job, which are its ranks. What a process calls a process of another job is
+//! this number with [`JobRank::FOREIGN`] added.
+
+use super::node_card::{Address, JobKey, NodeCard, NodeDirectory};
+use super::node_segment;
+use crate::memory::segment::Segment;
+use crate::memory::system_calls;
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Ports that can be open at a time, and names that can be published.
+pub const PORTS: usize = 512;
+/// See [`PORTS`].
+pub const NAMES: usize = 128;
+/// Bytes of a service name, and of the name of a port.
+pub const SERVICE_BYTES: usize = 256;
+/// See [`SERVICE_BYTES`].
+pub const PORT_BYTES: usize = 64;
+/// Processes that a universe can have in its life.
+pub const PROCESSES: usize = JobRank::FOREIGN as usize;
+
+/// Of [`Memory::listening`]: the job of the process has ended.
+const GONE: u32 = u32::MAX;
+
+/// What lies in the node segment of the first job. Zero is the right initial value of each word.
+#[repr(C)]
+pub struct Memory {
+    /// The secret: each word is drawn by whoever comes first.
+    key: [AtomicU64; 4],
+    /// The next number; 0: nobody has been here.
+    next: AtomicU32,
+    /// Jobs that were started by others and have not ended.
+    running: AtomicU32,
+    /// Counts ports that were opened.
+    opened: AtomicU64,
+    /// The serial numbers of open ports; 0: free.
+    pub(super) ports: [AtomicU64; PORTS],
+    pub(super) names: [Published; NAMES],
+    /// Where each process listens: a port of the loopback address.
+    listening: [AtomicU32; PROCESSES],
+}
+
+/// A published name.
+#[repr(C)]
+pub struct Published {
+    /// 0: free; 1: its owner writes it; 2: it can be read.
+    pub(super) state: AtomicU64,
+    pub(super) service: [AtomicU64; SERVICE_BYTES / 8],
+    pub(super) port: [AtomicU64; PORT_BYTES / 8],
+}
+
+/// Bytes of the universe in a node segment: whole pages, and such that what follows begins as if it were not there.
+pub const BYTES: usize = std::mem::size_of::<Memory>().next_multiple_of(64 << 10);
+/// What is reserved before anything is touched.
+const FIRST_BYTES: usize = std::mem::offset_of!(Memory, listening);
+const PAGE: usize = 4096;
+
+/// The universe as a process sees it.
+pub struct Universe {
+    segment: Segment,
+    /// The number of rank 0 of this job.
+    base: u32,
+    /// The number of this process.
+    own: u32,
+    listener: TcpListener,
+}
+
+/// Joins the universe in the first job's node segment as rank `rank` of a job of `size` ranks that begin at number
+/// `base`, and listens. The first job begins at 0.
+///
+/// # Errors
+/// `NoMem`; what the system says to listening.
+pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32) -> Result<Universe> {
+    let at = node_segment::UNIVERSE_AT;
+    let segment = Segment::map(first, at + BYTES)?;
+    segment.reserve(at, FIRST_BYTES)?;
+    let own = base + rank;
+    let place = std::mem::offset_of!(Memory, listening) + 4 * own as usize;
+    segment.reserve(at + place / PAGE * PAGE, PAGE)?;
+    let refused = |error: std::io::Error| {
+        Error::new(Class::Other, format!("this process cannot listen for those of other jobs: {error}"))
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
+    let port = listener.local_addr().map_err(refused)?.port();
+    let universe = Universe { segment, base, own, listener };
+    let memory = universe.memory();
+    for word in &memory.key {
+        let _ = word.compare_exchange(0, random_word(), Ordering::SeqCst, Ordering::SeqCst);
+    }
+    let _ = memory.next.compare_exchange(0, size, Ordering::SeqCst, Ordering::SeqCst);
+    memory.listening[own as usize].store(u32::from(port), Ordering::SeqCst);
+    Ok(universe)
+}
+
+fn random_word() -> u64 {
+    let mut bytes = [0; 8];
+    let got = system_calls::random(&mut bytes, 0);
+    assert_eq!(got, 8, "the system has no random bytes");
+    u64::from_ne_bytes(bytes) | 1
+}
+
+/// The universe as the launcher of a job sees it that a rank of another one has started.
+#[derive(Debug)]
+pub struct Registry(Segment);
+
+impl Registry {
+    /// From the node segment of the first job.
+    ///
+    /// # Errors
+    /// `NoMem`; `Intern` for what is none.
+    pub fn open(first: OwnedFd) -> Result<Registry> {
+        Ok(Registry(Segment::map(first, node_segment::UNIVERSE_AT + BYTES)?))
+    }
+
+    /// How many jobs that ranks have started have not ended.
+    pub fn running(&self) -> u32 {
+        memory_in(&self.0).running.load(Ordering::SeqCst)
+    }
+
+    /// Says that the processes of a job have ended, for those that still want to reach them.
+    pub fn has_ended(&self, base: u32, size: u32) {
+        let place = std::mem::offset_of!(Memory, listening) + 4 * base as usize;
+        let from = place / PAGE * PAGE;
+        let bytes = (place + 4 * size as usize).next_multiple_of(PAGE) - from;
+        let memory = memory_in(&self.0);
+        if self.0.reserve(node_segment::UNIVERSE_AT + from, bytes).is_ok() {
+            let ended = memory.listening.iter().skip(base as usize).take(size as usize);
+            ended.for_each(|one| one.store(GONE, Ordering::SeqCst));
+        }
+        memory.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// How many jobs that were started by the ranks of a segment, or by those, have not ended.
+///
+/// # Safety
+/// `base` must be the beginning of a mapped node segment, as long as it is used.
+pub(super) unsafe fn running_in(base: *const u8) -> u32 {
+    // SAFETY: by the caller; the universe lies there, 4 KiB aligned, and is made of atomics.
+    let memory = unsafe { &*base.add(node_segment::UNIVERSE_AT).cast::<Memory>() };
+    memory.running.load(Ordering::SeqCst)
+}
+
+fn memory_in(segment: &Segment) -> &Memory {
+    // SAFETY: the mapping has it, 4 KiB aligned, and lives as long as the segment; all of it is atomics.
+    unsafe { &*segment.base().add(node_segment::UNIVERSE_AT).cast::<Memory>() }
+}
+
+impl Universe {
+    pub(super) fn memory(&self) -> &Memory {
+        memory_in(&self.segment)
+    }
+
+    /// What this process is called in other jobs.
+    pub fn own(&self) -> JobRank {
+        JobRank(JobRank::FOREIGN | self.own)
+    }
+
+    /// The number of rank 0 of this job.
+    pub fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// The descriptor to pass on to jobs that shall be in this universe.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.segment.descriptor()
+    }
+
+    /// A number by which universes are told apart. It says nothing of the secret.
+    pub fn mark(&self) -> u64 {
+        let key = self.key();
+        crate::world::context::hash(b"serried universe".iter().chain(&key.0[..16]).copied())
+    }
+
+    /// Numbers for `size` processes of a job that is about to be started: the first of them. The job counts as
+    /// running until [`Registry::has_ended`].
+    ///
+    /// # Errors
+    /// `Spawn` when no numbers are left.
+    pub fn number(&self, size: u32) -> Result<u32> {
+        let next = &self.memory().next;
+        let taken = next.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |next| {
+            next.checked_add(size).filter(|&end| end as usize <= PROCESSES)
+        });
+        let base = taken.map_err(|next| {
+            let text = format!(
+                "{size} processes cannot be started: {next} have been started by this job and its children, \
+                 and {PROCESSES} can be"
+            );
+            Error::new(Class::Spawn, text)
+        })?;
+        self.memory().running.fetch_add(1, Ordering::SeqCst);
+        Ok(base)
+    }
+
+    /// A job that was to be started was not.
+    pub fn not_started(&self) {
+        self.memory().running.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// A number that no port has had.
+    pub(super) fn next_port(&self) -> u64 {
+        self.memory().opened.fetch_add(1, Ordering::SeqCst) + 1
+    }
+}
+
+impl NodeDirectory for Universe {
+    fn own_node(&self) -> u32 {
+        self.own
+    }
+
+    fn nodes(&self) -> u32 {
+        PROCESSES as u32
+    }
+
+    fn place_of(&self, rank: JobRank) -> (u32, LocalRank) {
+        (rank.0 & !JobRank::FOREIGN, LocalRank(0))
+    }
+
+    fn card(&self, node: u32) -> Result<NodeCard> {
+        let ip = Ipv4Addr::LOCALHOST.into();
+        let port = match self.memory().listening.get(node as usize).map(|port| port.load(Ordering::SeqCst)) {
+            None | Some(0) => {
+                return Err(Error::new(Class::Other, format!("process {node} does not listen so far")))
+            }
+            // Nobody listens there: a connection is refused at once.
+            Some(GONE) => 1,
+            Some(port) => port as u16,
+        };
+        Ok(NodeCard { node, ranks: 1, port, addresses: vec![Address { ip, prefix: 8 }] })
+    }
+
+    fn key(&self) -> JobKey {
+        let mut key = [0; 32];
+        for (bytes, word) in key.chunks_exact_mut(8).zip(&self.memory().key) {
+            bytes.copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
+        }
+        JobKey(key)
+    }
+
+    fn listeners(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.listener.as_fd()]
+    }
+}
+
+impl std::fmt::Debug for Universe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Universe").field("base", &self.base).field("own", &self.own).finish_non_exhaustive()
+    }
+}
