@@ -114,7 +114,7 @@ impl Engine {
         engine.attend(&engine.lanes.at(0).lock())?;
         if job.birth().is_some() {
             // The parents may connect at any time.
-            engine.universe()?;
+            engine.go_beyond()?;
         }
         Ok(engine)
     }

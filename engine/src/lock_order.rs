@@ -12,8 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Level(u8);
 
 impl Level {
+    /// The way to other jobs is being made.
+    pub const BEYOND: Level = Level(0);
     /// Blocks that are lent to communicators.
-    pub const POOL: Level = Level(0);
+    pub const POOL: Level = Level(1);
     /// What waiting threads have said; taken under all lanes.
     pub const ANSWERS: Level = Level(64);
     /// Events that no tool has heard yet.
@@ -24,11 +26,13 @@ impl Level {
     pub const BOUNCE: Level = Level(67);
     /// Streams of devices.
     pub const DEVICE: Level = Level(68);
+    /// Jobs that this process has started.
+    pub const CHILDREN: Level = Level(69);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {
         assert!(number < 32);
-        Level(1 + number as u8)
+        Level(2 + number as u8)
     }
 }
 

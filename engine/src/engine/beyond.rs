@@ -6,18 +6,23 @@
 use super::{Core, Engine};
 use crate::job::starter::Child;
 use crate::job::Universe;
+use crate::lock_order::{self, Level, Ordered};
+use crate::progress::lock::EngineLock;
 use crate::transport::network;
 use crate::transport::wire::{Identity, Wire};
 use crate::transport::Packets;
 use crate::world::BootstrapChannel;
 use crate::{Error, JobRank, Result};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// What this process knows of others.
 #[derive(Default)]
 pub(super) struct Beyond {
     universe: OnceLock<&'static Universe>,
-    /// Held while the way is being made.
+    /// The way to them is there.
+    is_open: AtomicBool,
+    /// Held while either of these is being made.
     making: Mutex<()>,
     /// The jobs that this process has started and holds, by the number of their rank 0.
     children: Mutex<Vec<(u32, Child)>>,
@@ -32,7 +37,7 @@ impl Engine {
         if let Some(&universe) = self.beyond.universe.get() {
             return Ok(universe);
         }
-        let _making = self.beyond.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = lock_order::lock(&self.beyond.making, Level::BEYOND);
         if let Some(&universe) = self.beyond.universe.get() {
             return Ok(universe);
         }
@@ -42,6 +47,17 @@ impl Engine {
             ));
         }
         let universe: &'static Universe = Box::leak(Box::new(self.job.join_universe()?));
+        let _ = self.beyond.universe.set(universe);
+        Ok(universe)
+    }
+
+    /// As [`BootstrapChannel::reach_beyond`]: the first call makes the way.
+    pub(super) fn go_beyond(&self) -> Result<()> {
+        let universe = self.universe()?;
+        let _making = lock_order::lock(&self.beyond.making, Level::BEYOND);
+        if self.beyond.is_open.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         // Names of processes of other jobs begin at FOREIGN and end at twice that.
         let me = Identity { rank: universe.own(), ranks: 2 * JobRank::FOREIGN, directory: universe };
         let wire = Wire::new(me, self.doorbell)?;
@@ -50,11 +66,11 @@ impl Engine {
         core.outward = universe.own();
         self.attend(&core)?;
         self.contexts.meet_others();
-        let _ = self.beyond.universe.set(universe);
+        self.beyond.is_open.store(true, Ordering::Relaxed);
         drop(core);
         // Threads that sleep already have to wait for the network too.
         self.doorbell.ring();
-        Ok(universe)
+        Ok(())
     }
 
     /// How many processes make sense here: as many as there are CPUs that may be used, or as there are ranks.
@@ -80,8 +96,8 @@ impl Engine {
         }
     }
 
-    fn children(&self) -> std::sync::MutexGuard<'_, Vec<(u32, Child)>> {
-        self.beyond.children.lock().unwrap_or_else(PoisonError::into_inner)
+    fn children(&self) -> Ordered<'_, Vec<(u32, Child)>> {
+        lock_order::lock(&self.beyond.children, Level::CHILDREN)
     }
 
     /// A number that this job alone has of those that share a node: its ranks share memory, and with those of no
@@ -93,18 +109,21 @@ impl Engine {
         }
     }
 
-    /// Looks for peers that are gone, before this rank waits on. A process of another job is missed only if some
-    /// communicator has it.
+    /// Looks for peers that are gone, before this rank waits on in a lane. A process of another job is missed only
+    /// if some communicator has it.
     ///
     /// # Errors
     /// `Other`, naming one.
-    pub(super) fn nobody_is_lost(&self, core: &mut Core) -> Result<()> {
-        let Some(peer) = core.transport.lost() else { return Ok(()) };
-        if peer.is_foreign() && !self.is_member(peer) {
-            core.transport.forget(peer);
-            return Ok(());
+    pub(super) fn nobody_is_lost(&self, lane: &EngineLock<Core>) -> Result<()> {
+        let lost = lane.lock().transport.lost();
+        match lost {
+            None => Ok(()),
+            Some(peer) if peer.is_foreign() && !self.is_member(peer) => {
+                lane.lock().transport.forget(peer);
+                Ok(())
+            }
+            Some(peer) => Err(network::gone(peer)),
         }
-        Err(network::gone(peer))
     }
 
     /// Whether some communicator that the program can name has a process.
@@ -116,11 +135,6 @@ impl Engine {
             found |= groups.into_iter().flatten().any(|group| group.rank_of(peer).is_some());
         });
         found
-    }
-
-    /// As [`BootstrapChannel::reach_beyond`].
-    pub(super) fn go_beyond(&self) -> Result<()> {
-        self.universe().map(drop)
     }
 }
 

@@ -56,6 +56,8 @@ impl Engine {
             );
             return Err(Error::new(Class::Port, text));
         }
+        // Whoever connects may be of another job.
+        self.go_beyond()?;
         let line = knocks_at(port, self.own());
         let mut note = None;
         BootstrapChannel::wait_until(self, &mut || {
@@ -73,7 +75,8 @@ impl Engine {
         let universe = self.universe()?;
         let port = universe.port(name)?;
         universe.check_open(port)?;
-        let (owner, number) = (self.contexts.inward(port.owner), self.contexts.propose()?);
+        let owner = member_of(self, u64::from(port.owner))?;
+        let number = self.contexts.propose()?;
         self.post(&knocks_at(port, owner), 0, &words([u64::from(outward(self, self.own())), number]))?;
         Ok((meeting([self.own(), owner], number, 0), 1))
     }

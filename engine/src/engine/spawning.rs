@@ -53,13 +53,14 @@ impl Engine {
                 return Err(Error::new(Class::Spawn, reason.unwrap_or_default()));
             }
         };
-        self.universe()?;
+        self.go_beyond()?;
         let first = JobRank::FOREIGN | told.base;
         let children = Group::new((first..first + told.size).map(JobRank).collect());
         Ok(between(told.context, parents, children))
     }
 
     fn start_job(&self, parents: &Communicator, programs: &[Program]) -> Result<Told> {
+        self.go_beyond()?;
         let universe = self.universe()?;
         let size = programs.iter().try_fold(0_u32, |sum, program| sum.checked_add(program.ranks));
         let size = size.filter(|&size| size > 0);
@@ -88,7 +89,7 @@ impl Engine {
     /// As [`Engine::universe`].
     pub fn parent(&self) -> Result<Option<Communicator>> {
         let Some(birth) = self.job.birth() else { return Ok(None) };
-        self.universe()?;
+        self.go_beyond()?;
         let parents = birth.parents.iter().map(|&parent| self.contexts.inward(parent)).collect();
         let world = Communicator::world(self.job.rank, self.job.size);
         Ok(Some(between(birth.context, &world, Group::new(parents))))

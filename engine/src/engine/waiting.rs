@@ -105,11 +105,8 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
-            let mine = {
-                let mut core = lane.lock();
-                self.nobody_is_lost(&mut core)?;
-                core.lane()
-            };
+            self.nobody_is_lost(lane)?;
+            let mine = lane.lock().lane();
             let busy = self.lanes.are_several() && self.serve_others(mine)?;
             self.sleep(&mut waiting, beside, (mine, busy), || lane.lock().epoch != epoch);
         }
@@ -144,7 +141,7 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
             }
-            self.lanes.each().try_for_each(|lane| self.nobody_is_lost(&mut lane.lock()))?;
+            self.lanes.each().try_for_each(|lane| self.nobody_is_lost(lane))?;
             let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);
             self.sleep(&mut waiting, &Nothing, (0, false), changed);
         }

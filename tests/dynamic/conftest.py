@@ -1,0 +1,33 @@
+"""Fixtures and names for the tests of this folder: see support/launching.py."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+DYNAMIC = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(DYNAMIC.parent / "support"))
+from launching import *  # noqa: E402, F403
+from launching import STAGE, compile_c  # noqa: E402
+
+
+@pytest.fixture(scope="session", params=["standard", "mpich", "openmpi"])
+def family(request, tmp_path_factory):
+    """A program that starts children, and children's children, for each ABI."""
+    target = tmp_path_factory.mktemp("family") / "family"
+    flags = [f"-abi={request.param}"] if request.param != "standard" else []
+    return compile_c(DYNAMIC / "family.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
+
+
+@pytest.fixture
+def alone(launcher):
+    """Runs a program that nobody launches; nothing may be left in the end."""
+
+    def run(*command, timeout=120):
+        library = {"LD_LIBRARY_PATH": str(STAGE / "lib"), **launcher.environment}
+        return subprocess.run(
+            list(map(str, command)), cwd=launcher.folder, env=library, timeout=timeout,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    return run
