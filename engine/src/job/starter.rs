@@ -4,7 +4,7 @@
 //! serried spawned CONTROL,UNIVERSE,BIRTH PROGRAMS { RANKS DIRECTORY VARIABLES {NAME VALUE}… WORDS {WORD}… }…
 //! ```
 //!
-//! Over the control socket the launcher says `ok` when all programs run, or a sentence. It ends the job if the
+//! Over the control socket the launcher says `ok` when all programs run, or a sentence; and `!` when the job has failed. It ends the job if the
 //! socket ends before it has been let go of: then the process at this end has died.
 
 use crate::{Class, Error, Result};
@@ -24,6 +24,9 @@ pub const STARTED: &[u8] = b"ok\n";
 /// What it is told when the job shall go on without this process.
 pub const LET_GO: u8 = b'.';
 
+/// What it says at the end of a job that has failed.
+pub const FAILED: u8 = b'!';
+
 /// A program to be started on some ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Program {
@@ -42,6 +45,14 @@ pub struct Program {
 pub struct Child(UnixStream);
 
 impl Child {
+    /// Whether the job has ended badly.
+    pub fn has_failed(&self) -> bool {
+        let mut byte = 0_u8;
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        // SAFETY: there is room for one byte.
+        unsafe { libc::recv(self.0.as_raw_fd(), (&raw mut byte).cast(), 1, flags) == 1 && byte == FAILED }
+    }
+
     /// Lets the job go on whatever becomes of this process.
     pub fn let_go(mut self) {
         // A launcher that is gone has no job either.
@@ -64,7 +75,9 @@ pub fn start(universe: BorrowedFd<'_>, birth: &OwnedFd, programs: &[Program]) ->
     // SAFETY: between fork and exec there are system calls only.
     unsafe { command.pre_exec(move || passed.iter().try_for_each(|&one| keep_open(one))) };
     // What is started divides at once, so that the program never has a child that it does not know.
-    let status = command.status().map_err(refused)?;
+    let mut dividing = command.spawn().map_err(refused)?;
+    // Where the program ignores SIGCHLD the system has taken the status.
+    let _ = dividing.wait();
     drop(theirs);
     let mut said = Vec::new();
     while !said.ends_with(STARTED) {
@@ -78,7 +91,7 @@ pub fn start(universe: BorrowedFd<'_>, birth: &OwnedFd, programs: &[Program]) ->
     }
     match said.strip_suffix(STARTED) {
         Some(_) => Ok(Child(ours)),
-        None if said.is_empty() => Err(failed(format!("{} has ended ({status})", launcher.display()))),
+        None if said.is_empty() => Err(failed(format!("{} has ended", launcher.display()))),
         None => Err(failed(String::from_utf8_lossy(&said).trim_end().to_owned())),
     }
 }

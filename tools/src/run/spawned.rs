@@ -11,7 +11,7 @@
 
 use super::options::{Options, Program};
 use super::plan::{self, Plan};
-use serried_engine::job::starter::{self, LET_GO, STARTED};
+use serried_engine::job::starter::{self, FAILED, LET_GO, STARTED};
 use serried_engine::job::universe::Registry;
 use serried_engine::job::Birth;
 use std::ffi::OsString;
@@ -142,8 +142,11 @@ impl Spawned {
         self.registry.running() > 1
     }
 
-    /// The job of `size` ranks has ended.
-    pub fn has_ended(&self, size: u32) {
+    /// The job of `size` ranks has ended, well or not.
+    pub fn has_ended(&mut self, size: u32, well: bool) {
+        if !well {
+            self.tell(&[FAILED]);
+        }
         if self.runs {
             self.registry.has_ended(self.base, size);
         }

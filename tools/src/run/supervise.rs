@@ -54,10 +54,10 @@ impl Supervisor {
             self.tick(Instant::now());
         }
         self.write_to_the_end();
-        if let Some(spawned) = &self.plan.spawned {
-            spawned.has_ended(self.plan.size);
-        }
         let status = self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0);
+        if let Some(spawned) = &mut self.plan.spawned {
+            spawned.has_ended(self.plan.size, status == 0);
+        }
         if status == 0 && self.lost {
             return streams::OUTPUT_LOST;
         }
