@@ -116,7 +116,8 @@ impl Engine {
     /// `Other`, naming one.
     pub(super) fn nobody_is_lost(&self, lane: &EngineLock<Core>) -> Result<()> {
         // A child that never talked with this process has no connection by which that would show.
-        let failed = |(base, child): &(u32, Child)| child.has_failed().then_some(JobRank(JobRank::FOREIGN | base));
+        let failed =
+            |(base, child): &(u32, Child)| child.has_failed().then_some(JobRank(JobRank::FOREIGN | base));
         let failed = self.children().iter().find_map(failed);
         if let Some(child) = failed.filter(|&child| self.is_member(child)) {
             return Err(network::gone(child));

@@ -473,7 +473,10 @@ impl<'a> Describer<'a> {
         bases.dedup();
         let within = |group: &crate::world::Group| !group.iter().any(JobRank::is_foreign);
         let found = bases.into_iter().filter_map(|base| self.find(base));
-        found.filter(|one| within(&one.group) && within(one.peers())).map(|communicator| self.communicator(communicator)).collect()
+        found
+            .filter(|one| within(&one.group) && within(one.peers()))
+            .map(|communicator| self.communicator(communicator))
+            .collect()
     }
 
     fn communicator(&self, communicator: &Communicator) -> description::Communicator {

@@ -35,7 +35,8 @@ impl Engine {
         check_intra(parents)?;
         let root = parents.group.check_rank(root)?;
         let line = parents.collective_line(self)?;
-        let outcome = (parents.rank == root).then(|| programs().and_then(|all| self.start_job(parents, &all)));
+        let outcome =
+            (parents.rank == root).then(|| programs().and_then(|all| self.start_job(parents, &all)));
         let said = match &outcome {
             None => Vec::new(),
             Some(Ok(told)) => join(&[words([told.base.into(), told.size.into(), told.context])]),
@@ -64,7 +65,8 @@ impl Engine {
         let universe = self.universe()?;
         let size = programs.iter().try_fold(0_u32, |sum, program| sum.checked_add(program.ranks));
         let size = size.filter(|&size| size > 0);
-        let size = size.ok_or_else(|| Error::new(Class::Spawn, "no process is to be started, or too many"))?;
+        let size =
+            size.ok_or_else(|| Error::new(Class::Spawn, "no process is to be started, or too many"))?;
         let context = self.contexts.propose()?;
         let base = universe.number(size)?;
         let parents = parents.group.iter().map(|parent| self.contexts.outward(parent)).collect();

@@ -43,7 +43,8 @@ impl Birth {
         let head = [MAGIC, u64::from(self.base), self.context, self.parents.len() as u64];
         let words = head.into_iter().chain(self.parents.iter().map(|&parent| u64::from(parent)));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-        file.write_all(&bytes).map_err(|_| Error::new(Class::NoMem, "there is no memory for starting a job"))?;
+        file.write_all(&bytes)
+            .map_err(|_| Error::new(Class::NoMem, "there is no memory for starting a job"))?;
         Ok(file.into())
     }
 
@@ -52,7 +53,8 @@ impl Birth {
     /// # Errors
     /// `Intern` for what is none.
     pub fn read(descriptor: OwnedFd) -> Result<Birth> {
-        let garbled = || Error::new(Class::Intern, "the words of the job that has started this one are garbled");
+        let garbled =
+            || Error::new(Class::Intern, "the words of the job that has started this one are garbled");
         let mut bytes = vec![0; segment::length(descriptor.as_fd())? as usize];
         // All ranks share one place in the file, which is left alone.
         File::from(descriptor).read_exact_at(&mut bytes, 0).map_err(|_| garbled())?;
@@ -95,7 +97,8 @@ impl Descent {
     /// As [`universe::join`].
     pub fn join(&self, rank: u32, size: u32) -> Result<Universe> {
         let first = self.first.try_clone();
-        let first = first.map_err(|cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}")))?;
+        let first =
+            first.map_err(|cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}")))?;
         universe::join(first, self.birth.base, rank, size)
     }
 }

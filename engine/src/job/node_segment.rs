@@ -30,8 +30,7 @@ const VERSION: u32 = 16;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
-/// Where the universe lies of which the job is the first.
-pub(super) const UNIVERSE_AT: usize = HEADER_BYTES + NAMES_BYTES;
+const _: () = assert!(universe::AT == HEADER_BYTES + NAMES_BYTES);
 /// How many call names the segment holds.
 pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 /// A name, in words that several ranks may write at once.
@@ -102,7 +101,7 @@ impl NodeSegment {
             if windows { windows_at(local_ranks) + windows_bytes(local_ranks) } else { bytes as u64 };
         let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
-        segment.reserve(UNIVERSE_AT, 4096)?;
+        segment.reserve(universe::AT, 4096)?;
         let node = NodeSegment { segment, local_ranks, windows };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
@@ -354,7 +353,7 @@ impl NodeSegment {
 
 /// Where the part of a rank begins: with its page.
 pub(super) fn part_at(local_rank: u32) -> usize {
-    UNIVERSE_AT + universe::BYTES + local_rank as usize * PART_BYTES
+    universe::AT + universe::BYTES + local_rank as usize * PART_BYTES
 }
 
 /// The report area in the part of a rank.

@@ -143,7 +143,14 @@ fn join<S: Read + Write + Send + 'static>(mut pmi: Pmi1<S>) -> Result<Started> {
         1 => (NodeSegment::create(1)?, None),
         _ => segment_passing::share_node_segment(&mut pmi, &map)?,
     };
-    Ok(Started { local_rank, local_ranks: map.ranks_of(own_node), node, others, descent: None, bootstrap: Box::new(pmi) })
+    Ok(Started {
+        local_rank,
+        local_ranks: map.ranks_of(own_node),
+        node,
+        others,
+        descent: None,
+        bootstrap: Box::new(pmi),
+    })
 }
 
 impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {

@@ -30,7 +30,14 @@ pub(super) fn start() -> Result<Started> {
         1 => (NodeSegment::create(1)?, None),
         _ => segment_passing::share_node_segment(&mut pmix, &map)?,
     };
-    Ok(Started { local_rank, local_ranks: map.ranks_of(own_node), node, others, descent: None, bootstrap: Box::new(pmix) })
+    Ok(Started {
+        local_rank,
+        local_ranks: map.ranks_of(own_node),
+        node,
+        others,
+        descent: None,
+        bootstrap: Box::new(pmix),
+    })
 }
 
 impl Bootstrap for Pmix {

@@ -39,7 +39,8 @@ impl Universe {
             place.compare_exchange(FREE, serial, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         };
         let Some(place) = self.memory().ports.iter().position(free) else {
-            let text = format!("{PORTS} ports are open, and there can be no more; close some with MPI_Close_port");
+            let text =
+                format!("{PORTS} ports are open, and there can be no more; close some with MPI_Close_port");
             return Err(Error::new(Class::Port, text));
         };
         Ok(format!("serried:{:016x}:{}:{place}.{serial}", self.mark(), self.own().0 & !JobRank::FOREIGN))
@@ -53,7 +54,8 @@ impl Universe {
         let words: Vec<&str> = name.trim().split([':', '.']).collect();
         let read = |words: &[&str]| -> Option<(u64, Port)> {
             let [kind, mark, owner, place, serial] = *words else { return None };
-            let owner: u32 = owner.parse().ok().filter(|&owner| kind == "serried" && owner < JobRank::FOREIGN)?;
+            let owner: u32 =
+                owner.parse().ok().filter(|&owner| kind == "serried" && owner < JobRank::FOREIGN)?;
             let (place, serial) = (place.parse().ok().filter(|&place| place < PORTS)?, serial.parse().ok()?);
             let port = Port { owner: JobRank(JobRank::FOREIGN | owner), place, serial };
             Some((u64::from_str_radix(mark, 16).ok()?, port))
@@ -99,19 +101,26 @@ impl Universe {
     /// `Service` for a name that is too long or published already, or if there are too many; `Port`.
     pub fn publish(&self, service: &str, port: &str) -> Result<()> {
         if service.len() > SERVICE_BYTES || service.is_empty() {
-            let text = format!("the service name has {} bytes; 1 to {SERVICE_BYTES} are possible", service.len());
+            let text =
+                format!("the service name has {} bytes; 1 to {SERVICE_BYTES} are possible", service.len());
             return Err(Error::new(Class::Service, text));
         }
         self.port(port)?;
         if self.find(service).is_some() {
-            return Err(Error::new(Class::Service, format!("the service name {service:?} is published already")));
+            return Err(Error::new(
+                Class::Service,
+                format!("the service name {service:?} is published already"),
+            ));
         }
         let names = &self.memory().names;
         let claim = |one: &&Published| {
             one.state.compare_exchange(FREE, IN_WORK, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         };
         let Some(one) = names.iter().find(claim) else {
-            return Err(Error::new(Class::Service, format!("{} names are published, and there can be no more", names.len())));
+            return Err(Error::new(
+                Class::Service,
+                format!("{} names are published, and there can be no more", names.len()),
+            ));
         };
         write(&one.service, service);
         write(&one.port, port);
@@ -129,9 +138,10 @@ impl Universe {
         };
         match self.find(service).filter(|one| read(&one.port) == port).is_some_and(gone) {
             true => Ok(()),
-            false => {
-                Err(Error::new(Class::Service, format!("the service name {service:?} is not published with this port")))
-            }
+            false => Err(Error::new(
+                Class::Service,
+                format!("the service name {service:?} is not published with this port"),
+            )),
         }
     }
 
@@ -145,9 +155,8 @@ impl Universe {
     }
 
     fn find(&self, service: &str) -> Option<&Published> {
-        let is_it = |one: &&Published| {
-            one.state.load(Ordering::SeqCst) == READY && read(&one.service) == service
-        };
+        let is_it =
+            |one: &&Published| one.state.load(Ordering::SeqCst) == READY && read(&one.service) == service;
         self.memory().names.iter().find(is_it)
     }
 }
@@ -225,7 +234,10 @@ mod tests {
             assert_eq!(class(two.publish(service, &other)), Class::Service);
             assert_eq!(class(two.unpublish(service, &other)), Class::Service);
             two.unpublish(service, &port).unwrap();
-            assert_eq!([class(two.look_up(service)), class(one.unpublish(service, &port))], [Class::Name, Class::Service]);
+            assert_eq!(
+                [class(two.look_up(service)), class(one.unpublish(service, &port))],
+                [Class::Name, Class::Service]
+            );
         }
         assert_eq!(class(one.publish(&"s".repeat(SERVICE_BYTES + 1), &port)), Class::Service);
         assert_eq!(class(one.publish("ocean", "no port")), Class::Port);

@@ -11,7 +11,14 @@ struct Singleton {
 
 pub(super) fn start() -> Result<Started> {
     let node = NodeSegment::create(1)?;
-    Ok(Started { local_rank: 0, local_ranks: vec![0], node, others: None, descent: None, bootstrap: bootstrap() })
+    Ok(Started {
+        local_rank: 0,
+        local_ranks: vec![0],
+        node,
+        others: None,
+        descent: None,
+        bootstrap: bootstrap(),
+    })
 }
 
 /// The services of no launcher.

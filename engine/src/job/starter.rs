@@ -100,7 +100,11 @@ fn words_of(programs: &[Program]) -> Vec<OsString> {
     let number = |number: usize| OsString::from(number.to_string());
     let mut words = vec![number(programs.len())];
     for program in programs {
-        words.extend([number(program.ranks as usize), program.directory.clone(), number(program.variables.len())]);
+        words.extend([
+            number(program.ranks as usize),
+            program.directory.clone(),
+            number(program.variables.len()),
+        ]);
         words.extend(program.variables.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
         words.push(number(program.words.len()));
         words.extend(program.words.iter().cloned());
@@ -119,7 +123,12 @@ pub fn read(words: &[OsString]) -> Option<Vec<Program>> {
             (0..number(words.next())?).map(|_| Some((words.next()?, words.next()?))).collect();
         let count = number(words.next())?;
         let own: Option<Vec<OsString>> = (0..count).map(|_| words.next()).collect();
-        programs.push(Program { ranks, words: own.filter(|own| !own.is_empty())?, directory, variables: variables? });
+        programs.push(Program {
+            ranks,
+            words: own.filter(|own| !own.is_empty())?,
+            directory,
+            variables: variables?,
+        });
     }
     words.next().is_none().then_some(programs)
 }
@@ -153,7 +162,9 @@ fn own_file() -> Option<PathBuf> {
     // SAFETY: zeros are a valid place for the answer, which names a string that lives as long as the library.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(find as *const () as *const libc::c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
+        if libc::dladdr(find as *const () as *const libc::c_void, &raw mut info) == 0
+            || info.dli_fname.is_null()
+        {
             return None;
         }
         Path::new(OsStr::from_bytes(CStr::from_ptr(info.dli_fname).to_bytes())).canonicalize().ok()

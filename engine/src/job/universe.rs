@@ -9,7 +9,6 @@
 //! this number with [`JobRank::FOREIGN`] added.
 
 use super::node_card::{Address, JobKey, NodeCard, NodeDirectory};
-use super::node_segment;
 use crate::memory::segment::Segment;
 use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
@@ -34,8 +33,10 @@ const GONE: u32 = u32::MAX;
 /// What lies in the node segment of the first job. Zero is the right initial value of each word.
 #[repr(C)]
 pub struct Memory {
-    /// The secret: each word is drawn by whoever comes first.
+    /// The secret: each word is drawn by the process that comes first.
     key: [AtomicU64; 4],
+    /// By what this universe is told from others; drawn too.
+    mark: AtomicU64,
     /// The next number; 0: nobody has been here.
     next: AtomicU32,
     /// Jobs that were started by others and have not ended.
@@ -58,6 +59,8 @@ pub struct Published {
     pub(super) port: [AtomicU64; PORT_BYTES / 8],
 }
 
+/// Where it begins in a node segment.
+pub const AT: usize = 4096 + 65536;
 /// Bytes of the universe in a node segment: whole pages, and such that what follows begins as if it were not there.
 pub const BYTES: usize = std::mem::size_of::<Memory>().next_multiple_of(64 << 10);
 /// What is reserved before anything is touched.
@@ -80,12 +83,11 @@ pub struct Universe {
 /// # Errors
 /// `NoMem`; what the system says to listening.
 pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32) -> Result<Universe> {
-    let at = node_segment::UNIVERSE_AT;
-    let segment = Segment::map(first, at + BYTES)?;
-    segment.reserve(at, FIRST_BYTES)?;
+    let segment = Segment::map(first, AT + BYTES)?;
+    segment.reserve(AT, FIRST_BYTES)?;
     let own = base + rank;
     let place = std::mem::offset_of!(Memory, listening) + 4 * own as usize;
-    segment.reserve(at + place / PAGE * PAGE, PAGE)?;
+    segment.reserve(AT + place / PAGE * PAGE, PAGE)?;
     let refused = |error: std::io::Error| {
         Error::new(Class::Other, format!("this process cannot listen for those of other jobs: {error}"))
     };
@@ -94,7 +96,7 @@ pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32) -> Result<Universe>
     let port = listener.local_addr().map_err(refused)?.port();
     let universe = Universe { segment, base, own, listener };
     let memory = universe.memory();
-    for word in &memory.key {
+    for word in memory.key.iter().chain([&memory.mark]) {
         let _ = word.compare_exchange(0, random_word(), Ordering::SeqCst, Ordering::SeqCst);
     }
     let _ = memory.next.compare_exchange(0, size, Ordering::SeqCst, Ordering::SeqCst);
@@ -119,7 +121,7 @@ impl Registry {
     /// # Errors
     /// `NoMem`; `Intern` for what is none.
     pub fn open(first: OwnedFd) -> Result<Registry> {
-        Ok(Registry(Segment::map(first, node_segment::UNIVERSE_AT + BYTES)?))
+        Ok(Registry(Segment::map(first, AT + BYTES)?))
     }
 
     /// How many jobs that ranks have started have not ended.
@@ -133,7 +135,7 @@ impl Registry {
         let from = place / PAGE * PAGE;
         let bytes = (place + 4 * size as usize).next_multiple_of(PAGE) - from;
         let memory = memory_in(&self.0);
-        if self.0.reserve(node_segment::UNIVERSE_AT + from, bytes).is_ok() {
+        if self.0.reserve(AT + from, bytes).is_ok() {
             let ended = memory.listening.iter().skip(base as usize).take(size as usize);
             ended.for_each(|one| one.store(GONE, Ordering::SeqCst));
         }
@@ -147,13 +149,13 @@ impl Registry {
 /// `base` must be the beginning of a mapped node segment, as long as it is used.
 pub(super) unsafe fn running_in(base: *const u8) -> u32 {
     // SAFETY: by the caller; the universe lies there, 4 KiB aligned, and is made of atomics.
-    let memory = unsafe { &*base.add(node_segment::UNIVERSE_AT).cast::<Memory>() };
+    let memory = unsafe { &*base.add(AT).cast::<Memory>() };
     memory.running.load(Ordering::SeqCst)
 }
 
 fn memory_in(segment: &Segment) -> &Memory {
     // SAFETY: the mapping has it, 4 KiB aligned, and lives as long as the segment; all of it is atomics.
-    unsafe { &*segment.base().add(node_segment::UNIVERSE_AT).cast::<Memory>() }
+    unsafe { &*segment.base().add(AT).cast::<Memory>() }
 }
 
 impl Universe {
@@ -178,8 +180,7 @@ impl Universe {
 
     /// A number by which universes are told apart. It says nothing of the secret.
     pub fn mark(&self) -> u64 {
-        let key = self.key();
-        crate::world::context::hash(b"serried universe".iter().chain(&key.0[..16]).copied())
+        self.memory().mark.load(Ordering::SeqCst)
     }
 
     /// Numbers for `size` processes of a job that is about to be started: the first of them. The job counts as

@@ -103,7 +103,9 @@ impl Routed {
                 self.far = Some(Far::new(network, true));
                 Ok(())
             }
-            Some(_) => Err(Error::not_there_yet("connecting with other jobs, where the ranks of a job are on several nodes,")),
+            Some(_) => Err(Error::not_there_yet(
+                "connecting with other jobs, where the ranks of a job are on several nodes,",
+            )),
         }
     }
 

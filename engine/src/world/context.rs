@@ -232,7 +232,10 @@ mod tests {
     fn processes_of_a_universe_are_called_alike_by_all_jobs() {
         let (first, second) = (Contexts::numbered(1, 0..3), Contexts::numbered(0, 3..5));
         let outside = |number: u32| JobRank(JobRank::FOREIGN | number);
-        assert_eq!((0..3).map(|rank| first.outward(JobRank(rank))).collect::<Vec<_>>(), [0, 1, 2].map(outside));
+        assert_eq!(
+            (0..3).map(|rank| first.outward(JobRank(rank))).collect::<Vec<_>>(),
+            [0, 1, 2].map(outside)
+        );
         assert_eq!([3, 4].map(|number| second.inward(outside(number))), [JobRank(0), JobRank(1)]);
         assert_eq!((second.inward(outside(2)), first.inward(outside(3))), (outside(2), outside(3)));
         assert_eq!(second.outward(outside(2)), outside(2));

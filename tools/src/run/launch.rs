@@ -9,7 +9,7 @@ use super::patterns::expand;
 use super::plan::Plan;
 use super::rank_start::{self, said, Place, Started};
 use super::spawn::Inheritance;
-use super::spawned::Spawned;
+use super::spawned_job::Spawned;
 use serried_engine::job::NodeSegment;
 use std::fs::File;
 use std::io;

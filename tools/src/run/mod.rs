@@ -42,6 +42,7 @@ mod report;
 mod seen;
 mod spawn;
 mod spawned;
+mod spawned_job;
 mod statistics;
 mod streams;
 mod supervise;

@@ -4,7 +4,7 @@
 
 use super::across::choice::Across;
 use super::options::Options;
-use super::spawned::Spawned;
+use super::spawned_job::Spawned;
 use super::{binding, environment};
 use crate::doctor::library;
 use crate::system::libraries::{self, Environment};

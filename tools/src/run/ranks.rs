@@ -4,7 +4,7 @@ use super::across::orders::Order;
 use super::ending::Reason;
 use super::rank::Life;
 use super::report::{self, Scene};
-use super::spawned::Spawned;
+use super::spawned_job::Spawned;
 use super::spawn::{Failure as StartFailure, STEP_DIRECTORY, STEP_EXECUTE};
 use super::supervisor::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};

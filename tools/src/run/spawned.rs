@@ -5,40 +5,13 @@
 //! rank ── serried spawned (ends at once)
 //!           └─ guard ── launcher ── ranks of the new job
 //! ```
-//!
-//! The launcher says over a socket that all programs run, or why not. When the socket ends before the rank has let
-//! go of the job, the rank has died, and the job is ended.
 
 use super::options::{Options, Program};
 use super::plan::{self, Plan};
-use serried_engine::job::starter::{self, FAILED, LET_GO, STARTED};
-use serried_engine::job::universe::Registry;
-use serried_engine::job::Birth;
+use super::spawned_job::Spawned;
+use serried_engine::job::starter;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
-
-/// What a launcher knows of the job that has started its own.
-pub struct Spawned {
-    control: Option<File>,
-    universe: OwnedFd,
-    birth: OwnedFd,
-    base: u32,
-    registry: Registry,
-    /// The rank knows that the job runs; before, it is the rank that says that the job has not been started.
-    runs: bool,
-}
-
-/// What is heard of the rank that has started the job.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Heard {
-    /// Nothing.
-    Nothing,
-    /// It has died.
-    HasDied,
-}
 
 /// Does what the words behind `serried spawned` say.
 pub fn command(arguments: &[OsString]) -> i32 {
@@ -76,85 +49,5 @@ fn program(given: starter::Program) -> Program {
         environment: given.variables,
         directory: (!given.directory.is_empty()).then(|| given.directory.into()),
         ..Program::default()
-    }
-}
-
-impl Spawned {
-    /// From the three descriptors in `control,universe,birth`.
-    fn read(text: &str) -> Option<Spawned> {
-        let numbers: Option<Vec<RawFd>> = text.split(',').map(|word| word.parse().ok()).collect();
-        let numbers: [RawFd; 3] = numbers?.try_into().ok()?;
-        // SAFETY: plain system call; of what is not open nothing is taken.
-        if numbers.iter().any(|&one| one < 3 || unsafe { libc::fcntl(one, libc::F_SETFD, libc::FD_CLOEXEC) } < 0) {
-            return None;
-        }
-        // SAFETY: they are open, and were passed to this process to be its own.
-        let [control, universe, birth] = numbers.map(|one| unsafe { OwnedFd::from_raw_fd(one) });
-        let base = Birth::read(birth.try_clone().ok()?).ok()?.base;
-        let registry = Registry::open(universe.try_clone().ok()?).ok()?;
-        Some(Spawned { control: Some(control.into()), universe, birth, base, registry, runs: false })
-    }
-
-    /// What the ranks inherit.
-    pub fn inheritance(&self) -> [RawFd; 2] {
-        [self.universe.as_raw_fd(), self.birth.as_raw_fd()]
-    }
-
-    /// All programs run.
-    pub fn all_run(&mut self) {
-        self.runs = true;
-        self.tell(STARTED);
-    }
-
-    /// They cannot be started; this is told to nobody afterwards.
-    pub fn answer(&mut self, text: &str) {
-        self.tell(text.as_bytes());
-        self.control = None;
-    }
-
-    fn tell(&mut self, text: &[u8]) {
-        if let Some(control) = &mut self.control {
-            // If nobody hears it, that shows at the socket.
-            let _ = control.write_all(text);
-        }
-    }
-
-    /// To poll on, as long as the job depends on the rank that has started it.
-    pub fn descriptor(&self) -> Option<RawFd> {
-        self.control.as_ref().map(AsRawFd::as_raw_fd)
-    }
-
-    /// Hears the rank, once the descriptor is ready.
-    pub fn hear(&mut self) -> Heard {
-        let Some(control) = &mut self.control else { return Heard::Nothing };
-        let mut byte = [0];
-        let heard = match control.read(&mut byte) {
-            Ok(1) if byte[0] == LET_GO => Heard::Nothing,
-            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => return Heard::Nothing,
-            _ => Heard::HasDied,
-        };
-        self.control = None;
-        heard
-    }
-
-    /// Whether other jobs of the universe run that were started by ranks.
-    pub fn others_run(&self) -> bool {
-        self.registry.running() > 1
-    }
-
-    /// The job of `size` ranks has ended, well or not.
-    pub fn has_ended(&mut self, size: u32, well: bool) {
-        if !well {
-            self.tell(&[FAILED]);
-        }
-        if self.runs {
-            self.registry.has_ended(self.base, size);
-        }
-    }
-}
-
-impl std::fmt::Debug for Spawned {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spawned").field("base", &self.base).finish_non_exhaustive()
     }
 }

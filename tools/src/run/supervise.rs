@@ -7,7 +7,7 @@ use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
 use super::rank::Life;
-use super::spawned::{Heard, Spawned};
+use super::spawned_job::{Heard, Spawned};
 use super::streams;
 use super::supervisor::Supervisor;
 use std::os::fd::AsRawFd;

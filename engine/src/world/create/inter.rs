@@ -93,7 +93,8 @@ pub fn intercomm_create_from_groups(
     let named = |member| exchange.contexts().outward(member);
     let sides = [(named(local.job_rank(leader)), local), (named(remote.job_rank(other)), remote)];
     let [low, high] = if sides[0].0 < sides[1].0 { sides } else { [sides[1], sides[0]] };
-    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().map(named).chain([JobRank(u32::MAX)]));
+    let both =
+        [low.1, high.1].into_iter().flat_map(|group| group.iter().map(named).chain([JobRank(u32::MAX)]));
     let between = context::meeting(string_tag, [JobRank(u32::MAX), low.0, high.0].into_iter().chain(both));
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;

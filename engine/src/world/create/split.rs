@@ -2,7 +2,9 @@
 
 use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
-use crate::world::bootstrap_channel::{garbled, join, member_of, read_words, split as split_bytes, words, Allgather};
+use crate::world::bootstrap_channel::{
+    garbled, join, member_of, read_words, split as split_bytes, words, Allgather,
+};
 use crate::world::{complete, BootstrapChannel, Communicator, Group, Info};
 use crate::{Cause, Class, Error, JobRank, Result};
 use std::sync::Arc;
@@ -78,11 +80,7 @@ fn by_color(
 }
 
 /// The group of a color, and the context that its first member proposes.
-fn part(
-    exchange: &dyn BootstrapChannel,
-    entries: &[Vec<u8>],
-    color: u64,
-) -> Result<(Group, Option<u64>)> {
+fn part(exchange: &dyn BootstrapChannel, entries: &[Vec<u8>], color: u64) -> Result<(Group, Option<u64>)> {
     let mut chosen = Vec::new();
     for bytes in entries {
         let entry = Entry::read(bytes)?;

@@ -195,7 +195,11 @@ pub fn comm_join(fd: c_int, intercomm: Out<Comm>) -> Result<()> {
 }
 
 /// `MPI_Publish_name`.
-pub fn publish_name(service_name: *const c_char, _info: Option<&Arc<Info>>, port_name: *const c_char) -> Result<()> {
+pub fn publish_name(
+    service_name: *const c_char,
+    _info: Option<&Arc<Info>>,
+    port_name: *const c_char,
+) -> Result<()> {
     let (service, port) = (read_string("service_name", service_name)?, read_string("port_name", port_name)?);
     engine()?.universe()?.publish(&service, &port)
 }
@@ -211,7 +215,11 @@ pub fn unpublish_name(
 }
 
 /// `MPI_Lookup_name`.
-pub fn lookup_name(service_name: *const c_char, _info: Option<&Arc<Info>>, port_name: *mut c_char) -> Result<()> {
+pub fn lookup_name(
+    service_name: *const c_char,
+    _info: Option<&Arc<Info>>,
+    port_name: *mut c_char,
+) -> Result<()> {
     let found = engine()?.universe()?.look_up(&read_string("service_name", service_name)?)?;
     write_string("port_name", port_name, abi::MPI_MAX_PORT_NAME as usize, &found).map(drop)
 }

@@ -67,11 +67,18 @@ fn find(name: &OsString, folders: &str) -> Option<OsString> {
 
 /// The largest of the counts that are wanted, not above `most`: `a`, `a:b` or `a:b:step`, with commas between them.
 fn of_soft(counts: &str, most: u32) -> Result<u32> {
-    let garbled = || refused(format!("the key soft is {counts:?}; wanted are numbers, or ranges a:b or a:b:step, with commas"));
+    let garbled = || {
+        refused(format!(
+            "the key soft is {counts:?}; wanted are numbers, or ranges a:b or a:b:step, with commas"
+        ))
+    };
     let mut best = None;
     for part in counts.split(',') {
-        let numbers: Vec<i64> =
-            part.split(':').map(|word| word.trim().parse()).collect::<std::result::Result<_, _>>().map_err(|_| garbled())?;
+        let numbers: Vec<i64> = part
+            .split(':')
+            .map(|word| word.trim().parse())
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| garbled())?;
         let (first, last, step) = match numbers[..] {
             [one] => (one, one, 1),
             [first, last] => (first, last, 1),
@@ -97,7 +104,10 @@ mod tests {
     fn soft_takes_the_largest_count_that_is_possible() {
         let largest = |counts, most| of_soft(counts, most).ok();
         assert_eq!([largest("3", 4), largest("0:100", 7), largest("1,5,2", 4)], [Some(3), Some(7), Some(2)]);
-        assert_eq!([largest("1:9:4", 8), largest("9:1:-4", 8), largest("9:1:-5", 8)], [Some(5), Some(5), Some(4)]);
+        assert_eq!(
+            [largest("1:9:4", 8), largest("9:1:-4", 8), largest("9:1:-5", 8)],
+            [Some(5), Some(5), Some(4)]
+        );
         assert_eq!([largest("5:9", 4), largest("x", 4), largest("1:2:0", 4), largest("", 4)], [None; 4]);
     }
 

@@ -23,7 +23,12 @@ impl Engine {
     ///
     /// # Errors
     /// `Port`, `Comm`, `Root`.
-    pub fn accept(&self, port: impl FnOnce() -> Result<String>, root: i32, local: &Communicator) -> Result<Communicator> {
+    pub fn accept(
+        &self,
+        port: impl FnOnce() -> Result<String>,
+        root: i32,
+        local: &Communicator,
+    ) -> Result<Communicator> {
         check_intra(local)?;
         let root = local.group.check_rank(root)?;
         let made = join_by(self, local, root, || self.hear_knock(&port()?))?;
@@ -34,7 +39,12 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::accept`].
-    pub fn connect(&self, port: impl FnOnce() -> Result<String>, root: i32, local: &Communicator) -> Result<Communicator> {
+    pub fn connect(
+        &self,
+        port: impl FnOnce() -> Result<String>,
+        root: i32,
+        local: &Communicator,
+    ) -> Result<Communicator> {
         check_intra(local)?;
         let root = local.group.check_rank(root)?;
         let made = join_by(self, local, root, || self.knock(&port()?))?;
@@ -120,7 +130,12 @@ impl Engine {
                     1 if event == libc::POLLIN => {
                         libc::recv(socket, rest.as_mut_ptr().cast(), rest.len(), libc::MSG_DONTWAIT)
                     }
-                    1 => libc::send(socket, rest.as_ptr().cast(), rest.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL),
+                    1 => libc::send(
+                        socket,
+                        rest.as_ptr().cast(),
+                        rest.len(),
+                        libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+                    ),
                     _ => continue,
                 }
             };
