@@ -11,7 +11,7 @@ use crate::progress::lock::EngineLock;
 use crate::transport::network;
 use crate::transport::wire::{Identity, Wire};
 use crate::transport::Packets;
-use crate::world::BootstrapChannel;
+use crate::world::{BootstrapChannel, Communicator};
 use crate::{Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -131,6 +131,13 @@ impl Engine {
             }
             Some(peer) => Err(network::gone(peer)),
         }
+    }
+
+    /// Whether processes of other jobs are in a communicator: the same at all members, as each of them has to know others.
+    pub(super) fn has_others(&self, communicator: &Communicator) -> bool {
+        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
+        self.beyond.is_open.load(Ordering::Relaxed)
+            && groups.into_iter().flatten().any(|group| group.iter().any(JobRank::is_foreign))
     }
 
     /// Whether some communicator that the program can name has a process.

@@ -142,6 +142,7 @@ impl Engine {
             && !communicator.is_inter()
             && (2..=MOST_MEMBERS_WITH_PLACES).contains(&communicator.size())
             && self.job.local_ranks.len() as u32 == self.job.size
+            && !self.has_others(communicator)
     }
 
     /// Rank 0 lends blocks for places, as many as it has, and tells all members.
