@@ -12,7 +12,7 @@ use crate::transport::network;
 use crate::transport::wire::{Identity, Wire};
 use crate::transport::Packets;
 use crate::world::{BootstrapChannel, Communicator};
-use crate::{Error, JobRank, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -155,4 +155,18 @@ impl Engine {
 /// What all jobs of the universe call a process that this job calls `rank`.
 pub(super) fn outward(exchange: &dyn BootstrapChannel, rank: JobRank) -> JobRank {
     exchange.contexts().outward(rank)
+}
+
+/// The root of a call over a group.
+///
+/// # Errors
+/// `Root` when it is no rank of it.
+pub(super) fn root_of(local: &Communicator, root: i32) -> Result<u32> {
+    match u32::try_from(root) {
+        Ok(root) if root < local.size() => Ok(root),
+        _ => Err(Error::new(
+            Class::Root,
+            format!("argument root is {root}; the communicator has ranks 0 to {}", local.size() - 1),
+        )),
+    }
 }

@@ -3,7 +3,7 @@
 //! Who connects sends a note to the process that has opened the port: its own name and a number of its own. In a
 //! context that both make of this number the two then meet, as the leaders of two groups do.
 
-use super::beyond::outward;
+use super::beyond::{outward, root_of};
 use super::Engine;
 use crate::job::node_segment::LANES;
 use crate::job::ports::Port;
@@ -30,7 +30,7 @@ impl Engine {
         local: &Communicator,
     ) -> Result<Communicator> {
         check_intra(local)?;
-        let root = local.group.check_rank(root)?;
+        let root = root_of(local, root)?;
         let made = join_by(self, local, root, || self.hear_knock(&port()?))?;
         Ok(made.with_error_handler(local.error_handler()))
     }
@@ -46,7 +46,7 @@ impl Engine {
         local: &Communicator,
     ) -> Result<Communicator> {
         check_intra(local)?;
-        let root = local.group.check_rank(root)?;
+        let root = root_of(local, root)?;
         let made = join_by(self, local, root, || self.knock(&port()?))?;
         Ok(made.with_error_handler(local.error_handler()))
     }

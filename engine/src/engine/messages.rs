@@ -6,6 +6,7 @@ use crate::clock;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
+use crate::observe::Page;
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{OfferedMemory, LETTER_BYTES};
@@ -43,7 +44,7 @@ impl Engine {
         room: u64,
     ) -> Option<Taken> {
         let mut core = self.lane(wanted.context).lock();
-        self.crowd.wait_for(|| Some(self.job.node.page(peer?.0)));
+        self.crowd.wait_for(|| self.page_of(peer?));
         if !core.may_receive_at_once(wanted.context) {
             return None;
         }
@@ -51,6 +52,12 @@ impl Engine {
             self.turn(&mut core);
         }
         core.take_letter(wanted, address, room, self.looks())
+    }
+
+    /// The page of a peer, if it is on this node.
+    fn page_of(&self, peer: JobRank) -> Option<&'static Page> {
+        let local = self.job.local_ranks.binary_search(&peer.0).ok()?;
+        Some(self.job.node.page(local as u32))
     }
 
     /// Starts receiving into a block with room for `room` bytes.
@@ -91,12 +98,12 @@ impl Engine {
     /// Waits for a send, but not for a receiver that cannot come to it because
     /// it waits for something else.
     fn wait_for_send(&self, peer: JobRank, request: u32) -> Result<()> {
-        self.crowd.wait_for(|| Some(self.job.node.page(peer.0)));
+        self.crowd.wait_for(|| self.page_of(peer));
         self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
             if core.settled(request) {
                 return Some(into_result(core.collect(request)).map(|_| ()));
             }
-            core.relieve(request, || waits_long(self.job.node.page(peer.0))).then_some(Ok(()))
+            core.relieve(request, || self.page_of(peer).is_some_and(waits_long)).then_some(Ok(()))
         })?
     }
 

@@ -4,6 +4,7 @@
 //! without a message: the root has chosen the context and the numbers of the children; these find both, and the
 //! parents' group, in what they inherit (`job::birth`).
 
+use super::beyond::root_of;
 use super::Engine;
 use crate::job::starter::{self, Program};
 use crate::job::Birth;
@@ -33,7 +34,7 @@ impl Engine {
         programs: impl FnOnce() -> Result<Vec<Program>>,
     ) -> Result<Communicator> {
         check_intra(parents)?;
-        let root = parents.group.check_rank(root)?;
+        let root = root_of(parents, root)?;
         let line = parents.collective_line(self)?;
         let outcome =
             (parents.rank == root).then(|| programs().and_then(|all| self.start_job(parents, &all)));

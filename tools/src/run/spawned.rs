@@ -20,7 +20,8 @@ pub fn command(arguments: &[OsString]) -> i32 {
         Some((Spawned::read(descriptors.to_str()?)?, starter::read(words)?))
     });
     let Some((mut spawned, programs)) = read else {
-        let text = "`serried spawned` is what MPI_Comm_spawn calls; to start a program: serried run -n 4 ./program";
+        let text =
+            "`serried spawned` is what MPI_Comm_spawn calls; to start a program: serried run -n 4 ./program";
         return super::complain(text, super::USAGE_ERROR);
     };
     // SAFETY: there is one thread, so the child may go on as usual.
