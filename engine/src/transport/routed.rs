@@ -98,15 +98,12 @@ impl Routed {
     /// # Errors
     /// `UnsupportedOperation` there.
     pub fn go_beyond(&mut self, network: Box<dyn Network>) -> Result<()> {
-        match self.far {
-            None => {
-                self.far = Some(Far::new(network, true));
-                Ok(())
-            }
-            Some(_) => Err(Error::not_there_yet(
-                "connecting with other jobs, where the ranks of a job are on several nodes,",
-            )),
+        if self.far.is_some() {
+            let what = "connecting with other jobs, where the ranks of a job are on several nodes,";
+            return Err(Error::not_there_yet(what));
         }
+        self.far = Some(Far::new(network, true));
+        Ok(())
     }
 
     /// No communicator has a process of another job any more: whether it can be reached is all the same.
@@ -127,18 +124,16 @@ impl Routed {
     fn peek_at_both(&mut self) -> Option<Arrival> {
         let far = self.far.as_deref_mut()?;
         let first = far.in_hand.unwrap_or(far.is_first);
-        let found = match first {
+        let mut peek = |is_network| match is_network {
             true => far.network.peek(),
             false => self.node.peek(),
         };
+        let found = peek(first);
         if found.is_some() || far.in_hand.is_some() {
             (far.in_hand, far.is_first) = (found.map(|_| first), !first);
             return found;
         }
-        let found = match first {
-            true => self.node.peek(),
-            false => far.network.peek(),
-        };
+        let found = peek(!first);
         far.in_hand = found.map(|_| !first);
         found
     }

@@ -129,7 +129,7 @@ impl Contexts {
     pub fn outward(&self, rank: JobRank) -> JobRank {
         match rank.is_foreign() {
             true => rank,
-            false => JobRank(JobRank::FOREIGN | self.numbers.start + rank.0),
+            false => JobRank(JobRank::FOREIGN | (self.numbers.start + rank.0)),
         }
     }
 

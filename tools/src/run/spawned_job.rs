@@ -35,11 +35,11 @@ impl Spawned {
     pub fn read(text: &str) -> Option<Spawned> {
         let numbers: Option<Vec<RawFd>> = text.split(',').map(|word| word.parse().ok()).collect();
         let numbers: [RawFd; 3] = numbers?.try_into().ok()?;
-        // SAFETY: plain system call; of what is not open nothing is taken.
-        if numbers
-            .iter()
-            .any(|&one| one < 3 || unsafe { libc::fcntl(one, libc::F_SETFD, libc::FD_CLOEXEC) } < 0)
-        {
+        let is_passed = |&one: &RawFd| {
+            // SAFETY: plain system call; of what is not open nothing is taken.
+            one >= 3 && unsafe { libc::fcntl(one, libc::F_SETFD, libc::FD_CLOEXEC) } == 0
+        };
+        if !numbers.iter().all(is_passed) {
             return None;
         }
         // SAFETY: they are open, and were passed to this process to be its own.

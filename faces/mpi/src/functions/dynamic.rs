@@ -52,6 +52,7 @@ pub fn comm_disconnect(comm: InOut<Comm>) -> Result<()> {
 }
 
 /// `MPI_Comm_spawn`: all but root, comm and the results count at the root alone.
+#[allow(clippy::too_many_arguments)] // MPI's own
 pub fn comm_spawn(
     command: *const c_char,
     argv: *mut c_void,
@@ -68,6 +69,7 @@ pub fn comm_spawn(
 }
 
 /// `MPI_Comm_spawn_multiple`: the same.
+#[allow(clippy::too_many_arguments)] // MPI's own
 pub fn comm_spawn_multiple(
     count: c_int,
     array_of_commands: *mut c_void,
