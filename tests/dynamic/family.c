@@ -309,8 +309,8 @@ static void join(MPI_Comm parent)
 {
     CHECK(parent == MPI_COMM_NULL);
     int ends[2] = {0, 0};
-    char name[64];
-    snprintf(name, sizeof name, "%cserried-test-%d", 0, (int)getppid());
+    char name[64] = {0}; /* all of the address counts, which begins with a zero */
+    snprintf(name + 1, sizeof name - 1, "serried-test-%d", (int)getppid());
     struct { short family; char path[108]; } address = {AF_UNIX, {0}};
     memcpy(address.path, name, 40);
     int listener = socket(AF_UNIX, SOCK_STREAM, 0);

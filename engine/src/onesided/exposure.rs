@@ -122,6 +122,8 @@ pub struct Exposure {
     pub(crate) is_spread: bool,
     /// Those who wait for the own lock, then.
     pub(crate) queue: Mutex<Vec<Queued>>,
+    /// This member answers others, which do not reach its memory.
+    pub(crate) is_served: AtomicBool,
     /// It is freed, and nobody is served any more.
     pub(crate) is_over: AtomicBool,
     pub(crate) epochs: Epochs,

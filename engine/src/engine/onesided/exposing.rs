@@ -338,6 +338,7 @@ impl Engine {
             peers,
             is_spread,
             queue: Mutex::default(),
+            is_served: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             attached: Attached::default(),
             waiters: AtomicU32::new(0),

@@ -193,12 +193,17 @@ impl Engine {
     }
 
     /// What others have stored is seen here, and the other way round (`MPI_Win_sync`). In any epoch, and
-    /// in none: programs that store to shared memory by themselves need it there.
+    /// in none: programs that store to shared memory by themselves need it there. A member that waits for a change of its
+    /// memory may call nothing else, so where others ask it for what they cannot reach, they are answered here.
     ///
     /// # Errors
-    /// None.
-    pub fn sync(&self, _: &Exposure) -> Result<()> {
+    /// What progress reports.
+    pub fn sync(&self, exposure: &Exposure) -> Result<()> {
         fence(Ordering::SeqCst);
+        if exposure.is_served.load(Ordering::Relaxed) {
+            self.look(self.lane(exposure.communicator.context()), |_| ())?;
+            fence(Ordering::SeqCst);
+        }
         Ok(())
     }
 }

@@ -28,6 +28,7 @@ unsafe impl Send for Master {}
 impl Engine {
     /// Begins to serve the other members, until the exposure is freed.
     pub(super) fn begin_to_serve(&self, exposure: &Arc<Exposure>) -> Result<()> {
+        exposure.is_served.store(true, Ordering::Relaxed);
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
         let (master, exposure) = (Master(self), Arc::downgrade(exposure));

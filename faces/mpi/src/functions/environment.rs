@@ -108,10 +108,10 @@ pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
     }
 }
 
-/// `MPI_Get_version` (§9.1.1): what the library has, whatever the header of the ABI is for.
+/// `MPI_Get_version` (§9.1.1): what the header of the ABI is for, since programs conclude from it what that declares.
 pub fn get_version(version: OutValue<c_int>, subversion: OutValue<c_int>) -> Result<()> {
-    version.set(5);
-    subversion.set(0);
+    version.set(abi::MPI_VERSION);
+    subversion.set(abi::MPI_SUBVERSION);
     Ok(())
 }
 
