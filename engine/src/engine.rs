@@ -272,10 +272,13 @@ impl Engine {
                     self.run_outside(outside);
                 }
                 None => {
-                    if self.lanes.are_several() {
-                        self.turn(&mut core);
+                    let others = self.lanes.are_several() && self.is_turn_of_others(&mut core);
+                    let (found, lane) = (ready(&mut core), core.lane());
+                    drop(core);
+                    if others {
+                        self.serve_others(lane)?;
                     }
-                    return Ok(ready(&mut core));
+                    return Ok(found);
                 }
             }
         }

@@ -77,7 +77,9 @@ def pnetcdf_program(path, folder):
         source = folder / f"{source.stem}.c"
         source.write_text(text)
     common = PNETCDF / "test/common"
-    flags = ["gcc", "-w", "-O0", f"-I{common}", f"-I{PNETCDF}/src/include", *OPEN_MPI.flags()]
+    # What PnetCDF's configure writes down, where a system has no such names.
+    types = ["-Dschar=signed char", "-Duchar=unsigned char", "-Dlonglong=long long", "-Dulonglong=unsigned long long"]
+    flags = ["gcc", "-w", "-O0", *types, f"-I{common}", f"-I{PNETCDF}/src/include", *OPEN_MPI.flags()]
     run_compiler([*flags, source, common / "testutils.c", LIBRARIES / "libpnetcdf.so.0d", "-o", made, *OPEN_MPI.link()])
     return made
 

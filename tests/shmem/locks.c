@@ -51,6 +51,7 @@ int main(void)
         CHECK_EQUAL(shmem_test_lock(locks + 3), 0);
         shmem_clear_lock(locks + 3);
     }
+    shmem_barrier_all();
     /* all of them at once, in order */
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 32; i++)

@@ -154,12 +154,21 @@ impl Engine {
     /// turn.
     #[inline]
     pub(super) fn turn(&self, core: &mut Core) {
-        core.turns = core.turns.wrapping_add(1);
-        if core.turns.is_multiple_of(TURNS) {
-            core.publish(self.flows);
+        if self.is_turn_of_others(core) {
             // A waiting thread sees an error when it drives the lane itself.
             let _ = self.drive_others(core.lane());
         }
+    }
+
+    /// Whether a call has found so much in a lane that now the others get their turn.
+    #[inline]
+    pub(super) fn is_turn_of_others(&self, core: &mut Core) -> bool {
+        core.turns = core.turns.wrapping_add(1);
+        let is_turn = core.turns.is_multiple_of(TURNS);
+        if is_turn {
+            core.publish(self.flows);
+        }
+        is_turn
     }
 
     /// Adds what the lanes have counted apart to the counters of the rank.

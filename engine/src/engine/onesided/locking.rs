@@ -172,10 +172,11 @@ impl Engine {
     /// `MPI_Win_flush_all`).
     ///
     /// # Errors
-    /// `RmaSync` outside of a passive epoch; `Rank`.
+    /// `RmaSync` outside of a passive epoch; `Rank`; what progress reports.
     #[inline]
     pub fn flush_target(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
         self.flush_origin(exposure, rank)?;
+        self.answer_askers(exposure)?;
         fence(Ordering::SeqCst);
         Ok(())
     }
@@ -200,9 +201,17 @@ impl Engine {
     /// What progress reports.
     pub fn sync(&self, exposure: &Exposure) -> Result<()> {
         fence(Ordering::SeqCst);
+        self.answer_askers(exposure)?;
+        fence(Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Where others ask this member for what they cannot reach, they are answered, in all its windows.
+    #[inline]
+    fn answer_askers(&self, exposure: &Exposure) -> Result<()> {
         if exposure.is_served.load(Ordering::Relaxed) {
-            self.look(self.lane(exposure.communicator.context()), |_| ())?;
-            fence(Ordering::SeqCst);
+            let lane = self.look(self.lane(exposure.communicator.context()), |core| core.lane())?;
+            self.serve_others(lane)?;
         }
         Ok(())
     }
