@@ -194,27 +194,6 @@ static void by_loads(void)
     free_window(&w);
 }
 
-/* Each in turn waits for a change of its memory, and calls nothing but MPI_Win_sync. */
-static void by_polling(struct window *w)
-{
-    volatile int *mine = (int *)w->memory;
-    memset(w->memory, 0, 64);
-    MPI_Barrier(W);
-    MPI_Win_lock_all(0, w->win);
-    for (int turn = 0; turn < size && size > 1; turn++) {
-        int giver = (turn + 1) % size, value = turn + 1;
-        if (rank == turn)
-            while (*mine != value)
-                MPI_Win_sync(w->win);
-        else if (rank == giver) {
-            MPI_Accumulate(&value, 1, MPI_INT, turn, at(w, turn, 0), 1, MPI_INT, MPI_REPLACE, w->win);
-            MPI_Win_flush(turn, w->win);
-        }
-    }
-    MPI_Win_unlock_all(w->win);
-    MPI_Barrier(W);
-}
-
 int main(int argc, char **argv)
 {
     WITH_STACK_MEMORY();
@@ -231,7 +210,6 @@ int main(int argc, char **argv)
         no_check(&w);
         with_nobody(&w);
         two_windows(&w);
-        by_polling(&w);
         free_window(&w);
     }
     by_loads();

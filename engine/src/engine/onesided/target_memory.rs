@@ -95,7 +95,8 @@ impl Engine {
         if rank == exposure.rank() {
             return Ok(exposure.attached.find(address));
         }
-        if self.is_out_of_reach(exposure.peers[rank as usize]) {
+        // Where not all are on one node, each has seats of its own, and what others write there is not seen here.
+        if exposure.is_spread || self.is_out_of_reach(exposure.peers[rank as usize]) {
             return self.ask_to_find(exposure, rank, address);
         }
         let seat = exposure.control.seat(rank);
