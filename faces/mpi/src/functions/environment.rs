@@ -108,10 +108,12 @@ pub fn abort(_comm: Option<&Arc<Comm>>, errorcode: c_int) -> Result<()> {
     }
 }
 
-/// `MPI_Get_version` (§9.1.1): what the header of the ABI is for, since programs conclude from it what that declares.
+/// `MPI_Get_version` (§9.1.1): what the header of the ABI is for, since programs conclude from it what that declares; but
+/// 4.0 at least, whose functions are all there, those with large counts too.
 pub fn get_version(version: OutValue<c_int>, subversion: OutValue<c_int>) -> Result<()> {
-    version.set(abi::MPI_VERSION);
-    subversion.set(abi::MPI_SUBVERSION);
+    let (major, minor) = (abi::MPI_VERSION, abi::MPI_SUBVERSION).max((4, 0));
+    version.set(major);
+    subversion.set(minor);
     Ok(())
 }
 
