@@ -1,6 +1,6 @@
 //! Jobs of a universe connect (MPI-5.0 §11.9, §11.10.4): by a port, or over a socket that two processes have.
 //!
-//! Who connects sends a note to the process that has opened the port: its own name and a number of its own. In a
+//! A process that connects sends a note to the process that has opened the port: its own name and a number of its own. In a
 //! context that both make of this number the two then meet, as the leaders of two groups do.
 
 use super::beyond::{outward, root_of};
@@ -29,10 +29,7 @@ impl Engine {
         root: i32,
         local: &Communicator,
     ) -> Result<Communicator> {
-        check_intra(local)?;
-        let root = root_of(local, root)?;
-        let made = join_by(self, local, root, || self.hear_knock(&port()?))?;
-        Ok(made.with_error_handler(local.error_handler()))
+        self.meet(root, local, || self.hear_knock(&port()?))
     }
 
     /// `MPI_Comm_connect`: the same.
@@ -45,9 +42,18 @@ impl Engine {
         root: i32,
         local: &Communicator,
     ) -> Result<Communicator> {
+        self.meet(root, local, || self.knock(&port()?))
+    }
+
+    /// Joins two groups; the root of this one finds the other's.
+    fn meet(
+        &self,
+        root: i32,
+        local: &Communicator,
+        find: impl FnOnce() -> Result<(Line, u32)>,
+    ) -> Result<Communicator> {
         check_intra(local)?;
-        let root = root_of(local, root)?;
-        let made = join_by(self, local, root, || self.knock(&port()?))?;
+        let made = join_by(self, local, root_of(local, root)?, find)?;
         Ok(made.with_error_handler(local.error_handler()))
     }
 

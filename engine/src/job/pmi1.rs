@@ -5,7 +5,7 @@
 //! to come as far; a launcher that goes away ends it.
 
 use super::detect::Pmi1Contact;
-use super::{segment_passing, Bootstrap, NodeMap, NodeSegment, PmiLine, Started};
+use super::{segment_passing, Bootstrap, NodeMap, PmiLine, Started};
 use crate::{Class, Error, Result};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -132,25 +132,12 @@ fn connect(address: &str, id: &str) -> Result<Pmi1<TcpStream>> {
     }
 }
 
-/// Finds the ranks of this node and gets the node segment from the first.
-fn join<S: Read + Write + Send + 'static>(mut pmi: Pmi1<S>) -> Result<Started> {
+/// Joins the ranks of this node.
+fn join<S: Read + Write + Send + 'static>(pmi: Pmi1<S>) -> Result<Started> {
     if pmi.rank >= pmi.size {
         return Err(broken(&format!("it says that this is rank {} of {}", pmi.rank, pmi.size)));
     }
-    let map = pmi.nodes()?;
-    let (own_node, local_rank) = map.place_of(pmi.rank);
-    let (node, others) = match pmi.size {
-        1 => (NodeSegment::create(1)?, None),
-        _ => segment_passing::share_node_segment(&mut pmi, &map)?,
-    };
-    Ok(Started {
-        local_rank,
-        local_ranks: map.ranks_of(own_node),
-        node,
-        others,
-        descent: None,
-        bootstrap: Box::new(pmi),
-    })
+    segment_passing::join(Box::new(pmi))
 }
 
 impl<S: Read + Write + Send> Bootstrap for Pmi1<S> {

@@ -4,7 +4,7 @@
 //! of the rank that has published it, which does not answer any more when that rank has ended.
 
 use super::pmix_library::Library;
-use super::{segment_passing, Bootstrap, NodeMap, NodeSegment, Started};
+use super::{segment_passing, Bootstrap, NodeMap, Started};
 use crate::{Class, Error, Result};
 use std::collections::HashMap;
 
@@ -20,24 +20,11 @@ pub(super) fn start() -> Result<Started> {
     let library = Library::start()?;
     let size =
         library.number(Library::JOB, c"pmix.job.size")?.ok_or_else(|| unknown("how many ranks there are"))?;
-    let mut pmix = Pmix { library, size };
+    let pmix = Pmix { library, size };
     if pmix.rank() >= size {
         return Err(unknown("which rank this is"));
     }
-    let map = pmix.nodes()?;
-    let (own_node, local_rank) = map.place_of(pmix.rank());
-    let (node, others) = match size {
-        1 => (NodeSegment::create(1)?, None),
-        _ => segment_passing::share_node_segment(&mut pmix, &map)?,
-    };
-    Ok(Started {
-        local_rank,
-        local_ranks: map.ranks_of(own_node),
-        node,
-        others,
-        descent: None,
-        bootstrap: Box::new(pmix),
-    })
+    segment_passing::join(Box::new(pmix))
 }
 
 impl Bootstrap for Pmix {

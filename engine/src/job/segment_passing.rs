@@ -12,7 +12,7 @@
 use super::job_network::card_key;
 use super::listen::listen as listen_for_nodes;
 use super::pass_descriptor::{listen, peer_user, receive_descriptor, send_descriptor};
-use super::{Bootstrap, JobKey, NodeCard, NodeMap, NodeSegment, NodeTable};
+use super::{Bootstrap, JobKey, NodeCard, NodeMap, NodeSegment, NodeTable, Started};
 use crate::memory::system_calls;
 use crate::{Class, Error, Result};
 use std::io;
@@ -28,17 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The table of nodes, and the sockets at which this one listens.
 type Others = (NodeTable, Vec<OwnedFd>);
 
-/// The segment that the ranks of this node share, and what they know of others, if there are any. Every rank of the
+/// Finds the ranks of this node, gets the segment that they share, and what they know of other nodes. Every rank of the
 /// job calls it.
-pub(super) fn share_node_segment(
-    bootstrap: &mut dyn Bootstrap,
-    map: &NodeMap,
-) -> Result<(NodeSegment, Option<Others>)> {
+pub(super) fn join(mut bootstrap: Box<dyn Bootstrap>) -> Result<Started> {
+    let map = bootstrap.nodes()?;
     let (own_node, local_rank) = map.place_of(bootstrap.rank());
-    match local_rank {
-        0 => make(bootstrap, map, own_node),
-        _ => receive(bootstrap, map, own_node),
-    }
+    let (node, others) = match (bootstrap.size(), local_rank) {
+        (1, _) => (NodeSegment::create(1)?, None),
+        (_, 0) => make(&mut *bootstrap, &map, own_node)?,
+        _ => receive(&mut *bootstrap, &map, own_node)?,
+    };
+    Ok(Started { local_rank, local_ranks: map.ranks_of(own_node), node, others, descent: None, bootstrap })
 }
 
 /// What the first rank of a node does.
