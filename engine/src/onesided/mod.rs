@@ -41,7 +41,7 @@ pub use region::Region;
 pub(crate) use region::{Servant, Way};
 pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES, MOST_BYTES};
 pub use target::Target;
-pub(crate) use words::{change_by_instruction, compare_and_swap, Element, Elements};
+pub(crate) use words::{compare_and_swap, Element, Elements};
 
 /// How a member locks the segment of another (MPI-5.0 §12.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

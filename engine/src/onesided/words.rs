@@ -406,53 +406,6 @@ macro_rules! words {
 }
 words! { AtomicU8 u8 AtomicU16 u16 AtomicU32 u32 AtomicU64 u64 }
 
-/// Changes an integer word by an instruction, and gives what it was to `old`, unless that is null; `false`, and nothing is
-/// done, where no instruction does it.
-///
-/// # Safety
-/// The word is of `bytes` bytes (4 or 8) at a multiple of them, mapped for reading and writing; `by` can be read (unless
-/// nothing is changed) and `old` written for as many.
-#[inline(always)]
-pub unsafe fn change_by_instruction(
-    bytes: usize,
-    builtin: Builtin,
-    target: *mut u8,
-    (by, old): (*const u8, *mut u8),
-) -> bool {
-    // SAFETY: by the caller.
-    unsafe {
-        match bytes {
-            8 => by_instruction::<AtomicU64>(builtin, target, by, old),
-            4 => by_instruction::<AtomicU32>(builtin, target, by, old),
-            _ => false,
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn by_instruction<W: Word>(builtin: Builtin, target: *mut u8, by: *const u8, old: *mut u8) -> bool {
-    // SAFETY: by the caller.
-    let (word, by) = unsafe { (&*target.cast::<W>(), || by.cast::<W::Value>().read_unaligned()) };
-    let was = match builtin {
-        Builtin::NoOp => word.load(),
-        Builtin::Replace if old.is_null() => {
-            word.store(by());
-            return true;
-        }
-        Builtin::Replace => word.swap(by()),
-        Builtin::Sum => word.add(by()),
-        Builtin::BitAnd => word.and(by()),
-        Builtin::BitOr => word.or(by()),
-        Builtin::BitXor => word.xor(by()),
-        _ => return false,
-    };
-    if !old.is_null() {
-        // SAFETY: by the caller.
-        unsafe { old.cast::<W::Value>().write_unaligned(was) };
-    }
-    true
-}
-
 /// Puts `new` in the place of a word that is `compare`; what it was goes to `result`.
 ///
 /// # Safety

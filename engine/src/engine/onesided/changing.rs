@@ -66,7 +66,31 @@ impl Engine {
         Ok(())
     }
 
-    /// The same where not all bytes are reached by plain stores; how many elements were changed.
+    /// One element: mostly it is a word that is direct, and then nothing is left of a loop.
+    ///
+    /// # Safety
+    /// As [`Engine::change`].
+    #[inline]
+    pub(in crate::engine) unsafe fn change_one(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        offset: u64,
+        places: (*const u8, *mut u8),
+    ) -> Result<()> {
+        let size = elements.element().size() as u64;
+        // SAFETY: by the caller.
+        unsafe {
+            match region.way(offset, size) {
+                (Way::Direct(here), length) if length == size && elements.is_word(here) => {
+                    self.change_words(region, elements, (here, 1), places)
+                }
+                _ => self.change(region, elements, (offset, 1), places),
+            }
+        }
+    }
+
+    /// As [`Engine::change`] where not all bytes are reached by plain stores; how many elements were changed.
     ///
     /// # Safety
     /// As [`Engine::change`].

@@ -3,7 +3,7 @@
 use super::finding::Remote;
 use crate::datatype::Basic;
 use crate::engine::Engine;
-use crate::onesided::{change_by_instruction, Element, Elements, Region, Way};
+use crate::onesided::{Element, Elements, Region};
 use crate::reduce::Builtin;
 use crate::symmetric::Symmetric;
 use crate::{Class, Error, Result};
@@ -178,46 +178,13 @@ impl Engine {
     ) -> Result<()> {
         let element = Element(basic);
         let (region, offset) = self.find_word(symmetric, remote, element.size())?;
-        let is_integer = !matches!(basic, Basic::Float32 | Basic::Float64);
-        if is_integer || matches!(builtin, Builtin::Replace | Builtin::NoOp) {
-            // SAFETY: as below.
-            if unsafe { self.change_directly(region, (offset, element.size()), builtin, (by, old)) } {
-                return Ok(());
-            }
-        }
         let elements = Elements::known(builtin, element)?;
         // SAFETY: the program lends both, or they are the face's; the word lies within the region.
-        unsafe { self.change(region, elements, (offset, 1), (by, old))? };
+        unsafe { self.change_one(region, elements, offset, (by, old))? };
         if builtin != Builtin::NoOp {
             region.changed();
         }
         Ok(())
-    }
-
-    /// Changes a word by an instruction; `false` where that cannot be.
-    ///
-    /// # Safety
-    /// As `change_by_instruction`; the word lies within the region, at a multiple of its size.
-    #[inline(always)]
-    unsafe fn change_directly(
-        &self,
-        region: &Region,
-        (offset, size): (u64, usize),
-        builtin: Builtin,
-        items: (*const u8, *mut u8),
-    ) -> bool {
-        let ((Way::Direct(here), length), Some(changes)) =
-            (region.way(offset, size as u64), region.changes.as_ref())
-        else {
-            return false;
-        };
-        // SAFETY: by the caller; what is direct is mapped here.
-        let work = || unsafe { change_by_instruction(size, builtin, here, items) };
-        let is_done = length == size as u64 && changes.words(self.is_threaded(), work);
-        if is_done && builtin != Builtin::NoOp {
-            region.changed();
-        }
-        is_done
     }
 
     /// Puts `new` in the place of a word of a rank that is `compare`; what it was goes to `old`.
