@@ -104,6 +104,7 @@ PARTS = [
     Part("shmem", "OpenSHMEM: C and C++ programs", ["tests/shmem/run"], 20, after=STAGED),
     Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, after=STAGED),
     Part("shmem4py", "shmem4py's own suite, unmodified", ["tests/shmem4py/run"], 20, after=STAGED),
+    Part("coarrays", "OpenCoarrays' own tests, as Debian has compiled them", ["tests/coarrays/run"], 15, after=STAGED),
     Part("shmem-rungs", "the same with each means of copying", ["tests/shmem/run", "--rungs"], 15, after=STAGED),
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
