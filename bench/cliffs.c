@@ -33,7 +33,7 @@ static int compare(int which, int items)
 
 int main(int argc, char **argv)
 {
-    /* Bytes in a line, in a slot, in a wide slot, in shares; what several ranks read together. */
+    /* Bytes in a line, in a slot, in a wide half, in shares; what several ranks read together. */
     static const int payloads[] = {48, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
     int cliffs = 0;
     MPI_Init(&argc, &argv);

@@ -23,7 +23,7 @@ use std::future::Future;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
-/// Of what the lender of a block tells: the block has wide slots.
+/// Of what the lender of a block tells: the block has wide halves.
 const WIDE: u64 = 1 << 63;
 /// The same: members share CPUs.
 pub(super) const SHARES_CPUS: u64 = 1 << 62;
@@ -206,7 +206,7 @@ impl Engine {
         let leader = self.local_rank(communicator, ranks[0]);
         let shape = match number & WIDE {
             0 => Shape::new(size),
-            _ => Shape::with_wide_slots(size),
+            _ => Shape::with_wide_halves(size),
         };
         let offset = (number & !(WIDE | SHARES_CPUS)).checked_sub(1);
         let (Some(offset), Some(leader)) = (offset, leader) else { return Ok(None) };
@@ -218,14 +218,14 @@ impl Engine {
     }
 
     /// 1 + the offset of a block for these members, or 0, and whether some of them share CPUs. If so,
-    /// the block has wide slots, if there is room for them: what lies there needs one
+    /// the block has wide halves, if there is room for them: what lies there needs one
     /// turn of all ranks, and what is read from the program's buffers two.
     fn lend_block(&self, places: &[Endpoint]) -> u64 {
         let peers = places.iter().map(|place| place.peer.0);
         let shares = self.crowd.shares_any(peers).unwrap_or(self.crowd.can_be());
         let mut pool = self.pool();
         let members = places.len() as u32;
-        let wide = Shape::with_wide_slots(members);
+        let wide = Shape::with_wide_halves(members);
         let lent = if shares && wide.is_wide() { pool.lend(wide) } else { None };
         let number = match lent {
             Some(offset) => WIDE | (offset as u64 + 1),

@@ -223,7 +223,7 @@ impl Team for Ranks<'_> {
             ControlBlock::new(engine.job.node.blocks_area(leader as u32).add(offset as usize), shape)
         };
         let owner = (self.rank() == 0).then(|| Box::new(Lent(block)) as Box<dyn Send + Sync>);
-        let word = block.payload(0, 0, shape.slot());
+        let word = block.at(shape.first_place());
         // SAFETY: a slot is aligned and zero at first, and the node segment lives for ever; files are closed together.
         Ok(Some(unsafe { Shared::new(word.cast(), owner) }))
     }

@@ -32,8 +32,8 @@ pub(crate) async fn broadcast(
     }
     if root == party.rank {
         let mut lent = Contiguous::to_read(party, data, party.size - 1)?;
-        let epoch = begin(party, &lent).await?;
-        return given(party, epoch, &mut lent).await;
+        begin(party, &lent).await?;
+        return given(party, &mut lent).await;
     }
     let epoch = party.arrive_at_next();
     party.wait_for(root, epoch).await?;

@@ -54,7 +54,7 @@ async fn collect(
     let contiguous = Contiguous::to_be_written(party, &all)?;
     let lent = Descriptor::new(0, 0, receive.bytes()).with_result(contiguous.as_result());
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, party.narrow()).await?;
     lent.put(party.member, epoch);
     contiguous.put_own(party.member, receive, send);
     party.meet().await?;
@@ -81,7 +81,7 @@ pub(crate) async fn scatter(
             // SAFETY: the program lends both, and the face has seen that they are apart.
             unsafe { schedule::copy(&send.blocks(party.rank, 1), receive) };
         }
-        return given(party, epoch, &mut contiguous).await;
+        return given(party, &mut contiguous).await;
     }
     let Some(receive) = receive else { return Ok(()) };
     let epoch = party.arrive_at_next();

@@ -108,7 +108,7 @@ async fn reduce_alone(
 ) -> Result<()> {
     let Some(result) = result else {
         let last = party.arrive_at_next();
-        return match lent.operand.retain(party.member, lent.epoch) {
+        return match lent.operand.retain(party.member) {
             true => Ok(()),
             false => party.wait_for_all(last).await,
         };

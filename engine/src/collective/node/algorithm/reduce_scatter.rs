@@ -50,8 +50,9 @@ impl<'a> ReduceScatter<'a> {
     /// With short payload.
     pub async fn run(&self, party: &Party<'_, impl Wait, impl PeerMemory>) -> Result<()> {
         let epoch = party.begin();
-        party.wait_until_free(epoch).await?;
-        party.publish(epoch, &operand(&self.whole));
+        let whole = operand(&self.whole);
+        party.wait_until_free(epoch, whole.bytes()).await?;
+        party.publish(epoch, &whole);
         if self.mine.count == 0 {
             return Ok(());
         }

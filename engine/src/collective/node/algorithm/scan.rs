@@ -72,16 +72,19 @@ impl<'a> Scan<'a> {
 
     /// With short payload.
     pub async fn run(&self, party: &Party<'_, impl Wait, impl PeerMemory>) -> Result<()> {
-        let epoch = party.begin();
-        party.wait_until_free(epoch).await?;
-        party.publish(epoch, &operand(self.contributed()));
-        if party.rank == 0 {
-            self.first();
-            return Ok(());
+        let (epoch, mine) = (party.begin(), operand(self.contributed()));
+        party.wait_until_free(epoch, mine.bytes()).await?;
+        party.publish(epoch, &mine);
+        match party.rank {
+            0 => {
+                self.first();
+                return Ok(());
+            }
+            rank if rank + 1 == party.size => party.wait_for_all(epoch).await?,
+            rank => party.wait_for_those_before(rank, epoch).await?,
         }
-        party.wait_for_all(epoch).await?;
         let bytes = bytes(self.receive);
-        (0..party.size).try_for_each(|member| party.agree(member, epoch, bytes))?;
+        (0..=party.rank).try_for_each(|member| party.agree(member, epoch, bytes))?;
         let plan = Prefix(party.rank - self.behind);
         match plan.0 {
             0 => party.take(0, epoch, (0, bytes), &operand(self.receive)),
@@ -135,7 +138,7 @@ impl<'a> Scan<'a> {
         let epoch = party.begin();
         if party.rank == 0 {
             let contributed = operand(self.contributed());
-            party.wait_until_free(epoch).await?;
+            party.wait_until_free(epoch, party.narrow()).await?;
             let bytes = contributed.bytes();
             if let Some(address) = lending::retained_place(party, epoch, bytes) {
                 // SAFETY: the program lends the data; nobody uses the place, which is as long.
@@ -147,7 +150,7 @@ impl<'a> Scan<'a> {
             let mut contiguous = Contiguous::to_read(party, &contributed, 1)?;
             contiguous.descriptor(party.member).put(party.member, epoch);
             self.first();
-            return lending::given(party, epoch, &mut contiguous).await;
+            return lending::given(party, &mut contiguous).await;
         }
         party.arrive(epoch);
         party.wait_for(0, epoch).await?;

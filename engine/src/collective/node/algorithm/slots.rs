@@ -52,7 +52,7 @@ pub fn fits(me: &Member, operation: &Operation) -> bool {
 /// longer.
 const READ_BY_ALL: u64 = 32 << 10;
 
-/// Whether payload goes over wide slots. They are of no use where one member would do all
+/// Whether payload goes over wide halves. They are of no use where one member would do all
 /// the work, or everybody the work of all.
 fn suits_wide(me: &Member, operation: &Operation, total: u64) -> bool {
     match operation {
@@ -158,7 +158,7 @@ async fn broadcast(party: &Party<'_, impl Wait, impl PeerMemory>, root: Root, da
     let root = party.root_of(root);
     let epoch = party.begin();
     if root == party.rank {
-        party.wait_until_free(epoch).await?;
+        party.wait_until_free(epoch, data.bytes()).await?;
         party.publish(epoch, data);
         return Ok(());
     }
@@ -177,9 +177,10 @@ async fn allreduce(
     operator: &Arc<Operator>,
 ) -> Result<()> {
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
     let mine = operand(send);
-    Offer::of_short(party, &mine).publish(party.member, epoch, &mine, None);
+    let offer = Offer::of_short(party, &mine);
+    party.wait_until_free(epoch, offer.room(party.member, &mine)).await?;
+    offer.publish(party.member, epoch, &mine, None);
     party.wait_for_all(epoch).await?;
     if !offer::are_lent(party.member, epoch) {
         return combine::published(party.member, epoch, operator, receive);
@@ -216,9 +217,9 @@ async fn reduce(
     operator: &Arc<Operator>,
 ) -> Result<()> {
     let Some(mine) = send.or(receive) else { return Ok(()) };
-    let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
-    party.publish(epoch, &operand(mine));
+    let (epoch, mine) = (party.begin(), operand(mine));
+    party.wait_until_free(epoch, mine.bytes()).await?;
+    party.publish(epoch, &mine);
     match receive {
         Some(receive) if party.root_of(root) == party.rank => {
             party.wait_for_all(epoch).await?;
@@ -238,7 +239,7 @@ async fn gather(
     let epoch = party.begin();
     let (Some(receive), true) = (receive, root == party.rank) else {
         let Some(send) = send else { return Ok(()) };
-        party.wait_until_free(epoch).await?;
+        party.wait_until_free(epoch, send.bytes()).await?;
         party.publish(epoch, send);
         return Ok(());
     };
@@ -277,8 +278,9 @@ async fn scatter(
         party.take(root, epoch, (u64::from(party.rank) * receive.bytes(), whole), receive);
         return Ok(());
     };
-    party.wait_until_free(epoch).await?;
-    party.publish(epoch, &send.times(party.size)?);
+    let all = send.times(party.size)?;
+    party.wait_until_free(epoch, all.bytes()).await?;
+    party.publish(epoch, &all);
     if let Some(receive) = receive {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(&send.blocks(party.rank, 1), receive) };
@@ -293,8 +295,9 @@ async fn allgather(
 ) -> Result<()> {
     let own = receive.blocks(party.rank, 1);
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
-    party.publish(epoch, send.unwrap_or(&own));
+    let mine = send.unwrap_or(&own);
+    party.wait_until_free(epoch, mine.bytes()).await?;
+    party.publish(epoch, mine);
     if let Some(send) = send {
         // SAFETY: the program lends both, and the face has seen that they are apart.
         unsafe { schedule::copy(send, &own) };
@@ -313,9 +316,10 @@ async fn alltoall(
 ) -> Result<()> {
     let whole = blocks(party.member, receive.bytes());
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    let all = send.unwrap_or(receive).times(party.size)?;
+    party.wait_until_free(epoch, all.bytes()).await?;
     // Incoming data may take the place of data that the others still want to read: not in the slot.
-    party.publish(epoch, &send.unwrap_or(receive).times(party.size)?);
+    party.publish(epoch, &all);
     party.wait_for_all(epoch).await?;
     let mine = u64::from(party.rank) * receive.bytes();
     for member in 0..party.size {

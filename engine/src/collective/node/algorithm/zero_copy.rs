@@ -100,7 +100,7 @@ async fn settle(party: &Party<'_, impl Wait, impl PeerMemory>) -> Result<Access>
     let mine = party.memory.access(party.member) as u64;
     let is_wide =
         party.rank == 0 && party.control_block().shape().is_wide() && party.memory.widen(party.member);
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, party.narrow()).await?;
     Descriptor::new(mine, is_wide.into(), 1).put(party.member, epoch);
     party.wait_for_all(epoch).await?;
     let is_wide = party.lent_by(0, epoch, 1)?.receive == 1;

@@ -249,11 +249,11 @@ impl Contiguous {
         self.copy.is_some() && self.reachable == Reachable::All && self.bytes <= LONGEST
     }
 
-    /// Leaves it to the others since an epoch, if it is such a copy; else says no.
-    pub fn retain(&mut self, me: &Member, epoch: u64) -> bool {
+    /// Leaves it to the others, who have been told of it in this operation, if it is such a copy; else says no.
+    pub fn retain(&mut self, me: &Member) -> bool {
         let may = self.may_be_retained();
         if let Some((copy, _)) = self.copy.take_if(|_| may) {
-            me.retained().keep(epoch, copy);
+            me.retained().keep(me.half(), copy);
         }
         may
     }

@@ -89,7 +89,7 @@ impl Descriptor {
 
     /// Lends one's own data in an epoch that has just begun.
     pub async fn lend(self, party: &Party<'_, impl Wait, impl PeerMemory>, epoch: u64) -> Result<()> {
-        party.wait_until_free(epoch).await?;
+        party.wait_until_free(epoch, party.narrow()).await?;
         self.put(party.member, epoch);
         Ok(())
     }

@@ -18,13 +18,12 @@ pub(crate) async fn begin(party: &Party<'_, impl Wait, impl PeerMemory>, send: &
     Ok(epoch)
 }
 
-/// Ends an operation of the root, in which the others read what it has lent since `epoch`.
+/// Ends an operation of the root, in which the others read what it has lent.
 pub(crate) async fn given(
     party: &Party<'_, impl Wait, impl PeerMemory>,
-    epoch: u64,
     lent: &mut Contiguous,
 ) -> Result<()> {
-    match lent.retain(party.member, epoch) {
+    match lent.retain(party.member) {
         true => Ok(()),
         false => party.meet().await,
     }
@@ -55,7 +54,7 @@ pub(crate) async fn over(
 pub(crate) fn done(me: &Member, epoch: u64, lent: &mut Contiguous) -> Option<u64> {
     let all = me.have_all_lent_copies(epoch);
     let last = (!all).then(|| me.arrive_at_next());
-    let stays = lent.retain(me, epoch);
+    let stays = lent.retain(me);
     last.filter(|_| !stays)
 }
 
@@ -92,5 +91,5 @@ pub(crate) fn retained_place(
     party.debug_rule_2(epoch);
     let (me, memory) = (party.member, party.memory);
     let serves = |one: &Scratch| one.bytes() >= bytes && memory.is_shared(me, one.address(), bytes);
-    me.retained().place(epoch, serves, || memory.scratch(me, bytes))
+    me.retained().place(me.half(), serves, || memory.scratch(me, bytes))
 }

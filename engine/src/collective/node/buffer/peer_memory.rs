@@ -23,7 +23,7 @@ pub trait PeerMemory {
     /// How the memory of all other members can be reached, wherever it lies.
     fn access(&self, me: &Member) -> Access;
 
-    /// Provides memory for the wide slots of a block that this rank has lent.
+    /// Provides memory for the wide halves of a block that this rank has lent.
     fn widen(&self, me: &Member) -> bool;
 
     /// The program lends this memory until the operation is complete: others are

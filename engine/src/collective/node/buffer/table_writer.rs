@@ -149,7 +149,7 @@ pub(crate) async fn publish(
     let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
     let first = Entry { place: elsewhere, bytes: number | expects };
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, inside.used).await?;
     party.publish_table(epoch, inside.used as usize, |target| {
         // SAFETY: the table and what is behind it have `used` bytes together, and
         // the place is ours; the program lends the blocks.

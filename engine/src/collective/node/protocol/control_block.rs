@@ -1,28 +1,29 @@
 //! The control block of a communicator: memory that all its members share.
 //!
 //! ```text
-//! Head | where each member sleeps | two marks for each member | two slots for each member
-//!      | two wide slots for each member, or none
+//! Head | where each member sleeps | marks for each member | two halves for each member
+//!      | two wide halves for each member, or none
 //! ```
-//! At places there are parts too (`claim.rs`), between marks and slots: one for each member.
+//! At places there are parts too (`claim.rs`), between marks and halves: one for each member.
 //!
 //! # Ownership
 //! The operations of a communicator that use its block are numbered from 1 by their
-//! *epoch*; all members come to them in the same order. A member has a mark and a slot for even
-//! epochs, and others for odd ones.
+//! *epoch*; all members come to them in the same order. A member uses its marks in turn: two, one for even
+//! epochs and one for odd ones, or more where members share CPUs.
 //!
 //! 1. A member stores epoch `e` in its mark (*arrives*) when it begins operation
 //!    `e`, and so when it has finished all operations before.
-//! 2. Before it writes payload of `e` it waits until nobody reads what it has in the same place:
-//!    until all members have arrived at `p + 1`, if that payload is of epoch `p`. Payload is in the
-//!    mark or, if it is longer, in the slot or the wide slot; storing `e` publishes it together
-//!    with its length. A member without payload writes the epoch only.
+//! 2. Payload is in the mark or, if it is longer, in a half or a wide half, where the mark says it begins; storing
+//!    `e` publishes it together with its length. Before a member writes payload of `e` it waits until nobody reads
+//!    what lies there: if the last payload in this mark is of epoch `p`, until all members have arrived at `p + 1`,
+//!    and where it begins a half, the same of the last payload in that half (`room.rs`). A member without payload
+//!    writes the epoch only.
 //! 3. A member that sees `e` (or more) in a mark may read the payload of `e` until it
 //!    arrives at `e + 1` itself.
 //!
-//! So a member that all wait for in turn may be ahead of them by one operation, and by
-//! more where it has payload now and then only, as roots that take turns. Of a mark whose
-//! owner has no payload nobody looks at more than the epoch.
+//! So a member that all wait for in turn may be ahead of them by one operation, or by as many as its marks and halves
+//! hold, and by more where it has payload now and then only, as roots that take turns. Of a mark whose owner has no
+//! payload nobody looks at more than the epoch: it may hold that of a later operation already, but not payload of one.
 //!
 //! # Sleeping
 //! A member that sleeps says first for what (`Wish`), counts itself in `sleepers`, and then looks
@@ -64,12 +65,24 @@ struct Wish {
     epoch: AtomicU64,
 }
 
+/// What a member publishes when it arrives.
+#[derive(Clone, Copy)]
+pub enum Published {
+    /// Payload of so many bytes.
+    Payload(usize),
+    /// So many bytes that begin with a table.
+    Table(usize),
+    /// Words in the mark that are no payload.
+    Words,
+}
+
 /// How far a member has come, and its payload.
 #[repr(C, align(64))]
 struct Mark {
     epoch: AtomicU64,
     bytes: AtomicU32,
-    spare: u32,
+    /// Where payload begins that is not inline, where a half holds several.
+    place: AtomicU32,
     inline: [u8; INLINE_BYTES],
 }
 
@@ -129,41 +142,45 @@ impl ControlBlock {
         self.head().members.load(Ordering::Acquire) == 0 // left: paired with `leave`
     }
 
-    /// Where `bytes` bytes of payload of a member lie in an epoch.
+    /// Where payload in a mark lies.
+    #[inline]
+    pub fn inline(&self, member: u32, epoch: u64) -> *mut u8 {
+        // SAFETY: inside the mark; the address is taken without a reference.
+        unsafe { std::ptr::addr_of_mut!((*self.mark_address(member, epoch)).inline).cast() }
+    }
+
+    /// Where a place in a half lies ([`Shape::place`]).
+    #[inline]
+    pub fn at(&self, place: u32) -> *mut u8 {
+        debug_assert!((place as usize) < self.shape.bytes());
+        // SAFETY: inside the halves, by the shape.
+        unsafe { self.base.add(place as usize) }
+    }
+
+    /// Where `bytes` bytes of payload lie of a member that has arrived.
     #[inline]
     pub fn payload(&self, member: u32, epoch: u64, bytes: usize) -> *mut u8 {
         debug_assert!(member < self.shape.members && bytes <= self.shape.widest());
         if bytes <= INLINE_BYTES {
-            // SAFETY: inside the mark; the address is taken without a reference.
-            return unsafe { std::ptr::addr_of_mut!((*self.mark_address(member, epoch)).inline).cast() };
+            return self.inline(member, epoch);
         }
-        let slot = member as usize * 2 + (epoch & 1) as usize;
-        let at = match bytes <= self.shape.slot {
-            true => self.shape.slots_at() + slot * self.shape.slot,
-            false => self.shape.wide_at() + slot * self.shape.wide,
+        self.at(match self.shape.runs_ahead() {
+            true => self.mark(member, epoch).place.load(Ordering::Relaxed),
+            false => self.shape.place(member, false, ((epoch & 1) as u32, 0)),
+        })
+    }
+
+    /// Arrives with payload, which lies in the mark or at `place`.
+    #[inline]
+    pub fn publish(&self, member: u32, epoch: u64, what: Published, place: u32) {
+        let bytes = match what {
+            Published::Payload(bytes) => bytes as u32,
+            Published::Table(bytes) => TABLE | bytes as u32,
+            Published::Words => WORDS,
         };
-        // SAFETY: inside the slots, by the shape.
-        unsafe { self.base.add(at) }
-    }
-
-    /// Publishes `bytes` bytes of payload, which lie where [`ControlBlock::payload`] says.
-    #[inline]
-    pub fn publish(&self, member: u32, epoch: u64, bytes: usize) {
-        self.mark(member, epoch).bytes.store(bytes as u32, Ordering::Relaxed);
-        self.arrive(member, epoch);
-    }
-
-    /// Publishes words that lie where [`ControlBlock::payload`] says and are no payload.
-    #[inline]
-    pub fn publish_words(&self, member: u32, epoch: u64) {
-        self.mark(member, epoch).bytes.store(WORDS, Ordering::Relaxed);
-        self.arrive(member, epoch);
-    }
-
-    /// Publishes `bytes` bytes that begin with a table.
-    #[inline]
-    pub fn publish_table(&self, member: u32, epoch: u64, bytes: usize) {
-        self.mark(member, epoch).bytes.store(TABLE | bytes as u32, Ordering::Relaxed);
+        let mark = self.mark(member, epoch);
+        mark.bytes.store(bytes, Ordering::Relaxed);
+        mark.place.store(place, Ordering::Relaxed);
         self.arrive(member, epoch);
     }
 
@@ -198,11 +215,18 @@ impl ControlBlock {
         self.mark(member, epoch).epoch.load(Ordering::Acquire) >= epoch // mark: paired with `arrive`
     }
 
+    /// Whether the first `members` members have.
+    #[inline]
+    fn have_arrived(&self, members: u32, epoch: u64) -> bool {
+        (0..members).all(|member| self.has_arrived(member, epoch))
+    }
+
     /// Whether what is waited for has come.
     #[inline]
     pub fn holds(&self, until: Until) -> bool {
         match until {
-            Until::All(epoch) => (0..self.shape.members).all(|member| self.has_arrived(member, epoch)),
+            Until::All(epoch) => self.have_arrived(self.shape.members, epoch),
+            Until::First(members, epoch) => self.have_arrived(members, epoch),
             Until::Member(member, epoch) => self.has_arrived(member, epoch),
             Until::Work(epoch) => self.has_pieces(epoch) || self.is_done(epoch),
             Until::Part(member, epoch) => self.part(member).is_over(epoch),
@@ -226,6 +250,7 @@ impl ControlBlock {
     pub fn missing(&self, until: Until) -> impl Iterator<Item = u32> + '_ {
         let (members, epoch) = match until {
             Until::All(epoch) | Until::Work(epoch) => (0..self.shape.members, epoch),
+            Until::First(members, epoch) => (0..members, epoch),
             Until::Member(member, epoch) | Until::Part(member, epoch) => (member..member + 1, epoch),
         };
         members.filter(move |&member| !self.has_arrived(member, epoch))
@@ -285,7 +310,7 @@ impl ControlBlock {
     #[inline]
     fn mark_address(&self, member: u32, epoch: u64) -> *mut Mark {
         debug_assert!(member < self.shape.members);
-        let mark = member as usize * 2 + (epoch & 1) as usize;
+        let mark = member as usize * self.shape.marks + self.shape.mark_of(epoch);
         // SAFETY: inside the marks, by the shape.
         unsafe { self.marks.add(mark * MARK_BYTES).cast() }
     }
@@ -295,7 +320,7 @@ impl ControlBlock {
         let mark = self.mark_address(member, epoch);
         // SAFETY: inside the marks, aligned; only the atomic words are borrowed,
         // because the payload beside them is written by its owner.
-        unsafe { MarkWords { epoch: &(*mark).epoch, bytes: &(*mark).bytes } }
+        unsafe { MarkWords { epoch: &(*mark).epoch, bytes: &(*mark).bytes, place: &(*mark).place } }
     }
 }
 
@@ -303,4 +328,5 @@ impl ControlBlock {
 struct MarkWords<'a> {
     epoch: &'a AtomicU64,
     bytes: &'a AtomicU32,
+    place: &'a AtomicU32,
 }

@@ -6,6 +6,7 @@ use crate::collective::node::copying::push_or_pull::PushOrPull;
 use crate::collective::node::protocol::access::Access;
 use crate::collective::node::protocol::control_block::ControlBlock;
 use crate::collective::node::protocol::retained::Retained;
+use crate::collective::node::protocol::room::Room;
 use crate::collective::{Members, Root};
 use crate::memory::copy::Chooser;
 use crate::progress::{barrier, Doorbell};
@@ -39,8 +40,8 @@ pub struct Member {
     epoch: AtomicU64,
     /// All members are known to have arrived here.
     pub(super) known: AtomicU64,
-    /// The epoch at which all have read my last payload of an even and of an odd one.
-    pub(super) read: [AtomicU64; 2],
+    /// Where my payload goes.
+    pub(super) room: Room,
     members: Box<[Endpoint]>,
     /// What the program calls the members, if they are not all of a communicator.
     names: Box<[u32]>,
@@ -50,7 +51,7 @@ pub struct Member {
     shares_cpus: bool,
     /// How all members reach each other's memory, once they have settled it.
     pub(crate) access: OnceLock<Access>,
-    /// Whether wide slots can be used, once they have settled it.
+    /// Whether wide halves can be used, once they have settled it.
     pub(crate) is_wide: OnceLock<bool>,
     choosers: Choosers,
     /// Who copies, in operations of two members.
@@ -76,7 +77,7 @@ impl Member {
             context,
             epoch: AtomicU64::new(0),
             known: AtomicU64::new(0),
-            read: Default::default(),
+            room: Room::default(),
             members,
             names: Box::default(),
             promised: AtomicBool::new(false),
@@ -136,7 +137,7 @@ impl Member {
         self.members[member as usize].peer
     }
 
-    /// The longest payload of a member that needs no wide slot.
+    /// The longest payload of a member that needs no wide half.
     #[inline]
     pub fn narrow(&self) -> u64 {
         self.block.shape().slot() as u64
@@ -173,6 +174,11 @@ impl Member {
             Role::Leaf(root) => root,
             _ => self.rank,
         }
+    }
+
+    /// The half that holds the payload of this operation.
+    pub(crate) fn half(&self) -> usize {
+        self.room.half()
     }
 
     /// The copies that others may read after this member has gone on.

@@ -9,6 +9,7 @@ pub mod party;
 pub mod payload;
 pub mod pool;
 pub mod retained;
+mod room;
 pub mod shape;
 pub mod until;
 pub mod wait;

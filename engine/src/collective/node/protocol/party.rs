@@ -45,7 +45,7 @@ impl<'a, Waits: Wait, Memory> Party<'a, Waits, Memory> {
         &self,
         epoch: u64,
     ) -> impl Future<Output = Result<()>> + use<'a, Waits, Memory> {
-        All { member: self.member, epoch, waiting: self.unless_known(epoch), free: None }
+        All { member: self.member, epoch, waiting: self.unless_known(epoch) }
     }
 
     /// Waits until another member has arrived.
@@ -58,15 +58,25 @@ impl<'a, Waits: Wait, Memory> Party<'a, Waits, Memory> {
         self.wait(Until::Member(member, epoch))
     }
 
-    /// Waits until nobody reads what lies where payload of an epoch goes (rule 2 of the control
-    /// block). A member that has payload now and then only, as roots that take turns, hardly waits.
+    /// Waits until all members below one have arrived.
+    #[inline]
+    pub(crate) fn wait_for_those_before(
+        &self,
+        member: u32,
+        epoch: u64,
+    ) -> impl Future<Output = Result<()>> + use<'a, Waits, Memory> {
+        self.wait(Until::First(member, epoch))
+    }
+
+    /// Takes a place for `bytes` bytes of payload of an epoch, and waits until nobody reads what lies there (rule 2 of
+    /// the control block). A member that has payload now and then only, as roots that take turns, hardly waits.
     #[inline]
     pub(crate) fn wait_until_free(
         &self,
         epoch: u64,
+        bytes: u64,
     ) -> impl Future<Output = Result<()>> + use<'a, Waits, Memory> {
-        let read = self.member.read[(epoch & 1) as usize].load(Relaxed);
-        All { member: self.member, epoch: read, waiting: self.unless_known(read), free: Some(epoch) }
+        self.wait_for_all(self.member.take_place(epoch, bytes))
     }
 
     /// Goes on to the next epoch when all others do.
@@ -90,8 +100,6 @@ struct All<'a, Waiting> {
     member: &'a Member,
     epoch: u64,
     waiting: Option<Waiting>,
-    /// The epoch for whose payload the place is free then.
-    free: Option<u64>,
 }
 
 impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
@@ -104,9 +112,6 @@ impl<Waiting: Future<Output = Result<()>> + Unpin> Future for All<'_, Waiting> {
                 Poll::Ready(Ok(())) => self.member.known.store(self.epoch, Relaxed),
                 other => return other,
             }
-        }
-        if let Some(epoch) = self.free {
-            self.member.read[(epoch & 1) as usize].store(epoch + 1, Relaxed);
         }
         Poll::Ready(Ok(()))
     }

@@ -1,22 +1,44 @@
 //! The payload that a member publishes, and reads of others.
 
 use crate::collective::node::copying::copy_kind::CopyKind;
-use crate::collective::node::protocol::control_block::INLINE_BYTES;
+use crate::collective::node::protocol::control_block::{Published, INLINE_BYTES};
 use crate::collective::node::protocol::member::Member;
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::{plain, Chooser};
 use crate::{Class, Error, Result};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Payload of so many bytes at most is [`CopyKind::Short`].
 const SHORT: usize = 16 << 10;
 
 impl Member {
-    /// A member that writes payload has waited until its place is free (rule 2 of the control block).
+    /// Takes a place for `bytes` bytes of payload of an epoch: the epoch at which it is free.
+    #[inline]
+    pub(super) fn take_place(&self, epoch: u64, bytes: u64) -> u64 {
+        let is_wide = bytes > self.narrow();
+        self.room.take(&self.block.shape(), (self.rank, is_wide), epoch, bytes)
+    }
+
+    /// A member that writes payload has taken a place and waited until it is free (rule 2 of the control block).
     #[inline]
     pub(crate) fn debug_rule_2(&self, epoch: u64) {
-        debug_assert!(self.read[(epoch & 1) as usize].load(Relaxed) == epoch + 1);
+        debug_assert!(self.room.is_taken(&self.block.shape(), epoch));
+    }
+
+    /// The place that is taken for `bytes` bytes.
+    #[inline]
+    fn taken_place(&self, epoch: u64, bytes: usize) -> *mut u8 {
+        match bytes <= INLINE_BYTES {
+            true => self.block.inline(self.rank, epoch),
+            false => self.block.at(self.room.place()),
+        }
+    }
+
+    /// Publishes what lies in the place that is taken.
+    #[inline]
+    fn publish_as(&self, epoch: u64, what: Published) {
+        self.block.publish(self.rank, epoch, what, self.room.place());
+        self.wake();
     }
 
     /// Publishes items, one after the other, as the payload of an epoch. Before this or anything else is
@@ -25,7 +47,7 @@ impl Member {
     pub(crate) fn publish(&self, epoch: u64, data: &Data) {
         self.debug_rule_2(epoch);
         let bytes = data.bytes() as usize;
-        let packed = self.packed(self.rank, epoch, bytes);
+        let packed = self.taken_place(epoch, bytes);
         // SAFETY: the program lends the data; the place is ours by rule 2, and
         // has room, because who called has compared `bytes` with `slot`.
         unsafe {
@@ -41,8 +63,7 @@ impl Member {
                 }
             }
         }
-        self.block.publish(self.rank, epoch, bytes);
-        self.wake();
+        self.publish_as(epoch, Published::Payload(bytes));
     }
 
     /// Where the payload of a member that has arrived lies.
@@ -54,9 +75,8 @@ impl Member {
     /// Publishes `bytes` bytes that `write` writes and that begin with a table.
     pub(crate) fn publish_table(&self, epoch: u64, bytes: usize, write: impl FnOnce(*mut u8)) {
         self.debug_rule_2(epoch);
-        write(self.packed(self.rank, epoch, bytes));
-        self.block.publish_table(self.rank, epoch, bytes);
-        self.wake();
+        write(self.taken_place(epoch, bytes));
+        self.publish_as(epoch, Published::Table(bytes));
     }
 
     /// The payload of a member that has arrived, if it begins with a table, and how
@@ -67,17 +87,18 @@ impl Member {
     }
 
     /// Publishes words that say where payload lies, instead of the payload, and something more, which `write`
-    /// writes into the slot.
+    /// writes into the place: as much as a slot holds. Nothing else comes into its half, so a copy that is retained
+    /// for that half stays as long.
     #[inline]
     pub(crate) fn publish_words<Words: Copy>(&self, epoch: u64, words: Words, write: impl FnOnce(*mut u8)) {
         const { assert!(size_of::<Words>() <= INLINE_BYTES && align_of::<Words>() <= 16) };
         self.debug_rule_2(epoch);
-        write(self.packed(self.rank, epoch, self.narrow() as usize));
-        let place = self.block.payload(self.rank, epoch, INLINE_BYTES).cast::<Words>();
+        write(self.taken_place(epoch, self.narrow() as usize));
+        let place = self.block.inline(self.rank, epoch).cast::<Words>();
         // SAFETY: the place is ours by rule 2, and has room and alignment for them.
         unsafe { place.write(words) };
-        self.block.publish_words(self.rank, epoch);
-        self.wake();
+        self.room.close();
+        self.publish_as(epoch, Published::Words);
     }
 
     /// Whether a member that has arrived has published words, and not payload.
@@ -92,7 +113,7 @@ impl Member {
     /// They must be of this type.
     #[inline]
     pub(crate) unsafe fn words<Words: Copy>(&self, member: u32, epoch: u64) -> Words {
-        let place = self.block.payload(member, epoch, INLINE_BYTES).cast_const().cast::<Words>();
+        let place = self.block.inline(member, epoch).cast_const().cast::<Words>();
         // SAFETY: published, and so they stay by rule 3; the type by the caller.
         unsafe { place.read() }
     }

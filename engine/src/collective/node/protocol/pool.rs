@@ -59,7 +59,7 @@ impl Pool {
         Pool { area, lent: Vec::new() }
     }
 
-    /// Lends a block, as yet without memory for wide slots: its offset in the area. `None` when there is no room or no
+    /// Lends a block, as yet without memory for wide halves: its offset in the area. `None` when there is no room or no
     /// memory: the communicator does without.
     pub fn lend(&mut self, shape: Shape) -> Option<usize> {
         let (offset, place) = self.find(shape.bytes(), 4096)?;

@@ -1,9 +1,9 @@
 //! Copies that a member keeps for others that still read them, after it has gone on.
 //!
 //! A member that lends memory of the program waits until all others have read it. A member that lends a copy
-//! goes on, as if its payload were in its slot. The copy stays as long as that payload would: until the member
-//! lends another copy in an epoch of the same parity (rule 2 of the control block), or until all members have left
-//! the communicator.
+//! goes on, as if its payload were in its half of the block. The copy stays as long as that payload would: until the
+//! member lends another copy for the same half (rule 2 of the control block), or until all members have left the
+//! communicator.
 
 use crate::collective::node::protocol::control_block::ControlBlock;
 use crate::collective::scratch::Scratch;
@@ -15,7 +15,7 @@ pub(crate) const LONGEST: u64 = 64 << 10;
 /// The copies of one member.
 #[derive(Default)]
 pub(crate) struct Retained {
-    /// Of an even epoch and of an odd one.
+    /// Of each half.
     copies: [Mutex<Option<Scratch>>; 2],
 }
 
@@ -23,21 +23,21 @@ pub(crate) struct Retained {
 static LEFT: Mutex<Vec<(ControlBlock, Scratch)>> = Mutex::new(Vec::new());
 
 impl Retained {
-    /// Keeps a copy that is lent since an epoch. Nobody reads the one before any more.
-    pub fn keep(&self, epoch: u64, copy: Scratch) {
-        let mut place = self.copies[(epoch & 1) as usize].lock().unwrap_or_else(PoisonError::into_inner);
+    /// Keeps a copy that is lent, for a half. Nobody reads the one before any more.
+    pub fn keep(&self, half: usize, copy: Scratch) {
+        let mut place = self.copies[half].lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(copy);
     }
 
-    /// A place for a copy that is lent in an epoch which has just begun. Nobody reads the one before any more;
-    /// its memory is used again if it `serves`.
+    /// A place for a copy that is lent for a half. Nobody reads the one before any more; its memory is used again if
+    /// it `serves`.
     pub fn place(
         &self,
-        epoch: u64,
+        half: usize,
         serves: impl FnOnce(&Scratch) -> bool,
         scratch: impl FnOnce() -> Option<Scratch>,
     ) -> Option<*mut u8> {
-        let mut place = self.copies[(epoch & 1) as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.copies[half].lock().unwrap_or_else(PoisonError::into_inner);
         if !place.as_ref().is_some_and(serves) {
             *place = Some(scratch()?);
         }

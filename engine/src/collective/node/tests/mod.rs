@@ -119,9 +119,9 @@ fn at_seats(size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
     at_block(Shape::new(size), size, body);
 }
 
-/// The same at a block with wide slots, of members that share CPUs.
+/// The same at a block with wide halves, of members that share CPUs.
 fn at_wide_seats(size: u32, body: impl Fn(&Member, &Sleeper) + Sync) {
-    let shape = Shape::with_wide_slots(size);
+    let shape = Shape::with_wide_halves(size);
     assert!(shape.is_wide());
     at_block(shape, size, body);
 }
@@ -359,7 +359,7 @@ fn long_payload_goes_between_the_buffers_of_the_program() {
         });
         at_wide_seats(size, |seat, by| {
             let large = mixed(seat, by, &operator, &[3, 300, 900, 1501, 2049]);
-            assert!((8..70).contains(&large), "some need no wide slots and some are too long: {large}");
+            assert!((8..70).contains(&large), "some need no wide halves and some are too long: {large}");
         });
     }
 }
@@ -435,28 +435,46 @@ impl Wait for Noting {
     }
 }
 
-#[test]
-fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else() {
-    let shape = Shape::new(2);
+/// What a member waits for in operations with payload of so many bytes, or with none.
+fn waits_of<const TURNS: usize>(shape: Shape, turns: [Option<usize>; TURNS]) -> [Option<Until>; TURNS] {
     // SAFETY: fresh memory of the right size, which stays.
     let block = unsafe { ControlBlock::new(Memory::new(shape.bytes()).base, shape) };
     let place = |peer: u32| Endpoint { doorbell: Box::leak(Box::new(Doorbell::new())), peer: peer.into() };
     let seat = Member::new(block, 0, 2, (0..2).map(place).collect());
-    let mut bytes = [7u8; 100];
-    let data = Data::new(bytes.as_mut_ptr(), 0, 100, &Datatype::basic(Basic::Packed)).unwrap();
-    let waits_for = |has_payload: bool| {
+    let mut memory = [7u8; 4096];
+    turns.map(|payload| {
         let (epoch, noted) = (seat.begin(), Noting(None.into()));
-        match has_payload {
-            true => {
+        match payload {
+            Some(bytes) => {
+                let packed = Datatype::basic(Basic::Packed);
+                let data = Data::new(memory.as_mut_ptr(), 0, bytes as i64, &packed).unwrap();
                 let party = Party { member: &seat, waits: &noted, memory: &() };
-                at_once(party.wait_until_free(epoch)).unwrap();
+                at_once(party.wait_until_free(epoch, bytes as u64)).unwrap();
                 seat.publish(epoch, &data);
             }
-            false => seat.arrive(epoch),
+            None => seat.arrive(epoch),
         }
         noted.0.get()
-    };
-    let all = |epoch| Some(Until::All(epoch));
+    })
+}
+
+#[test]
+fn payload_waits_for_the_readers_of_what_lies_in_its_place_and_for_nobody_else() {
     let turns = [true, true, false, true, true, false, false, false, true];
-    assert_eq!(turns.map(waits_for), [None, None, None, all(3), None, None, None, None, all(6)]);
+    let all = |epoch| Some(Until::All(epoch));
+    let waits = waits_of(Shape::new(2), turns.map(|has_payload| has_payload.then_some(100)));
+    assert_eq!(waits, [None, None, None, all(3), None, None, None, None, all(6)]);
+}
+
+#[test]
+fn a_member_that_shares_cpus_runs_ahead_by_two_halves_or_all_its_marks() {
+    let (shape, all) = (Shape::with_wide_halves(2), |epoch| Some(Until::All(epoch)));
+    // A half holds two slots.
+    let waits = waits_of(shape, [Some(4096); 8]);
+    assert_eq!(waits, [None, None, None, None, all(3), None, all(5), None]);
+    for bytes in [48, 49] {
+        let waits = waits_of(shape, [Some(bytes); 18]);
+        assert_eq!(waits[..16], [None; 16], "{bytes} bytes");
+        assert_eq!(waits[16..], [all(2), all(3)], "{bytes} bytes");
+    }
 }

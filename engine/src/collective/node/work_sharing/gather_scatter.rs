@@ -58,7 +58,7 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Rooted<'a, Waits, Memory> {
     ) -> Result<Self> {
         let epoch = party.begin();
         if (root == party.rank) == (way == Way::Up) {
-            party.wait_until_free(epoch).await?;
+            party.wait_until_free(epoch, party.narrow()).await?;
             Descriptor::new(0, 0, block).with_result(mine.as_result()).put(party.member, epoch);
         } else {
             mine.descriptor(party.member).lend(party, epoch).await?;

@@ -45,7 +45,7 @@ pub(crate) async fn allreduce(
         false => elements::place(receive).and_then(|place| offer::open(party, place, bytes)),
     };
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, party.narrow()).await?;
     offer.lend(party.member, epoch, result);
     party.wait_for_all(epoch).await?;
     if offer::have_lent_results(party.member, epoch) {

@@ -51,7 +51,7 @@ pub(crate) async fn give(party: &Party<'_, impl Wait, impl PeerMemory>, data: &D
     let lent = contiguous.descriptor(party.member);
     let epoch = party.begin();
     lent.lend(party, epoch).await?;
-    if contiguous.retain(party.member, epoch) {
+    if contiguous.retain(party.member) {
         return Ok(());
     }
     party.wait_for_all(epoch).await?;
@@ -76,7 +76,7 @@ pub(crate) async fn get(party: &Party<'_, impl Wait, impl PeerMemory>, data: &Da
     contiguous.reachable = party.memory.lend(party.member, (contiguous.address, contiguous.bytes), 1);
     let buffer = Descriptor::new(0, 0, contiguous.bytes).with_result(contiguous.as_result());
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, party.narrow()).await?;
     buffer.put(party.member, epoch);
     party.wait_for(root, epoch).await?;
     let lent = match party.lent_by(root, epoch, contiguous.bytes) {

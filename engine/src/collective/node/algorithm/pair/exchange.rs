@@ -55,7 +55,7 @@ pub(crate) async fn run<const ALLTOALL: bool>(
     let place = may_put.then(|| takes.dense()).flatten();
     let place = place.and_then(|(address, bytes)| offer::open(party, address, bytes));
     let epoch = party.begin();
-    party.wait_until_free(epoch).await?;
+    party.wait_until_free(epoch, offer.room(party.member, gives)).await?;
     offer.publish(party.member, epoch, gives, place);
     if let Some(keeps) = keeps {
         // SAFETY: the program lends both, and the face has seen that they are apart.

@@ -86,6 +86,15 @@ impl Offer {
         self.lies.is_some() || self.kept.is_some()
     }
 
+    /// How much of its half it takes, or what says where it lies.
+    #[inline(always)]
+    pub fn room(&self, me: &Member, data: &Data) -> u64 {
+        match self.is_lent() {
+            true => me.narrow(),
+            false => data.bytes(),
+        }
+    }
+
     /// Publishes it in an epoch that has just begun. The caller writes nothing there until the other has done
     /// with it, and has waited as rule 2 of the block wants. A lent operand has the place of a result with
     /// it, if the other can write there.
