@@ -19,6 +19,7 @@ use crate::collective::node::copying::copy_kind::CopyKind;
 use crate::collective::node::protocol::claim::MOST_PIECES;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::retained::LONGEST;
+use crate::collective::node::protocol::until::Until;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::node::reduction::combine::{combined, published_part};
 use crate::collective::node::reduction::elements::{bytes, operand, Elements};
@@ -80,8 +81,9 @@ impl<'a> Scan<'a> {
                 self.first();
                 return Ok(());
             }
+            // Then it knows that all have arrived, and waits for none of them later.
             rank if rank + 1 == party.size => party.wait_for_all(epoch).await?,
-            rank => party.wait_for_those_before(rank, epoch).await?,
+            rank => party.wait(Until::First(rank, epoch)).await?,
         }
         let bytes = bytes(self.receive);
         (0..=party.rank).try_for_each(|member| party.agree(member, epoch, bytes))?;

@@ -13,11 +13,11 @@
 //!
 //! 1. A member stores epoch `e` in its mark (*arrives*) when it begins operation
 //!    `e`, and so when it has finished all operations before.
-//! 2. Payload is in the mark or, if it is longer, in a half or a wide half, where the mark says it begins; storing
-//!    `e` publishes it together with its length. Before a member writes payload of `e` it waits until nobody reads
-//!    what lies there: if the last payload in this mark is of epoch `p`, until all members have arrived at `p + 1`,
-//!    and where it begins a half, the same of the last payload in that half (`room.rs`). A member without payload
-//!    writes the epoch only.
+//! 2. Payload is in the mark or, if it is longer, in a half or a wide half: where the mark says, if members share
+//!    CPUs, else at the beginning of the half for even or for odd epochs. Storing `e` publishes it together with its
+//!    length. Before a member writes payload of `e` it waits until nobody reads what lies there: if the last payload
+//!    in this mark is of epoch `p`, until all members have arrived at `p + 1`, and where it begins a half, the same
+//!    of the last payload in that half (`room.rs`). A member without payload writes the epoch only.
 //! 3. A member that sees `e` (or more) in a mark may read the payload of `e` until it
 //!    arrives at `e + 1` itself.
 //!

@@ -58,16 +58,6 @@ impl<'a, Waits: Wait, Memory> Party<'a, Waits, Memory> {
         self.wait(Until::Member(member, epoch))
     }
 
-    /// Waits until all members below one have arrived.
-    #[inline]
-    pub(crate) fn wait_for_those_before(
-        &self,
-        member: u32,
-        epoch: u64,
-    ) -> impl Future<Output = Result<()>> + use<'a, Waits, Memory> {
-        self.wait(Until::First(member, epoch))
-    }
-
     /// Takes a place for `bytes` bytes of payload of an epoch, and waits until nobody reads what lies there (rule 2 of
     /// the control block). A member that has payload now and then only, as roots that take turns, hardly waits.
     #[inline]

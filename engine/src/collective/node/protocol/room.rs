@@ -5,7 +5,8 @@
 //! from the beginning, one payload behind the other. It waits only where it begins a half, or a mark, of which
 //! some member may still read.
 //!
-//! This is known to its owner alone. The others read in a mark where payload lies.
+//! This is known to its owner alone. Of two slots the others know by the epoch which one it is; where payload lies
+//! in a half they read in the mark.
 
 use crate::collective::node::protocol::control_block::INLINE_BYTES;
 use crate::collective::node::protocol::shape::{Shape, MOST_MARKS};
@@ -36,7 +37,7 @@ impl Room {
     /// any more.
     #[inline]
     pub fn take(&self, shape: &Shape, (member, is_wide): (u32, bool), epoch: u64, bytes: u64) -> u64 {
-        let mark = &self.marks[shape.mark_of(epoch) % MOST_MARKS];
+        let mark = self.mark(shape, epoch);
         let free_at = mark.load(Relaxed);
         mark.store(epoch + 1, Relaxed);
         if !shape.runs_ahead() {
@@ -86,6 +87,12 @@ impl Room {
 
     /// Whether a place has been taken for this epoch.
     pub fn is_taken(&self, shape: &Shape, epoch: u64) -> bool {
-        self.marks[shape.mark_of(epoch) % MOST_MARKS].load(Relaxed) == epoch + 1
+        self.mark(shape, epoch).load(Relaxed) == epoch + 1
+    }
+
+    /// The epoch at which all have read what lies in the mark of this epoch.
+    #[inline]
+    fn mark(&self, shape: &Shape, epoch: u64) -> &AtomicU64 {
+        &self.marks[shape.mark_of(epoch) % MOST_MARKS]
     }
 }
