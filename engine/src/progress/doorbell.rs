@@ -146,7 +146,7 @@ impl Doorbell {
 
     /// Wakes the threads that sleep on the word; whether any thread slept, there or beside descriptors.
     #[cold]
-    fn wake_at_word(&self) -> bool {
+    pub(super) fn wake_at_word(&self) -> bool {
         let word = self.word.word().fetch_and(!ASLEEP, Ordering::SeqCst);
         if word & ASLEEP != 0 {
             self.count(word, 1);
@@ -162,16 +162,11 @@ impl Doorbell {
         self.sleep(work, |word, asleep| word.sleep_while(asleep, limit), Doorbell::wake);
     }
 
-    /// The same for the thread that waits for the socket: it sleeps in `rest`. It never knocks there, for the knock would
-    /// end its own next sleep, and so on for ever.
+    /// The same for the thread that waits for the socket: it sleeps in `rest`. It wakes no other: it does so itself
+    /// with [`Doorbell::wake_at_word`]. It never knocks there, for the knock would end its own next sleep, and so on for
+    /// ever.
     pub fn rest_unless(&self, work: impl FnOnce() -> bool, rest: impl FnOnce()) {
-        self.sleep(
-            work,
-            |_, _| rest(),
-            |doorbell| {
-                doorbell.wake_at_word();
-            },
-        );
+        self.sleep(work, |_, _| rest(), |_| ());
     }
 
     /// Sleeps in `rest`, which gets the word and what it is while nobody has rung. `wake` wakes all others that sleep.
@@ -209,6 +204,14 @@ impl Doorbell {
 impl Default for Doorbell {
     fn default() -> Self {
         Doorbell::new()
+    }
+}
+
+#[cfg(test)]
+impl Doorbell {
+    /// Whether a thread sleeps here, or is about to.
+    pub(super) fn has_sleepers(&self) -> bool {
+        self.word.word().load(Ordering::SeqCst) & ASLEEP != 0
     }
 }
 

@@ -3,9 +3,10 @@
 //!
 //! # Rules
 //! The kernel has no wait for a word of memory and for descriptors at once. So one thread has the seat: it waits for
-//! the descriptors and for the knocker, at which whoever rings knocks. The others sleep on the word. When the one with
-//! the seat wakes, all others are woken, by who has rung or by itself (see `Doorbell::rest_unless`), and whoever
-//! sleeps first then has the seat.
+//! the descriptors and for the knocker, at which whoever rings knocks. The others sleep on the word. The one with the
+//! seat gives it up when it wakes, and then wakes all others; whoever sleeps first has the seat. So nobody sleeps on
+//! the word while the seat is free: a thread that finds it taken says that it sleeps, and then looks at the seat again.
+//! Either it sees that the seat is free, or the one that gave it up sees the sleeper.
 
 use super::knock::Knocker;
 use super::Doorbell;
@@ -50,16 +51,26 @@ impl Sleeper {
     /// As [`Doorbell::sleep_unless`], until a descriptor has something.
     pub fn sleep_unless(&self, doorbell: &Doorbell, work: impl FnOnce() -> bool, limit: u64) {
         match self.seat.get() {
-            Some(seat) if !seat.is_taken.swap(true, Ordering::Acquire) => {
+            Some(seat) if !seat.is_taken.swap(true, Ordering::SeqCst) => {
                 doorbell.rest_unless(work, || seat.wait(limit));
-                seat.is_taken.store(false, Ordering::Release);
+                seat.give_up(doorbell);
             }
-            _ => doorbell.sleep_unless(work, Some(limit)),
+            Some(seat) => {
+                let is_free = || !seat.is_taken.load(Ordering::SeqCst);
+                doorbell.sleep_unless(|| work() || is_free(), Some(limit));
+            }
+            None => doorbell.sleep_unless(work, Some(limit)),
         }
     }
 }
 
 impl Seat {
+    /// Lets another thread wait for the descriptors, and wakes all that sleep.
+    fn give_up(&self, doorbell: &Doorbell) {
+        self.is_taken.store(false, Ordering::SeqCst);
+        doorbell.wake_at_word();
+    }
+
     /// Waits until a descriptor has something, somebody has knocked, or `limit` nanoseconds have passed.
     fn wait(&self, limit: u64) {
         let mut polls =
@@ -139,6 +150,32 @@ mod tests {
         let began = Instant::now();
         (0..20).for_each(|_| sleeper.sleep_unless(doorbell, || false, NAP));
         assert!(began.elapsed() >= Duration::from_nanos(19 * NAP), "it wakes itself");
+    }
+
+    #[test]
+    fn nobody_sleeps_on_the_word_while_the_seat_is_free() {
+        let (doorbell, sleeper) = (&Doorbell::new(), &Sleeper::default());
+        sleeper.attend(doorbell, 0, -1).unwrap();
+        let (seat, began) = (sleeper.seat.get().unwrap(), Instant::now());
+        let take = || assert!(!seat.is_taken.swap(true, Ordering::SeqCst));
+        take();
+        // Given up just before this thread falls asleep.
+        let given_up = || {
+            seat.give_up(doorbell);
+            false
+        };
+        sleeper.sleep_unless(doorbell, given_up, LIMIT);
+        take();
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(move || sleeper.sleep_unless(doorbell, || false, LIMIT));
+            while !doorbell.has_sleepers() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(1)); // now it sleeps, or is about to
+            seat.give_up(doorbell);
+            sleeper.join().unwrap();
+        });
+        assert!(began.elapsed() < Duration::from_nanos(LIMIT / 2), "one slept until its limit");
     }
 
     #[test]
