@@ -162,9 +162,9 @@ impl Doorbell {
         self.sleep(work, |word, asleep| word.sleep_while(asleep, limit), Doorbell::wake);
     }
 
-    /// The same for the thread that waits for the socket: it sleeps in `rest`. It wakes no other: it does so itself
-    /// with [`Doorbell::wake_at_word`]. It never knocks there, for the knock would end its own next sleep, and so on for
-    /// ever.
+    /// The same for the thread that waits for the socket: it sleeps in `rest`. The others stay asleep: the caller wakes
+    /// them with [`Doorbell::wake_at_word`]. It does not knock, for the knock would end its own next sleep, and so on
+    /// for ever.
     pub fn rest_unless(&self, work: impl FnOnce() -> bool, rest: impl FnOnce()) {
         self.sleep(work, |_, _| rest(), |_| ());
     }

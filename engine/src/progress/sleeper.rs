@@ -159,9 +159,9 @@ mod tests {
         let (seat, began) = (sleeper.seat.get().unwrap(), Instant::now());
         let take = || assert!(!seat.is_taken.swap(true, Ordering::SeqCst));
         take();
-        // Given up just before this thread falls asleep.
+        // As if the one with the seat had woken the others just before this thread said that it sleeps.
         let given_up = || {
-            seat.give_up(doorbell);
+            seat.is_taken.store(false, Ordering::SeqCst);
             false
         };
         sleeper.sleep_unless(doorbell, given_up, LIMIT);
