@@ -137,9 +137,7 @@ def main():
     wanted = sys.argv[1:]
     if wanted == ["--quick"]:
         return finish(run_all(quick_parts()))
-    unknown = set(wanted) - {part.name for part in PARTS}
-    if unknown:
-        sys.exit(f"no such part: {', '.join(unknown)}. There are: {' '.join(part.name for part in PARTS)}")
+    jobs.refuse_unknown("part", wanted, [part.name for part in PARTS])
     finish(run_all([part for part in PARTS if not wanted or part.name in wanted]))
 
 

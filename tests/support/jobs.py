@@ -40,6 +40,20 @@ class Outcome:
     def ended_well(self):
         return self.status == 0
 
+    def why(self):
+        """What is wrong with its end, in few words; nothing if it ended well."""
+        return "" if self.ended_well() else "time was up" if self.status is None else f"status {self.status}"
+
+    def last(self, lines):
+        """So many lines from its end, as runners print them below a failure."""
+        return "".join(f"  | {line}\n" for line in self.output.splitlines()[-lines:])
+
+
+def refuse_unknown(kind, wanted, known):
+    """Ends the program if a name that somebody has typed is none of those there are."""
+    if unknown := set(wanted) - set(known):
+        sys.exit(f"no such {kind}: {', '.join(sorted(unknown))}. There are: {' '.join(known)}")
+
 
 def environment(library, **extra):
     """The environment of a job that must load its MPI from the folder `library`."""
