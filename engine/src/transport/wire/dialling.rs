@@ -26,7 +26,7 @@ pub enum Dialled {
     Pending(Option<Instant>),
     /// No address has a listener.
     Refused,
-    /// No address can be reached, or it was somebody else who answered.
+    /// No address is known or can be reached, or it was somebody else who answered.
     Failed,
 }
 
@@ -49,7 +49,7 @@ pub struct Dial {
     addresses: VecDeque<SocketAddr>,
     attempts: Vec<Attempt>,
     next: Instant,
-    /// All that were tried have refused.
+    /// There is an address, and all that were tried have refused.
     is_refused: bool,
 }
 
@@ -57,7 +57,8 @@ impl Dial {
     /// Begins with the first address.
     pub fn new(peer: JobRank, lane: usize, addresses: Vec<SocketAddr>) -> Dial {
         let now = Instant::now();
-        Dial { peer, lane, addresses: addresses.into(), attempts: Vec::new(), next: now, is_refused: true }
+        let is_refused = !addresses.is_empty();
+        Dial { peer, lane, addresses: addresses.into(), attempts: Vec::new(), next: now, is_refused }
     }
 
     /// Goes on as far as it can. Its sockets stand in `set` under `name`.
