@@ -1,7 +1,7 @@
 //! Connections come and go: the porter is asked for them, and they are taken from it; when they break, there are new ones.
 
 use super::framing::{Head, Sort};
-use super::link::{Connection, Link, State};
+use super::link::{Aside, Connection, Link, State, Use};
 use super::porter::Outcome;
 use super::{tcp, Wire};
 use std::io::IoSlice;
@@ -37,26 +37,53 @@ impl Wire {
         if !self.porter.has_for(self.lane) {
             return;
         }
-        let me = self.me();
         for outcome in self.porter.take(self.lane) {
-            match outcome {
-                Outcome::Connected(peer, socket, is_mine) => {
-                    let index = self.link_to(peer);
-                    if self.links[index].takes(me, is_mine) {
-                        self.take_connection(index, socket, is_mine);
-                    }
-                }
-                Outcome::Failed(peer, nobody_listens) => {
-                    let index = self.link_to(peer);
-                    if let State::Asked = self.links[index].state {
-                        self.links[index].is_out_of_reach(nobody_listens);
-                        self.connect(index, PAUSE);
-                    }
-                }
-            }
+            self.hear_of(outcome);
         }
         let links = &self.links;
         self.unconnected.retain(|&index| matches!(links[index].state, State::Asked));
+    }
+
+    pub(super) fn hear_of(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Connected(peer, socket, is_mine) => {
+                let (me, index) = (self.me(), self.link_to(peer));
+                match self.links[index].use_of(me, is_mine) {
+                    Use::Now => self.take_connection(index, socket, is_mine),
+                    Use::Aside { is_of_lower } => {
+                        self.set_aside(index, Aside { socket, is_mine, is_of_lower });
+                    }
+                }
+            }
+            Outcome::Failed(peer, nobody_listens) => {
+                let index = self.link_to(peer);
+                if let State::Asked = self.links[index].state {
+                    self.links[index].is_out_of_reach(nobody_listens);
+                    self.connect(index, PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Keeps a connection that is not in use. What is said over that of the lower rank is waited for: if its owner uses
+    /// it, so does its peer.
+    fn set_aside(&mut self, index: usize, aside: Aside) {
+        if !aside.is_of_lower || self.ready.set.add(aside.socket.as_raw_fd(), index as u64).is_ok() {
+            self.links[index].aside = Some(aside);
+        }
+    }
+
+    /// Takes a connection that stood aside, if the peer uses it.
+    pub(super) fn take_if_in_use(&mut self, index: usize) {
+        if let Some(aside) = self.links[index].aside_in_use() {
+            self.take_aside(index, aside);
+        }
+    }
+
+    fn take_aside(&mut self, index: usize, aside: Aside) {
+        // It is added again with all others; where it was not in the set, this fails.
+        let _ = self.ready.set.remove(aside.socket.as_raw_fd());
+        self.take_connection(index, aside.socket, aside.is_mine);
     }
 
     fn take_connection(&mut self, index: usize, socket: TcpStream, is_mine: bool) {
@@ -69,17 +96,19 @@ impl Wire {
         let sent = tcp::send(&socket, &[IoSlice::new(&resume)]);
         let added = self.ready.set.add(socket.as_raw_fd(), index as u64);
         // A peer to which nothing was ever sent has received nothing.
-        link.state = State::Up(Connection::new(socket, is_mine, !link.was_up));
+        let has_begun = sent.is_ok_and(|bytes| bytes == resume.len());
+        link.state = State::Up(Connection::new(socket, is_mine, !link.was_up && has_begun));
         link.serving.clear();
-        link.was_up = true;
+        (link.aside, link.was_up) = (None, true);
         link.is_reached();
-        match (sent, added) {
-            (Ok(bytes), Ok(())) if bytes == resume.len() => {
-                self.readable.push_back(index);
-                self.ask_again(index);
-                self.flush(index);
-            }
-            _ => self.is_broken(index),
+        if added.is_err() {
+            return self.is_broken(index);
+        }
+        // A peer that has left takes nothing more. What it has sent may still be read; its end shows there.
+        self.readable.push_back(index);
+        if has_begun {
+            self.ask_again(index);
+            self.flush(index);
         }
     }
 
@@ -108,7 +137,9 @@ impl Wire {
         link.state = State::Idle;
         // The peer will ask again.
         link.serving.clear();
-        if !link.credits.leaves() {
+        if let Some(aside) = link.aside.take() {
+            self.take_aside(index, aside);
+        } else if !link.credits.leaves() {
             let after = if me < link.peer { Duration::ZERO } else { PAUSE };
             self.connect(index, after);
         }
@@ -116,14 +147,15 @@ impl Wire {
 }
 
 impl Link {
-    /// Bytes for a peer that its system does not have yet.
+    /// Bytes for a peer that its system does not have yet. Without a connection, what it has not said that it has
+    /// received may be lost.
     pub(super) fn not_with_the_peer(&self) -> usize {
         match &self.state {
             State::Up(connection) if connection.may_send => {
                 self.outgoing.unsent() + tcp::unconfirmed(&connection.socket)
             }
             _ if self.credits.leaves() || self.is_lost() => 0,
-            _ => self.outgoing.unsent(),
+            _ => self.outgoing.kept(),
         }
     }
 }

@@ -147,3 +147,24 @@ impl Attempt {
         proof.map(Some).map_err(|_| io::ErrorKind::PermissionDenied.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::OfTests;
+    use super::*;
+    use crate::job::node_card::JobKey;
+
+    #[test]
+    fn a_peer_that_does_not_listen_yet_is_not_one_where_nobody_listens() {
+        let directory = Box::leak(Box::new(OfTests::new(0, JobKey::random().unwrap())));
+        let (me, set) = (Identity { rank: JobRank(0), ranks: 2, directory }, WaitSet::new().unwrap());
+        let ends = |addresses| Dial::new(JobRank(1), 0, addresses).go_on(&me, &set, 1);
+        assert!(matches!(ends(Vec::new()), Dialled::Failed));
+        // The system refuses at once, or a moment later.
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut dial = Dial::new(JobRank(1), 0, vec![nobody]);
+        crate::transport::conformance::wait_for("the refusal", || {
+            matches!(dial.go_on(&me, &set, 1), Dialled::Refused).then_some(())
+        });
+    }
+}

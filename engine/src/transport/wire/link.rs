@@ -1,4 +1,10 @@
 //! What a rank knows of a peer: the frames to and from it, whatever becomes of the connections that carry them.
+//!
+//! # Two connections made at once
+//! Both ends may make one before either knows of the other's. An end uses the first that it has; the other stands
+//! aside. If the ends use different ones, that of the lower rank wins: it is taken as soon as the peer has said
+//! something over it. None is let go of before the peer has spoken over the one in use: the peer may have sent all
+//! that it had to send over the other, and left. So one that stands aside is taken when the one in use ends.
 
 use super::credits::Credits;
 use super::framing::Head;
@@ -8,6 +14,7 @@ use super::unreceived::Outgoing;
 use crate::transport::network::LAUNCHERS_TURN;
 use crate::JobRank;
 use std::collections::VecDeque;
+use std::io;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -69,11 +76,26 @@ impl Connection {
             data: None,
         }
     }
+}
 
-    /// Something has come.
-    pub fn is_heard(&mut self) {
-        self.is_doubted = false;
-    }
+/// A connection whose ends are proven, and that is not in use.
+#[derive(Debug)]
+pub struct Aside {
+    /// Its socket.
+    pub socket: TcpStream,
+    /// This rank has made it.
+    pub is_mine: bool,
+    /// It is that of the lower rank.
+    pub is_of_lower: bool,
+}
+
+/// What becomes of a new connection.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is used from now on, and the one before is given up.
+    Now,
+    /// It stands aside.
+    Aside { is_of_lower: bool },
 }
 
 /// What a rank knows of a peer.
@@ -94,6 +116,8 @@ pub struct Link {
     /// Of those, how many the peer has been told of; and bytes of those that it has not.
     told: u64,
     untold_bytes: usize,
+    /// Another connection, made at the same time as the one in use.
+    pub aside: Option<Aside>,
     /// There has been a connection.
     pub was_up: bool,
     /// It waits in the list of those that have to be told something.
@@ -114,6 +138,7 @@ impl Link {
             received: 0,
             told: 0,
             untold_bytes: 0,
+            aside: None,
             was_up: false,
             is_owing: false,
             unreachable: None,
@@ -147,16 +172,39 @@ impl Link {
         self.untold_bytes >= UNTOLD_AT_REST
     }
 
-    /// Whether a new connection shall be taken, which this rank has made or the peer. Both may make one at once; then
-    /// both take that of the lower rank.
-    pub fn takes(&mut self, me: JobRank, is_mine: bool) -> bool {
-        let State::Up(connection) = &mut self.state else { return true };
+    /// What becomes of a new connection, which this rank has made or the peer.
+    pub fn use_of(&mut self, me: JobRank, is_mine: bool) -> Use {
+        let State::Up(connection) = &mut self.state else { return Use::Now };
         let is_of_lower = is_mine == (me < self.peer);
-        if is_mine == connection.is_mine || is_of_lower {
-            return true;
+        if is_mine == connection.is_mine {
+            return Use::Now;
         }
-        // If the peer makes one more, it does not have this one.
-        !is_mine && std::mem::replace(&mut connection.is_doubted, true)
+        // If the peer makes one more, it does not have the one in use.
+        match !is_of_lower && !is_mine && std::mem::replace(&mut connection.is_doubted, true) {
+            true => Use::Now,
+            false => Use::Aside { is_of_lower },
+        }
+    }
+
+    /// The peer has said something over the connection in use: it uses the same one.
+    pub fn is_heard(&mut self) {
+        if let State::Up(connection) = &mut self.state {
+            connection.is_doubted = false;
+        }
+        self.aside = None;
+    }
+
+    /// The connection that stands aside, if the peer uses it now. One that has come to its end is let go of.
+    pub fn aside_in_use(&mut self) -> Option<Aside> {
+        let aside = self.aside.as_ref().filter(|aside| aside.is_of_lower)?;
+        match aside.socket.peek(&mut [0]) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            Ok(1..) => self.aside.take(),
+            _ => {
+                self.aside = None;
+                None
+            }
+        }
     }
 
     /// It could not be reached; `nobody_listens` if its system says so.
@@ -190,41 +238,18 @@ mod tests {
         State::Up(Connection::new(socket, is_mine, true))
     }
 
-    /// Two ranks have made a connection each, and each hears of them in an order of its own: which they end with.
-    fn end_with(low_hears_first: bool, high_hears_first: bool) -> [bool; 2] {
-        let (low, high) = (JobRank(3), JobRank(8));
-        let ends = |me: JobRank, peer, hears_of_own_first: bool| {
-            let mut link = Link::new(peer);
-            for is_mine in [hears_of_own_first, !hears_of_own_first] {
-                if link.takes(me, is_mine) {
-                    link.state = connection(is_mine);
-                }
-            }
-            matches!(&link.state, State::Up(Connection { is_mine: true, .. })) == (me == low)
-        };
-        [ends(low, high, low_hears_first), ends(high, low, high_hears_first)]
-    }
-
-    #[test]
-    fn of_two_connections_made_at_once_both_take_that_of_the_lower_rank() {
-        for (one, other) in [(false, false), (false, true), (true, false), (true, true)] {
-            assert_eq!(end_with(one, other), [true, true], "{one} {other}");
-        }
-    }
-
     #[test]
     fn a_connection_that_the_peer_does_not_have_gives_way() {
         let (low, high) = (JobRank(3), JobRank(8));
         let mut link = Link::new(high);
         link.state = connection(true);
-        assert!(!link.takes(low, false));
-        if let State::Up(connection) = &mut link.state {
-            connection.is_heard();
-        }
-        assert!(!link.takes(low, false), "it is alive");
-        assert!(link.takes(low, false), "the peer makes one more");
+        let aside = Use::Aside { is_of_lower: false };
+        assert_eq!(link.use_of(low, false), aside);
+        link.is_heard();
+        assert_eq!(link.use_of(low, false), aside, "it is alive");
+        assert_eq!(link.use_of(low, false), Use::Now, "the peer makes one more");
         link.state = connection(false);
-        assert!(link.takes(low, false), "it has lost the one that it has made");
+        assert_eq!(link.use_of(low, false), Use::Now, "it has lost the one that it has made");
     }
 
     #[test]

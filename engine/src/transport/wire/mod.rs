@@ -333,7 +333,7 @@ impl Network for Wire {
         if let Some(&index) = self.by_rank.get(&peer) {
             let link = &mut self.links[index as usize];
             link.credits.tells(&credits::leave());
-            link.state = State::Idle;
+            (link.state, link.aside) = (State::Idle, None);
             self.unconnected.retain(|&one| one != index as usize);
         }
     }

@@ -134,7 +134,7 @@ impl Wire {
         let direct = direct.as_deref().unwrap_or_default();
         match self.intake.receive(&connection.socket, &mut connection.unfinished, direct) {
             Ok(Some(went)) => {
-                connection.is_heard();
+                self.links[index].is_heard();
                 (self.source, self.hot, self.patience) = (index, Some(index), LOOKS_IN_VAIN);
                 if went > 0 {
                     self.data_came(number, went);
@@ -154,6 +154,7 @@ impl Wire {
         for ready in self.ready.set.ready() {
             let index = ready.name as usize;
             if ready.can_read {
+                self.take_if_in_use(index);
                 self.readable.push_back(index);
             }
             if ready.can_write {

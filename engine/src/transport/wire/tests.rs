@@ -1,5 +1,6 @@
 //! The suite over the wire, and what the suite does not ask.
 
+use super::porter::Outcome;
 use super::*;
 use crate::job::node_card::{Address, JobKey, NodeCard, NodeDirectory};
 use crate::transport::conformance::{conformance, wait_for, Place};
@@ -146,4 +147,95 @@ fn a_peer_that_ends_without_leave_is_told_of_when_the_launcher_has_not_ended_the
     });
     assert_eq!(lost, JobRank(1));
     assert!(began.elapsed() >= LAUNCHERS_TURN);
+}
+
+/// Two ranks of which each has made a connection before it knew of the other's, and what each hears of then: if
+/// `own_first`, of its own one first.
+fn made_at_once(own_first: [bool; 2]) -> [(Wire, std::vec::IntoIter<Outcome>); 2] {
+    let mut wires = job(2).into_iter();
+    let wires = [0, 1].map(|_| wires.next().unwrap());
+    wires[0].porter.connect(JobRank(1), 0, std::time::Instant::now());
+    wires[1].porter.connect(JobRank(0), 0, std::time::Instant::now());
+    let mut own_first = own_first.into_iter();
+    wires.map(|wire| {
+        let mut outcomes = Vec::new();
+        wait_for("two connections", || {
+            outcomes.extend(wire.porter.take(0));
+            (outcomes.len() == 2).then_some(())
+        });
+        let own_first = own_first.next().unwrap();
+        outcomes.sort_by_key(
+            |outcome| matches!(outcome, Outcome::Connected(_, _, is_mine) if *is_mine != own_first),
+        );
+        (wire, outcomes.into_iter())
+    })
+}
+
+/// Rank `from` sends, leaves and ends when it knows of one of two connections only, or of both; the other hears of
+/// them before that or after it.
+fn one_leaves(from: usize, own_first: [bool; 2], knows_both: bool, hears_late: bool) {
+    let [one, other] = made_at_once(own_first);
+    let ((mut sender, mut unknown), (mut receiver, outcomes)) =
+        if from == 0 { (one, other) } else { (other, one) };
+    let known = if knows_both { 2 } else { 1 };
+    unknown.by_ref().take(known).for_each(|outcome| sender.hear_of(outcome));
+    let mut outcomes = Some(outcomes);
+    let mut hear =
+        |receiver: &mut Wire| outcomes.take().into_iter().flatten().for_each(|one| receiver.hear_of(one));
+    if !hears_late {
+        hear(&mut receiver);
+    }
+    assert!(push(&mut sender, 1 - from as u32, 7));
+    let leaves = std::thread::spawn(move || {
+        sender.leave();
+        drop(unknown);
+        end(sender);
+    });
+    if hears_late {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        hear(&mut receiver);
+    }
+    assert_eq!(next(&mut receiver), 7);
+    leaves.join().unwrap();
+    wait_for("the leave", || {
+        assert!(receiver.peek().is_none());
+        receiver.links[0].credits.leaves().then_some(())
+    });
+}
+
+/// Both send when they know of both, and stay.
+fn both_talk(own_first: [bool; 2]) {
+    let mut ranks = made_at_once(own_first).map(|(mut wire, outcomes)| {
+        outcomes.for_each(|outcome| wire.hear_of(outcome));
+        wire
+    });
+    for number in 0..10 {
+        assert!(push(&mut ranks[0], 1, number) && push(&mut ranks[1], 0, number));
+        let mut came = [None; 2];
+        wait_for("both packets", || {
+            for (wire, came) in ranks.iter_mut().zip(&mut came) {
+                if let Some(arrival) = wire.peek() {
+                    wire.advance(&arrival);
+                    *came = Some(arrival.header[0]);
+                }
+            }
+            (came == [Some(number); 2]).then_some(())
+        });
+    }
+}
+
+#[test]
+fn of_two_connections_made_at_once_none_loses_anything() {
+    for case in 0..16 {
+        let bit = |number: usize| case >> number & 1 == 1;
+        one_leaves(0, [bit(0), bit(1)], bit(2), bit(3));
+        one_leaves(1, [bit(0), bit(1)], bit(2), bit(3));
+    }
+}
+
+#[test]
+fn of_two_connections_made_at_once_both_ranks_use_one() {
+    for case in 0..4 {
+        both_talk([case & 1 == 1, case & 2 == 2]);
+    }
 }
