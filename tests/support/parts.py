@@ -38,6 +38,10 @@ def count(output):
     return None
 
 
+# A line that names a test that has failed, as pytest, cargo and our own runners write it.
+FAILURE = re.compile(r"^FAILED|^test .* FAILED$")
+
+
 class Running:
     """A part under way."""
 
@@ -45,7 +49,7 @@ class Running:
         self.part, self.began = part, time.monotonic()
         self.log = jobs.BUILD / "test" / f"{part.name}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        self.why, self.busy = "", 0
+        self.why, self.busy, self.failures = "", 0, []
         with open(self.log, "w") as log:
             try:
                 self.process = subprocess.Popen(
@@ -91,6 +95,7 @@ class Running:
         print(f"{mark:7}{self.part.name:9} {self.part.shows}: {counts}  [{took}]", flush=True)
         if failed:
             self.show(output.splitlines())
+            self.failures = [line for line in output.splitlines() if FAILURE.search(line)] or [self.why]
         return passed, failed, skipped
 
     def show(self, lines):
@@ -118,7 +123,7 @@ def to_start(waiting, running):
 
 def run_all(parts):
     """Runs them, as early in their order as there is room; what each has counted."""
-    waiting, running, counts, began = list(parts), [], [], time.monotonic()
+    waiting, running, counts, failed, began = list(parts), [], [], [], time.monotonic()
     try:
         while waiting or running:
             while part := to_start(waiting, running):
@@ -127,9 +132,12 @@ def run_all(parts):
             for ended in [other for other in running if other.has_ended()]:
                 running.remove(ended)
                 counts.append(ended.report())
+                failed += [f"{ended.part.name}: {line[:150]}" for line in ended.failures[:10]]
             time.sleep(0.05)
     finally:
         for other in running:
             other.stop()
+    # Whoever sees the end of a long log alone sees what to look for.
+    print("".join(f"failed in {line}\n" for line in failed), end="")
     print(f"all parts took {time.monotonic() - began:.0f} s", flush=True)
     return counts
