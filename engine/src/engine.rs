@@ -310,6 +310,7 @@ mod bootstrap_messages;
 mod check;
 mod collectives;
 mod describe;
+mod failures;
 mod files;
 mod lanes;
 mod meeting_jobs;

@@ -129,6 +129,10 @@ pub enum Class {
     Session,
     /// Invalid process set, or process aborted.
     ProcAborted,
+    /// A process that takes part has failed (ULFM).
+    ProcFailed,
+    /// A process that may be the sender has failed, and the receive is still there (ULFM).
+    ProcFailedPending,
     /// The value does not fit into the type of the result.
     ValueTooLarge,
     /// Invalid error handler.

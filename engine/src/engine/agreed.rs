@@ -164,6 +164,10 @@ impl BootstrapChannel for Agreeing<'_> {
         self.engine.begins_with(communicator, self.arguments)
     }
 
+    fn all_go_on(&self, group: &Group) -> Result<()> {
+        self.engine.all_go_on(group)
+    }
+
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
         self.engine.post(line, peer, bytes)
     }

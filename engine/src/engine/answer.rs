@@ -82,12 +82,16 @@ impl Engine {
 
     /// A call has asked for something that is not there. A rank that makes only such calls is as
     /// stuck as one that waits.
+    ///
+    /// # Errors
+    /// As [`Engine::look_for_failures`].
     #[inline]
-    pub(super) fn polled(&self, reason: Reason) {
+    pub(super) fn polled(&self, reason: Reason) -> crate::Result<()> {
         add(&self.page.own().idle_polls, 1);
         if let Some(number) = self.page.question() {
             self.answer_polling(number, reason);
         }
+        self.look_for_failures(reason)
     }
 
     #[cold]

@@ -11,7 +11,7 @@ use crate::job::node_segment::LANES;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
-use crate::world::{BootstrapChannel, Communicator, Contexts, Line};
+use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
 use crate::Result;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
@@ -25,6 +25,7 @@ impl Engine {
         communicator: &Communicator,
         arguments: &dyn Fn() -> Vec<Agreed>,
     ) -> Result<()> {
+        self.all_members_go_on(communicator)?;
         let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
         communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
         match self.checks {
@@ -56,6 +57,10 @@ impl BootstrapChannel for Engine {
         self.begins_with(communicator, &Vec::new)
     }
 
+    fn all_go_on(&self, group: &Group) -> Result<()> {
+        Engine::all_go_on(self, group)
+    }
+
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
         // The address is only read from: a buffered send.
         let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };
@@ -66,7 +71,7 @@ impl BootstrapChannel for Engine {
         let wanted = envelope(line, peer);
         let Some(message) = self.look(self.lane(wanted.context), |core| core.take_message(wanted))?? else {
             note_wanted(wanted, line.peers.job_rank(peer));
-            return Ok(None);
+            return self.goes_on(line.peers.job_rank(peer)).map(|()| None);
         };
         let mut bytes = vec![0; message.status().bytes as usize];
         let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
@@ -78,7 +83,12 @@ impl BootstrapChannel for Engine {
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
+        let failures = self.failures();
         loop {
+            // Whom a rank waits for that has not failed may have given it up because of one that has.
+            if self.failures() != failures {
+                self.look_for_failures(Reason::Memory(None))?;
+            }
             let mut epochs = [0; LANES];
             for (lane, epoch) in self.lanes.each().zip(&mut epochs) {
                 *epoch = self.look(lane, |core| core.epoch)?;

@@ -99,6 +99,7 @@ impl Engine {
     /// members compare it.
     #[inline]
     pub(super) fn begin(&self, communicator: &Communicator, operation: &Operation) -> Result<()> {
+        self.all_members_go_on(communicator)?;
         let (root, bytes) = operation.outline();
         let root = root.map_or(NO_ROOT, |rank| rank as i32);
         let name = self.page.own().name();

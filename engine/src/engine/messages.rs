@@ -10,7 +10,7 @@ use crate::observe::Page;
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{OfferedMemory, LETTER_BYTES};
-use crate::{JobRank, Result};
+use crate::{Class, Error, JobRank, Result};
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
 /// have checked the arguments. The caller keeps buffers alive until completion.
@@ -146,9 +146,25 @@ impl Engine {
             self.drive(&mut core)?;
             core.start_receive(wanted, buffer)?
         };
-        self.wait_until(lane, Reason::Request(request), |core| {
+        let ended = self.wait_until(lane, Reason::Request(request), |core| {
             core.settled(request).then(|| core.collect(request))
-        })
+        });
+        match ended {
+            Err(error) if error.class() == Class::ProcFailedPending => self.give_up(request, &error),
+            ended => ended,
+        }
+    }
+
+    /// A receive that the program cannot wait for again is withdrawn, unless it has just got its message.
+    #[cold]
+    fn give_up(&self, request: u32, error: &Error) -> Result<Status> {
+        let mut core = self.lane_at(request).lock();
+        core.cancel(request)?;
+        let status = core.collect(request);
+        match status.cancelled {
+            true => Err(Error::new(Class::ProcFailed, error.message())),
+            false => Ok(status),
+        }
     }
 
     /// Starts receiving.
@@ -181,7 +197,7 @@ impl Engine {
     pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
         let found = self.look(self.lane(wanted.context), |core| core.probe(wanted))?;
         if found.is_none() {
-            self.polled(Reason::Probe(wanted));
+            self.polled(Reason::Probe(wanted))?;
         }
         Ok(found)
     }
@@ -201,7 +217,7 @@ impl Engine {
     pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
         let taken = self.look(self.lane(wanted.context), |core| core.take_message(wanted))??;
         if taken.is_none() {
-            self.polled(Reason::Probe(wanted));
+            self.polled(Reason::Probe(wanted))?;
         }
         Ok(taken)
     }

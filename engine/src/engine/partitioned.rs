@@ -58,7 +58,7 @@ impl Engine {
         let request = lane.lock().requests.check(id)?;
         let arrived = self.look(lane, |core| core.arrived_partition(request, partition))??;
         if !arrived {
-            self.polled(Reason::Id(id));
+            self.polled(Reason::Id(id))?;
         }
         Ok(arrived)
     }

@@ -118,7 +118,7 @@ impl Engine {
             core.settled(request).then(|| (core.collect(request), goes))
         })?;
         if done.is_none() {
-            self.polled(Reason::Id(id));
+            self.polled(Reason::Id(id))?;
         }
         Ok(done)
     }
@@ -132,7 +132,7 @@ impl Engine {
         let request = lane.lock().requests.check(id)?;
         let status = self.look(lane, |core| core.settled(request).then(|| core.look(request)))?;
         if status.is_none() {
-            self.polled(Reason::Id(id));
+            self.polled(Reason::Id(id))?;
         }
         Ok(status)
     }
@@ -166,7 +166,7 @@ impl Engine {
             any |= self.look(lane, &mut look)?;
         }
         if !any {
-            self.polled(Reason::Any(&requests));
+            self.polled(Reason::Any(&requests))?;
         }
         Ok(settled)
     }
@@ -185,7 +185,7 @@ impl Engine {
             })?;
         }
         if !all {
-            self.polled(Reason::All(&requests));
+            self.polled(Reason::All(&requests))?;
         }
         Ok(all)
     }

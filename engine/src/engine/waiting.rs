@@ -106,6 +106,7 @@ impl Engine {
                 continue;
             }
             self.nobody_is_lost(lane)?;
+            self.look_for_failures(waiting.reason)?;
             let mine = lane.lock().lane();
             let busy = self.lanes.are_several() && self.serve_others(mine)?;
             self.sleep(&mut waiting, beside, (mine, busy), || lane.lock().epoch != epoch);
@@ -142,6 +143,7 @@ impl Engine {
                 continue;
             }
             self.lanes.each().try_for_each(|lane| self.nobody_is_lost(lane))?;
+            self.look_for_failures(waiting.reason)?;
             let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);
             self.sleep(&mut waiting, &Nothing, (0, false), changed);
         }

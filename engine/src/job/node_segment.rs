@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 16;
+const VERSION: u32 = 17;
 const HEADER_BYTES: usize = 4096;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
@@ -66,6 +66,8 @@ struct Header {
     shown: AtomicU32,
     /// How often a rank has shown that, for the first time or anew.
     affinities: AtomicU32,
+    /// Ranks that have failed, where the job goes on without them. The launcher writes it.
+    failures: AtomicU32,
 }
 
 /// The mapped node segment.
@@ -331,6 +333,26 @@ impl NodeSegment {
     /// Not 0 once the launcher has decided to end the job.
     pub fn ending(&self) -> &AtomicU32 {
         &self.header().ending
+    }
+
+    /// Says that a local rank has failed, and that the job goes on without it. The launcher alone does, and rings
+    /// the others afterwards.
+    pub fn note_failure(&self, local_rank: u32) {
+        let number = self.failures() + 1;
+        self.page(local_rank).identity.failed.store(number, Ordering::Relaxed);
+        self.header().failures.store(number, Ordering::Release); // failures: paired with `failures`
+    }
+
+    /// How many ranks have failed, of those without which the job goes on.
+    #[inline]
+    pub fn failures(&self) -> u32 {
+        self.header().failures.load(Ordering::Acquire) // failures: paired with `note_failure`
+    }
+
+    /// As so manieth of them a local rank has failed, if it has.
+    pub fn failure_of(&self, local_rank: u32) -> Option<u32> {
+        let number = self.page(local_rank).identity.failed.load(Ordering::Relaxed);
+        (number != 0).then_some(number)
     }
 
     /// How many jobs that were started by these ranks, or by those, have not ended.

@@ -203,6 +203,15 @@ impl Matching {
         place.is_some_and(|place| posted.remove(place).is_some())
     }
 
+    /// Withdraws all receives of a context that `are_they`; their requests.
+    pub fn withdraw_those(&mut self, context: u64, are_they: impl Fn(&Posted) -> bool) -> Vec<u32> {
+        let Some(&place) = self.places.get(&context) else { return Vec::new() };
+        let posted = &mut self.queues[place].posted;
+        let requests = posted.iter().filter(|one| are_they(one)).map(|one| one.request).collect();
+        posted.retain(|one| !are_they(one));
+        requests
+    }
+
     /// Adds a message that nobody has asked for.
     pub fn keep(&mut self, context: u64, message: Unexpected) {
         self.queues(context).keep(message);

@@ -97,6 +97,11 @@ impl Core {
         true
     }
 
+    /// Gives back what a packet that will not go has held.
+    pub(crate) fn unload(&mut self, one: &Waiting) {
+        self.transport.unload(&one.packet);
+    }
+
     /// The peer of the packet in the outbox with which a request completes.
     pub(crate) fn packet_of(&self, request: u32) -> Option<JobRank> {
         let holds = |waiting: &VecDeque<Waiting>| waiting.iter().any(|one| one.completes == Some(request));

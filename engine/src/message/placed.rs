@@ -133,6 +133,16 @@ impl Core {
         }
     }
 
+    /// Ends those of a communicator. One that a thread takes care of ends when that has noticed.
+    pub(crate) fn end_later_of(&mut self, context: u64, error: &crate::Error) {
+        let is_over =
+            |one: &Started| one.communicator.context() == context && !matches!(one.stage, Stage::Away);
+        while let Some(index) = self.later.iter().position(is_over) {
+            let started = self.later.remove(index);
+            self.fail(started.request, &started.communicator, error.clone());
+        }
+    }
+
     fn fail(&mut self, request: u32, communicator: &Communicator, error: crate::Error) {
         self.requests[request].status.error = Some(error.in_context(communicator.context()));
         self.complete(request);

@@ -4,9 +4,9 @@
 //! Every field is written by its rank alone (`pid` and `state` also by the
 //! launcher, before the rank exists), with relaxed stores, and read by anyone.
 //! A reader may see a call half written: fields are facts of their own, and a
-//! reader that wants a coherent call reads [`Page::sequence`] before and after. Two fields
-//! have other writers: observers write `inquiry.asked`, and ranks that share CPUs count
-//! themselves in `affinity.awake`.
+//! reader that wants a coherent call reads [`Page::sequence`] before and after. Three fields
+//! have other writers: observers write `inquiry.asked`, ranks that share CPUs count
+//! themselves in `affinity.awake`, and the launcher writes `identity.failed`.
 
 use super::affinity::Affinity;
 use super::call::{Call, Record, THREADS};
@@ -95,6 +95,8 @@ pub struct Identity {
     pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
+    /// Not 0: it has failed, as so manieth of the node, and the job goes on without it. The launcher writes it.
+    pub failed: AtomicU32,
     /// Not 0: this is a mirror, and the process is one of another host.
     pub elsewhere: AtomicU32,
 }

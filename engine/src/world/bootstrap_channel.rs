@@ -51,6 +51,14 @@ pub trait BootstrapChannel {
     /// Other members call something else in its place, where that is looked at.
     fn begins(&self, communicator: &Communicator) -> Result<()>;
 
+    /// The members of a group begin to make a communicator.
+    ///
+    /// # Errors
+    /// One of them has failed.
+    fn all_go_on(&self, _group: &Group) -> Result<()> {
+        Ok(())
+    }
+
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be
     /// reused. Byte strings of one pair on one line arrive in order.
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()>;

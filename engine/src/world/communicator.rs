@@ -43,6 +43,8 @@ pub struct Communicator {
     places: OnceLock<Arc<Places>>,
     /// The collectives that were begun on it.
     pub calls: Calls,
+    /// Of the ranks that have failed, so many are known to the program here (`MPIX_Comm_failure_ack`).
+    pub acknowledged: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl Communicator {
             before_places: AtomicU32::new(0),
             places: OnceLock::new(),
             calls: Calls::default(),
+            acknowledged: AtomicU32::new(0),
         }
     }
 

@@ -67,6 +67,8 @@ pub fn class_number(class: Class) -> c_int {
         Class::Io => MPI_ERR_IO,
         Class::Session => MPI_ERR_SESSION,
         Class::ProcAborted => MPI_ERR_PROC_ABORTED,
+        Class::ProcFailed => MPIX_ERR_PROC_FAILED,
+        Class::ProcFailedPending => MPIX_ERR_PROC_FAILED_PENDING,
         Class::ValueTooLarge => MPI_ERR_VALUE_TOO_LARGE,
         Class::Errhandler => MPI_ERR_ERRHANDLER,
         Class::User(number) => number,

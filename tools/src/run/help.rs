@@ -54,6 +54,9 @@ end
   --timeout SECONDS        end the job after this time (also MPIEXEC_TIMEOUT)
   --on-deadlock WHAT       when ranks can never go on: report (default) says so and why;
                            abort ends the job as well, with status 123; off
+  --on-failure WHAT        when a rank fails: abort (default) ends the job; continue tells the other
+                           ranks, whose calls that need it return MPIX_ERR_PROC_FAILED (also
+                           --with-ft ulfm, --enable-recovery)
   --report FILE            if something goes wrong, write to FILE what was said of it and the last
                            64 MPI calls of each rank
   --stats                  at the end, show what each rank sent, received and waited for

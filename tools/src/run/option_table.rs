@@ -44,6 +44,12 @@ pub enum Meaning {
     Timeout,
     /// `--on-deadlock report|abort|off`.
     OnDeadlock,
+    /// `--on-failure abort|continue`.
+    OnFailure,
+    /// `--with-ft KIND`.
+    FaultTolerance,
+    /// `--enable-recovery`, which Open MPI has for the same.
+    Recovery,
     /// `--report FILE`.
     Report,
     /// `--stats`.
@@ -108,6 +114,9 @@ const TABLE: &[(&str, Meaning)] = &[
     ("output-filename", OutputFolder),
     ("timeout", Timeout),
     ("on-deadlock", OnDeadlock),
+    ("on-failure", OnFailure),
+    ("with-ft", FaultTolerance),
+    ("enable-recovery disable-auto-cleanup", Recovery),
     ("report", Report),
     ("stats", Statistics),
     ("library-path", LibraryPath),
@@ -134,8 +143,8 @@ const TABLE: &[(&str, Meaning)] = &[
     ("topolib membind demux gpus-per-proc memory-alloc-kinds prefix stdin s personality", Ignored(1)),
     ("cpus-per-proc cpus-per-rank cpu-set cpu-list", Ignored(1)),
     ("use-hwthread-cpus bynode byslot bycore bysocket display-map display-allocation", Ignored(0)),
-    ("timestamp-output merge-stderr-to-stdout enable-recovery disable-recovery", Ignored(0)),
-    ("print-all-exitcodes profile disable-auto-cleanup disable-hostname-propagation", Ignored(0)),
+    ("timestamp-output merge-stderr-to-stdout disable-recovery", Ignored(0)),
+    ("print-all-exitcodes profile disable-hostname-propagation", Ignored(0)),
     ("skip-launch-node hybrid-hosts enable-x disable-x pmi-port verbose v quiet q info", Ignored(0)),
     ("do-not-launch do-not-resolve get-stack-traces report-state-on-timeout nolocal", Ignored(0)),
 ];

@@ -65,6 +65,35 @@ impl OnDeadlock {
     }
 }
 
+/// What to do when a rank fails.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub enum OnFailure {
+    /// End the job.
+    #[default]
+    Abort,
+    /// Tell the others, and let the job go on without it.
+    Continue,
+}
+
+impl OnFailure {
+    fn named(text: &str) -> Result<OnFailure, String> {
+        match text {
+            "abort" => Ok(OnFailure::Abort),
+            "continue" => Ok(OnFailure::Continue),
+            _ => Err(format!("--on-failure {text}: known are abort and continue")),
+        }
+    }
+
+    /// By the word of Open MPI's `--with-ft`.
+    fn of_kind(text: &str) -> Result<OnFailure, String> {
+        match text {
+            "ulfm" | "mpi" | "yes" | "true" | "1" => Ok(OnFailure::Continue),
+            "none" | "no" | "false" | "0" => Ok(OnFailure::Abort),
+            _ => Err(format!("--with-ft {text}: known are ulfm and none")),
+        }
+    }
+}
+
 /// Everything that the command line says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -110,6 +139,8 @@ pub struct Options {
     pub report: Option<PathBuf>,
     /// What to do when ranks can never go on.
     pub on_deadlock: OnDeadlock,
+    /// What to do when a rank fails.
+    pub on_failure: OnFailure,
     /// Whether to leave the library path alone.
     pub keep_library_path: bool,
     /// Whether the user only wants the help text.
@@ -157,6 +188,7 @@ impl Default for Options {
             statistics: false,
             report: None,
             on_deadlock: OnDeadlock::default(),
+            on_failure: OnFailure::default(),
             keep_library_path: false,
             help: false,
             version: false,
@@ -403,6 +435,9 @@ impl Value<'_, '_> {
             Meaning::Timeout => options.timeout = Some(seconds(self.option, &self.text()?)?),
             Meaning::Report => options.report = Some(self.next()?.into()),
             Meaning::OnDeadlock => options.on_deadlock = OnDeadlock::named(&self.text()?)?,
+            Meaning::OnFailure => options.on_failure = OnFailure::named(&self.text()?)?,
+            Meaning::FaultTolerance => options.on_failure = OnFailure::of_kind(&self.text()?)?,
+            Meaning::Recovery => options.on_failure = OnFailure::Continue,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,
             Meaning::ConfigurationFile => self.section.file = Some(self.next()?.into()),

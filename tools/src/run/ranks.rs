@@ -48,8 +48,14 @@ impl Supervisor {
     pub(super) fn rank_ended(&mut self, rank: u32, ended: Ended) {
         self.ranks[rank as usize].life = Life::Ended;
         if let Some(failure) = judge(rank, ended, self.stage(rank)) {
-            self.first_bad.get_or_insert(failure.status());
-            self.fail(failure);
+            let goes_on = self.goes_on_without(&failure);
+            // Those that are left say how the job has ended.
+            if !goes_on || self.stage(rank) == Stage::Finalized {
+                self.first_bad.get_or_insert(failure.status());
+            }
+            if !goes_on {
+                self.fail(failure);
+            }
         }
     }
 
@@ -67,6 +73,13 @@ impl Supervisor {
         if failure.cause == Cause::End(0) {
             return self.end(Reason::Failure(failure)); // as the program wants it
         }
+        let text = self.story(&failure);
+        self.tell(&text);
+        self.end(Reason::Failure(failure));
+    }
+
+    /// What has happened to a rank, for people.
+    pub(super) fn story(&self, failure: &Failure) -> String {
         let stage = self.stage(failure.rank);
         let program = self.plan.program_of(failure.rank);
         let others = self.ranks.iter().enumerate().filter(|(index, _)| *index != failure.rank as usize);
@@ -88,13 +101,13 @@ impl Supervisor {
                 None => memory_events::kills().unwrap_or(0) > self.memory_kills,
             },
             others: others.filter(|(_, rank)| rank.life != Life::Ended).count(),
+            has_survivors: self.job.node.failure_of(failure.rank).is_some(),
         };
-        let mut text = report::failure(&failure, &scene);
+        let mut text = report::failure(failure, &scene);
         if self.agents.is_none() && (stage == Stage::Starting || scene.out_of_memory) {
             text.push_str(&crate::doctor::short());
         }
-        self.tell(&text);
-        self.end(Reason::Failure(failure));
+        text
     }
 
     /// Says what went wrong, also in the report.

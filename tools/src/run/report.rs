@@ -29,6 +29,8 @@ pub struct Scene<'a> {
     pub out_of_memory: bool,
     /// Ranks still running.
     pub others: usize,
+    /// Whether they go on without it.
+    pub has_survivors: bool,
 }
 
 /// The message for a failed rank.
@@ -50,6 +52,7 @@ pub fn failure(failure: &Failure, scene: &Scene) -> String {
     }
     match scene.others {
         0 => {}
+        _ if scene.has_survivors => text.push_str("  The job goes on without it (--on-failure=continue).\n"),
         1 => text.push_str("  The other rank is ended.\n"),
         others => {
             let _ = writeln!(text, "  The other {others} ranks are ended.");
@@ -192,6 +195,7 @@ mod tests {
             calls_before: String::new(),
             out_of_memory: false,
             others: 1,
+            has_survivors: false,
         };
         let text = failure(&Failure { rank: 1, cause: Cause::Killed(11), patient: false }, &scene);
         for part in

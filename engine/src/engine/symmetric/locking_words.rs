@@ -93,7 +93,7 @@ impl Engine {
         self.forget_lock(&lock);
         // A program may ask again and again.
         self.look(self.lane(symmetric.world.context()), |_| ())?;
-        self.polled(Reason::Memory(Some(last - 1)));
+        self.polled(Reason::Memory(Some(last - 1)))?;
         Ok(false)
     }
 

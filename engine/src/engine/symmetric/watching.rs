@@ -33,7 +33,7 @@ impl Engine {
         }
         let is_ready = self.look(self.lane(symmetric.world.context()), |_| ready())?;
         if !is_ready {
-            self.polled(Reason::Memory(None));
+            self.polled(Reason::Memory(None))?;
         }
         Ok(is_ready)
     }

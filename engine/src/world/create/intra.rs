@@ -31,6 +31,7 @@ pub fn create_group(
     check_intra(parent)?;
     check_members(group, &parent.group)?;
     check_tag(tag)?;
+    exchange.all_go_on(group)?;
     over_line(exchange, parent, group, parent.making_line(tag))
 }
 
@@ -45,6 +46,7 @@ pub fn create_from_group(
     string_tag: &str,
     error_handler: Arc<ErrorHandler>,
 ) -> Result<Communicator> {
+    exchange.all_go_on(group)?;
     let line = meeting_line(exchange, group, string_tag, &Group::empty())?;
     let rank = line.rank;
     let context = agree(exchange, line)?;

@@ -11,6 +11,7 @@ pub mod dynamic;
 pub mod environment;
 pub mod errhandler;
 pub mod extension;
+pub mod failures;
 pub mod file;
 pub mod fortran;
 pub mod group;

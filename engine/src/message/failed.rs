@@ -1,0 +1,119 @@
+//! What waits for processes that have failed is over.
+//!
+//! A message that had come before its sender failed can still be received. Everything else that a failed process
+//! would have to do ends with an error. A collective is over at every member at once: no member waits for another
+//! that has given it up, because each of them hears of the failure by itself.
+
+use super::work::Work;
+use super::ANY_SOURCE;
+use crate::core::Core;
+use crate::request::Request;
+use crate::{Class, Error, JobRank};
+
+/// A communicator that processes have failed of.
+pub(crate) struct Affected {
+    /// Its point-to-point context; that of its collectives is the next one.
+    pub(crate) context: u64,
+    /// Those of its peers that have failed: their ranks in the communicator, and in the job.
+    pub(crate) failed: Vec<(i32, JobRank)>,
+    /// One that has failed, whichever group it is in.
+    pub(crate) first: JobRank,
+    /// The program has not acknowledged all of them.
+    pub(crate) is_news: bool,
+}
+
+impl Affected {
+    /// Whether a receive of this context from that rank waits for a failed process.
+    fn awaits(&self, context: u64, source: i32) -> bool {
+        context == self.context + 1
+            || context == self.context && self.failed.iter().any(|&(rank, _)| rank == source)
+    }
+
+    /// Whether a request needs something of a failed process.
+    fn ends(&self, request: &Request) -> bool {
+        match &request.work {
+            Work::Send(send) if send.context == self.context => {
+                self.failed.iter().any(|&(_, peer)| peer == send.peer)
+            }
+            Work::Send(send) => send.context == self.context + 1,
+            // A receive that has its message, or a part of it.
+            Work::Receive(receive) => self.awaits(receive.wanted.context, request.status.source),
+            _ => false,
+        }
+    }
+
+    /// The error of what is over.
+    pub(crate) fn error(&self) -> Error {
+        failed(self.first).in_context(self.context)
+    }
+}
+
+/// The error of what a failed process should have done.
+#[cold]
+pub(crate) fn failed(rank: JobRank) -> Error {
+    let sentence = format!(
+        "rank {rank} of the job has failed, and the job goes on without it: free or shrink the communicator, or \
+         make one of those that are left"
+    );
+    Error::new(Class::ProcFailed, sentence)
+}
+
+/// The error of a receive from any source that a failed process might have sent to.
+#[cold]
+pub(crate) fn pending(affected: &Affected) -> Error {
+    let sentence = format!(
+        "rank {} of the job has failed, which may be the sender; acknowledge that (MPIX_Comm_failure_ack) to receive \
+         from those that are left",
+        affected.first
+    );
+    Error::new(Class::ProcFailedPending, sentence).in_context(affected.context)
+}
+
+impl Core {
+    /// Ends what waits for the failed processes of a communicator.
+    pub(crate) fn end_what_waits_for(&mut self, affected: &Affected) {
+        for context in [affected.context, affected.context + 1] {
+            let over =
+                self.matching.withdraw_those(context, |posted| affected.awaits(context, posted.source));
+            over.into_iter().for_each(|request| self.end_with(request, affected.error()));
+        }
+        let over: Vec<u32> =
+            self.requests.each().filter(|(_, request)| affected.ends(request)).map(|(i, _)| i).collect();
+        for request in over {
+            self.unsend(request);
+            self.streams.retain(|&stream| stream != request);
+            self.end_with(request, affected.error());
+        }
+        self.end_later_of(affected.context, &affected.error());
+    }
+
+    /// Throws away what waits to go to a failed process, and ends sends that are complete when it has gone.
+    pub(crate) fn throw_away_for(&mut self, peer: JobRank) {
+        for one in self.outbox.remove(&peer).into_iter().flatten() {
+            self.unload(&one);
+            if let Some(request) = one.completes {
+                self.end_with(request, failed(peer));
+            }
+        }
+    }
+
+    /// Whether a request is a receive from any source that one of these communicators' processes might have sent to.
+    pub(crate) fn may_wait_for<'a>(&self, request: u32, all: &'a [Affected]) -> Option<&'a Affected> {
+        let context = match &self.requests[request].work {
+            Work::Receive(receive) => receive.wanted.context,
+            Work::Posted(context) => *context,
+            Work::Persistent(persistent) => return self.may_wait_for(persistent.running?, all),
+            Work::WithHostCopies(with) => return self.may_wait_for(with.request, all),
+            Work::Both { receive, .. } => return self.may_wait_for(*receive, all),
+            _ => return None,
+        };
+        let posted = self.matching.posted_for(context, request)?;
+        let is_open = |affected: &&Affected| affected.context == context && affected.is_news;
+        all.iter().find(is_open).filter(|_| posted.source == ANY_SOURCE)
+    }
+
+    fn end_with(&mut self, request: u32, error: Error) {
+        self.requests[request].status.error = Some(error);
+        self.complete(request);
+    }
+}

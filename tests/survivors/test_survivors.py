@@ -1,0 +1,55 @@
+"""Jobs that go on without ranks that have failed: what each call says, and that those that are left can do everything."""
+
+import pytest
+
+GOES_ON = "--on-failure=continue"
+
+
+def survive(launcher, program, what, ranks, *options):
+    job = launcher.run("-n", ranks, *(options or [GOES_ON]), program, what)
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert job.stdout.count("well") == ranks - 1, job.stdout + job.stderr
+    assert f"rank {ranks - 1} (" in job.stderr and "SIGKILL" in job.stderr, job.stderr
+    assert job.stderr.count("The job goes on without it (--on-failure=continue).") == 1, job.stderr
+    launcher.assert_nothing_left(within=10)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("what", ["receive", "send", "before", "any"])
+def test_messages(launcher, survivors, what, ranks):
+    survive(launcher, survivors, what, ranks)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("kind", range(6))
+def test_collectives(launcher, survivors, kind, ranks):
+    survive(launcher, survivors, f"collective{kind}", ranks)
+
+
+@pytest.mark.parametrize("options", [["--with-ft", "ulfm"], ["--with-ft", "mpi"], ["--enable-recovery"]])
+def test_options_of_open_mpi_mean_the_same(launcher, survivors, options):
+    survive(launcher, survivors, "receive", 3, *options)
+
+
+def test_without_the_option_the_job_ends(launcher, survivors):
+    job = launcher.run("-n", 3, survivors, "receive")
+    assert job.returncode == 137 and "The other 2 ranks are ended." in job.stderr, job.stderr
+    assert "well" not in job.stdout
+    launcher.assert_nothing_left(within=10)
+
+
+def test_an_error_that_nobody_handles_ends_the_job(launcher, survivors):
+    job = launcher.run("-n", 3, GOES_ON, survivors, "fatal")
+    assert job.returncode not in (0, 137), job.stderr
+    assert "rank 2 of the job has failed" in job.stderr and "MPI_Barrier" in job.stderr, job.stderr
+    launcher.assert_nothing_left(within=10)
+
+
+def test_a_job_of_which_nobody_is_left_has_failed(launcher, tmp_path):
+    job = launcher.run("-n", 2, GOES_ON, "bash", "-c", "kill -9 $$")
+    assert job.returncode == 137, job.stderr
+
+
+def test_a_wrong_word_is_told(launcher):
+    job = launcher.run("-n", 2, "--on-failure=perhaps", "true")
+    assert job.returncode == 2 and "known are abort and continue" in job.stderr, job.stderr

@@ -1,0 +1,44 @@
+//! Jobs that go on without the ranks that have failed (`--on-failure=continue`).
+//!
+//! A rank counts as failed when its process has ended between MPI_Init and MPI_Finalize. The others read that in the
+//! node segment, where this is written, and are rung; what they do about it is theirs.
+
+use super::options::OnFailure;
+use super::rank::Life;
+use super::supervisor::Supervisor;
+use super::verdict::{Cause, Failure, Stage};
+use serried_engine::job::NodeView;
+use serried_engine::transport::node::doorbell_in;
+use std::os::fd::AsFd;
+
+impl Supervisor {
+    /// Whether the job goes on without a rank: if so, that has been told.
+    pub(super) fn goes_on_without(&mut self, failure: &Failure) -> bool {
+        if self.plan.options.on_failure == OnFailure::Abort || self.ending.is_some() {
+            return false;
+        }
+        let has_ended = matches!(failure.cause, Cause::Killed(_) | Cause::Exited(_) | Cause::NoFinalize);
+        match self.stage(failure.rank) {
+            Stage::Inside if has_ended => {}
+            // Nobody waits for it any more. Its status is that of the job.
+            Stage::Finalized => return has_ended,
+            _ => return false,
+        }
+        let node = &self.job.node;
+        node.note_failure(failure.rank);
+        let is_survivor = |rank: &u32| node.failure_of(*rank).is_none();
+        if (0..self.plan.size).filter(is_survivor).count() == 0 {
+            return false;
+        }
+        let text = self.story(failure);
+        self.tell(&text);
+        self.ring_all();
+        true
+    }
+
+    fn ring_all(&self) {
+        let Ok(view) = NodeView::open(self.job.node.descriptor().as_fd(), true) else { return };
+        let alive = (0..self.plan.size).filter(|&rank| self.ranks[rank as usize].life != Life::Ended);
+        alive.filter_map(|rank| doorbell_in(&view, rank)).for_each(|doorbell| doorbell.ring());
+    }
+}
