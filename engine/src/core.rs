@@ -73,6 +73,8 @@ pub struct Core {
     pub(crate) told: (Share, Share),
     /// Calls that have found what they wanted at once: see `engine::lanes`.
     pub(crate) turns: u32,
+    /// Failures and revocations that those who wait have been told of.
+    pub(crate) news: u32,
 }
 
 /// A packet in the outbox.
@@ -161,6 +163,7 @@ impl Core {
             kept: 0,
             told: Default::default(),
             turns: 0,
+            news: 0,
         }
     }
 
@@ -250,6 +253,10 @@ impl Core {
                 Ok(())
             }
             wire::FETCHED => self.fetched(arrival),
+            wire::NUDGE => {
+                self.epoch += 1;
+                Ok(())
+            }
             wire::TOGETHER => self.help_copying(arrival.read()),
             wire::HELD => {
                 self.held(arrival.read());

@@ -47,6 +47,8 @@ pub struct Engine {
     checks: bool,
     /// The nodes that ranks pretend to be on.
     nodes: Nodes,
+    /// Communicators that were given a place to agree at.
+    agreements: AtomicU32,
 }
 
 impl Engine {
@@ -110,6 +112,7 @@ impl Engine {
             directory: OnceLock::new(),
             checks,
             nodes,
+            agreements: AtomicU32::new(0),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
         if job.birth().is_some() {
@@ -303,6 +306,7 @@ fn into_result(status: Status) -> Result<Status> {
 }
 
 pub mod agreed;
+mod agreement;
 mod answer;
 mod background;
 mod beyond;

@@ -133,6 +133,8 @@ pub enum Class {
     ProcFailed,
     /// A process that may be the sender has failed, and the receive is still there (ULFM).
     ProcFailedPending,
+    /// The communicator was revoked (ULFM).
+    Revoked,
     /// The value does not fit into the type of the result.
     ValueTooLarge,
     /// Invalid error handler.

@@ -1,6 +1,7 @@
 /* Ranks that outlive others: what each call says when a rank that it needs has failed.
  *
  *     survivors WHAT     with at least 3 ranks; the last one fails, and each other one prints "well"
+ *     survivors storm SEED   all but rank 0 fail, each at any time
  *
  * The MPIX_ functions are declared here, so that the same program is for every ABI.
  */
@@ -9,12 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 int MPIX_Comm_get_failed(MPI_Comm, MPI_Group *);
 int MPIX_Comm_ack_failed(MPI_Comm, int, int *);
 int MPIX_Comm_failure_ack(MPI_Comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm, MPI_Group *);
+int MPIX_Comm_agree(MPI_Comm, int *);
+int MPIX_Comm_shrink(MPI_Comm, MPI_Comm *);
+int MPIX_Comm_revoke(MPI_Comm);
+int MPIX_Comm_is_revoked(MPI_Comm, int *);
 
 enum { LARGE = 3 << 20 };
 
@@ -48,6 +54,7 @@ static int says(int code, const char *name)
 
 #define FAILED "MPIX_ERR_PROC_FAILED"
 #define PENDING "MPIX_ERR_PROC_FAILED_PENDING"
+#define REVOKED "MPIX_ERR_REVOKED"
 
 static void die(void)
 {
@@ -215,6 +222,147 @@ static void collective(int kind)
 	free(gathered);
 }
 
+/* Those that are left agree, although one fails before it has spoken; and on the same when all know of it. */
+static void agree(void)
+{
+	int flag = ~(1 << rank), all = ~0, none;
+	for (int to = 0; to < size; to++)
+		all &= ~(1 << to);
+	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && flag == all);
+	if (rank == last)
+		die();
+	for (int round = 0; round < 50; round++) {
+		flag = ~(1 << rank);
+		CHECK(says(MPIX_Comm_agree(MPI_COMM_WORLD, &flag), FAILED) && flag == (all | 1 << last));
+	}
+	/* As long as one does not know of it, all are told. */
+	if (rank > 0)
+		MPIX_Comm_failure_ack(MPI_COMM_WORLD);
+	flag = none = rank + 1;
+	CHECK(says(MPIX_Comm_agree(MPI_COMM_WORLD, &flag), FAILED));
+	MPIX_Comm_failure_ack(MPI_COMM_WORLD);
+	for (int round = 0; round < 50; round++) {
+		flag = -1 - round;
+		CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && flag == -1 - round);
+	}
+}
+
+static void shrink(void)
+{
+	MPI_Comm comm, more;
+	int now, who;
+	CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+	MPI_Comm_size(comm, &now);
+	MPI_Comm_rank(comm, &who);
+	CHECK(now == size && who == rank);
+	if (rank == last)
+		die();
+	CHECK(says(MPI_Barrier(comm), FAILED));
+	CHECK(MPIX_Comm_shrink(comm, &more) == MPI_SUCCESS);
+	MPI_Comm_size(more, &now);
+	MPI_Comm_rank(more, &who);
+	CHECK(now == size - 1 && who == rank);
+	CHECK(MPI_Barrier(more) == MPI_SUCCESS);
+	MPI_Comm_free(&more);
+	MPI_Comm_free(&comm);
+}
+
+/* Rank 0 revokes a communicator in which the others wait, each in another call. */
+static void is_revoked(void)
+{
+	MPI_Comm comm, more;
+	MPI_Request request;
+	int flag = 1, got, now;
+	CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+	CHECK(MPIX_Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag == 0);
+	MPI_Barrier(comm);
+	if (rank == 0) {
+		usleep(50000);
+		CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS && MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+	} else if (rank % 5 == 1) {
+		CHECK(says(MPI_Recv(&got, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE), REVOKED));
+	} else if (rank % 5 == 2) {
+		CHECK(says(MPI_Barrier(comm), REVOKED));
+	} else if (rank % 5 == 3) {
+		CHECK(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, &request) == MPI_SUCCESS);
+		CHECK(says(MPI_Wait(&request, MPI_STATUS_IGNORE), REVOKED) && request == MPI_REQUEST_NULL);
+	} else if (rank % 5 == 4) {
+		CHECK(says(MPI_Ssend(large, LARGE, MPI_CHAR, 0, 1, comm), REVOKED));
+	} else {
+		CHECK(says(MPI_Comm_dup(comm, &more), REVOKED));
+	}
+	CHECK(says(MPI_Send(&rank, 1, MPI_INT, 0, 1, comm), REVOKED));
+	CHECK(says(MPI_Recv(&rank, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE), REVOKED));
+	CHECK(says(MPI_Irecv(&rank, 1, MPI_INT, 0, 1, comm, &request), REVOKED));
+	CHECK(says(MPI_Probe(0, 1, comm, MPI_STATUS_IGNORE), REVOKED));
+	CHECK(says(MPI_Bcast(&got, 1, MPI_INT, 0, comm), REVOKED));
+	CHECK(says(MPI_Ibarrier(comm, &request), REVOKED));
+	CHECK(MPIX_Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag == 1);
+	CHECK(MPIX_Comm_is_revoked(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && flag == 0);
+	flag = ~(1 << rank);
+	CHECK(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && !(flag & 3));
+	CHECK(MPIX_Comm_shrink(comm, &more) == MPI_SUCCESS);
+	MPI_Comm_free(&comm);
+	MPI_Comm_size(more, &now);
+	CHECK(now == size && MPI_Barrier(more) == MPI_SUCCESS && MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+	MPI_Comm_free(&more);
+	if (rank == last)
+		die();
+	wait_for_failure();
+}
+
+static void strike(int signal)
+{
+	(void)signal;
+	die();
+}
+
+/* All but rank 0 fail at some time, wherever they are. Those that are left go on together. With even seeds they agree after
+ * each call whether all is well; with odd ones whoever has seen a failure revokes the communicator. */
+static void storm(unsigned seed)
+{
+	MPI_Comm comm = MPI_COMM_WORLD, smaller;
+	int now = size, rounds = 0;
+	srand(seed * 1000 + rank);
+	struct itimerval when = { { 0, 0 }, { 0, 1000 + rand() % 60000 } };
+	signal(SIGALRM, strike);
+	if (rank > 0)
+		setitimer(ITIMER_REAL, &when, NULL);
+	while (now > 1) {
+		int one = 1, sum = 0, *all = malloc(sizeof(int) * size), well;
+		int kind = rounds++ % 4, code = MPI_SUCCESS;
+		if (kind == 0)
+			code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+		else if (kind == 1)
+			code = MPI_Allgather(&one, 1, MPI_INT, all, 1, MPI_INT, comm);
+		else if (kind == 2)
+			code = MPI_Bcast(large, LARGE / 16, MPI_CHAR, rounds % now, comm);
+		else
+			code = MPI_Barrier(comm);
+		well = code == MPI_SUCCESS;
+		CHECK(well || (seed % 2 && says(code, REVOKED)) || says(code, FAILED));
+		CHECK(!well || kind != 0 || sum == now);
+		free(all);
+		if (seed % 2 == 0) {
+			code = MPIX_Comm_agree(comm, &well);
+			CHECK(code == MPI_SUCCESS || says(code, FAILED));
+		}
+		if (code == MPI_SUCCESS && well)
+			continue;
+		if (seed % 2)
+			CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+		rounds = 0;
+		CHECK(MPIX_Comm_shrink(comm, &smaller) == MPI_SUCCESS);
+		if (comm != MPI_COMM_WORLD)
+			MPI_Comm_free(&comm);
+		comm = smaller;
+		int before = now;
+		MPI_Comm_size(comm, &now);
+		CHECK(now <= before);
+	}
+	MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -235,7 +383,18 @@ int main(int argc, char **argv)
 		any();
 	else if (strncmp(what, "collective", 10) == 0)
 		collective(atoi(what + 10));
-	else if (strcmp(what, "fatal") == 0) {
+	else if (strcmp(what, "agree") == 0)
+		agree();
+	else if (strcmp(what, "shrink") == 0)
+		shrink();
+	else if (strcmp(what, "revoke") == 0)
+		is_revoked();
+	else if (strcmp(what, "storm") == 0) {
+		storm(argc > 2 ? atoi(argv[2]) : 0);
+		CHECK(rank == 0 && failed_of(MPI_COMM_WORLD) == size - 1);
+		printf("well\n");
+		return MPI_Finalize() != MPI_SUCCESS;
+	} else if (strcmp(what, "fatal") == 0) {
 		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 		if (rank == last)
 			die();

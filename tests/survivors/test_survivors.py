@@ -26,6 +26,21 @@ def test_collectives(launcher, survivors, kind, ranks):
     survive(launcher, survivors, f"collective{kind}", ranks)
 
 
+@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("what", ["agree", "shrink", "revoke"])
+def test_those_that_are_left_agree(launcher, survivors, what, ranks):
+    survive(launcher, survivors, what, ranks)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_whoever_fails_at_any_time_the_rest_goes_on(launcher, survivors, seed, ranks):
+    job = launcher.run("-n", ranks, GOES_ON, survivors, "storm", seed)
+    assert job.returncode == 0 and job.stdout == "well\n", job.stdout + job.stderr
+    assert job.stderr.count("The job goes on without it") == ranks - 1, job.stderr
+    launcher.assert_nothing_left(within=10)
+
+
 @pytest.mark.parametrize("options", [["--with-ft", "ulfm"], ["--with-ft", "mpi"], ["--enable-recovery"]])
 def test_options_of_open_mpi_mean_the_same(launcher, survivors, options):
     survive(launcher, survivors, "receive", 3, *options)

@@ -13,7 +13,7 @@ use super::port::{Data, Port, Ticket};
 use super::temporary::Temporary;
 use crate::datatype::Datatype;
 use crate::reduce::{Exact, Operator};
-use crate::{Error, Result};
+use crate::{Class, Error, Result};
 use std::sync::Arc;
 
 /// What one step does.
@@ -206,6 +206,7 @@ impl Schedule {
         }
         while let Some(step) = self.steps.get(self.next) {
             match step {
+                Step::Send { .. } | Step::Receive { .. } if self.is_over() => {}
                 Step::Send { peer, data } => {
                     let started = port.send(*peer, tag, data);
                     self.started(started);
@@ -284,6 +285,14 @@ impl Schedule {
             }
         }
         self.on_the_way.is_empty()
+    }
+
+    /// Whether a member has failed, or has revoked the communicator. Then the others must not get messages that say that all is well so far; they hear of it
+    /// by themselves. After every other failure the messages go on, for nobody else knows of it.
+    fn is_over(&self) -> bool {
+        self.failure
+            .as_ref()
+            .is_some_and(|failure| matches!(failure.class(), Class::ProcFailed | Class::Revoked))
     }
 
     /// Keeps the first failure for the end.

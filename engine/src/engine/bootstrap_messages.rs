@@ -6,6 +6,7 @@ use super::check::Said;
 use super::describe::note_wanted;
 use super::reason::Reason;
 use super::Engine;
+use crate::job::agreements::{Ballot, Decision, Voice};
 use crate::job::hardware::{self, Place};
 use crate::job::node_segment::LANES;
 use crate::message::{Buffer, Envelope, Mode};
@@ -71,7 +72,7 @@ impl BootstrapChannel for Engine {
         let wanted = envelope(line, peer);
         let Some(message) = self.look(self.lane(wanted.context), |core| core.take_message(wanted))?? else {
             note_wanted(wanted, line.peers.job_rank(peer));
-            return self.goes_on(line.peers.job_rank(peer)).map(|()| None);
+            return self.line_goes_on(line, peer).map(|()| None);
         };
         let mut bytes = vec![0; message.status().bytes as usize];
         let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
@@ -82,13 +83,26 @@ impl BootstrapChannel for Engine {
         }
     }
 
+    fn agree(&self, group: &Group, ballot: Ballot, voice: Option<Voice>) -> Result<Option<Decision>> {
+        self.go_on_agreeing(group, ballot, voice)
+    }
+
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
         let failures = self.failures();
-        loop {
+        self.wait_despite_failures(&mut || {
             // Whom a rank waits for that has not failed may have given it up because of one that has.
             if self.failures() != failures {
                 self.look_for_failures(Reason::Memory(None))?;
             }
+            done()
+        })
+    }
+}
+
+impl Engine {
+    /// As [`BootstrapChannel::wait_until`], for what goes on although ranks fail.
+    pub(super) fn wait_despite_failures(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
+        loop {
             let mut epochs = [0; LANES];
             for (lane, epoch) in self.lanes.each().zip(&mut epochs) {
                 *epoch = self.look(lane, |core| core.epoch)?;

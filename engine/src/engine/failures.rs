@@ -1,15 +1,18 @@
-//! Ranks that have failed, where the job goes on without them (`serried run --on-failure=continue`).
+//! Ranks that have failed, where the job goes on without them (`serried run --on-failure=continue`), and communicators
+//! that were revoked.
 //!
-//! The launcher says who has failed, in the node segment, and rings all ranks. A rank looks there before it sleeps,
-//! when a call has found nothing, and when a collective begins: so nothing is added to what goes well. All ranks see
-//! the same list, and it only grows; whoever is on it has no process any more.
+//! The launcher says in the node segment who has failed, and rings all ranks. A rank says there what it revokes, and
+//! nudges the members. A rank looks there before it sleeps, when a call has found nothing, and when a collective begins:
+//! so nothing is added to what goes well. All ranks see the same lists, which only grow; whoever is on that of failures
+//! has no process any more.
 
 use super::reason::Reason;
 use super::Engine;
 use crate::message::failed::{self, Affected};
-use crate::message::ANY_SOURCE;
-use crate::world::{Communicator, Group};
-use crate::{JobRank, Result};
+use crate::message::{wire, ANY_SOURCE};
+use crate::transport::Packet;
+use crate::world::{context, Communicator, Group, Line};
+use crate::{Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Engine {
@@ -24,6 +27,11 @@ impl Engine {
         self.failures_of(group).into_iter().take(count).next_back().map(|(number, _)| number)
     }
 
+    /// The first member of a group that has failed after so many had.
+    pub(super) fn number_of_failed_from(&self, group: &Group, known: u32) -> Option<(u32, JobRank)> {
+        self.failures_of(group).into_iter().find(|&(number, _)| number > known)
+    }
+
     /// The members of a group that have failed, each with its number, in the order in which they have.
     fn failures_of(&self, group: &Group) -> Vec<(u32, JobRank)> {
         let mut failed: Vec<_> = match self.failures() {
@@ -34,6 +42,12 @@ impl Engine {
         failed
     }
 
+    /// Changes when a rank has failed or a communicator was revoked; 0: never so far.
+    #[inline]
+    pub(super) fn news(&self) -> u32 {
+        self.job.node.news()
+    }
+
     /// How many ranks have failed so far.
     #[inline]
     pub fn failures(&self) -> u32 {
@@ -41,7 +55,7 @@ impl Engine {
     }
 
     /// As so manieth of all a rank has failed.
-    fn failure_of(&self, rank: JobRank) -> Option<u32> {
+    pub(super) fn failure_of(&self, rank: JobRank) -> Option<u32> {
         let local = self.job.local_ranks.binary_search(&rank.0).ok()?;
         self.job.node.failure_of(local as u32)
     }
@@ -52,7 +66,7 @@ impl Engine {
     /// `ProcFailed`.
     #[inline]
     pub(super) fn goes_on(&self, rank: JobRank) -> Result<()> {
-        match self.failures() != 0 && self.failure_of(rank).is_some() {
+        match self.news() != 0 && self.failure_of(rank).is_some() {
             true => Err(failed::failed(rank)),
             false => Ok(()),
         }
@@ -64,7 +78,7 @@ impl Engine {
     /// `ProcFailed`.
     #[inline]
     pub(super) fn all_go_on(&self, group: &Group) -> Result<()> {
-        match self.failures() {
+        match self.news() {
             0 => Ok(()),
             _ => group.iter().try_for_each(|rank| self.goes_on(rank)),
         }
@@ -76,7 +90,7 @@ impl Engine {
     /// `ProcFailed`.
     #[inline]
     pub(super) fn all_members_go_on(&self, communicator: &Communicator) -> Result<()> {
-        match self.failures() {
+        match self.news() {
             0 => Ok(()),
             _ => self.affected_one(communicator).map_or(Ok(()), |affected| Err(affected.error())),
         }
@@ -88,7 +102,7 @@ impl Engine {
     /// `ProcFailed` or `ProcFailedPending` when `reason` is no request that ends, and cannot be met any more.
     #[inline]
     pub(super) fn look_for_failures(&self, reason: Reason) -> Result<()> {
-        match self.failures() {
+        match self.news() {
             0 => Ok(()),
             _ => self.end_what_failed(reason),
         }
@@ -100,6 +114,9 @@ impl Engine {
         for lane in self.lanes.each() {
             let mut core = lane.lock();
             let before = core.epoch;
+            // Whoever waits for something else than messages looks again.
+            let news = self.news();
+            core.epoch += u64::from(std::mem::replace(&mut core.news, news) != news);
             affected.iter().for_each(|one| core.end_what_waits_for(one));
             let gone: Vec<JobRank> =
                 core.outbox.keys().copied().filter(|&peer| self.failure_of(peer).is_some()).collect();
@@ -121,6 +138,10 @@ impl Engine {
     }
 
     fn affected_one(&self, communicator: &Communicator) -> Option<Affected> {
+        if self.is_revoked(communicator) {
+            let context = communicator.context();
+            return Some(Affected { context, failed: Vec::new(), first: None, is_news: false });
+        }
         let groups = [Some(&communicator.group), communicator.remote.as_ref()];
         let failed: Vec<_> = groups.into_iter().flatten().flat_map(|group| self.failures_of(group)).collect();
         let (last, _) = *failed.iter().max()?;
@@ -130,9 +151,64 @@ impl Engine {
         Some(Affected {
             context: communicator.context(),
             failed: ranks.map(|(rank, peer)| (rank as i32, peer)).collect(),
-            first,
+            first: Some(first),
             is_news: last > communicator.acknowledged.load(Relaxed),
         })
+    }
+
+    /// Whether a communicator was revoked. Whoever has been told so is told so by each call from then on.
+    pub fn is_revoked(&self, communicator: &Communicator) -> bool {
+        if !communicator.is_revoked() && self.job.node.is_revoked(communicator.context()) {
+            communicator.revoke();
+        }
+        communicator.is_revoked()
+    }
+
+    /// Revokes a communicator: every call of every member that waits in it, or would, ends with `Revoked`.
+    ///
+    /// # Errors
+    /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are on several nodes.
+    pub fn revoke(&self, communicator: &Communicator) -> Result<()> {
+        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
+        let members: Vec<_> = groups.into_iter().flatten().flat_map(|group| group.iter()).collect();
+        if members.iter().any(|&member| !self.is_near(member)) {
+            return Err(Error::not_there_yet(
+                "revoking a communicator of processes on several nodes or in several jobs",
+            ));
+        }
+        if self.is_revoked(communicator) {
+            return Ok(());
+        }
+        self.job.node.note_revocation(communicator.context())?;
+        self.nudge(members.into_iter())?;
+        self.look_for_failures(Reason::Flush)
+    }
+
+    /// Makes ranks look again at what lies in shared memory.
+    pub(super) fn nudge(&self, ranks: impl Iterator<Item = JobRank>) -> Result<()> {
+        let mut core = self.lanes.at(0).lock();
+        let mut others = ranks.filter(|rank| rank.0 != self.job.rank && self.failure_of(*rank).is_none());
+        others.try_for_each(|rank| core.post(rank, &Packet::new(wire::NUDGE, [0; 2])).map(|_| ()))
+    }
+
+    /// Refuses to wait for what a rank says on the way to a communicator.
+    ///
+    /// # Errors
+    /// `ProcFailed`; `Revoked` where the communicator was that it is made from.
+    #[inline]
+    pub(super) fn line_goes_on(&self, line: &Line, peer: u32) -> Result<()> {
+        if self.news() == 0 {
+            return Ok(());
+        }
+        let context = context::base(line.context);
+        match self.job.node.is_revoked(context) {
+            true => {
+                // Each communicator that is looked at knows by itself from now on.
+                self.affected();
+                Err(failed::revoked(context))
+            }
+            false => self.goes_on(line.peers.job_rank(peer)),
+        }
     }
 
     /// Whether what is waited for may come without those that have failed.
@@ -152,6 +228,7 @@ impl Engine {
                 requests.iter().find_map(|&request| open(request))
             }
             Reason::Probe(wanted) => of(wanted.context).and_then(|one| match wanted.source {
+                _ if one.first.is_none() => Some(one.error()),
                 ANY_SOURCE => one.is_news.then(|| failed::pending(one)),
                 source => one.failed.iter().any(|&(rank, _)| rank == source).then(|| one.error()),
             }),
@@ -163,7 +240,7 @@ impl Engine {
     }
 
     /// The error that names the rank that has failed first.
-    fn first_failed(&self) -> Option<crate::Error> {
+    fn first_failed(&self) -> Option<Error> {
         let failed =
             self.job.local_ranks.iter().filter_map(|&rank| Some((self.failure_of(JobRank(rank))?, rank)));
         failed.min().map(|(_, rank)| failed::failed(JobRank(rank)))

@@ -8,11 +8,13 @@
 //! more ranks than somebody proves, starting is an error that names the way
 //! out.
 
+pub mod agreements;
 pub mod birth;
 pub mod bootstrap;
 pub mod cpu_set;
 pub mod cpus;
 pub mod detect;
+mod failures;
 pub mod hardware;
 mod job_network;
 mod listen;

@@ -7,14 +7,14 @@
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | universe (`universe`) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
 //! part of a rank:    Page | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
-//!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`)
+//!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`) | `agreements`
 //! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
 //!
 //! The file goes on beyond what all map: with the windows of the ranks (see
 //! `memory::window`), unless a limit on the size of files forbids it.
 
-use super::universe;
+use super::{agreements, universe};
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::flow::{row_bytes, Flow, Sent};
@@ -26,8 +26,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 17;
+const VERSION: u32 = 18;
 const HEADER_BYTES: usize = 4096;
+/// Communicators that can be revoked in the life of a job.
+pub(super) const REVOCATIONS: usize = 480;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
 const _: () = assert!(universe::AT == HEADER_BYTES + NAMES_BYTES);
@@ -49,12 +51,13 @@ pub const BLOCKS_BYTES: usize = 4 << 20;
 pub const REPORT_BYTES: usize = 64 << 10;
 /// A multiple of the 64 KiB that Linux maps together when one of their pages is
 /// touched: so the ranks map the same pages of a part.
-const PART_BYTES: usize = (LEDGER_AT + ledger::BYTES).next_multiple_of(64 << 10);
+const PART_BYTES: usize = (AGREEMENTS_AT + agreements::BYTES).next_multiple_of(64 << 10);
 const REPORT_AT: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
 const LEDGER_AT: usize = REPORT_AT + REPORT_BYTES;
+pub(super) const AGREEMENTS_AT: usize = (LEDGER_AT + ledger::BYTES).next_multiple_of(4096);
 
 #[repr(C)]
-struct Header {
+pub(super) struct Header {
     magic: AtomicU64,
     version: AtomicU32,
     local_ranks: AtomicU32,
@@ -67,13 +70,20 @@ struct Header {
     /// How often a rank has shown that, for the first time or anew.
     affinities: AtomicU32,
     /// Ranks that have failed, where the job goes on without them. The launcher writes it.
-    failures: AtomicU32,
+    pub(super) failures: AtomicU32,
+    /// Communicators that were revoked, and their contexts.
+    pub(super) revocations: AtomicU32,
+    pub(super) revoked: [AtomicU64; REVOCATIONS],
+    /// Changes with each of both.
+    pub(super) news: AtomicU32,
 }
+
+const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 
 /// The mapped node segment.
 #[derive(Debug)]
 pub struct NodeSegment {
-    segment: Segment,
+    pub(super) segment: Segment,
     local_ranks: u32,
     /// Whether the file has windows.
     windows: bool,
@@ -335,38 +345,18 @@ impl NodeSegment {
         &self.header().ending
     }
 
-    /// Says that a local rank has failed, and that the job goes on without it. The launcher alone does, and rings
-    /// the others afterwards.
-    pub fn note_failure(&self, local_rank: u32) {
-        let number = self.failures() + 1;
-        self.page(local_rank).identity.failed.store(number, Ordering::Relaxed);
-        self.header().failures.store(number, Ordering::Release); // failures: paired with `failures`
-    }
-
-    /// How many ranks have failed, of those without which the job goes on.
-    #[inline]
-    pub fn failures(&self) -> u32 {
-        self.header().failures.load(Ordering::Acquire) // failures: paired with `note_failure`
-    }
-
-    /// As so manieth of them a local rank has failed, if it has.
-    pub fn failure_of(&self, local_rank: u32) -> Option<u32> {
-        let number = self.page(local_rank).identity.failed.load(Ordering::Relaxed);
-        (number != 0).then_some(number)
-    }
-
     /// How many jobs that were started by these ranks, or by those, have not ended.
     pub fn spawned_jobs(&self) -> u32 {
         // SAFETY: the mapping has all the segment.
         unsafe { universe::running_in(self.segment.base()) }
     }
 
-    fn part(&self, local_rank: u32) -> usize {
+    pub(super) fn part(&self, local_rank: u32) -> usize {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
         part_at(local_rank)
     }
 
-    fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: the mapping begins with the header and lives as long as
         // `self`; every bit pattern is a valid `Header` of atomics.
         unsafe { &*self.segment.base().cast::<Header>() }

@@ -16,8 +16,8 @@ pub(crate) struct Affected {
     pub(crate) context: u64,
     /// Those of its peers that have failed: their ranks in the communicator, and in the job.
     pub(crate) failed: Vec<(i32, JobRank)>,
-    /// One that has failed, whichever group it is in.
-    pub(crate) first: JobRank,
+    /// One that has failed, whichever group it is in; `None`: the communicator was revoked.
+    pub(crate) first: Option<JobRank>,
     /// The program has not acknowledged all of them.
     pub(crate) is_news: bool,
 }
@@ -26,16 +26,17 @@ impl Affected {
     /// Whether a receive of this context from that rank waits for a failed process.
     fn awaits(&self, context: u64, source: i32) -> bool {
         context == self.context + 1
+            || context == self.context && self.first.is_none()
             || context == self.context && self.failed.iter().any(|&(rank, _)| rank == source)
     }
 
     /// Whether a request needs something of a failed process.
     fn ends(&self, request: &Request) -> bool {
         match &request.work {
-            Work::Send(send) if send.context == self.context => {
+            Work::Send(send) if send.context == self.context && self.first.is_some() => {
                 self.failed.iter().any(|&(_, peer)| peer == send.peer)
             }
-            Work::Send(send) => send.context == self.context + 1,
+            Work::Send(send) => send.context & !1 == self.context,
             // A receive that has its message, or a part of it.
             Work::Receive(receive) => self.awaits(receive.wanted.context, request.status.source),
             _ => false,
@@ -44,7 +45,10 @@ impl Affected {
 
     /// The error of what is over.
     pub(crate) fn error(&self) -> Error {
-        failed(self.first).in_context(self.context)
+        match self.first {
+            Some(rank) => failed(rank).in_context(self.context),
+            None => revoked(self.context),
+        }
     }
 }
 
@@ -58,13 +62,20 @@ pub(crate) fn failed(rank: JobRank) -> Error {
     Error::new(Class::ProcFailed, sentence)
 }
 
+/// The error of what a revoked communicator does not do any more.
+#[cold]
+pub fn revoked(context: u64) -> Error {
+    let sentence = "the communicator was revoked: it can be shrunk, agreed on and freed, and nothing else";
+    Error::new(Class::Revoked, sentence).in_context(context)
+}
+
 /// The error of a receive from any source that a failed process might have sent to.
 #[cold]
 pub(crate) fn pending(affected: &Affected) -> Error {
     let sentence = format!(
-        "rank {} of the job has failed, which may be the sender; acknowledge that (MPIX_Comm_failure_ack) to receive \
+        "{}of the job has failed, which may be the sender; acknowledge that (MPIX_Comm_failure_ack) to receive \
          from those that are left",
-        affected.first
+        affected.first.map(|rank| format!("rank {rank} ")).unwrap_or_default()
     );
     Error::new(Class::ProcFailedPending, sentence).in_context(affected.context)
 }

@@ -16,7 +16,7 @@
 mod aside;
 pub mod buffer;
 mod collective;
-pub(crate) mod failed;
+pub mod failed;
 pub mod later;
 pub mod letter;
 mod many;

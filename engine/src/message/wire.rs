@@ -36,6 +36,9 @@ pub const HELD: u8 = 12;
 /// failed, if it has.
 pub const FETCHED: u8 = 13;
 
+/// Look again: something in shared memory has changed.
+pub const NUDGE: u8 = 14;
+
 /// Header of [`FETCHED`].
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched {

@@ -36,6 +36,7 @@ pub struct Communicator {
     collectives: AtomicU32,
     nonblocking: AtomicU32,
     freed: AtomicBool,
+    revoked: AtomicBool,
     node: OnceLock<Option<Member>>,
     before_node: AtomicU32,
     hierarchy: OnceLock<Option<Box<Hierarchy>>>,
@@ -45,6 +46,8 @@ pub struct Communicator {
     pub calls: Calls,
     /// Of the ranks that have failed, so many are known to the program here (`MPIX_Comm_failure_ack`).
     pub acknowledged: AtomicU32,
+    /// Agreements that were begun on it.
+    pub agreements: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -71,6 +74,7 @@ impl Communicator {
             collectives: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
             freed: AtomicBool::new(false),
+            revoked: AtomicBool::new(false),
             node: OnceLock::new(),
             before_node: AtomicU32::new(0),
             hierarchy: OnceLock::new(),
@@ -78,6 +82,7 @@ impl Communicator {
             places: OnceLock::new(),
             calls: Calls::default(),
             acknowledged: AtomicU32::new(0),
+            agreements: AtomicU32::new(0),
         }
     }
 
@@ -256,6 +261,17 @@ impl Communicator {
     /// Marks it as freed by the program; pending communication goes on.
     pub fn free(&self) {
         self.freed.store(true, Relaxed);
+    }
+
+    /// Marks it as revoked: this process has been told.
+    pub fn revoke(&self) {
+        self.revoked.store(true, Relaxed);
+    }
+
+    /// Whether this process has been told that it was revoked.
+    #[inline]
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.load(Relaxed)
     }
 
     /// Whether the program has freed it.

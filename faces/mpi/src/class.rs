@@ -69,6 +69,7 @@ pub fn class_number(class: Class) -> c_int {
         Class::ProcAborted => MPI_ERR_PROC_ABORTED,
         Class::ProcFailed => MPIX_ERR_PROC_FAILED,
         Class::ProcFailedPending => MPIX_ERR_PROC_FAILED_PENDING,
+        Class::Revoked => MPIX_ERR_REVOKED,
         Class::ValueTooLarge => MPI_ERR_VALUE_TOO_LARGE,
         Class::Errhandler => MPI_ERR_ERRHANDLER,
         Class::User(number) => number,

@@ -3,10 +3,12 @@
 //! A job one of whose ranks has died is ended by its launcher, which says which rank
 //! it was and how it died. A survivor may run into the dead rank's memory before, by
 //! some milliseconds: if it told that, and ended, people would read the consequence
-//! in the place of the cause. So it waits to be ended.
+//! in the place of the cause. So it waits to be ended; or, where the job goes on without the dead rank, until the
+//! launcher has said so.
 
-use crate::job::process;
+use crate::job::{process, NodeSegment};
 use crate::{Class, Error, Result};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Where no launcher ends the rank, it tells by itself after so long.
@@ -15,17 +17,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const DYING: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// What came of a copy from or to the memory of `peer`, which is this `process`: if that failed
-/// because the process is gone, only after the launcher has had time to tell.
+/// What came of a copy from or to the memory of a local rank: if that failed because its process is gone, only after
+/// the launcher has had time to tell.
 ///
 /// # Errors
-/// Those of the copy; `Intern`, if the peer is gone.
-pub fn or_gone<T>(copied: Result<T>, peer: u32, process: impl FnOnce() -> u32) -> Result<T> {
-    copied.map_err(|error| wait_to_be_ended(error, peer, process()))
+/// Those of the copy; if the peer is gone, `ProcFailed` where the job goes on without it, else `Intern`.
+pub fn or_gone<T>(copied: Result<T>, node: &NodeSegment, peer: u32) -> Result<T> {
+    copied.map_err(|error| wait_to_be_ended(error, node, peer))
 }
 
 #[cold]
-fn wait_to_be_ended(error: Error, peer: u32, pid: u32) -> Error {
+fn wait_to_be_ended(error: Error, node: &NodeSegment, peer: u32) -> Error {
+    let pid = node.page(peer).identity.pid.load(Relaxed);
     let failed = Instant::now();
     while !is_gone(pid) {
         if failed.elapsed() > DYING {
@@ -33,9 +36,12 @@ fn wait_to_be_ended(error: Error, peer: u32, pid: u32) -> Error {
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    std::thread::sleep(PATIENCE);
+    let gone = Instant::now();
+    while gone.elapsed() < PATIENCE && node.failure_of(peer).is_none() {
+        std::thread::sleep(LOOK_AGAIN);
+    }
     Error::new(
-        Class::Intern,
+        if node.failure_of(peer).is_some() { Class::ProcFailed } else { Class::Intern },
         format!(
             "rank {peer} (process {pid}) has ended while data were copied from or to its memory: {error}"
         ),
@@ -65,16 +71,23 @@ mod tests {
         }
         child.wait().unwrap();
         assert!(is_gone(pid));
+        let node = NodeSegment::create(4).unwrap();
+        node.page(3).identity.pid.store(pid, Relaxed);
+        let told = || or_gone::<()>(Err(Error::new(Class::Intern, "no such process")), &node, 3).unwrap_err();
         let began = Instant::now();
-        let told = or_gone::<()>(Err(Error::new(Class::Intern, "no such process")), 3, || pid).unwrap_err();
-        assert!(told.to_string().contains("rank 3") && began.elapsed() >= PATIENCE);
+        assert!(told().to_string().contains("rank 3") && began.elapsed() >= PATIENCE);
+        node.note_failure(3);
+        let began = Instant::now();
+        assert!(told().class() == Class::ProcFailed && began.elapsed() < PATIENCE);
     }
 
     #[test]
     fn an_error_of_a_living_peer_stays_as_it_is() {
         let failed = || Err(Error::new(Class::Intern, "bad address"));
-        let told = or_gone::<()>(failed(), 3, std::process::id).unwrap_err();
+        let node = NodeSegment::create(4).unwrap();
+        node.page(3).identity.pid.store(std::process::id(), Relaxed);
+        let told = or_gone::<()>(failed(), &node, 3).unwrap_err();
         assert_eq!(told.to_string(), failed().unwrap_err().to_string());
-        assert_eq!(or_gone(Ok(7), 3, || 1).unwrap(), 7);
+        assert_eq!(or_gone(Ok(7), &node, 3).unwrap(), 7);
     }
 }

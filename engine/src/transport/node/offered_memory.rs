@@ -186,16 +186,15 @@ impl OfferedMemory for NodeTransport {
             remote: self.peers[peer as usize].as_ref().map_or(&Remote::Untried, |entry| &entry.remote),
             between: self.between(peer),
         };
-        let process = || self.node.page(peer).identity.pid.load(Ordering::Relaxed);
         if let Some(direct) = &self.direct {
             // SAFETY: the caller vouches for the pieces.
             let read = unsafe { direct.read(self.node, peer, &rest, remote, pieces) };
-            if gone::or_gone(read, peer, process)? {
+            if gone::or_gone(read, self.node, peer)? {
                 return Ok(Means::Direct);
             }
         }
         // SAFETY: the caller vouches for the pieces.
-        gone::or_gone(unsafe { rest.read(remote, pieces) }, peer, process)
+        gone::or_gone(unsafe { rest.read(remote, pieces) }, self.node, peer)
     }
 
     unsafe fn write(
@@ -211,7 +210,7 @@ impl OfferedMemory for NodeTransport {
         // SAFETY: the caller vouches for both sides.
         let write = || unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
         let written = self.between(peer).copy(write);
-        gone::or_gone(written, peer, || pid)
+        gone::or_gone(written, self.node, peer)
     }
 }
 

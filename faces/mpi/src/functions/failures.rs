@@ -42,3 +42,26 @@ pub fn mpix_comm_ack_failed(comm: &Arc<Comm>, num_to_ack: c_int, num_acked: OutV
     num_acked.set(first_failed(comm, comm.acknowledged.load(Relaxed))?.size() as c_int);
     Ok(())
 }
+
+/// `MPIX_Comm_agree`: the flag is set also when failures are told that are not acknowledged.
+pub fn mpix_comm_agree(comm: &Arc<Comm>, flag: OutValue<c_int>) -> Result<()> {
+    let (agreed, all_known) = engine()?.agree_on(comm, flag.get() as u32)?;
+    flag.set(agreed as c_int);
+    all_known
+}
+
+/// `MPIX_Comm_shrink`
+pub fn mpix_comm_shrink(comm: &Arc<Comm>, newcomm: Out<Comm>) -> Result<()> {
+    newcomm.put(Arc::new(engine()?.shrink(comm)?))
+}
+
+/// `MPIX_Comm_revoke`
+pub fn mpix_comm_revoke(comm: &Arc<Comm>) -> Result<()> {
+    engine()?.revoke(comm)
+}
+
+/// `MPIX_Comm_is_revoked`
+pub fn mpix_comm_is_revoked(comm: &Arc<Comm>, flag: OutValue<c_int>) -> Result<()> {
+    flag.set_flag(engine()?.is_revoked(comm));
+    Ok(())
+}

@@ -18,6 +18,7 @@ use crate::request::OutRequest;
 use crate::status::StatusOut;
 use serried_engine::datatype::Use;
 use serried_engine::device;
+use serried_engine::message::failed;
 use serried_engine::message::work::Recipe;
 use serried_engine::message::{Buffer, Envelope, Mode};
 use serried_engine::message::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -116,6 +117,15 @@ fn destination(comm: &Comm, dest: i32) -> Result<Option<JobRank>> {
     Ok(Some(peers.job_rank(dest as u32)))
 }
 
+/// Refuses a communicator that was revoked.
+#[inline(always)]
+fn check_revoked(comm: &Comm) -> Result<()> {
+    match comm.is_revoked() {
+        true => Err(failed::revoked(comm.context())),
+        false => Ok(()),
+    }
+}
+
 #[cold]
 fn bad_rank(argument: &str, rank: i32, size: u32) -> Error {
     let value = rank_text(rank);
@@ -143,6 +153,7 @@ pub fn outgoing(
     comm: &Comm,
 ) -> Result<Outgoing> {
     let buffer = data(buf.cast_mut(), count, datatype, Use::Read)?;
+    check_revoked(comm)?;
     let peer = destination(comm, dest)?;
     if tag < 0 {
         return Err(bad_tag(tag, false));
@@ -163,6 +174,7 @@ pub fn wanted(source: i32, tag: i32, room: u64, comm: &Comm) -> Result<(Envelope
     if tag < 0 && tag != ANY_TAG {
         return Err(bad_tag(tag, true));
     }
+    check_revoked(comm)?;
     page::own().about(comm.context(), source, tag, room);
     Ok((Envelope { context: comm.context(), source, tag }, null_process))
 }

@@ -42,7 +42,7 @@ pub fn sent(
 ) -> Result<bool> {
     let Some((address, bytes)) = block(buf.cast_mut(), count, datatype) else { return Ok(false) };
     let Some(peer) = comm.peers().find(dest) else { return Ok(false) };
-    if bytes > LONG_LETTER_BYTES as u64 || tag < 0 {
+    if comm.is_revoked() || bytes > LONG_LETTER_BYTES as u64 || tag < 0 {
         return Ok(false);
     }
     let engine = engine_of_call()?;
@@ -81,7 +81,7 @@ pub fn receiving(
 #[inline(always)]
 fn matched(source: i32, tag: i32, comm: &Comm) -> Option<(Envelope, Option<JobRank>)> {
     let peer = comm.peers().find(source);
-    if (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
+    if comm.is_revoked() || (peer.is_none() && source != ANY_SOURCE) || (tag < 0 && tag != ANY_TAG) {
         return None;
     }
     Some((Envelope { context: comm.context(), source, tag }, peer))

@@ -1,0 +1,64 @@
+//! What the ranks of a node know of those that have failed, and of communicators that were revoked: lists in the node
+//! segment that only grow.
+//!
+//! `news` changes after each entry. A rank that finds it changed reads the lists; all see the same.
+
+use super::node_segment::REVOCATIONS;
+use super::NodeSegment;
+use crate::{Class, Error, Result};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+impl NodeSegment {
+    /// A number that changes when a rank has failed or a communicator was revoked; 0: never so far.
+    #[inline]
+    pub fn news(&self) -> u32 {
+        self.header().news.load(Acquire) // news: paired with `note_failure` and `note_revocation`
+    }
+
+    /// Says that a local rank has failed, and that the job goes on without it. The launcher alone does, and rings
+    /// the others afterwards.
+    pub fn note_failure(&self, local_rank: u32) {
+        let number = self.failures() + 1;
+        self.page(local_rank).identity.failed.store(number, Relaxed);
+        self.header().failures.store(number, Release); // failures: paired with `failures`
+        self.header().news.fetch_add(1, AcqRel); // news: paired with `news`
+    }
+
+    /// How many ranks have failed, of those without which the job goes on.
+    #[inline]
+    pub fn failures(&self) -> u32 {
+        self.header().failures.load(Acquire) // failures: paired with `note_failure`
+    }
+
+    /// As so manieth of them a local rank has failed, if it has.
+    pub fn failure_of(&self, local_rank: u32) -> Option<u32> {
+        let number = self.page(local_rank).identity.failed.load(Relaxed);
+        (number != 0).then_some(number)
+    }
+
+    /// Says that the communicator of a context is revoked. Its members have to be woken afterwards.
+    ///
+    /// # Errors
+    /// `NoMem` when there is no room for more.
+    pub fn note_revocation(&self, context: u64) -> Result<()> {
+        let header = self.header();
+        let next = header
+            .revocations
+            .fetch_update(AcqRel, Relaxed, |next| ((next as usize) < REVOCATIONS).then_some(next + 1));
+        let next = next.map_err(|_| {
+            let sentence =
+                format!("{REVOCATIONS} communicators were revoked in this job, the most that can be");
+            Error::new(Class::NoMem, sentence)
+        })?;
+        header.revoked[next as usize].store(context, Release); // revoked: paired with `is_revoked`
+        header.news.fetch_add(1, AcqRel); // news: paired with `news`
+        Ok(())
+    }
+
+    /// Whether the communicator of a context was revoked.
+    pub fn is_revoked(&self, context: u64) -> bool {
+        let count = self.header().revocations.load(Acquire) as usize;
+        self.header().revoked.iter().take(count).any(|one| one.load(Acquire) == context)
+        // revoked: paired with `note_revocation`
+    }
+}
