@@ -13,9 +13,6 @@
 //! each other: a member speaks for agreement n + 2 only when all that go on have spoken for n + 1, and so have read the
 //! decision of n.
 
-use super::node_segment::AGREEMENTS_AT;
-use super::NodeSegment;
-use crate::Result;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -92,20 +89,6 @@ pub trait Electorate {
     fn has_failed(&self, member: usize) -> bool;
     /// A context that nothing else has.
     fn propose(&self) -> u64;
-}
-
-impl NodeSegment {
-    /// The table of a local rank.
-    ///
-    /// # Errors
-    /// `NoMem` when the limits of the machine do not allow it.
-    pub fn agreements(&self, local_rank: u32) -> Result<&Agreements> {
-        let place = self.part(local_rank) + AGREEMENTS_AT;
-        self.segment.reserve(place, BYTES)?;
-        // SAFETY: inside the mapping, by the layout of the segment, which lives as long as `self`; page aligned, and
-        // every bit pattern is a valid table of atomics.
-        Ok(unsafe { &*self.segment.base().add(place).cast::<Agreements>() })
-    }
 }
 
 impl Agreements {

@@ -1,9 +1,10 @@
 //! What the ranks of a node know of those that have failed, and of communicators that were revoked: lists in the node
-//! segment that only grow.
+//! segment that only grow; and by which tables those that are left agree.
 //!
 //! `news` changes after each entry. A rank that finds it changed reads the lists; all see the same.
 
-use super::node_segment::REVOCATIONS;
+use super::agreements::{self, Agreements};
+use super::node_segment::{AGREEMENTS_AT, REVOCATIONS};
 use super::NodeSegment;
 use crate::{Class, Error, Result};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -60,5 +61,17 @@ impl NodeSegment {
         let count = self.header().revocations.load(Acquire) as usize;
         self.header().revoked.iter().take(count).any(|one| one.load(Acquire) == context)
         // revoked: paired with `note_revocation`
+    }
+
+    /// The table by which a local rank agrees with others.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn agreements(&self, local_rank: u32) -> Result<&Agreements> {
+        let place = self.part(local_rank) + AGREEMENTS_AT;
+        self.segment.reserve(place, agreements::BYTES)?;
+        // SAFETY: inside the mapping, by the layout of the segment, which lives as long as `self`; page aligned, and
+        // every bit pattern is a valid table of atomics.
+        Ok(unsafe { &*self.segment.base().add(place).cast::<Agreements>() })
     }
 }
