@@ -287,8 +287,9 @@ impl Schedule {
         self.on_the_way.is_empty()
     }
 
-    /// Whether a member has failed, or has revoked the communicator. Then the others must not get messages that say that all is well so far; they hear of it
-    /// by themselves. After every other failure the messages go on, for nobody else knows of it.
+    /// Whether a member has failed, or has revoked the communicator. Then the others must not get messages that say
+    /// that all is well so far; they hear of it by themselves. After every other failure the messages go on, for nobody
+    /// else knows of it.
     fn is_over(&self) -> bool {
         self.failure
             .as_ref()
