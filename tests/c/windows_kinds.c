@@ -52,7 +52,9 @@ static void accumulate(struct window *w, enum mode mode)
         MPI_Get_accumulate(ones, 3, MPI_LONG, old, 3, MPI_LONG, target, at(w, target, 0), 3, MPI_LONG, MPI_SUM, w->win);
         MPI_Fetch_and_op(&one, &fetched, MPI_LONG, target, at(w, target, 24), MPI_SUM, w->win);
         close_access(w, mode, target);
-        CHECK(old[0] >= 1 && old[0] < 2 * size && old[1] >= 10 * old[0]);
+        CHECK(old[0] >= 1 && old[0] < 2 * size && old[1] >= 10 && old[1] < 20 * size && old[1] % 10 == 0);
+        /* Under a lock that others have too, an operation is atomic for each element alone (MPI-5.0 §12.7.1). */
+        CHECK(old[1] == 10 * old[0] || mode == LOCK_SHARED || mode == LOCK_ALL);
         CHECK(fetched >= 0 && fetched < size);
     }
     /* One rank only swaps at each target. */
