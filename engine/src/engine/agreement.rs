@@ -3,7 +3,8 @@
 
 use super::Engine;
 use crate::job::agreements::{look, Agreements, Ballot, Decision, Electorate, Voice};
-use crate::world::{BootstrapChannel, Communicator, Group, Pending};
+use crate::message::failed;
+use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -50,57 +51,30 @@ impl Electorate for Members<'_> {
     }
 }
 
-/// An agreement under way.
-struct Agreement<'a> {
-    communicator: &'a Communicator,
-    ballot: Ballot,
-    /// What this rank has still to say.
-    voice: Option<Voice>,
-}
-
-impl Pending<Decision> for Agreement<'_> {
-    fn poll(&mut self, exchange: &dyn BootstrapChannel) -> Result<Option<Decision>> {
-        exchange.agree(&self.communicator.group, self.ballot, self.voice.take())
-    }
-}
-
 impl Engine {
-    /// Goes on with an agreement of a group; see [`BootstrapChannel::agree`].
-    pub(super) fn go_on_agreeing(
-        &self,
-        group: &Group,
-        ballot: Ballot,
-        voice: Option<Voice>,
-    ) -> Result<Option<Decision>> {
-        let members = Members::of(self, group)?;
-        let me = members.ranks.iter().position(|rank| rank.0 == self.job.rank);
-        let me = me.ok_or_else(|| Error::new(Class::Group, "the calling process is not in the group"))?;
-        if let Some(voice) = voice {
-            members.tables[me].speak(ballot, voice, &self.agreements);
-            self.nudge(members.ranks.iter().copied())?;
-        }
-        let Some((decision, is_mine)) = look(ballot, me, &members) else { return Ok(None) };
-        if is_mine {
-            self.nudge(members.ranks.iter().copied())?;
-        }
-        Ok(Some(decision))
-    }
-
     /// What the members of a communicator agree on, and those that go on.
     fn agree_in(&self, communicator: &Communicator, flag: u32) -> Result<Decision> {
         if communicator.is_inter() {
             return Err(Error::not_there_yet("agreement over an intercommunicator"));
         }
+        let members = Members::of(self, &communicator.group)?;
+        let me = communicator.rank as usize;
         let number = communicator.agreements.fetch_add(1, Relaxed) + 1;
         let ballot = Ballot { context: communicator.context(), number };
         let voice = Voice { flag, acknowledged: communicator.acknowledged.load(Relaxed) };
-        let mut agreement = Agreement { communicator, ballot, voice: Some(voice) };
-        let mut decision = None;
+        members.tables[me].speak(ballot, voice, &self.agreements);
+        self.nudge(communicator.group.iter())?;
+        let mut found = None;
         self.wait_despite_failures(&mut || {
-            decision = agreement.poll(self)?;
-            Ok(decision.is_some())
+            found = look(ballot, me, &members);
+            Ok(found.is_some())
         })?;
-        decision.ok_or_else(|| Error::new(Class::Intern, "an agreement has ended without a decision"))
+        let (decision, is_mine) =
+            found.ok_or_else(|| Error::new(Class::Intern, "an agreement has ended without a decision"))?;
+        if is_mine {
+            self.nudge(communicator.group.iter())?;
+        }
+        Ok(decision)
     }
 
     /// The bits that all members of a communicator have in `flag`, of those that have not failed; and whether all
@@ -110,8 +84,8 @@ impl Engine {
     /// `UnsupportedOperation` where members are on several nodes, and for an intercommunicator.
     pub fn agree_on(&self, communicator: &Communicator, flag: u32) -> Result<(u32, Result<()>)> {
         let decision = self.agree_in(communicator, flag)?;
-        let all_known = match self.number_of_failed_from(&communicator.group, decision.acknowledged) {
-            Some((number, rank)) if number <= decision.failures => Err(crate::message::failed::failed(rank)),
+        let all_known = match self.first_failed_after(&communicator.group, decision.acknowledged) {
+            Some((number, rank)) if number <= decision.failures => Err(failed::failed(rank)),
             _ => Ok(()),
         };
         Ok((decision.flag, all_known.map_err(|error| error.in_context(communicator.context()))))

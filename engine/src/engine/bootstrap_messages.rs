@@ -6,7 +6,6 @@ use super::check::Said;
 use super::describe::note_wanted;
 use super::reason::Reason;
 use super::Engine;
-use crate::job::agreements::{Ballot, Decision, Voice};
 use crate::job::hardware::{self, Place};
 use crate::job::node_segment::LANES;
 use crate::message::{Buffer, Envelope, Mode};
@@ -81,10 +80,6 @@ impl BootstrapChannel for Engine {
             Some(error) => Err(error),
             None => Ok(Some(bytes)),
         }
-    }
-
-    fn agree(&self, group: &Group, ballot: Ballot, voice: Option<Voice>) -> Result<Option<Decision>> {
-        self.go_on_agreeing(group, ballot, voice)
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {

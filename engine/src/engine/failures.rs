@@ -28,7 +28,7 @@ impl Engine {
     }
 
     /// The first member of a group that has failed after so many had.
-    pub(super) fn number_of_failed_from(&self, group: &Group, known: u32) -> Option<(u32, JobRank)> {
+    pub(super) fn first_failed_after(&self, group: &Group, known: u32) -> Option<(u32, JobRank)> {
         self.failures_of(group).into_iter().find(|&(number, _)| number > known)
     }
 

@@ -2,7 +2,6 @@
 //! between ranks, and how groups agree by them.
 
 use super::{Communicator, Contexts, Group};
-use crate::job::agreements::{Ballot, Decision, Voice};
 use crate::job::hardware::Place;
 use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
@@ -58,14 +57,6 @@ pub trait BootstrapChannel {
     /// One of them has failed.
     fn all_go_on(&self, _group: &Group) -> Result<()> {
         Ok(())
-    }
-
-    /// Goes on with an agreement of a group (`job::agreements`), in which this process says something if it has not.
-    ///
-    /// # Errors
-    /// Where it cannot be had.
-    fn agree(&self, _: &Group, _: Ballot, _: Option<Voice>) -> Result<Option<Decision>> {
-        Err(Error::not_there_yet("agreement"))
     }
 
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be
