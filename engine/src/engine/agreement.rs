@@ -19,9 +19,9 @@ struct Members<'a> {
 impl<'a> Members<'a> {
     fn of(engine: &'a Engine, group: &Group) -> Result<Members<'a>> {
         let table = |rank: JobRank| {
-            let local = engine.job.local_ranks.binary_search(&rank.0).ok().filter(|_| engine.is_near(rank));
+            let local = engine.job.local(rank).filter(|_| engine.is_near(rank));
             let apart = || Error::not_there_yet("agreement of processes on several nodes or in several jobs");
-            engine.job.node.agreements(local.ok_or_else(apart)? as u32)
+            engine.job.node.agreements(local.ok_or_else(apart)?.0)
         };
         let tables = group.iter().map(table).collect::<Result<_>>()?;
         Ok(Members { engine, ranks: group.iter().collect(), tables })

@@ -135,9 +135,8 @@ impl Engine {
 
     /// Whether processes of other jobs are in a communicator: the same at all members, as each of them has to know others.
     pub(super) fn has_others(&self, communicator: &Communicator) -> bool {
-        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
         self.beyond.is_open.load(Ordering::Relaxed)
-            && groups.into_iter().flatten().any(|group| group.iter().any(JobRank::is_foreign))
+            && communicator.groups().any(|group| group.iter().any(JobRank::is_foreign))
     }
 
     /// Whether some communicator that the program can name has a process.
@@ -145,8 +144,7 @@ impl Engine {
         let Some(directory) = self.directory.get() else { return true };
         let mut found = false;
         directory(&mut |communicator| {
-            let groups = [Some(&communicator.group), communicator.remote.as_ref()];
-            found |= groups.into_iter().flatten().any(|group| group.rank_of(peer).is_some());
+            found |= communicator.groups().any(|group| group.rank_of(peer).is_some());
         });
         found
     }

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::observe::ledger::{Call, Ledger, Traffic, Way, USER};
 use crate::reduce::Builtin;
 use crate::world::Communicator;
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, JobRank, LocalRank, Result};
 
 /// What a rank says of a call besides what fits an entry of the ledger.
 #[derive(Clone, Copy)]
@@ -32,13 +32,12 @@ impl Engine {
             Said::Traffic(to, from) => ledger.write(context, number, mine, Some((to, from))),
             Said::Arguments(given) => ledger.write_arguments(context, number, mine, &agreed::write(given)),
         }
-        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
-        let members = groups.into_iter().flatten().flat_map(|group| group.iter());
+        let members = communicator.groups().flat_map(|group| group.iter());
         for member in members.filter(|&member| member.0 != self.job.rank) {
-            let Ok(local) = self.job.local_ranks.binary_search(&member.0) else { continue };
-            let Some(theirs) = self.ledger(local as u32).read(context, number) else { continue };
+            let Some(LocalRank(local)) = self.job.local(member) else { continue };
+            let Some(theirs) = self.ledger(local).read(context, number) else { continue };
             let difference = self.difference(communicator, mine, theirs);
-            let other = (member, local as u32);
+            let other = (member, local);
             match (difference, said) {
                 (None | Some((Class::Count, _)), Said::Traffic(to, from)) => {
                     self.compare_traffic(communicator, other, (mine, number), (to, from))?;

@@ -179,10 +179,7 @@ impl Engine {
 
     pub(super) fn local_rank(&self, communicator: &Communicator, member: u32) -> Option<LocalRank> {
         let job_rank = communicator.group.job_rank(member);
-        if !self.is_near(job_rank) {
-            return None;
-        }
-        self.job.local_ranks.binary_search(&job_rank.0).ok().map(|local| LocalRank(local as u32))
+        self.job.local(job_rank).filter(|_| self.is_near(job_rank))
     }
 
     /// The first of the ranks lends a block, if it has one, and tells; and whether some of them share

@@ -56,8 +56,7 @@ impl Engine {
 
     /// As so manieth of all a rank has failed.
     pub(super) fn failure_of(&self, rank: JobRank) -> Option<u32> {
-        let local = self.job.local_ranks.binary_search(&rank.0).ok()?;
-        self.job.node.failure_of(local as u32)
+        self.job.node.failure_of(self.job.local(rank)?.0)
     }
 
     /// Refuses what needs a rank that has failed.
@@ -142,8 +141,7 @@ impl Engine {
             let context = communicator.context();
             return Some(Affected { context, failed: Vec::new(), first: None, is_news: false });
         }
-        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
-        let failed: Vec<_> = groups.into_iter().flatten().flat_map(|group| self.failures_of(group)).collect();
+        let failed: Vec<_> = communicator.groups().flat_map(|group| self.failures_of(group)).collect();
         let (last, _) = *failed.iter().max()?;
         let (_, first) = *failed.iter().min()?;
         let peers = communicator.peers();
@@ -169,8 +167,7 @@ impl Engine {
     /// # Errors
     /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are on several nodes.
     pub fn revoke(&self, communicator: &Communicator) -> Result<()> {
-        let groups = [Some(&communicator.group), communicator.remote.as_ref()];
-        let members: Vec<_> = groups.into_iter().flatten().flat_map(|group| group.iter()).collect();
+        let members: Vec<_> = communicator.groups().flat_map(|group| group.iter()).collect();
         if members.iter().any(|&member| !self.is_near(member)) {
             return Err(Error::not_there_yet(
                 "revoking a communicator of processes on several nodes or in several jobs",

@@ -215,13 +215,11 @@ impl Team for Ranks<'_> {
             told[0] = engine.pool().lend(shape).map_or(0, |offset| offset as u64 + 1);
         }
         self.tell(0, &mut told)?;
-        let leader = self.communicator.group.job_rank(0);
-        let leader = engine.job.local_ranks.binary_search(&leader.0).ok();
+        let leader = engine.job.local(self.communicator.group.job_rank(0));
         let (Some(offset), Some(leader)) = (told[0].checked_sub(1), leader) else { return Ok(None) };
         // SAFETY: rank 0 has lent this part of its area, as a block of this shape, until it leaves it.
-        let block = unsafe {
-            ControlBlock::new(engine.job.node.blocks_area(leader as u32).add(offset as usize), shape)
-        };
+        let block =
+            unsafe { ControlBlock::new(engine.job.node.blocks_area(leader.0).add(offset as usize), shape) };
         let owner = (self.rank() == 0).then(|| Box::new(Lent(block)) as Box<dyn Send + Sync>);
         let word = block.at(shape.first_place());
         // SAFETY: a slot is aligned and zero at first, and the node segment lives for ever; files are closed together.

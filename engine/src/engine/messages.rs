@@ -56,8 +56,7 @@ impl Engine {
 
     /// The page of a peer, if it is on this node.
     fn page_of(&self, peer: JobRank) -> Option<&'static Page> {
-        let local = self.job.local_ranks.binary_search(&peer.0).ok()?;
-        Some(self.job.node.page(local as u32))
+        self.job.local(peer).map(|local| self.job.node.page(local.0))
     }
 
     /// Starts receiving into a block with room for `room` bytes.

@@ -53,7 +53,7 @@ pub use pmi_line::PmiLine;
 pub use universe::Universe;
 
 use crate::observe::{Page, State};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, LocalRank, Result};
 use detect::Launcher;
 use job_network::SharedBootstrap;
 use std::os::fd::OwnedFd;
@@ -164,6 +164,12 @@ impl Job {
     /// This rank's own page.
     pub fn page(&self) -> &Page {
         self.node.page(self.local_rank)
+    }
+
+    /// What this node calls a rank of the job, if it is here.
+    #[inline]
+    pub fn local(&self, rank: JobRank) -> Option<LocalRank> {
+        self.local_ranks.binary_search(&rank.0).ok().map(|local| LocalRank(local as u32))
     }
 
     /// The other nodes of the job; `None` where all ranks are on this one.

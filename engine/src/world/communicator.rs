@@ -155,6 +155,11 @@ impl Communicator {
         self.remote.as_ref().unwrap_or(&self.group)
     }
 
+    /// The local group and, of an intercommunicator, the remote one.
+    pub fn groups(&self) -> impl Iterator<Item = &Arc<Group>> {
+        [Some(&self.group), self.remote.as_ref()].into_iter().flatten()
+    }
+
     /// How many processes the local group has.
     pub fn size(&self) -> u32 {
         self.group.size()
