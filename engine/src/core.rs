@@ -309,6 +309,13 @@ impl Core {
         }
     }
 
+    /// The same for a request that has failed.
+    #[cold]
+    pub(crate) fn complete_with(&mut self, index: u32, error: crate::Error) {
+        self.requests[index].status.error = Some(error);
+        self.complete(index);
+    }
+
     /// What has to run now with no lock held.
     #[inline]
     pub(crate) fn next_outside(&mut self) -> Option<Outside> {

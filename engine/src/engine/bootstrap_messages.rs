@@ -86,10 +86,10 @@ impl BootstrapChannel for Engine {
         let failures = self.failures();
         self.wait_despite_failures(&mut || {
             // Whom a rank waits for that has not failed may have given it up because of one that has.
-            if self.failures() != failures {
-                self.look_for_failures(Reason::Memory(None))?;
+            match (self.failures() != failures).then(|| self.first_failed()).flatten() {
+                Some(error) => Err(error),
+                None => done(),
             }
-            done()
         })
     }
 }

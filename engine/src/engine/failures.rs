@@ -119,7 +119,7 @@ impl Engine {
             affected.iter().for_each(|one| core.end_what_waits_for(one));
             let gone: Vec<JobRank> =
                 core.outbox.keys().copied().filter(|&peer| self.failure_of(peer).is_some()).collect();
-            gone.into_iter().for_each(|peer| core.throw_away_for(peer));
+            gone.into_iter().for_each(|peer| core.unsend_all_to(peer));
             if core.epoch != before {
                 self.rouse(&core);
             }
@@ -139,18 +139,20 @@ impl Engine {
     fn affected_one(&self, communicator: &Communicator) -> Option<Affected> {
         if self.is_revoked(communicator) {
             let context = communicator.context();
-            return Some(Affected { context, failed: Vec::new(), first: None, is_news: false });
+            return Some(Affected { context, failed: Vec::new(), first: None, unknown: None });
         }
-        let failed: Vec<_> = communicator.groups().flat_map(|group| self.failures_of(group)).collect();
-        let (last, _) = *failed.iter().max()?;
-        let (_, first) = *failed.iter().min()?;
+        let mut failed: Vec<_> = communicator.groups().flat_map(|group| self.failures_of(group)).collect();
+        failed.sort_unstable();
+        let (_, first) = *failed.first()?;
+        let acknowledged = communicator.acknowledged.load(Relaxed);
+        let unknown = failed.iter().find(|&&(number, _)| number > acknowledged);
         let peers = communicator.peers();
         let ranks = peers.iter().enumerate().filter(|&(_, peer)| self.failure_of(peer).is_some());
         Some(Affected {
             context: communicator.context(),
             failed: ranks.map(|(rank, peer)| (rank as i32, peer)).collect(),
             first: Some(first),
-            is_news: last > communicator.acknowledged.load(Relaxed),
+            unknown: unknown.map(|&(_, rank)| rank),
         })
     }
 
@@ -213,7 +215,7 @@ impl Engine {
         let of = |context: u64| affected.iter().find(|one| one.context == context & !1);
         let open = |request: u32| {
             let core = self.lane_at(request).lock();
-            core.may_wait_for(request, affected).map(failed::pending)
+            core.pending_in(request, affected)
         };
         let error = match reason {
             Reason::Request(request) => open(request),
@@ -226,7 +228,7 @@ impl Engine {
             }
             Reason::Probe(wanted) => of(wanted.context).and_then(|one| match wanted.source {
                 _ if one.first.is_none() => Some(one.error()),
-                ANY_SOURCE => one.is_news.then(|| failed::pending(one)),
+                ANY_SOURCE => one.pending(),
                 source => one.failed.iter().any(|&(rank, _)| rank == source).then(|| one.error()),
             }),
             Reason::Block(member, _) => of(member.context).map(Affected::error),
@@ -237,7 +239,7 @@ impl Engine {
     }
 
     /// The error that names the rank that has failed first.
-    fn first_failed(&self) -> Option<Error> {
+    pub(super) fn first_failed(&self) -> Option<Error> {
         let failed =
             self.job.local_ranks.iter().filter_map(|&rank| Some((self.failure_of(JobRank(rank))?, rank)));
         failed.min().map(|(_, rank)| failed::failed(JobRank(rank)))

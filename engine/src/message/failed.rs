@@ -18,8 +18,8 @@ pub(crate) struct Affected {
     pub(crate) failed: Vec<(i32, JobRank)>,
     /// One that has failed, whichever group it is in; `None`: the communicator was revoked.
     pub(crate) first: Option<JobRank>,
-    /// The program has not acknowledged all of them.
-    pub(crate) is_news: bool,
+    /// The first that the program has not acknowledged, if there is one.
+    pub(crate) unknown: Option<JobRank>,
 }
 
 impl Affected {
@@ -50,6 +50,16 @@ impl Affected {
             None => revoked(self.context),
         }
     }
+
+    /// The error of a receive from any source, as long as the program does not know that one may not send any more.
+    pub(crate) fn pending(&self) -> Option<Error> {
+        let sentence = format!(
+            "rank {} of the job has failed, which may be the sender; acknowledge that (MPIX_Comm_failure_ack) to \
+             receive from those that are left",
+            self.unknown?
+        );
+        Some(Error::new(Class::ProcFailedPending, sentence).in_context(self.context))
+    }
 }
 
 /// The error of what a failed process should have done.
@@ -69,62 +79,35 @@ pub fn revoked(context: u64) -> Error {
     Error::new(Class::Revoked, sentence).in_context(context)
 }
 
-/// The error of a receive from any source that a failed process might have sent to.
-#[cold]
-pub(crate) fn pending(affected: &Affected) -> Error {
-    let sentence = format!(
-        "{}of the job has failed, which may be the sender; acknowledge that (MPIX_Comm_failure_ack) to receive \
-         from those that are left",
-        affected.first.map(|rank| format!("rank {rank} ")).unwrap_or_default()
-    );
-    Error::new(Class::ProcFailedPending, sentence).in_context(affected.context)
-}
-
 impl Core {
     /// Ends what waits for the failed processes of a communicator.
     pub(crate) fn end_what_waits_for(&mut self, affected: &Affected) {
         for context in [affected.context, affected.context + 1] {
             let over =
                 self.matching.withdraw_those(context, |posted| affected.awaits(context, posted.source));
-            over.into_iter().for_each(|request| self.end_with(request, affected.error()));
+            over.into_iter().for_each(|request| self.complete_with(request, affected.error()));
         }
         let over: Vec<u32> =
             self.requests.each().filter(|(_, request)| affected.ends(request)).map(|(i, _)| i).collect();
         for request in over {
             self.unsend(request);
             self.streams.retain(|&stream| stream != request);
-            self.end_with(request, affected.error());
+            self.complete_with(request, affected.error());
         }
         self.end_later_of(affected.context, &affected.error());
     }
 
-    /// Throws away what waits to go to a failed process, and ends sends that are complete when it has gone.
-    pub(crate) fn throw_away_for(&mut self, peer: JobRank) {
-        for one in self.outbox.remove(&peer).into_iter().flatten() {
-            self.unload(&one);
-            if let Some(request) = one.completes {
-                self.end_with(request, failed(peer));
-            }
-        }
-    }
-
-    /// Whether a request is a receive from any source that one of these communicators' processes might have sent to.
-    pub(crate) fn may_wait_for<'a>(&self, request: u32, all: &'a [Affected]) -> Option<&'a Affected> {
+    /// The error of a request that is a receive from any source in one of these communicators.
+    pub(crate) fn pending_in(&self, request: u32, all: &[Affected]) -> Option<Error> {
         let context = match &self.requests[request].work {
             Work::Receive(receive) => receive.wanted.context,
             Work::Posted(context) => *context,
-            Work::Persistent(persistent) => return self.may_wait_for(persistent.running?, all),
-            Work::WithHostCopies(with) => return self.may_wait_for(with.request, all),
-            Work::Both { receive, .. } => return self.may_wait_for(*receive, all),
+            Work::Persistent(persistent) => return self.pending_in(persistent.running?, all),
+            Work::WithHostCopies(with) => return self.pending_in(with.request, all),
+            Work::Both { receive, .. } => return self.pending_in(*receive, all),
             _ => return None,
         };
-        let posted = self.matching.posted_for(context, request)?;
-        let is_open = |affected: &&Affected| affected.context == context && affected.is_news;
-        all.iter().find(is_open).filter(|_| posted.source == ANY_SOURCE)
-    }
-
-    fn end_with(&mut self, request: u32, error: Error) {
-        self.requests[request].status.error = Some(error);
-        self.complete(request);
+        self.matching.posted_for(context, request).filter(|posted| posted.source == ANY_SOURCE)?;
+        all.iter().find(|affected| affected.context == context)?.pending()
     }
 }

@@ -1,6 +1,6 @@
 //! Packets that found no room, by peer and in order: they go as soon as there is some.
 
-use super::progress_sources;
+use super::{failed, progress_sources};
 use crate::core::{Core, Waiting};
 use crate::transport::{Offers, Packet, Packets, Payloads};
 use crate::{JobRank, Result};
@@ -97,9 +97,15 @@ impl Core {
         true
     }
 
-    /// Gives back what a packet that will not go has held.
-    pub(crate) fn unload(&mut self, one: &Waiting) {
-        self.transport.unload(&one.packet);
+    /// Throws away what waits to go to a process that has failed; sends that are complete when it has gone end with that.
+    pub(crate) fn unsend_all_to(&mut self, peer: JobRank) {
+        for one in self.outbox.remove(&peer).into_iter().flatten() {
+            self.transport.unload(&one.packet);
+            if let Some(request) = one.completes {
+                self.complete_with(request, failed::failed(peer));
+            }
+        }
+        self.transport.show_waiting(!self.outbox.is_empty());
     }
 
     /// The peer of the packet in the outbox with which a request completes.

@@ -144,8 +144,7 @@ impl Core {
     }
 
     fn fail(&mut self, request: u32, communicator: &Communicator, error: crate::Error) {
-        self.requests[request].status.error = Some(error.in_context(communicator.context()));
-        self.complete(request);
+        self.complete_with(request, error.in_context(communicator.context()));
     }
 
     /// Writes an operation down as messages, and starts it.
