@@ -48,14 +48,11 @@ impl Supervisor {
     pub(super) fn rank_ended(&mut self, rank: u32, ended: Ended) {
         self.ranks[rank as usize].life = Life::Ended;
         if let Some(failure) = judge(rank, ended, self.stage(rank)) {
-            let goes_on = self.goes_on_without(&failure);
-            // Those that are left say how the job has ended.
-            if !goes_on || self.stage(rank) == Stage::Finalized {
-                self.first_bad.get_or_insert(failure.status());
+            if self.goes_on_without(&failure) {
+                return;
             }
-            if !goes_on {
-                self.fail(failure);
-            }
+            self.first_bad.get_or_insert(failure.status());
+            self.fail(failure);
         }
     }
 

@@ -12,7 +12,7 @@ use serried_engine::transport::node::doorbell_in;
 use std::os::fd::AsFd;
 
 impl Supervisor {
-    /// Whether the job goes on without a rank: if so, that has been told.
+    /// Whether the job goes on without a rank: if so, that has been told. The job ends as those end that are left.
     pub(super) fn goes_on_without(&mut self, failure: &Failure) -> bool {
         if self.plan.options.on_failure == OnFailure::Abort || self.ending.is_some() {
             return false;
@@ -21,13 +21,15 @@ impl Supervisor {
         match self.stage(failure.rank) {
             Stage::Inside if has_ended => {}
             // Nobody waits for it any more. Its status is that of the job.
-            Stage::Finalized => return has_ended,
+            Stage::Finalized if has_ended => {
+                self.first_bad.get_or_insert(failure.status());
+                return true;
+            }
             _ => return false,
         }
         let node = &self.job.node;
         node.note_failure(failure.rank);
-        let is_survivor = |rank: &u32| node.failure_of(*rank).is_none();
-        if (0..self.plan.size).filter(is_survivor).count() == 0 {
+        if (0..self.plan.size).all(|rank| node.failure_of(rank).is_some()) {
             return false;
         }
         let text = self.story(failure);
