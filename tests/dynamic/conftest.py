@@ -9,15 +9,11 @@ import pytest
 DYNAMIC = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(DYNAMIC.parent / "support"))
 from launching import *  # noqa: E402, F403
-from launching import STAGE, compile_c  # noqa: E402
+from launching import STAGE, for_each_abi  # noqa: E402
 
 
-@pytest.fixture(scope="session", params=["standard", "mpich", "openmpi"])
-def family(request, tmp_path_factory):
-    """A program that starts children, and children's children, for each ABI."""
-    target = tmp_path_factory.mktemp("family") / "family"
-    flags = [f"-abi={request.param}"] if request.param != "standard" else []
-    return compile_c(DYNAMIC / "family.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
+# A program that starts children, and children's children.
+family = for_each_abi(DYNAMIC / "family.c")
 
 
 @pytest.fixture

@@ -182,6 +182,18 @@ def compile_c(source, target, *flags, compiler="cc"):
     return target
 
 
+def for_each_abi(source):
+    """A fixture: the program of a C source, compiled by our mpicc for each ABI."""
+
+    @pytest.fixture(scope="session", params=["standard", "mpich", "openmpi"])
+    def program(request, tmp_path_factory):
+        target = tmp_path_factory.mktemp(source.stem) / source.stem
+        flags = [f"-abi={request.param}"] if request.param != "standard" else []
+        return compile_c(source, target, *flags, compiler=str(STAGE / "bin/mpicc"))
+
+    return program
+
+
 def peer_compiler(whose):
     """The mpicc of an MPI (`serried` or a folder of build/peers); skips where it is not installed."""
     compiler = STAGE / "bin/mpicc" if whose == "serried" else PEERS / whose / "bin/mpicc"
