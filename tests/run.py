@@ -111,6 +111,7 @@ PARTS = [
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),
     Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, after=STAGED),
+    Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, after=STAGED),
     Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, after=STAGED),
 ]
 

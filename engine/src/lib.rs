@@ -24,6 +24,7 @@ pub mod error;
 pub mod file;
 pub mod job;
 pub mod kept;
+mod loaded_library;
 mod lock_order;
 pub mod memory;
 pub mod message;

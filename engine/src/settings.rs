@@ -3,6 +3,7 @@
 
 use crate::device::Presence;
 use crate::job::Nodes;
+use crate::transport::fabric::Wanted;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
 
@@ -72,10 +73,11 @@ pub const SETTINGS: [Setting; 11] = [
     },
     Setting {
         name: TRANSPORT,
-        default: "node",
-        meaning: "how ranks of other nodes (SERRIED_NODES; without it each rank is a node) are reached: wire: over \
-                  TCP; for tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held \
-                  back and mixed by chance",
+        default: "a fabric with hardware of its own, else wire; on one node: node",
+        meaning: "how ranks of other nodes (on one machine SERRIED_NODES; without it each rank is a node) are reached: \
+                  wire: over TCP; fabric: over the best provider of libfabric; fabric:PROVIDER: over this one; for \
+                  tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held back and \
+                  mixed by chance",
     },
     Setting {
         name: GPU,
@@ -124,6 +126,8 @@ pub enum Network {
     Loopback(Option<u64>),
     /// Connections of our own over TCP.
     Wire,
+    /// A provider of libfabric's, and connections over TCP beside it.
+    Fabric(Wanted),
 }
 
 impl Network {
@@ -133,6 +137,8 @@ impl Network {
             None if text.trim() == "loopback" => Some(Network::Loopback(None)),
             None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
             None if text.trim() == "wire" => Some(Network::Wire),
+            None if text.trim() == "fabric" => Some(Network::Fabric(Wanted::Best)),
+            Some(("fabric", provider)) => Wanted::named(provider).map(Network::Fabric),
             Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
             _ => None,
         }
@@ -173,7 +179,9 @@ impl Settings {
         };
         let network = lookup(TRANSPORT).unwrap_or_default();
         let network = Network::parse(&network).ok_or_else(|| {
-            wrong(TRANSPORT, &network, "`node`, `wire`, `loopback`, or loopback:7 with any number")
+            let right = "`node`, `wire`, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
+                         loopback:7 with any number";
+            wrong(TRANSPORT, &network, right)
         })?;
         let gpu = match lookup(GPU).as_deref() {
             None | Some("" | "auto") => Presence::Auto,
@@ -234,6 +242,8 @@ mod tests {
         assert_eq!(with(TRANSPORT, "loopback").unwrap().network, Network::Loopback(None));
         assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
         assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
+        assert_eq!(with(TRANSPORT, "fabric").unwrap().network, Network::Fabric(Wanted::Best));
+        assert_eq!(with(TRANSPORT, "fabric:net").unwrap().network, Network::Fabric(Wanted::Named("net")));
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);
         assert_eq!(with(GPU, "on").unwrap().gpu, Presence::On);
         assert_eq!(with(GPU, "off").unwrap().gpu, Presence::Off);
@@ -252,6 +262,7 @@ mod tests {
             (NODES, "two"),
             (TRANSPORT, "loopback:x"),
             (TRANSPORT, "tcp"),
+            (TRANSPORT, "fabric:shm"),
             (GPU, "yes"),
         ] {
             assert!(with(name, value).unwrap_err().message().contains(value));

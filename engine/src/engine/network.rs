@@ -4,6 +4,7 @@ use super::pretended::{silent, Pretended};
 use crate::job::node_card::NodeDirectory;
 use crate::job::{Job, Nodes};
 use crate::settings::{Network, Settings};
+use crate::transport::fabric::{self, Domain, Fabric, Libfabric, Offer, Wanted};
 use crate::transport::loopback::{Loopback, Name, Sockets};
 use crate::transport::network;
 use crate::transport::node::{doorbell_of, NodeTransport};
@@ -19,15 +20,18 @@ pub(super) fn nodes_of(settings: &Settings, job: &'static Job) -> Nodes {
         return Nodes::Real(network.map());
     }
     match (settings.network, settings.nodes) {
-        (Network::Loopback(_) | Network::Wire, Nodes::One) if job.size > 1 => Nodes::Cyclic(job.size),
+        (Network::Loopback(_) | Network::Wire | Network::Fabric(_), Nodes::One) if job.size > 1 => {
+            Nodes::Cyclic(job.size)
+        }
         (_, nodes) => nodes,
     }
 }
 
-/// By what other nodes are reached: what the settings say, else the wire.
+/// By what other nodes are reached: what the settings say, else the network's own hardware, where libfabric has a provider for
+/// it, and the wire.
 fn network_of(settings: &Settings, job: &Job) -> Network {
     match settings.network {
-        Network::Nothing if job.network().is_some() => Network::Wire,
+        Network::Nothing if job.network().is_some() => Network::Fabric(Wanted::Fast),
         network => network,
     }
 }
@@ -49,7 +53,8 @@ pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) ->
         _ if !nodes.are_several() => None,
         Network::Nothing => None,
         Network::Loopback(seed) => Some(Box::new(open_loopback(job, seed)?)),
-        Network::Wire => Some(Box::new(open_wire(job)?)),
+        Network::Wire => Some(Box::new(open_wire(job)?.0)),
+        Network::Fabric(wanted) => Some(Box::new(open_fabric(job, wanted)?)),
     };
     Ok(Routed::new(Arc::new(routes), node, network))
 }
@@ -72,11 +77,29 @@ fn open_loopback(job: &'static Job, seed: Option<u64>) -> Result<Loopback> {
 }
 
 /// Connects with other nodes over TCP; also with those that are pretended.
-fn open_wire(job: &'static Job) -> Result<Wire> {
+fn open_wire(job: &'static Job) -> Result<(Wire, &'static dyn NodeDirectory)> {
     let directory: &'static dyn NodeDirectory = match job.network() {
         Some(network) => network,
         None => Box::leak(Box::new(Pretended::meet(job)?)),
     };
     let me = Identity { rank: JobRank(job.rank), ranks: job.size, directory };
-    Wire::new(me, doorbell_of(&job.node, LocalRank(job.local_rank)))
+    Ok((Wire::new(me, doorbell_of(&job.node, LocalRank(job.local_rank)))?, directory))
+}
+
+/// Opens a fabric beside the wire. Without one that was asked for the job cannot go on; one that is only hoped for may be missing
+/// here and there.
+fn open_fabric(job: &'static Job, wanted: Wanted) -> Result<Fabric> {
+    let (wire, directory) = open_wire(job)?;
+    let open = || {
+        let card = directory.card(directory.own_node())?;
+        let addresses: Vec<_> = card.addresses.iter().map(|address| address.ip).collect();
+        let library = Libfabric::load()?;
+        Domain::open(library, Offer::choose(library, wanted, &addresses, job.local_rank)?)
+    };
+    let domain = match wanted {
+        Wanted::Fast if !fabric::is_there_hardware() => None,
+        Wanted::Fast => open().ok(),
+        Wanted::Best | Wanted::Named(_) => Some(open()?),
+    };
+    Fabric::new(JobRank(job.rank), Box::new(wire), domain)
 }

@@ -12,6 +12,7 @@ mod access_descriptor;
 mod arrival_words;
 #[cfg(test)]
 mod conformance;
+pub mod fabric;
 pub mod loopback;
 mod means;
 pub mod network;

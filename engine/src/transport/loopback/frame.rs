@@ -1,6 +1,6 @@
 //! What goes over the wire: a head and a payload.
 
-use crate::transport::INLINE_BYTES;
+use crate::transport::network::kept_payload;
 
 /// Of a head that has been written.
 pub const HEAD_BYTES: usize = 24;
@@ -73,15 +73,8 @@ pub struct Frame {
 impl Frame {
     /// With a copy of a payload.
     pub fn new(head: Head, payload: &[u8]) -> Frame {
-        let mut copy = vec![0; room(payload.len())].into_boxed_slice();
-        copy[..payload.len()].copy_from_slice(payload);
-        Frame { head, bytes: payload.len() as u32, payload: copy }
+        Frame { head, bytes: payload.len() as u32, payload: kept_payload::copy(payload) }
     }
-}
-
-/// Bytes that a payload of `bytes` bytes is kept in.
-pub fn room(bytes: usize) -> usize {
-    bytes.max(INLINE_BYTES)
 }
 
 #[cfg(test)]

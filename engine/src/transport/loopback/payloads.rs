@@ -1,7 +1,8 @@
 //! Long payloads: copied once, and sent in one frame.
 
-use super::frame::{room, Frame, Head, Sort, LONGEST};
+use super::frame::{Frame, Head, Sort, LONGEST};
 use super::Loopback;
+use crate::transport::network::kept_payload::{self, room};
 use crate::transport::{Arrival, Letter, Load, Packet, Payloads, Retained, Source, OWN_KINDS};
 use crate::{JobRank, Result};
 use std::collections::HashMap;
@@ -88,15 +89,13 @@ impl Payloads for Loopback {
         let (source, frame) = self.inbox.current().expect("the packet that was looked at last");
         let is_counted = frame.head.sort == Sort::Long;
         let token = u64::from(source.0) << 1 | u64::from(is_counted);
-        let payload = Box::into_raw(std::mem::take(&mut frame.payload)).cast::<u8>();
-        Retained { payload, bytes: u64::from(arrival.bytes), token }
+        kept_payload::retain(std::mem::take(&mut frame.payload), u64::from(arrival.bytes), token)
     }
 
     fn release(&mut self, retained: Retained) {
-        let Retained { payload, bytes, token } = retained;
-        let kept = std::ptr::slice_from_raw_parts_mut(payload.cast_mut(), room(bytes as usize));
-        // SAFETY: `retain` has made it of a box of this length, and it is released once.
-        drop(unsafe { Box::from_raw(kept) });
+        // SAFETY: `retain` has made it, and it is released once.
+        unsafe { kept_payload::free(&retained) };
+        let Retained { bytes, token, .. } = retained;
         if token & 1 != 0 {
             self.let_go(JobRank((token >> 1) as u32), bytes);
         }

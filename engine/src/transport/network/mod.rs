@@ -4,11 +4,20 @@
 //! rank, so they cannot see that it sleeps; what they wait for shows at descriptors, which stand in a
 //! [`WaitSet`].
 
+mod credits;
+pub mod framing;
+pub mod kept_payload;
+mod loads;
+mod patience;
 mod wait_set;
 
+pub use credits::{Claim, Credits, Word, LEAVE};
+pub use loads::Loads;
+pub use patience::Patience;
 pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
 
 use super::{Packets, Payloads, Reaches, Ready, RemoteMemory};
+use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, Result};
 use std::time::Duration;
 
@@ -54,6 +63,15 @@ pub fn gone(peer: JobRank) -> Error {
 #[cold]
 pub fn refused(call: &str, error: &std::io::Error) -> Error {
     Error::new(Class::Other, format!("the network between nodes: {call} failed: {error}"))
+}
+
+/// Bytes that nobody can guess.
+pub fn random_bytes<const BYTES: usize>() -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    let got = system_calls::random(&mut bytes, 0);
+    // Up to 256 bytes come whole, once the system has started.
+    assert_eq!(got, BYTES as isize, "the system has no random bytes");
+    bytes
 }
 
 /// With this begin the names of the engine's threads.

@@ -54,6 +54,12 @@ impl WaitSet {
         self.control(libc::EPOLL_CTL_ADD, descriptor, events as u32, name)
     }
 
+    /// As [`WaitSet::add`]; it has something, once, when more can be read than before.
+    pub fn add_edge(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
+        let events = libc::EPOLLIN | libc::EPOLLET;
+        self.control(libc::EPOLL_CTL_ADD, descriptor, events as u32, name)
+    }
+
     /// Adds a descriptor that is written to; it has something when it can be.
     pub fn add_writer(&self, descriptor: RawFd, name: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, descriptor, libc::EPOLLOUT as u32, name)

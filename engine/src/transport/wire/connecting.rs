@@ -1,9 +1,9 @@
 //! Connections come and go: the porter is asked for them, and they are taken from it; when they break, there are new ones.
 
-use super::framing::{Head, Sort};
 use super::link::{Aside, Connection, Link, State, Use};
 use super::porter::Outcome;
 use super::{tcp, Wire};
+use crate::transport::network::framing::{Head, Sort};
 use std::io::IoSlice;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;

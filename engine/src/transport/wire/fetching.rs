@@ -5,10 +5,11 @@
 //! take turns with its other frames. Neither question nor answer is numbered: when a connection has broken, the rank
 //! asks anew for what it does not have.
 
-use super::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
 use super::link::{Link, State};
 use super::registered::Serving;
 use super::Wire;
+use crate::transport::network::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
+use crate::transport::network::kept_payload;
 use crate::transport::{AccessDescriptor, MemoryKind, RemoteMemory, Told};
 use crate::{Class, Error, JobRank, Result};
 use std::collections::{HashMap, VecDeque};
@@ -128,7 +129,7 @@ impl Wire {
     /// Data have come where they belong.
     pub(super) fn data_came(&mut self, number: u64, bytes: usize) {
         if let Some(Told { kind, header }) = self.fetches.came(number, bytes) {
-            self.keep_own(Head::bare(Sort::Packet, kind, header), super::intake::copy(&[]));
+            self.keep_own(Head::bare(Sort::Packet, kind, header), kept_payload::copy(&[]));
         }
     }
 

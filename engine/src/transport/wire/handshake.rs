@@ -11,9 +11,10 @@
 //! | who is connected to | [`ANSWER_BYTES`] | its hello, its proof |
 //! | who connects | [`PROOF_BYTES`] | its proof; frames may follow at once |
 
-use super::proofs::{is_proof, job_of, proof, random_bytes, JOB_BYTES, PROOF_BYTES};
+use super::proofs::{is_proof, job_of, proof, JOB_BYTES, PROOF_BYTES};
 use crate::job::node_card::{JobKey, NodeDirectory};
 use crate::job::node_segment::LANES;
+use crate::transport::network::random_bytes;
 use crate::JobRank;
 
 /// Of a hello.

@@ -3,8 +3,9 @@
 //! All connections of a lane share one buffer, which is used for one of them at a time. What is left in it of a
 //! frame that is not whole yet goes to its connection: so a connection at rest has no buffer of its own.
 
-use super::framing::{Head, Sort, HEAD_BYTES};
 use super::tcp;
+use crate::transport::network::framing::{Head, Sort, HEAD_BYTES};
+use crate::transport::network::kept_payload::room;
 use crate::transport::INLINE_BYTES;
 use std::io;
 use std::net::TcpStream;
@@ -177,19 +178,4 @@ impl Intake {
         (self.start, self.end) = (0, 0);
         Next::Nothing
     }
-}
-
-/// Bytes that a payload of `bytes` bytes is kept in.
-pub fn room(bytes: usize) -> usize {
-    bytes.max(INLINE_BYTES)
-}
-
-/// A copy of a payload, in memory of its own.
-pub fn copy(payload: &[u8]) -> Box<[u8]> {
-    if payload.len() == room(payload.len()) {
-        return payload.into();
-    }
-    let mut copy = vec![0; room(payload.len())].into_boxed_slice();
-    copy[..payload.len()].copy_from_slice(payload);
-    copy
 }

@@ -6,12 +6,11 @@
 //! something over it. None is let go of before the peer has spoken over the one in use: the peer may have sent all
 //! that it had to send over the other, and left. So one that stands aside is taken when the one in use ends.
 
-use super::credits::Credits;
-use super::framing::Head;
 use super::intake::Unfinished;
 use super::registered::{Data, Serving};
 use super::unreceived::Outgoing;
-use crate::transport::network::LAUNCHERS_TURN;
+use crate::transport::network::framing::Head;
+use crate::transport::network::{Credits, LAUNCHERS_TURN};
 use crate::JobRank;
 use std::collections::VecDeque;
 use std::io;
@@ -259,7 +258,7 @@ mod tests {
         assert!(!link.is_lost(), "the launcher's turn");
         std::thread::sleep(LAUNCHERS_TURN);
         assert!(link.is_lost());
-        link.credits.tells(&super::super::credits::leave());
+        link.credits.tells(crate::transport::network::LEAVE);
         assert!(!link.is_lost());
     }
 }

@@ -1,45 +1,42 @@
 //! Long payloads: copied once by their sender, and sent in one frame.
 
-use super::framing::{Head, Sort, LONGEST};
-use super::intake::{copy, room, Place};
+use super::intake::Place;
 use super::{Came, May, Payload, Wire};
+use crate::transport::network::framing::{Head, Sort, LONGEST};
+use crate::transport::network::kept_payload::{self, copy, room};
+use crate::transport::network::{Claim, Credits};
 use crate::transport::{Arrival, Letter, Load, Packet, Payloads, Retained, Source, OWN_KINDS};
 use crate::{JobRank, Result};
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 /// Kind of a packet that stands for a payload; its own payload is the payload's number.
 pub const LOADED: u8 = OWN_KINDS;
 
-/// Payloads that have been loaded and not sent.
-#[derive(Debug, Default)]
-pub struct Loads {
-    by_number: HashMap<u32, Loaded>,
-    last: u32,
-    /// For what there was no room the last time.
-    refused: Option<(JobRank, Sort, u64)>,
-}
-
+/// A payload that has been loaded and not sent.
 #[derive(Debug)]
-struct Loaded {
+pub struct Loaded {
     peer: JobRank,
     head: Head,
     payload: Box<[u8]>,
 }
 
+/// What the payload of a frame takes of the peer's memory.
+fn claim(head: &Head) -> Claim {
+    Claim { is_awaited: head.sort == Sort::Awaited, bytes: u64::from(head.bytes) }
+}
+
 impl Wire {
     /// Sends the payload for which a packet stands.
     pub(super) fn push_loaded(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
-        let number = u32::from_ne_bytes(letter.payload.try_into().expect("the number of a payload"));
         let index = self.link_to(peer);
         let may = if peer == self.me() { May::Send } else { self.may_send(index)? };
         if may == May::Wait {
             return Ok(false);
         }
-        let Some(Loaded { head, payload, .. }) = self.loads.by_number.remove(&number) else {
+        let Some(Loaded { head, payload, .. }) = self.loads.take(letter) else {
             return Ok(true);
         };
-        self.links[index].credits.went(head.sort);
+        self.links[index].credits.went(claim(&head));
         match may {
             _ if peer == self.me() => self.keep_own(head, payload),
             May::Send => self.send(index, head, Payload::Owned(payload)),
@@ -55,7 +52,7 @@ impl Wire {
         self.ready.packets.store(1, Ordering::Release);
     }
 
-    fn credits(&mut self, peer: JobRank) -> &mut super::credits::Credits {
+    fn credits(&mut self, peer: JobRank) -> &mut Credits {
         let index = self.link_to(peer);
         &mut self.links[index].credits
     }
@@ -63,7 +60,7 @@ impl Wire {
     /// A payload of `source` is not needed any more.
     pub(super) fn let_go(&mut self, source: JobRank, bytes: u64) {
         if source == self.me() {
-            return self.credits(source).unloaded(Sort::Long, bytes);
+            return self.credits(source).unloaded(Claim { is_awaited: false, bytes });
         }
         let index = self.link_to(source);
         match self.links[index].credits.release(bytes) {
@@ -80,11 +77,11 @@ impl Payloads for Wire {
 
     unsafe fn load(&mut self, peer: JobRank, load: Load<'_>) -> Result<Option<Packet>> {
         let Load { kind, header, bytes, is_awaited, source } = load;
-        let sort = if is_awaited { Sort::Awaited } else { Sort::Long };
-        if !self.credits(peer).has_room(sort, bytes as u64) {
+        let claim = Claim { is_awaited, bytes: bytes as u64 };
+        if !self.credits(peer).has_room(claim) {
             self.take_in();
-            if !self.credits(peer).has_room(sort, bytes as u64) {
-                self.loads.refused = Some((peer, sort, bytes as u64));
+            if !self.credits(peer).has_room(claim) {
+                self.loads.refused = Some((peer, claim));
                 return Ok(None);
             }
         }
@@ -97,12 +94,10 @@ impl Payloads for Wire {
                 payload
             }
         };
+        let sort = if is_awaited { Sort::Awaited } else { Sort::Long };
         let head = Head { bytes: bytes as u32, ..Head::bare(sort, kind, header) };
-        self.loads.last = self.loads.last.wrapping_add(1);
-        let number = self.loads.last;
-        self.loads.by_number.insert(number, Loaded { peer, head, payload });
-        self.credits(peer).loaded(sort, bytes as u64);
-        Ok(Some(Packet::with(LOADED, [0; 2], &number)))
+        self.credits(peer).loaded(claim);
+        Ok(Some(self.loads.add(Loaded { peer, head, payload })))
     }
 
     unsafe fn push_block(
@@ -111,33 +106,31 @@ impl Payloads for Wire {
         (kind, header): (u8, [u64; 2]),
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
-        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(Sort::Long, bytes as u64) {
+        let head = Head { bytes: bytes as u32, ..Head::bare(Sort::Long, kind, header) };
+        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(claim(&head)) {
             return Ok(false);
         }
         let index = self.link_to(peer);
         if self.may_send(index)? != May::Send {
             return Ok(false);
         }
-        let head = Head { bytes: bytes as u32, ..Head::bare(Sort::Long, kind, header) };
         // SAFETY: by the caller.
         let is_sent = unsafe { self.send_block(index, head, block) };
         if is_sent {
-            self.credits(peer).loaded(Sort::Long, bytes as u64);
+            self.credits(peer).loaded(claim(&head));
         }
         Ok(is_sent)
     }
 
     fn unload(&mut self, packet: &Packet) {
-        if packet.kind == LOADED {
-            if let Some(Loaded { peer, head, .. }) = self.loads.by_number.remove(&packet.read::<u32>()) {
-                self.credits(peer).unloaded(head.sort, u64::from(head.bytes));
-            }
+        if let Some(Loaded { peer, head, .. }) = self.loads.take(&packet.letter()) {
+            self.credits(peer).unloaded(claim(&head));
         }
     }
 
     fn want_load(&mut self) -> bool {
         let refused = self.loads.refused;
-        refused.is_none_or(|(peer, sort, bytes)| self.credits(peer).has_room(sort, bytes))
+        refused.is_none_or(|(peer, claim)| self.credits(peer).has_room(claim))
     }
 
     fn retain(&mut self, arrival: &Arrival) -> Retained {
@@ -152,14 +145,13 @@ impl Payloads for Wire {
                 copy(here)
             }
         };
-        Retained { payload: Box::into_raw(payload).cast::<u8>(), bytes: u64::from(arrival.bytes), token }
+        kept_payload::retain(payload, u64::from(arrival.bytes), token)
     }
 
     fn release(&mut self, retained: Retained) {
-        let Retained { payload, bytes, token } = retained;
-        let kept = std::ptr::slice_from_raw_parts_mut(payload.cast_mut(), room(bytes as usize));
-        // SAFETY: `retain` has made it of a box of this length, and it is released once.
-        drop(unsafe { Box::from_raw(kept) });
+        // SAFETY: `retain` has made it, and it is released once.
+        unsafe { kept_payload::free(&retained) };
+        let Retained { bytes, token, .. } = retained;
         if token & 1 != 0 {
             self.let_go(JobRank((token >> 1) as u32), bytes);
         }

@@ -9,10 +9,8 @@
 //! of them. What a lane knows of a silent peer is nothing.
 
 mod connecting;
-mod credits;
 mod dialling;
 mod fetching;
-mod framing;
 mod handing_over;
 mod handshake;
 mod intake;
@@ -27,20 +25,20 @@ mod sending;
 
 mod tcp;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod unreceived;
 
 pub use handshake::Identity;
 pub use tcp::listen;
 
 use self::fetching::Fetches;
-use self::framing::{Head, Sort};
 use self::intake::{Intake, Place};
 use self::link::{Link, State};
-use self::long_payloads::Loads;
+use self::long_payloads::Loaded;
 use self::porter::Porter;
 use self::registered::Registered;
-use super::network::{gone, Network, WaitSet};
+use super::network::framing::{Head, Sort};
+use super::network::{gone, kept_payload, Loads, Network, Patience, WaitSet, LEAVE};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
@@ -68,18 +66,14 @@ pub struct Wire {
     to_self: VecDeque<Came>,
     /// Links whose connections can be read.
     readable: VecDeque<usize>,
-    /// The link that is asked first, and how often it was asked in vain.
+    /// The link that is asked first.
     hot: Option<usize>,
-    looks: u32,
-    /// Looks until the sockets are asked less often.
-    patience: u32,
-    /// How often others had asked whether there is something, at the last look.
-    times: u32,
+    patience: Patience,
     /// Links whose peers have to be told something.
     owing: Vec<usize>,
     /// Links without a connection that need one.
     unconnected: Vec<usize>,
-    loads: Loads,
+    loads: Loads<Loaded>,
     fetches: Fetches,
     registered: Registered,
     takes_long: bool,
@@ -147,12 +141,10 @@ impl Wire {
             to_self: VecDeque::new(),
             readable: VecDeque::new(),
             hot: None,
-            looks: 0,
-            patience: 0,
-            times: 0,
+            patience: Patience::default(),
             owing: Vec::new(),
             unconnected: Vec::new(),
-            loads: Loads::default(),
+            loads: Loads::new(long_payloads::LOADED),
             fetches: Fetches::default(),
             registered: Registered::default(),
             takes_long: true,
@@ -250,7 +242,7 @@ impl Packets for Wire {
         let bytes = letter.payload.len() as u32;
         let head = Head { bytes, ..Head::bare(Sort::Packet, letter.kind, letter.header) };
         if peer == self.me() {
-            self.keep_own(head, intake::copy(letter.payload));
+            self.keep_own(head, kept_payload::copy(letter.payload));
             return Ok(true);
         }
         let index = self.link_to(peer);
@@ -332,7 +324,7 @@ impl Network for Wire {
     fn forget(&mut self, peer: JobRank) {
         if let Some(&index) = self.by_rank.get(&peer) {
             let link = &mut self.links[index as usize];
-            link.credits.tells(&credits::leave());
+            link.credits.tells(LEAVE);
             (link.state, link.aside) = (State::Idle, None);
             self.unconnected.retain(|&one| one != index as usize);
         }

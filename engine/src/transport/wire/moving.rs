@@ -1,19 +1,15 @@
 //! Frames out and in: what connections take, and what they bring.
 
-use super::credits;
-use super::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
 use super::intake::{Next, Place};
 use super::link::{Link, State};
 use super::{Came, Wire};
+use crate::transport::network::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
+use crate::transport::network::LEAVE;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Every so many looks all connections are asked, and not only the one that has brought something last.
 const LOOKS: u32 = 4;
-/// After so many looks in vain...
-const LOOKS_IN_VAIN: u32 = 256;
-/// ...only one of so many asks the sockets.
-const SELDOM: u32 = 16;
 /// A rank that leaves waits for peers to take what is for them as long as some of it goes within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -88,7 +84,7 @@ impl Wire {
                 Some(Came { source: link.peer, head, place, is_retained: false })
             }
             Sort::Own => {
-                link.credits.tells(&head);
+                link.credits.tells(head.word());
                 None
             }
             Sort::Ack | Sort::Resume | Sort::Ask | Sort::Data => None,
@@ -98,11 +94,10 @@ impl Wire {
     /// Receives from one connection that has something: mostly it is the one that has brought something last.
     /// Whether anything has come.
     fn receive(&mut self) -> bool {
-        self.looks = self.looks.wrapping_add(1);
-        if !self.is_time_to_ask() {
+        if !self.patience.is_time(self.ready.times.load(Ordering::Relaxed)) {
             return false;
         }
-        if let Some(hot) = self.hot.filter(|_| !self.looks.is_multiple_of(LOOKS)) {
+        if let Some(hot) = self.hot.filter(|_| !self.patience.is_one_of(LOOKS)) {
             return self.receive_from(hot);
         }
         self.hear_of_connections();
@@ -117,16 +112,6 @@ impl Wire {
         false
     }
 
-    /// Whether the sockets shall be asked now. A rank that looks in a loop may wait for a rank of its node, whose packets
-    /// cost a hundredth of a system call: so after many looks in vain only a few ask. One that is about to sleep, or
-    /// has slept, always does.
-    fn is_time_to_ask(&mut self) -> bool {
-        let times = self.ready.times.load(Ordering::Relaxed);
-        let is_waiting = std::mem::replace(&mut self.times, times) != times;
-        self.patience = self.patience.saturating_sub(1);
-        is_waiting || self.patience > 0 || self.looks.is_multiple_of(SELDOM)
-    }
-
     fn receive_from(&mut self, index: usize) -> bool {
         let Some(Link { state: State::Up(connection), .. }) = self.links.get_mut(index) else { return false };
         let number = connection.unfinished.data.map_or(0, |(number, _)| number);
@@ -135,7 +120,8 @@ impl Wire {
         match self.intake.receive(&connection.socket, &mut connection.unfinished, direct) {
             Ok(Some(went)) => {
                 self.links[index].is_heard();
-                (self.source, self.hot, self.patience) = (index, Some(index), LOOKS_IN_VAIN);
+                (self.source, self.hot) = (index, Some(index));
+                self.patience.found();
                 if went > 0 {
                     self.data_came(number, went);
                 }
@@ -182,8 +168,8 @@ impl Wire {
     pub(super) fn tell(&mut self, index: usize) {
         let link = &mut self.links[index];
         let mut tells = false;
-        while let Some(head) = link.credits.next_to_tell(self.takes_long) {
-            let head = link.telling(head);
+        while let Some(word) = link.credits.next_to_tell(self.takes_long) {
+            let head = link.telling(Head::own(word));
             link.outgoing.add(&head, &[]);
             tells = true;
         }
@@ -210,7 +196,7 @@ impl Wire {
         for index in 0..self.links.len() {
             let link = &mut self.links[index];
             if link.was_up || link.outgoing.unsent() > 0 {
-                let head = link.telling(credits::leave());
+                let head = link.telling(Head::own(LEAVE));
                 link.outgoing.add(&head, &[]);
                 self.go_on(index);
             }

@@ -1,7 +1,6 @@
 //! What is proven with the secret that all ranks of a job share.
 
 use crate::job::node_card::JobKey;
-use crate::memory::system_calls;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -30,15 +29,6 @@ fn over(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
     parts.iter().for_each(|part| mac.update(part));
     mac
-}
-
-/// Bytes that nobody can guess.
-pub fn random_bytes<const BYTES: usize>() -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    let got = system_calls::random(&mut bytes, 0);
-    // Up to 256 bytes come whole, once the system has started.
-    assert_eq!(got, BYTES as isize, "the system has no random bytes");
-    bytes
 }
 
 #[cfg(test)]

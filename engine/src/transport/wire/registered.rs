@@ -1,6 +1,6 @@
 //! What peers may fetch, and the data that they have asked for.
 
-use super::framing::{Head, Sort, DATA_BYTES, HEAD_BYTES};
+use crate::transport::network::framing::{Head, Sort, DATA_BYTES, HEAD_BYTES};
 use crate::JobRank;
 use std::io::IoSlice;
 

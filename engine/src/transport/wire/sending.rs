@@ -3,10 +3,11 @@
 //! Frames that are not numbered go first, then those that are, then data that the peer has asked for, a frame at a
 //! time. A frame that has been begun goes on before all else.
 
-use super::framing::{Head, HEAD_BYTES};
 use super::link::{Connection, Link, State};
 use super::unreceived::{Outgoing, PARTS};
 use super::{tcp, Wire};
+use crate::transport::network::framing::{Head, HEAD_BYTES};
+use crate::transport::network::kept_payload;
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 
@@ -71,7 +72,7 @@ impl Wire {
         let payload = unsafe { std::slice::from_raw_parts(payload, head.bytes as usize) };
         let sent = tcp::send(&connection.socket, &[IoSlice::new(&head.write()), IoSlice::new(payload)]);
         // The copy is made while the bytes are on their way.
-        outgoing.add_taken(&head, super::intake::copy(payload), sent.unwrap_or(0));
+        outgoing.add_taken(&head, kept_payload::copy(payload), sent.unwrap_or(0));
         if outgoing.unsent() > 0 {
             self.flush(index);
         }

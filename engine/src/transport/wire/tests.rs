@@ -62,7 +62,7 @@ impl NodeDirectory for OfTests {
 }
 
 /// The wires of a job.
-fn job(ranks: u32) -> Vec<Wire> {
+pub fn job(ranks: u32) -> Vec<Wire> {
     let wire = |directory| {
         let directory: &'static OfTests = Box::leak(Box::new(directory));
         let me = Identity { rank: JobRank(directory.own), ranks, directory };

@@ -4,7 +4,7 @@
 //! takes bytes from the cursor on. If it breaks, the cursor goes back to the first frame that the peer has not
 //! received. No system call is made here.
 
-use super::framing::{Head, HEAD_BYTES};
+use crate::transport::network::framing::{Head, HEAD_BYTES};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
@@ -200,8 +200,8 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::framing::Sort;
     use super::*;
+    use crate::transport::network::framing::Sort;
 
     fn frame(number: u64) -> Head {
         Head { bytes: (number % 90) as u32, ..Head::bare(Sort::Packet, 3, [number, 0]) }

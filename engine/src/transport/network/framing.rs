@@ -4,6 +4,7 @@
 //! head tells how many have been received. What a peer has not received yet can so be sent again over another
 //! connection. A number never travels, because the frames of a connection arrive in order.
 
+use super::Word;
 use crate::transport::LONG_LETTER_BYTES;
 
 /// Of a head that has been written.
@@ -26,13 +27,13 @@ pub enum Sort {
     Long,
     /// A long payload that the receiver has asked for.
     Awaited,
-    /// The transport's own: see [`super::credits`].
+    /// The transport's own: a word of a rank to another.
     Own,
     /// Nothing but what every head tells. Not numbered.
     Ack,
     /// The first frame of a connection: its header tells how many frames have been received so far. Not numbered.
     Resume,
-    /// A question for memory: see [`super::fetching`]. Not numbered.
+    /// A question for memory: see the wire. Not numbered.
     Ask,
     /// The answer: its header has the number of the question, and how many bytes came before. Not numbered.
     Data,
@@ -79,6 +80,16 @@ impl Head {
     /// Of a frame without a payload.
     pub fn bare(sort: Sort, kind: u8, header: [u64; 2]) -> Head {
         Head { bytes: 0, kind, sort, received: 0, header }
+    }
+
+    /// Of a word that a rank tells another.
+    pub fn own(Word { kind, header }: Word) -> Head {
+        Head::bare(Sort::Own, kind, header)
+    }
+
+    /// The word, if that is what it brings.
+    pub fn word(&self) -> Word {
+        Word { kind: self.kind, header: self.header }
     }
 
     /// As it travels.

@@ -1,19 +1,38 @@
 //! Long payloads that a peer has not asked for: how many may be on their way to it, and what two ranks tell each
 //! other of them.
 
-use super::framing::{Head, Sort};
-
-/// Kind of the frame that says how many payloads the receiver has let go of, and their bytes, by its header.
+/// Kind of the word that says how many payloads the receiver has let go of, and their bytes, by its header.
 const RELEASED: u8 = 1;
-/// Kind of the frame that says whether packets may have long payloads, by its header.
+/// Kind of the word that says whether packets may have long payloads, by its header.
 const TAKES_LONG: u8 = 2;
-/// Kind of the frame that says that its sender leaves: its end is no failure.
+/// Kind of the word that says that its sender leaves: its end is no failure.
 const LEAVES: u8 = 3;
 
 /// Payloads that a peer has not asked for and not let go of, at most, and their bytes.
 const EAGER: Payloads = Payloads { number: 64, bytes: 512 << 10 };
 /// Payloads that a peer has asked for and that are still here, at most.
 const AWAITED: u32 = 8;
+
+/// What one rank tells another of itself: a kind, and two words that mean something by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// What it means.
+    pub kind: u8,
+    /// What is told.
+    pub header: [u64; 2],
+}
+
+/// By which a rank takes leave.
+pub const LEAVE: Word = Word { kind: LEAVES, header: [0; 2] };
+
+/// A payload, as far as it takes somebody's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The receiver has asked for it.
+    pub is_awaited: bool,
+    /// Its length.
+    pub bytes: u64,
+}
 
 /// Some payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,34 +84,34 @@ impl Default for Credits {
 }
 
 impl Credits {
-    /// Whether there is room for one more payload of this sort and length.
-    pub fn has_room(&self, sort: Sort, bytes: u64) -> bool {
-        match sort {
-            Sort::Awaited => self.awaited < AWAITED,
-            _ => self.eager.number < EAGER.number && self.eager.bytes + bytes <= EAGER.bytes,
+    /// Whether there is room for one more payload.
+    pub fn has_room(&self, claim: Claim) -> bool {
+        match claim.is_awaited {
+            true => self.awaited < AWAITED,
+            false => self.eager.number < EAGER.number && self.eager.bytes + claim.bytes <= EAGER.bytes,
         }
     }
 
     /// A payload has been loaded.
-    pub fn loaded(&mut self, sort: Sort, bytes: u64) {
-        match sort {
-            Sort::Awaited => self.awaited += 1,
-            _ => self.eager.add(bytes),
+    pub fn loaded(&mut self, claim: Claim) {
+        match claim.is_awaited {
+            true => self.awaited += 1,
+            false => self.eager.add(claim.bytes),
         }
     }
 
     /// A payload has been handed over to be sent.
-    pub fn went(&mut self, sort: Sort) {
-        if sort == Sort::Awaited {
+    pub fn went(&mut self, claim: Claim) {
+        if claim.is_awaited {
             self.awaited -= 1;
         }
     }
 
     /// A payload that was loaded will not be sent.
-    pub fn unloaded(&mut self, sort: Sort, bytes: u64) {
-        match sort {
-            Sort::Awaited => self.awaited -= 1,
-            _ => self.eager.take(Payloads { number: 1, bytes }),
+    pub fn unloaded(&mut self, claim: Claim) {
+        match claim.is_awaited {
+            true => self.awaited -= 1,
+            false => self.eager.take(Payloads { number: 1, bytes: claim.bytes }),
         }
     }
 
@@ -112,31 +131,26 @@ impl Credits {
         self.leaves
     }
 
-    /// Reads a frame of the transport's own.
-    pub fn tells(&mut self, head: &Head) {
-        match head.kind {
-            RELEASED => self.eager.take(Payloads { number: head.header[0], bytes: head.header[1] }),
-            TAKES_LONG => self.takes_long = head.header[0] != 0,
+    /// The peer tells something.
+    pub fn tells(&mut self, Word { kind, header }: Word) {
+        match kind {
+            RELEASED => self.eager.take(Payloads { number: header[0], bytes: header[1] }),
+            TAKES_LONG => self.takes_long = header[0] != 0,
             LEAVES => self.leaves = true,
             _ => {}
         }
     }
 
     /// The next thing to tell it, if there is something, which counts as told; `takes_long` is said of this rank.
-    pub fn next_to_tell(&mut self, takes_long: bool) -> Option<Head> {
+    pub fn next_to_tell(&mut self, takes_long: bool) -> Option<Word> {
         if self.released.number > 0 {
             let Payloads { number, bytes } = std::mem::take(&mut self.released);
-            return Some(Head::bare(Sort::Own, RELEASED, [number, bytes]));
+            return Some(Word { kind: RELEASED, header: [number, bytes] });
         }
         if self.told_long != takes_long {
             self.told_long = takes_long;
-            return Some(Head::bare(Sort::Own, TAKES_LONG, [u64::from(takes_long), 0]));
+            return Some(Word { kind: TAKES_LONG, header: [u64::from(takes_long), 0] });
         }
         None
     }
-}
-
-/// The frame by which a rank takes leave.
-pub fn leave() -> Head {
-    Head::bare(Sort::Own, LEAVES, [0; 2])
 }

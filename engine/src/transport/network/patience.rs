@@ -1,0 +1,59 @@
+//! How often a lane asks the system whether something has come.
+
+/// After so many looks in vain...
+const LOOKS_IN_VAIN: u32 = 256;
+/// ...only one of so many asks the system.
+const SELDOM: u32 = 16;
+
+/// Of a lane. A rank that looks in a loop may wait for a rank of its node, whose packets cost a hundredth of a system call: so
+/// after many looks in vain only a few ask. One that is about to sleep, or has slept, always does.
+#[derive(Debug, Default)]
+pub struct Patience {
+    looks: u32,
+    /// Looks until the system is asked less often.
+    left: u32,
+    /// How often others had asked whether there is something, at the last look.
+    times: u32,
+    is_waiting: bool,
+}
+
+impl Patience {
+    /// One more look. Whether the system shall be asked now; others have asked so many times whether there is something.
+    pub fn is_time(&mut self, times: u32) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        self.is_waiting = std::mem::replace(&mut self.times, times) != times;
+        self.left = self.left.saturating_sub(1);
+        self.is_waiting || self.left > 0 || self.looks.is_multiple_of(SELDOM)
+    }
+
+    /// Whether somebody was about to sleep before this look.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// Whether this look is one of so many.
+    pub fn is_one_of(&self, looks: u32) -> bool {
+        self.looks.is_multiple_of(looks)
+    }
+
+    /// Something has come.
+    pub fn found(&mut self) {
+        self.left = LOOKS_IN_VAIN;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_finds_nothing_asks_less_often_until_somebody_waits() {
+        let mut patience = Patience::default();
+        patience.found();
+        let asked = |patience: &mut Patience, looks: u32| (0..looks).filter(|_| patience.is_time(7)).count();
+        patience.is_time(7);
+        assert_eq!(asked(&mut patience, LOOKS_IN_VAIN - 2), LOOKS_IN_VAIN as usize - 2);
+        assert_eq!(asked(&mut patience, 10 * SELDOM), 10);
+        assert!(patience.is_time(8), "somebody is about to sleep");
+    }
+}
