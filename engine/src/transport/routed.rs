@@ -92,8 +92,7 @@ impl Routed {
         self.routes.to(peer).on_node()
     }
 
-    /// From now on it goes to processes of other jobs too, by a network. A job that has a network has no room for
-    /// another one.
+    /// From now on it goes to processes of other jobs too, by a network, if the job has none so far.
     ///
     /// # Errors
     /// `UnsupportedOperation` there.
@@ -332,7 +331,10 @@ impl OfferedMemory for Routed {
         match self.here(peer) {
             Some(local) => self.node.why_not_better(local),
             None if peer.is_foreign() => "it belongs to another job".to_owned(),
-            None => "it is on another node".to_owned(),
+            None => match &self.far {
+                Some(far) => format!("it is on another node, reached over {}", far.network.means_to(peer)),
+                None => "it is on another node".to_owned(),
+            },
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::domain::Domain;
 use super::endpoint::{Completion, Endpoint, Handed};
-use super::fabric_partner::Partner;
+use super::fabric_partner::{Partner, Way};
 use super::inbound::{Came, Inbound, Place};
 use super::message_buffers::{About, Buffers, Context};
 use super::remote_reads::Reads;
@@ -115,6 +115,11 @@ impl Port {
                 index
             }
         }
+    }
+
+    /// How packets go to a peer.
+    pub fn way_to(&self, peer: JobRank) -> Way {
+        self.by_rank.get(&peer).map_or(Way::Early, |&index| self.partners[index as usize].way)
     }
 
     /// Sends a frame whose payload is copied; `false` if there is no room for it. What is for a rank that has left is lost on

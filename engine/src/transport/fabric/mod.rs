@@ -18,6 +18,8 @@ mod inbound;
 mod layout_tests;
 mod libfabric;
 mod message_buffers;
+#[cfg(test)]
+mod mock_provider;
 mod provider;
 mod reading;
 mod remote_reads;
@@ -329,6 +331,13 @@ impl Network for Fabric {
 
     fn beside(&self, lane: usize) -> Result<Box<dyn Network>> {
         Ok(Box::new(self.lane(lane)?))
+    }
+
+    fn means_to(&self, peer: JobRank) -> String {
+        match self.port.as_ref().filter(|port| port.way_to(peer) == Way::Fabric) {
+            Some(port) => format!("libfabric's provider {}", port.endpoint.domain().provider),
+            None => self.wire.means_to(peer),
+        }
     }
 
     fn forget(&mut self, peer: JobRank) {

@@ -10,9 +10,9 @@ use std::os::fd::RawFd;
 /// `struct fid`: every object begins with it.
 #[repr(C)]
 pub struct Object {
-    class: usize,
-    context: *mut c_void,
-    operations: *const ObjectTable,
+    pub class: usize,
+    pub context: *mut c_void,
+    pub operations: *const ObjectTable,
 }
 
 /// `struct fi_ops`
@@ -37,7 +37,7 @@ pub struct FabricTable {
     pub size: usize,
     pub domain:
         unsafe extern "C" fn(*mut FabricObject, *mut Info, *mut *mut DomainObject, *mut c_void) -> c_int,
-    unused: [*const c_void; 3],
+    pub unused: [*const c_void; 3],
     pub try_wait: unsafe extern "C" fn(*mut FabricObject, *mut *mut Object, c_int) -> c_int,
 }
 
@@ -127,7 +127,7 @@ pub struct QueueObject {
 pub struct QueueTable {
     pub size: usize,
     pub read: unsafe extern "C" fn(*mut QueueObject, *mut Entry, usize) -> isize,
-    unused: *const c_void,
+    pub unused: *const c_void,
     pub read_error: unsafe extern "C" fn(*mut QueueObject, *mut ErrorEntry, u64) -> isize,
 }
 
@@ -145,7 +145,7 @@ pub struct EndpointObject {
 #[repr(C)]
 pub struct EndpointTable {
     pub size: usize,
-    unused: [*const c_void; 2],
+    pub unused: [*const c_void; 2],
     pub set_option: unsafe extern "C" fn(*mut Object, c_int, c_int, *const c_void, usize) -> c_int,
 }
 
@@ -153,7 +153,7 @@ pub struct EndpointTable {
 #[repr(C)]
 pub struct ConnectionTable {
     pub size: usize,
-    unused: *const c_void,
+    pub unused: *const c_void,
     pub name: unsafe extern "C" fn(*mut Object, *mut c_void, *mut usize) -> c_int,
 }
 
@@ -172,7 +172,7 @@ pub struct Message {
 #[repr(C)]
 pub struct MessageTable {
     pub size: usize,
-    unused: [*const c_void; 2],
+    pub unused: [*const c_void; 2],
     pub receive: unsafe extern "C" fn(*mut EndpointObject, *const Message, u64) -> isize,
     pub send: unsafe extern "C" fn(
         *mut EndpointObject,
@@ -182,7 +182,7 @@ pub struct MessageTable {
         PeerAddress,
         *mut c_void,
     ) -> isize,
-    unused_too: [*const c_void; 2],
+    pub unused_too: [*const c_void; 2],
     pub inject: unsafe extern "C" fn(*mut EndpointObject, *const c_void, usize, PeerAddress) -> isize,
 }
 

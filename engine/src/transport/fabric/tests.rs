@@ -1,4 +1,4 @@
-//! The suite over libfabric's own providers for IP, and what the suite does not ask.
+//! The suite over libfabric's own provider for IP and over the mock, and what the suite does not ask.
 
 use super::*;
 use crate::progress::Sleeper;
@@ -7,11 +7,11 @@ use crate::transport::{wire, Packet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
 
-/// Ranks are threads with a fabric each, over the provider for IP that the machine has.
-struct OverIp;
+/// Ranks are threads with a fabric each, over a provider.
+struct Over(fn() -> Option<&'static Domain>);
 
-/// If the machine has libfabric.
-fn domain() -> Option<&'static Domain> {
+/// The provider for IP, if the machine has libfabric.
+fn ip() -> Option<&'static Domain> {
     static DOMAIN: OnceLock<Option<&'static Domain>> = OnceLock::new();
     *DOMAIN.get_or_init(|| {
         let opened = Libfabric::load().and_then(|library| {
@@ -22,12 +22,25 @@ fn domain() -> Option<&'static Domain> {
     })
 }
 
+fn mock(library: &'static Libfabric) -> Option<&'static Domain> {
+    let offer = Offer::choose(library, Wanted::Fast, &[], 3).unwrap();
+    Some(Domain::open(library, offer).unwrap())
+}
+
+fn strict() -> Option<&'static Domain> {
+    mock(mock_provider::strict())
+}
+
+fn scalable() -> Option<&'static Domain> {
+    mock(mock_provider::scalable())
+}
+
 /// The fabrics of a job, of which those that it is said of have one.
-fn job(has_fabric: &[bool]) -> Vec<Fabric> {
+fn job(has_fabric: &[bool], domain: fn() -> Option<&'static Domain>) -> Vec<Fabric> {
     let wires = wire::tests::job(has_fabric.len() as u32);
     let with_rank = wires.into_iter().zip(has_fabric).zip(0..);
-    let fabric = |((wire, &has_fabric), rank)| {
-        let domain = domain().filter(|_| has_fabric);
+    let fabric = |((wire, &has_fabric), rank): ((wire::Wire, &bool), u32)| {
+        let domain = has_fabric.then(domain).flatten();
         Fabric::new(JobRank(rank), Box::new(wire), domain).unwrap()
     };
     with_rank.map(fabric).collect()
@@ -50,11 +63,11 @@ fn acquainted(mut ranks: Vec<Fabric>) -> Vec<Fabric> {
     ranks
 }
 
-impl Place for OverIp {
+impl Place for Over {
     type Transport = Fabric;
 
     fn job(&self, ranks: u32) -> Vec<Fabric> {
-        acquainted(job(&vec![true; ranks as usize]))
+        acquainted(job(&vec![true; ranks as usize], self.0))
     }
 
     fn beside(&self, transport: &Fabric) -> Fabric {
@@ -64,7 +77,17 @@ impl Place for OverIp {
 
 mod over_ip {
     use super::*;
-    conformance!(OverIp);
+    conformance!(Over(ip));
+}
+
+mod over_a_strict_provider {
+    use super::*;
+    conformance!(Over(strict));
+}
+
+mod over_a_provider_that_wants_nothing {
+    use super::*;
+    conformance!(Over(scalable));
 }
 
 fn push(from: &mut Fabric, peer: u32, number: u64) -> bool {
@@ -78,7 +101,7 @@ fn way(from: &Fabric, peer: u32) -> Way {
 
 #[test]
 fn ranks_without_a_fabric_in_common_go_on_over_the_wire() {
-    let mut ranks = acquainted(job(&[true, false, true]));
+    let mut ranks = acquainted(job(&[true, false, true], ip));
     for number in 0..100 {
         for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 1), (1, 2), (2, 0)] {
             wait_for("room", || push(&mut ranks[from], to as u32, number).then_some(()));
@@ -87,7 +110,7 @@ fn ranks_without_a_fabric_in_common_go_on_over_the_wire() {
             ranks[to].advance(&arrival);
         }
     }
-    if domain().is_some() {
+    if ip().is_some() {
         assert_eq!((way(&ranks[0], 1), way(&ranks[2], 1)), (Way::Wire, Way::Wire));
         assert!((way(&ranks[0], 2), way(&ranks[2], 0)) == (Way::Fabric, Way::Fabric));
     }
@@ -95,8 +118,12 @@ fn ranks_without_a_fabric_in_common_go_on_over_the_wire() {
 
 #[test]
 fn packets_before_and_after_a_change_over_keep_their_order_though_both_ends_sleep() {
+    [ip, strict, scalable].into_iter().for_each(change_over_within_a_flood);
+}
+
+fn change_over_within_a_flood(domain: fn() -> Option<&'static Domain>) {
     const COUNT: u64 = 50_000;
-    let mut ranks = job(&[true, true]).into_iter();
+    let mut ranks = job(&[true, true], domain).into_iter();
     let (mut one, mut other) = (ranks.next().unwrap(), ranks.next().unwrap());
     std::thread::scope(|scope| {
         scope.spawn(move || {

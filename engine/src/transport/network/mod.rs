@@ -37,6 +37,9 @@ pub trait Network:
     /// What the system refuses.
     fn beside(&self, lane: usize) -> Result<Box<dyn Network>>;
 
+    /// By what a peer is reached, for people.
+    fn means_to(&self, peer: JobRank) -> String;
+
     /// Nothing is wanted of a peer any more: it counts as one that has left.
     fn forget(&mut self, _: JobRank) {}
 }

@@ -321,6 +321,10 @@ impl Network for Wire {
         Ok(Box::new(self.lane(lane)?))
     }
 
+    fn means_to(&self, _: JobRank) -> String {
+        "TCP".to_owned()
+    }
+
     fn forget(&mut self, peer: JobRank) {
         if let Some(&index) = self.by_rank.get(&peer) {
             let link = &mut self.links[index as usize];
