@@ -47,8 +47,6 @@ pub struct Engine {
     checks: bool,
     /// The nodes that ranks pretend to be on.
     nodes: Nodes,
-    /// Communicators that were given a place to agree at.
-    agreements: AtomicU32,
 }
 
 impl Engine {
@@ -112,7 +110,6 @@ impl Engine {
             directory: OnceLock::new(),
             checks,
             nodes,
-            agreements: AtomicU32::new(0),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
         if job.birth().is_some() {

@@ -8,5 +8,6 @@ sys.path.insert(0, str(SURVIVORS.parent / "support"))
 from launching import *  # noqa: E402, F403
 from launching import for_each_abi  # noqa: E402
 
-# A program whose last rank fails.
+# Programs whose last rank fails.
 survivors = for_each_abi(SURVIVORS / "survivors.c")
+agreements = for_each_abi(SURVIVORS / "agreements.c")

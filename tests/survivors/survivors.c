@@ -2,81 +2,12 @@
  *
  *     survivors WHAT     with at least 3 ranks; the last one fails, and each other one prints "well"
  *     survivors storm SEED   all but rank 0 fail, each at any time
- *
- * The MPIX_ functions are declared here, so that the same program is for every ABI.
  */
-#include <mpi.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-int MPIX_Comm_get_failed(MPI_Comm, MPI_Group *);
-int MPIX_Comm_ack_failed(MPI_Comm, int, int *);
-int MPIX_Comm_failure_ack(MPI_Comm);
-int MPIX_Comm_failure_get_acked(MPI_Comm, MPI_Group *);
-int MPIX_Comm_agree(MPI_Comm, int *);
-int MPIX_Comm_shrink(MPI_Comm, MPI_Comm *);
-int MPIX_Comm_revoke(MPI_Comm);
-int MPIX_Comm_is_revoked(MPI_Comm, int *);
+#include "survivors.h"
 
 enum { LARGE = 3 << 20 };
 
-static int rank, size, last;
 static char large[LARGE];
-
-#define CHECK(what)                                                                  \
-	do {                                                                             \
-		if (!(what)) {                                                               \
-			fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
-			MPI_Abort(MPI_COMM_WORLD, 9);                                            \
-		}                                                                            \
-	} while (0)
-
-/* Whether a call has returned the error class that says that a process has failed; its number depends on the ABI. */
-static int says(int code, const char *name)
-{
-	char text[MPI_MAX_ERROR_STRING];
-	int length, class;
-	if (code == MPI_SUCCESS)
-		return 0;
-	MPI_Error_class(code, &class);
-	MPI_Error_string(class, text, &length);
-	size_t end = strlen(name);
-	if (strncmp(text, name, end) == 0 && text[end] == ':')
-		return 1;
-	MPI_Error_string(code, text, &length);
-	fprintf(stderr, "rank %d: %s\n", rank, text);
-	return 0;
-}
-
-#define FAILED "MPIX_ERR_PROC_FAILED"
-#define PENDING "MPIX_ERR_PROC_FAILED_PENDING"
-#define REVOKED "MPIX_ERR_REVOKED"
-
-static void die(void)
-{
-	raise(SIGKILL);
-}
-
-static int failed_of(MPI_Comm comm)
-{
-	MPI_Group group;
-	int count;
-	CHECK(MPIX_Comm_get_failed(comm, &group) == MPI_SUCCESS);
-	MPI_Group_size(group, &count);
-	if (count)
-		MPI_Group_free(&group);
-	return count;
-}
-
-static void wait_for_failure(void)
-{
-	while (failed_of(MPI_COMM_WORLD) == 0)
-		usleep(1000);
-}
 
 /* A communicator of those that are left. */
 static MPI_Comm left(void)
@@ -222,51 +153,6 @@ static void collective(int kind)
 	free(gathered);
 }
 
-/* Those that are left agree, although one fails before it has spoken; and on the same when all know of it. */
-static void agree(void)
-{
-	int flag = ~(1 << rank), all = ~0, none;
-	for (int to = 0; to < size; to++)
-		all &= ~(1 << to);
-	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && flag == all);
-	if (rank == last)
-		die();
-	for (int round = 0; round < 50; round++) {
-		flag = ~(1 << rank);
-		CHECK(says(MPIX_Comm_agree(MPI_COMM_WORLD, &flag), FAILED) && flag == (all | 1 << last));
-	}
-	/* As long as one does not know of it, all are told. */
-	if (rank > 0)
-		MPIX_Comm_failure_ack(MPI_COMM_WORLD);
-	flag = none = rank + 1;
-	CHECK(says(MPIX_Comm_agree(MPI_COMM_WORLD, &flag), FAILED));
-	MPIX_Comm_failure_ack(MPI_COMM_WORLD);
-	for (int round = 0; round < 50; round++) {
-		flag = -1 - round;
-		CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && flag == -1 - round);
-	}
-}
-
-static void shrink(void)
-{
-	MPI_Comm comm, more;
-	int now, who;
-	CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
-	MPI_Comm_size(comm, &now);
-	MPI_Comm_rank(comm, &who);
-	CHECK(now == size && who == rank);
-	if (rank == last)
-		die();
-	CHECK(says(MPI_Barrier(comm), FAILED));
-	CHECK(MPIX_Comm_shrink(comm, &more) == MPI_SUCCESS);
-	MPI_Comm_size(more, &now);
-	MPI_Comm_rank(more, &who);
-	CHECK(now == size - 1 && who == rank);
-	CHECK(MPI_Barrier(more) == MPI_SUCCESS);
-	MPI_Comm_free(&more);
-	MPI_Comm_free(&comm);
-}
-
 /* Rank 0 revokes a communicator in which the others wait, each in another call. */
 static void is_revoked(void)
 {
@@ -311,23 +197,13 @@ static void is_revoked(void)
 	wait_for_failure();
 }
 
-static void strike(int signal)
-{
-	(void)signal;
-	die();
-}
-
 /* All but rank 0 fail at some time, wherever they are. Those that are left go on together. With even seeds they agree after
  * each call whether all is well; with odd ones whoever has seen a failure revokes the communicator. */
 static void storm(unsigned seed)
 {
 	MPI_Comm comm = MPI_COMM_WORLD, smaller;
 	int now = size, rounds = 0;
-	srand(seed * 1000 + rank);
-	struct itimerval when = { { 0, 0 }, { 0, 1000 + rand() % 60000 } };
-	signal(SIGALRM, strike);
-	if (rank > 0)
-		setitimer(ITIMER_REAL, &when, NULL);
+	die_at_some_time(seed, 60000);
 	while (now > 1) {
 		int one = 1, sum = 0, *all = malloc(sizeof(int) * size), well;
 		int kind = rounds++ % 4, code = MPI_SUCCESS;
@@ -372,36 +248,15 @@ static void fatal(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
-	{ "receive", receive }, { "send", send },     { "before", before },     { "any", any },
-	{ "agree", agree },     { "shrink", shrink }, { "revoke", is_revoked }, { "fatal", fatal },
+static const struct test tests[] = {
+	{ "receive", receive },   { "send", send },   { "before", before }, { "any", any },
+	{ "revoke", is_revoked }, { "fatal", fatal }, { NULL, NULL },
 };
-
-/* Runs the test of that name, if there is one. */
-static int run(const char *what)
-{
-	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-		if (strcmp(what, tests[i].name) == 0) {
-			tests[i].run();
-			return 1;
-		}
-	}
-	return 0;
-}
 
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	last = size - 1;
-	CHECK(failed_of(MPI_COMM_WORLD) == 0);
-	MPI_Barrier(MPI_COMM_WORLD);
+	begin(&argc, &argv);
 	if (strcmp(what, "storm") == 0) {
 		storm(argc > 2 ? atoi(argv[2]) : 0);
 		CHECK(rank == 0 && failed_of(MPI_COMM_WORLD) == size - 1);
@@ -409,10 +264,9 @@ int main(int argc, char **argv)
 		if (strncmp(what, "collective", 10) == 0)
 			collective(atoi(what + 10));
 		else
-			CHECK(run(what));
+			run(tests, what);
 		CHECK(failed_of(MPI_COMM_WORLD) == 1 && failed_of(MPI_COMM_SELF) == 0);
 		all_goes_on();
 	}
-	printf("well\n");
-	return MPI_Finalize() != MPI_SUCCESS;
+	return end();
 }

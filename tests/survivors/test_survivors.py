@@ -27,15 +27,30 @@ def test_collectives(launcher, survivors, kind, ranks):
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
-@pytest.mark.parametrize("what", ["agree", "shrink", "revoke"])
-def test_those_that_are_left_agree(launcher, survivors, what, ranks):
-    survive(launcher, survivors, what, ranks)
+def test_a_communicator_is_revoked(launcher, survivors, ranks):
+    survive(launcher, survivors, "revoke", ranks)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("what", ["agree", "shrink", "iagree", "ishrink", "both_groups", "no_remote_group"])
+def test_those_that_are_left_agree(launcher, agreements, what, ranks):
+    survive(launcher, agreements, what, ranks)
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_whoever_fails_at_any_time_the_rest_goes_on(launcher, survivors, seed, ranks):
-    job = launcher.run("-n", ranks, GOES_ON, survivors, "storm", seed)
+    outlast(launcher, survivors, seed, ranks)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_whoever_fails_at_any_time_the_rest_agrees(launcher, agreements, seed, ranks):
+    outlast(launcher, agreements, seed, ranks)
+
+
+def outlast(launcher, program, seed, ranks):
+    job = launcher.run("-n", ranks, GOES_ON, program, "storm", seed)
     assert job.returncode == 0 and job.stdout == "well\n", job.stdout + job.stderr
     assert job.stderr.count("The job goes on without it") == ranks - 1, job.stderr
     launcher.assert_nothing_left(within=10)

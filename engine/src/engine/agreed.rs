@@ -168,6 +168,10 @@ impl BootstrapChannel for Agreeing<'_> {
         self.engine.all_go_on(group)
     }
 
+    fn nudge(&self, context: u64, ranks: &[JobRank]) -> Result<()> {
+        self.engine.nudge_those_left(context, ranks)
+    }
+
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
         self.engine.post(line, peer, bytes)
     }

@@ -1,107 +1,258 @@
 //! Agreement of the members of a communicator, whichever of them fail meanwhile (ULFM). The method is that of
 //! `job::agreements`; here are its members, and how they wake each other.
+//!
+//! The agreements of a communicator follow each other: a member speaks for one when it has the decision of the one
+//! before.
 
+use super::failures::failures_of;
 use super::Engine;
 use crate::job::agreements::{look, Agreements, Ballot, Decision, Electorate, Voice};
+use crate::job::Job;
 use crate::message::failed;
-use crate::world::{Communicator, Group};
+use crate::request::RequestId;
+use crate::world::{context, BootstrapChannel, Communicator, Contexts, Group, Pending};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
-/// The members of a group.
-struct Members<'a> {
-    engine: &'a Engine,
+/// The members of a communicator, of both groups if it has two, in the order of their job ranks.
+struct Members {
+    job: &'static Job,
     ranks: Vec<JobRank>,
-    tables: Vec<&'a Agreements>,
+    /// On which side each of them is.
+    sides: Vec<usize>,
+    tables: Vec<&'static Agreements>,
 }
 
-impl<'a> Members<'a> {
-    fn of(engine: &'a Engine, group: &Group) -> Result<Members<'a>> {
-        let table = |rank: JobRank| {
-            let local = engine.job.local(rank).filter(|_| engine.is_near(rank));
+impl Members {
+    fn of(engine: &Engine, communicator: &Communicator) -> Result<Members> {
+        let groups = communicator.groups().enumerate();
+        let mut ranks: Vec<(JobRank, usize)> =
+            groups.flat_map(|(side, group)| group.iter().map(move |rank| (rank, side))).collect();
+        ranks.sort_unstable();
+        let first = ranks[0].1;
+        let (ranks, sides): (Vec<_>, Vec<_>) =
+            ranks.into_iter().map(|(rank, side)| (rank, side ^ first)).unzip();
+        let job = engine.job;
+        let table = |&rank: &JobRank| {
+            let local = job.local(rank).filter(|_| engine.is_near(rank));
             let apart = || Error::not_there_yet("agreement of processes on several nodes or in several jobs");
-            engine.job.node.agreements(local.ok_or_else(apart)?.0)
+            job.node.agreements(local.ok_or_else(apart)?.0)
         };
-        let tables = group.iter().map(table).collect::<Result<_>>()?;
-        Ok(Members { engine, ranks: group.iter().collect(), tables })
+        let tables = ranks.iter().map(table).collect::<Result<_>>()?;
+        Ok(Members { job, ranks, sides, tables })
     }
 }
 
-impl Electorate for Members<'_> {
+/// The members, as one of them looks at them.
+struct Seen<'a> {
+    members: &'a Members,
+    contexts: &'a Contexts,
+}
+
+impl Electorate for Seen<'_> {
     fn size(&self) -> usize {
-        self.ranks.len()
+        self.members.ranks.len()
     }
 
     fn table(&self, member: usize) -> &Agreements {
-        self.tables[member]
+        self.members.tables[member]
+    }
+
+    fn side(&self, member: usize) -> usize {
+        self.members.sides[member]
     }
 
     fn failures(&self) -> u32 {
-        self.engine.failures()
+        self.members.job.node.failures()
     }
 
     fn has_failed(&self, member: usize) -> bool {
-        self.engine.failure_of(self.ranks[member]).is_some()
+        self.members.job.failure_of(self.members.ranks[member]).is_some()
     }
 
     /// 0 when none is left.
-    fn propose(&self) -> u64 {
-        self.engine.contexts.propose().unwrap_or(0)
+    fn propose(&self) -> [u64; 2] {
+        [(); 2].map(|()| self.contexts.propose().unwrap_or(0))
+    }
+}
+
+/// An agreement under way.
+struct Agreement {
+    members: Members,
+    communicator: Arc<Communicator>,
+    /// My place among the members.
+    me: usize,
+    ballot: Ballot,
+    voice: Voice,
+    has_spoken: bool,
+}
+
+impl Agreement {
+    fn start(engine: &Engine, communicator: &Arc<Communicator>, flag: u32) -> Result<Agreement> {
+        let members = Members::of(engine, communicator)?;
+        let me = members.ranks.binary_search(&JobRank(engine.job.rank));
+        let me =
+            me.map_err(|_| Error::new(Class::Intern, "this process is no member of the communicator"))?;
+        let number = communicator.agreements.fetch_add(1, Relaxed) + 1;
+        let ballot = Ballot { context: communicator.context(), number };
+        let voice = Voice { flag, acknowledged: communicator.acknowledged.load(Relaxed) };
+        let communicator = communicator.clone();
+        Ok(Agreement { members, communicator, me, ballot, voice, has_spoken: false })
+    }
+
+    fn side(&self) -> usize {
+        self.members.sides[self.me]
+    }
+
+    /// The bits that all have; of an intercommunicator, those that all of the other group have.
+    fn flag(&self, decision: Decision) -> u32 {
+        let side = self.side();
+        decision.flags[if self.communicator.is_inter() { 1 - side } else { side }]
+    }
+
+    /// Whether the programs of all know all failures of members.
+    fn all_known(&self, decision: Decision) -> Result<()> {
+        let known = decision.acknowledged + 1..=decision.failures;
+        let groups = self.communicator.groups();
+        let unknown = groups.flat_map(|group| failures_of(self.members.job, group));
+        match unknown.filter(|(number, _)| known.contains(number)).min() {
+            Some((_, rank)) => Err(failed::failed(rank).in_context(self.communicator.context())),
+            None => Ok(()),
+        }
+    }
+
+    /// A communicator of those that go on.
+    fn those_left(&self, decision: Decision) -> Result<Communicator> {
+        let Agreement { members, communicator, .. } = self;
+        let goes_on =
+            |rank: &JobRank| members.job.failure_of(*rank).is_none_or(|number| number > decision.failures);
+        let left = |group: &Group| Arc::new(Group::new(group.iter().filter(goes_on).collect::<Vec<_>>()));
+        let (shared, group) = (decision.contexts[0], left(&communicator.group));
+        let rank =
+            group.rank_of(members.ranks[self.me]).filter(|_| decision.contexts.iter().all(|&one| one != 0));
+        let rank = rank.ok_or_else(|| Error::new(Class::Intern, "no communicator ids are left"))?;
+        let mut made = Communicator::new(shared, group, rank);
+        if let Some(remote) = &communicator.remote {
+            made =
+                made.with_remote(left(remote), context::beside(decision.contexts[self.side()] + 2, shared));
+        }
+        Ok(made.with_error_handler(communicator.error_handler()))
+    }
+}
+
+impl Pending<Decision> for Agreement {
+    fn poll(&mut self, channel: &dyn BootstrapChannel) -> Result<Option<Decision>> {
+        let Agreement { members, communicator, me, ballot, .. } = self;
+        if !self.has_spoken {
+            if communicator.agreed.load(Relaxed) + 1 != ballot.number {
+                return Ok(None);
+            }
+            members.tables[*me].speak(*ballot, self.voice);
+            self.has_spoken = true;
+            channel.nudge(ballot.context, &members.ranks)?;
+        }
+        let seen = Seen { members, contexts: channel.contexts() };
+        let Some((decision, is_mine)) = look(*ballot, *me, &seen) else { return Ok(None) };
+        communicator.agreed.store(ballot.number, Relaxed);
+        if is_mine {
+            channel.nudge(ballot.context, &members.ranks)?;
+        }
+        Ok(Some(decision))
+    }
+}
+
+/// An agreement at whose end something is done.
+struct Concluded<F> {
+    agreement: Agreement,
+    conclude: F,
+}
+
+impl<F: FnMut(&Agreement, Decision) -> Result<()> + Send> Pending<()> for Concluded<F> {
+    fn poll(&mut self, channel: &dyn BootstrapChannel) -> Result<Option<()>> {
+        let Some(decision) = self.agreement.poll(channel)? else { return Ok(None) };
+        (self.conclude)(&self.agreement, decision).map(Some)
     }
 }
 
 impl Engine {
-    /// What the members of a communicator agree on, and those that go on.
-    fn agree_in(&self, communicator: &Communicator, flag: u32) -> Result<Decision> {
-        if communicator.is_inter() {
-            return Err(Error::not_there_yet("agreement over an intercommunicator"));
-        }
-        let members = Members::of(self, &communicator.group)?;
-        let me = communicator.rank as usize;
-        let number = communicator.agreements.fetch_add(1, Relaxed) + 1;
-        let ballot = Ballot { context: communicator.context(), number };
-        let voice = Voice { flag, acknowledged: communicator.acknowledged.load(Relaxed) };
-        members.tables[me].speak(ballot, voice, &self.agreements);
-        self.nudge(communicator.group.iter())?;
-        let mut found = None;
-        self.wait_despite_failures(&mut || {
-            found = look(ballot, me, &members);
-            Ok(found.is_some())
-        })?;
-        let (decision, is_mine) =
-            found.ok_or_else(|| Error::new(Class::Intern, "an agreement has ended without a decision"))?;
-        if is_mine {
-            self.nudge(communicator.group.iter())?;
-        }
-        Ok(decision)
+    fn agree_in(
+        &self,
+        communicator: &Arc<Communicator>,
+        flag: u32,
+        conclude: impl FnMut(&Agreement, Decision) -> Result<()> + Send,
+    ) -> Result<()> {
+        let mut agreement = Concluded { agreement: Agreement::start(self, communicator, flag)?, conclude };
+        self.wait_despite_failures(&mut || Ok(agreement.poll(self)?.is_some()))
     }
 
-    /// The bits that all members of a communicator have in `flag`, of those that have not failed; and whether all
-    /// failures are acknowledged by all of them. All get the same, whoever fails meanwhile.
-    ///
-    /// # Errors
-    /// `UnsupportedOperation` where members are on several nodes, and for an intercommunicator.
-    pub fn agree_on(&self, communicator: &Communicator, flag: u32) -> Result<(u32, Result<()>)> {
-        let decision = self.agree_in(communicator, flag)?;
-        let all_known = match self.first_failed_after(&communicator.group, decision.acknowledged) {
-            Some((number, rank)) if number <= decision.failures => Err(failed::failed(rank)),
-            _ => Ok(()),
-        };
-        Ok((decision.flag, all_known.map_err(|error| error.in_context(communicator.context()))))
+    fn start_agreeing_in(
+        &self,
+        communicator: &Arc<Communicator>,
+        flag: u32,
+        conclude: impl FnMut(&Agreement, Decision) -> Result<()> + Send + 'static,
+    ) -> Result<RequestId> {
+        let agreement = Agreement::start(self, communicator, flag)?;
+        self.start_pending(communicator.context(), Concluded { agreement, conclude })
     }
 
-    /// A communicator of the members that have not failed, in the same order. All of them get it.
+    /// Takes the bits that all members of a communicator have in `flag`, of those that have not failed; of an
+    /// intercommunicator, those that the other group has. All of a group get the same, whoever fails meanwhile.
     ///
     /// # Errors
-    /// As [`Engine::agree_on`]; `Intern` when no context ids are left.
-    pub fn shrink(&self, communicator: &Communicator) -> Result<Communicator> {
-        let Decision { failures, context, .. } = self.agree_in(communicator, u32::MAX)?;
-        let goes_on = |rank: &JobRank| self.failure_of(*rank).is_none_or(|number| number > failures);
-        let group = Group::new(communicator.group.iter().filter(goes_on).collect::<Vec<_>>());
-        let rank = group.rank_of(JobRank(self.job.rank)).filter(|_| context != 0);
-        let rank = rank.ok_or_else(|| Error::new(Class::Intern, "no communicator ids are left"))?;
-        let made = Communicator::new(context, Arc::new(group), rank);
-        Ok(made.with_error_handler(communicator.error_handler()))
+    /// `ProcFailed`, at all of them, unless all failures are acknowledged by all of them; the flag is taken then too.
+    /// `UnsupportedOperation` where members are on several nodes or in several jobs.
+    pub fn agree_on(
+        &self,
+        communicator: &Arc<Communicator>,
+        flag: u32,
+        mut take: impl FnMut(u32) + Send,
+    ) -> Result<()> {
+        self.agree_in(communicator, flag, |agreement, decision| {
+            take(agreement.flag(decision));
+            agreement.all_known(decision)
+        })
+    }
+
+    /// As [`Engine::agree_on`]; the flag is taken when the request is complete.
+    ///
+    /// # Errors
+    /// As [`Engine::agree_on`].
+    pub fn start_agreeing_on(
+        &self,
+        communicator: &Arc<Communicator>,
+        flag: u32,
+        mut take: impl FnMut(u32) + Send + 'static,
+    ) -> Result<RequestId> {
+        self.start_agreeing_in(communicator, flag, move |agreement, decision| {
+            take(agreement.flag(decision));
+            agreement.all_known(decision)
+        })
+    }
+
+    /// Takes a communicator of the members that have not failed, in the same order. All of them get it.
+    ///
+    /// # Errors
+    /// As [`Engine::agree_on`], but for `ProcFailed`; `Intern` when no context ids are left.
+    pub fn shrink(
+        &self,
+        communicator: &Arc<Communicator>,
+        mut take: impl FnMut(Communicator) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.agree_in(communicator, u32::MAX, |agreement, decision| take(agreement.those_left(decision)?))
+    }
+
+    /// As [`Engine::shrink`]; the communicator is taken when the request is complete.
+    ///
+    /// # Errors
+    /// As [`Engine::shrink`].
+    pub fn start_shrinking(
+        &self,
+        communicator: &Arc<Communicator>,
+        mut take: impl FnMut(Communicator) -> Result<()> + Send + 'static,
+    ) -> Result<RequestId> {
+        self.start_agreeing_in(communicator, u32::MAX, move |agreement, decision| {
+            take(agreement.those_left(decision)?)
+        })
     }
 }

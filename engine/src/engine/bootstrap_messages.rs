@@ -12,7 +12,7 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
-use crate::Result;
+use crate::{JobRank, Result};
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
@@ -59,6 +59,10 @@ impl BootstrapChannel for Engine {
 
     fn all_go_on(&self, group: &Group) -> Result<()> {
         Engine::all_go_on(self, group)
+    }
+
+    fn nudge(&self, context: u64, ranks: &[JobRank]) -> Result<()> {
+        self.nudge_those_left(context, ranks)
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {

@@ -8,6 +8,7 @@
 
 use super::reason::Reason;
 use super::Engine;
+use crate::job::Job;
 use crate::message::failed::{self, Affected};
 use crate::message::{wire, ANY_SOURCE};
 use crate::transport::Packet;
@@ -15,31 +16,26 @@ use crate::world::{context, Communicator, Group, Line};
 use crate::{Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// The members of a group that have failed, each with its number, in the order in which they have.
+pub(super) fn failures_of(job: &Job, group: &Group) -> Vec<(u32, JobRank)> {
+    let mut failed: Vec<_> = match job.node.failures() {
+        0 => Vec::new(),
+        _ => group.iter().filter_map(|rank| Some((job.failure_of(rank)?, rank))).collect(),
+    };
+    failed.sort_unstable();
+    failed
+}
+
 impl Engine {
     /// The members of a group that are among the first so many that have failed, in the order in which they have.
     pub fn failed_of(&self, group: &Group, first: u32) -> Group {
-        let failed = self.failures_of(group).into_iter().filter(|&(number, _)| number <= first);
+        let failed = failures_of(self.job, group).into_iter().filter(|&(number, _)| number <= first);
         Group::new(failed.map(|(_, rank)| rank).collect::<Vec<_>>())
     }
 
     /// As so manieth of all ranks the last of the first `count` members of a group has failed, if any has.
     pub fn number_of_failed(&self, group: &Group, count: usize) -> Option<u32> {
-        self.failures_of(group).into_iter().take(count).next_back().map(|(number, _)| number)
-    }
-
-    /// The first member of a group that has failed after so many had.
-    pub(super) fn first_failed_after(&self, group: &Group, known: u32) -> Option<(u32, JobRank)> {
-        self.failures_of(group).into_iter().find(|&(number, _)| number > known)
-    }
-
-    /// The members of a group that have failed, each with its number, in the order in which they have.
-    fn failures_of(&self, group: &Group) -> Vec<(u32, JobRank)> {
-        let mut failed: Vec<_> = match self.failures() {
-            0 => Vec::new(),
-            _ => group.iter().filter_map(|rank| Some((self.failure_of(rank)?, rank))).collect(),
-        };
-        failed.sort_unstable();
-        failed
+        failures_of(self.job, group).into_iter().take(count).next_back().map(|(number, _)| number)
     }
 
     /// Changes when a rank has failed or a communicator was revoked; 0: never so far.
@@ -56,7 +52,7 @@ impl Engine {
 
     /// As so manieth of all a rank has failed.
     pub(super) fn failure_of(&self, rank: JobRank) -> Option<u32> {
-        self.job.node.failure_of(self.job.local(rank)?.0)
+        self.job.failure_of(rank)
     }
 
     /// Refuses what needs a rank that has failed.
@@ -91,7 +87,12 @@ impl Engine {
     pub(super) fn all_members_go_on(&self, communicator: &Communicator) -> Result<()> {
         match self.news() {
             0 => Ok(()),
-            _ => self.affected_one(communicator).map_or(Ok(()), |affected| Err(affected.error())),
+            _ => match self.affected_one(communicator) {
+                Some(affected) => Err(affected.error()),
+                // As shrinking has left it.
+                None if communicator.peers().size() == 0 => Err(failed::nobody(communicator.context())),
+                None => Ok(()),
+            },
         }
     }
 
@@ -141,7 +142,8 @@ impl Engine {
             let context = communicator.context();
             return Some(Affected { context, failed: Vec::new(), first: None, unknown: None });
         }
-        let mut failed: Vec<_> = communicator.groups().flat_map(|group| self.failures_of(group)).collect();
+        let mut failed: Vec<_> =
+            communicator.groups().flat_map(|group| failures_of(self.job, group)).collect();
         failed.sort_unstable();
         let (_, first) = *failed.first()?;
         let acknowledged = communicator.acknowledged.load(Relaxed);
@@ -179,14 +181,15 @@ impl Engine {
             return Ok(());
         }
         self.job.node.note_revocation(communicator.context())?;
-        self.nudge(members.into_iter())?;
+        self.nudge_those_left(communicator.context(), &members)?;
         self.look_for_failures(Reason::Flush)
     }
 
-    /// Makes ranks look again at what lies in shared memory.
-    pub(super) fn nudge(&self, ranks: impl Iterator<Item = JobRank>) -> Result<()> {
-        let mut core = self.lanes.at(0).lock();
-        let mut others = ranks.filter(|rank| rank.0 != self.job.rank && self.failure_of(*rank).is_none());
+    /// As [`crate::world::BootstrapChannel::nudge`], but for those that have failed.
+    pub(super) fn nudge_those_left(&self, context: u64, ranks: &[JobRank]) -> Result<()> {
+        let mut core = self.lane(context).lock();
+        let mut others =
+            ranks.iter().copied().filter(|rank| rank.0 != self.job.rank && self.failure_of(*rank).is_none());
         others.try_for_each(|rank| core.post(rank, &Packet::new(wire::NUDGE, [0; 2])).map(|_| ()))
     }
 

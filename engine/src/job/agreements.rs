@@ -10,14 +10,14 @@
 //!
 //! # Ownership
 //! A rank writes its own table alone, and `number` and `is_decided` last. A place has room for two agreements that follow
-//! each other: a member speaks for agreement n + 2 only when all that go on have spoken for n + 1, and so have read the
-//! decision of n.
+//! each other. A member speaks for an agreement only when it has the decision of the one before. So when it has the decision
+//! of n + 1, all that go on have spoken for n + 1, and have read the decision of n: it may speak for n + 2.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Communicators that a rank can agree in at a time.
-const PLACES: usize = 40;
+const PLACES: usize = 39;
 /// Bytes of a table, in whole pages.
 pub const BYTES: usize = 4096;
 const _: () = assert!(size_of::<Agreements>() <= BYTES);
@@ -26,6 +26,8 @@ const _: () = assert!(size_of::<Agreements>() <= BYTES);
 #[repr(C)]
 pub struct Agreements {
     places: [Place; PLACES],
+    /// How often a communicator was given a place.
+    given: AtomicU32,
 }
 
 #[repr(C)]
@@ -42,8 +44,8 @@ struct Turn {
     flag: AtomicU32,
     acknowledged: AtomicU32,
     is_decided: AtomicU32,
-    decision: [AtomicU32; 3],
-    context: AtomicU64,
+    decision: [AtomicU32; 4],
+    contexts: [AtomicU64; 2],
 }
 
 /// An agreement as a member sees it.
@@ -67,28 +69,30 @@ pub struct Voice {
 /// What is agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The bits that all have that have spoken.
-    pub flag: u32,
+    /// The bits that all of a side have that have spoken, for each side.
+    pub flags: [u32; 2],
     /// So many failures are known to all programs that have spoken.
     pub acknowledged: u32,
     /// So many ranks had failed. All others have spoken.
     pub failures: u32,
-    /// A context that nothing else has.
-    pub context: u64,
+    /// Contexts that nothing else has: the second is for what one of two sides has for itself.
+    pub contexts: [u64; 2],
 }
 
-/// The members of a communicator, as one of them sees them.
+/// The members of a communicator, in an order that is the same for all of them.
 pub trait Electorate {
     /// How many there are.
     fn size(&self) -> usize;
     /// The table of a member.
     fn table(&self, member: usize) -> &Agreements;
+    /// On which of two sides a member is, 0 or 1: the first one, and all of an intracommunicator, are on side 0.
+    fn side(&self, member: usize) -> usize;
     /// How many ranks have failed, of all.
     fn failures(&self) -> u32;
     /// Whether a member has.
     fn has_failed(&self, member: usize) -> bool;
-    /// A context that nothing else has.
-    fn propose(&self) -> u64;
+    /// Contexts that nothing else has.
+    fn propose(&self) -> [u64; 2];
 }
 
 impl Agreements {
@@ -98,11 +102,10 @@ impl Agreements {
         (turn.number.load(Acquire) == ballot.number).then_some(turn)
     }
 
-    /// Says something for an agreement, in its owner's table. A communicator that has no place gets the oldest one;
-    /// `next` counts such.
-    pub fn speak(&self, ballot: Ballot, voice: Voice, next: &AtomicU32) {
+    /// Says something for an agreement, in its owner's table. A communicator that has no place gets the oldest one.
+    pub fn speak(&self, ballot: Ballot, voice: Voice) {
         let known = self.places.iter().find(|place| place.context.load(Relaxed) == ballot.context);
-        let place = known.unwrap_or_else(|| &self.places[next.fetch_add(1, Relaxed) as usize % PLACES]);
+        let place = known.unwrap_or_else(|| &self.places[self.given.fetch_add(1, Relaxed) as usize % PLACES]);
         if known.is_none() {
             place.turns.iter().for_each(|turn| turn.number.store(0, Relaxed));
             place.context.store(ballot.context, Release);
@@ -121,15 +124,21 @@ impl Agreements {
 
     fn decision(&self, ballot: Ballot) -> Option<Decision> {
         let turn = self.turn(ballot).filter(|turn| turn.is_decided.load(Acquire) == 1)?;
-        let [flag, acknowledged, failures] = [0, 1, 2].map(|word: usize| turn.decision[word].load(Relaxed));
-        Some(Decision { flag, acknowledged, failures, context: turn.context.load(Relaxed) })
+        let words = turn.decision.each_ref().map(|word| word.load(Relaxed));
+        let [flag, other_flag, acknowledged, failures] = words;
+        let contexts = turn.contexts.each_ref().map(|context| context.load(Relaxed));
+        Some(Decision { flags: [flag, other_flag], acknowledged, failures, contexts })
     }
 
     fn decide(&self, ballot: Ballot, decision: Decision) {
         let Some(turn) = self.turn(ballot) else { return };
-        let words = [decision.flag, decision.acknowledged, decision.failures];
+        let [flag, other_flag] = decision.flags;
+        let words = [flag, other_flag, decision.acknowledged, decision.failures];
         turn.decision.iter().zip(words).for_each(|(place, word)| place.store(word, Relaxed));
-        turn.context.store(decision.context, Relaxed);
+        turn.contexts
+            .iter()
+            .zip(decision.contexts)
+            .for_each(|(place, context)| place.store(context, Relaxed));
         turn.is_decided.store(1, Release);
     }
 }
@@ -144,11 +153,11 @@ pub fn look(ballot: Ballot, me: usize, members: &impl Electorate) -> Option<(Dec
     if let Some(decision) = decided {
         return Some((decision, false));
     }
-    let mut decision = Decision { flag: u32::MAX, acknowledged: u32::MAX, failures, context: 0 };
+    let mut decision = Decision { flags: [u32::MAX; 2], acknowledged: u32::MAX, failures, contexts: [0; 2] };
     for member in 0..members.size() {
         match members.table(member).voice(ballot) {
             Some(voice) => {
-                decision.flag &= voice.flag;
+                decision.flags[members.side(member)] &= voice.flag;
                 decision.acknowledged = decision.acknowledged.min(voice.acknowledged);
             }
             None if is_first && members.has_failed(member) => {}
@@ -160,7 +169,7 @@ pub fn look(ballot: Ballot, me: usize, members: &impl Electorate) -> Option<(Dec
     }
     // Of those who have failed meanwhile without a voice, too.
     decision.failures = members.failures();
-    decision.context = members.propose();
+    decision.contexts = members.propose();
     members.table(me).decide(ballot, decision);
     Some((decision, true))
 }
@@ -185,6 +194,9 @@ mod tests {
         fn table(&self, member: usize) -> &Agreements {
             &self.tables[member]
         }
+        fn side(&self, member: usize) -> usize {
+            member % 2
+        }
         fn failures(&self) -> u32 {
             self.failed.borrow().len() as u32
         }
@@ -195,9 +207,9 @@ mod tests {
             }
             self.failed.borrow().contains(&member)
         }
-        fn propose(&self) -> u64 {
-            self.proposed.set(self.proposed.get() + 1);
-            self.proposed.get()
+        fn propose(&self) -> [u64; 2] {
+            self.proposed.set(self.proposed.get() + 2);
+            [self.proposed.get() - 1, self.proposed.get()]
         }
     }
 
@@ -226,7 +238,6 @@ mod tests {
         let (world, context) = (world(size), 2 + 2 * (seed & 3));
         let mut members = vec![Member::default(); size];
         let mut decisions: Vec<Option<Decision>> = vec![None; rounds as usize + 1];
-        let counters: Vec<AtomicU32> = (0..size).map(|_| AtomicU32::new(0)).collect();
         let voice = |member: usize, number: u32| Voice {
             flag: !(1 << ((member as u32 + number) % 32)),
             acknowledged: number,
@@ -247,7 +258,7 @@ mod tests {
             }
             if spoken == ended {
                 let ballot = Ballot { context, number: spoken + 1 };
-                world.tables[member].speak(ballot, voice(member, spoken + 1), &counters[member]);
+                world.tables[member].speak(ballot, voice(member, spoken + 1));
                 members[member].spoken += 1;
                 continue;
             }
@@ -259,7 +270,7 @@ mod tests {
             for other in (0..size).filter(|other| !failed.contains(other)) {
                 let own = voice(other, spoken).flag;
                 assert!(
-                    members[other].spoken >= spoken && decision.flag & !own == 0,
+                    members[other].spoken >= spoken && decision.flags[other % 2] & !own == 0,
                     "seed {seed}: not {other}"
                 );
             }
@@ -277,10 +288,10 @@ mod tests {
 
     #[test]
     fn the_first_that_goes_on_decides_and_counts_whoever_fails_meanwhile() {
-        let (world, next) = (world(3), AtomicU32::new(0));
+        let world = world(3);
         let ballot = Ballot { context: 2, number: 1 };
         let speak = |member: usize| {
-            world.tables[member].speak(ballot, Voice { flag: 5, acknowledged: 0 }, &next);
+            world.tables[member].speak(ballot, Voice { flag: 5, acknowledged: 0 });
         };
         speak(0);
         speak(1);
@@ -290,8 +301,7 @@ mod tests {
         assert!(is_mine && decision.failures == 1, "{decision:?}");
         assert_eq!(look(ballot, 1, &world), Some((decision, false)));
         let ballot = Ballot { context: 4, number: 1 };
-        (0..3)
-            .for_each(|member| world.tables[member].speak(ballot, Voice { flag: 5, acknowledged: 0 }, &next));
+        (0..3).for_each(|member| world.tables[member].speak(ballot, Voice { flag: 5, acknowledged: 0 }));
         assert_eq!(look(ballot, 1, &world), None, "all have spoken, and the first decides");
         world.fails.set(Some(0));
         assert!(look(ballot, 1, &world).is_some_and(|(_, is_mine)| is_mine));
@@ -300,12 +310,11 @@ mod tests {
     #[test]
     fn a_communicator_more_than_there_are_places_takes_the_oldest() {
         let world = world(1);
-        let next = AtomicU32::new(0);
         for context in 1..=3 * PLACES as u64 {
             let ballot = Ballot { context, number: 1 };
-            world.tables[0].speak(ballot, Voice { flag: context as u32, acknowledged: 0 }, &next);
+            world.tables[0].speak(ballot, Voice { flag: context as u32, acknowledged: 0 });
             let (decision, _) = look(ballot, 0, &world).unwrap();
-            assert_eq!(decision.flag, context as u32);
+            assert_eq!(decision.flags, [context as u32, u32::MAX]);
         }
     }
 }

@@ -5,9 +5,16 @@
 
 use super::agreements::{self, Agreements};
 use super::node_segment::{AGREEMENTS_AT, REVOCATIONS};
-use super::NodeSegment;
-use crate::{Class, Error, Result};
+use super::{Job, NodeSegment};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+impl Job {
+    /// As so manieth of all a rank has failed, if it has.
+    pub fn failure_of(&self, rank: JobRank) -> Option<u32> {
+        self.node.failure_of(self.local(rank)?.0)
+    }
+}
 
 impl NodeSegment {
     /// A number that changes when a rank has failed or a communicator was revoked; 0: never so far.
@@ -56,10 +63,10 @@ impl NodeSegment {
         Ok(())
     }
 
-    /// Whether the communicator of a context was revoked.
+    /// Whether the communicator of a context was revoked; 0 is that of none.
     pub fn is_revoked(&self, context: u64) -> bool {
         let count = self.header().revocations.load(Acquire) as usize;
-        self.header().revoked.iter().take(count).any(|one| one.load(Acquire) == context)
+        context != 0 && self.header().revoked.iter().take(count).any(|one| one.load(Acquire) == context)
         // revoked: paired with `note_revocation`
     }
 

@@ -72,6 +72,14 @@ pub(crate) fn failed(rank: JobRank) -> Error {
     Error::new(Class::ProcFailed, sentence)
 }
 
+/// The error of a collective of an intercommunicator on whose other side nobody is left.
+#[cold]
+pub(crate) fn nobody(context: u64) -> Error {
+    let sentence =
+        "the remote group is empty: all its members have failed, and the intercommunicator was shrunk";
+    Error::new(Class::ProcFailed, sentence).in_context(context)
+}
+
 /// The error of what a revoked communicator does not do any more.
 #[cold]
 pub fn revoked(context: u64) -> Error {

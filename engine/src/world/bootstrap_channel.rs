@@ -59,6 +59,14 @@ pub trait BootstrapChannel {
         Ok(())
     }
 
+    /// Makes processes look again at what lies in memory that they share, in the lane of a context.
+    ///
+    /// # Errors
+    /// What the way to one of them says.
+    fn nudge(&self, _context: u64, _ranks: &[JobRank]) -> Result<()> {
+        Ok(())
+    }
+
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be
     /// reused. Byte strings of one pair on one line arrive in order.
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()>;

@@ -46,8 +46,10 @@ pub struct Communicator {
     pub calls: Calls,
     /// Of the ranks that have failed, so many are known to the program here (`MPIX_Comm_failure_ack`).
     pub acknowledged: AtomicU32,
-    /// Agreements that were begun on it.
+    /// Agreements that were begun on it here.
     pub agreements: AtomicU32,
+    /// Of those, so many have ended: they do one after the other.
+    pub agreed: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -83,6 +85,7 @@ impl Communicator {
             calls: Calls::default(),
             acknowledged: AtomicU32::new(0),
             agreements: AtomicU32::new(0),
+            agreed: AtomicU32::new(0),
         }
     }
 

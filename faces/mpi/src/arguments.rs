@@ -296,12 +296,16 @@ impl<T: Copy> OutArray<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct OutValue<T>(*mut T);
 
+// SAFETY: MPI lets any thread of the program complete a call.
+unsafe impl<T: Send> Send for OutValue<T> {}
+
 impl<T: Copy> OutValue<T> {
     /// # Errors
     /// `Arg` for a null pointer.
     ///
     /// # Safety
-    /// `place` is null or can be read and written for the time of the call.
+    /// `place` is null or can be read and written for the time of the call, and of a nonblocking one until its
+    /// request is complete.
     pub unsafe fn new(name: &str, place: *mut T) -> Result<OutValue<T>> {
         not_null(name, place)?;
         Ok(OutValue(place))

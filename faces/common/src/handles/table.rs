@@ -114,6 +114,16 @@ impl<T, H: Handle> Table<T, H> {
         Ok(H::from_raw(raw))
     }
 
+    /// Puts another object in the place of one that is in the table and that no call uses: its handle is that of the
+    /// new one from now on. Nothing happens if it is not in the table any more.
+    pub fn replace(&'static self, old: &Arc<T>, new: Arc<T>) {
+        let mut book = self.lock();
+        if let Some((raw, times)) = book.known.remove(&(Arc::as_ptr(old) as usize)) {
+            book.known.insert(Arc::as_ptr(&new) as usize, (raw, times));
+            self.fill(raw, new);
+        }
+    }
+
     /// Gives a predefined handle its object (again, if it had one).
     pub fn put_predefined(&'static self, handle: H, object: Arc<T>) {
         let raw = handle.raw();
@@ -280,7 +290,7 @@ impl<T, H: Handle> Table<T, H> {
     /// Stores an object and then its handle; the lock is held.
     fn fill(&'static self, raw: u32, object: Arc<T>) {
         if let Some(slot) = self.slot(raw) {
-            // SAFETY: the lock is held, and nobody has this handle yet.
+            // SAFETY: the lock is held, and no call uses this handle yet.
             unsafe { *slot.value.get() = Some(object) };
             slot.handle.store(raw, Ordering::Release);
         }

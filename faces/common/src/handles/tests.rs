@@ -80,6 +80,19 @@ fn the_same_object_keeps_its_handle_until_it_was_freed_as_often_as_put_in() {
     assert_eq!(Arc::strong_count(&object), 1);
 }
 
+#[test]
+fn a_handle_stands_for_what_has_replaced_its_object() {
+    let (table, call) = (table(), Call::for_tests());
+    let (old, new) = (Arc::new(5), Arc::new(6));
+    let handle = table.put(old.clone()).unwrap();
+    table.replace(&old, new.clone());
+    assert_eq!((table.get(&call, handle), table.handle_of(&new)), (Some(&new), Some(handle)));
+    assert_eq!((table.handle_of(&old), Arc::strong_count(&old)), (None, 1));
+    assert_eq!(*table.take("x", handle).unwrap(), 6);
+    table.replace(&new, old.clone());
+    assert_eq!((table.get(&call, handle), table.handle_of(&old)), (None, None));
+}
+
 /// A predefined handle of a table whose handles have any form.
 fn check_predefined<H: Handle>(table: &'static Table<u32, H>, handle: H, null: H) {
     let (call, object) = (Call::for_tests(), Arc::new(1));

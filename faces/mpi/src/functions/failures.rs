@@ -3,8 +3,10 @@
 use super::group;
 use crate::arguments::OutValue;
 use crate::entry::engine;
+use crate::handle::COMMS;
 use crate::handle_arguments::Out;
 use crate::objects::{Comm, Group};
+use crate::request::OutRequest;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,14 +47,46 @@ pub fn mpix_comm_ack_failed(comm: &Arc<Comm>, num_to_ack: c_int, num_acked: OutV
 
 /// `MPIX_Comm_agree`: the flag is set also when failures are told that are not acknowledged.
 pub fn mpix_comm_agree(comm: &Arc<Comm>, flag: OutValue<c_int>) -> Result<()> {
-    let (agreed, all_known) = engine()?.agree_on(comm, flag.get() as u32)?;
-    flag.set(agreed as c_int);
-    all_known
+    engine()?.agree_on(comm, flag.get() as u32, move |agreed| flag.set(agreed as c_int))
+}
+
+/// `MPIX_Comm_iagree`: as `MPIX_Comm_agree`, when the request is complete.
+pub fn mpix_comm_iagree(comm: &Arc<Comm>, flag: OutValue<c_int>, request: OutRequest) -> Result<()> {
+    let take = move |agreed| flag.set(agreed as c_int);
+    request.put_plain(engine()?.start_agreeing_on(comm, flag.get() as u32, take)?);
+    Ok(())
 }
 
 /// `MPIX_Comm_shrink`
 pub fn mpix_comm_shrink(comm: &Arc<Comm>, newcomm: Out<Comm>) -> Result<()> {
-    newcomm.put(Arc::new(engine()?.shrink(comm)?))
+    let mut made = None;
+    engine()?.shrink(comm, |smaller| {
+        made = Some(smaller);
+        Ok(())
+    })?;
+    super::communicator::put(&newcomm, made)
+}
+
+/// `MPIX_Comm_ishrink`: the handle stands for a communicator that cannot be used, until the request is complete.
+pub fn mpix_comm_ishrink(comm: &Arc<Comm>, newcomm: Out<Comm>, request: OutRequest) -> Result<()> {
+    let unsettled = Arc::new(Comm::new(0, comm.group.clone(), comm.rank));
+    let place = unsettled.clone();
+    let take = move |smaller| {
+        COMMS.replace(&place, Arc::new(smaller));
+        Ok(())
+    };
+    newcomm.put(unsettled.clone())?;
+    match engine()?.start_shrinking(comm, take) {
+        Ok(id) => {
+            request.put_plain(id);
+            Ok(())
+        }
+        Err(error) => {
+            newcomm.put_null();
+            COMMS.handle_of(&unsettled).map_or(Ok(()), |handle| COMMS.take("newcomm", handle).map(drop))?;
+            Err(error)
+        }
+    }
 }
 
 /// `MPIX_Comm_revoke`

@@ -1,0 +1,123 @@
+/* What programs share whose ranks outlive others: checks, and how a rank fails.
+ *
+ * The MPIX_ functions are declared here, so that the same program is for every ABI.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int MPIX_Comm_get_failed(MPI_Comm, MPI_Group *);
+int MPIX_Comm_ack_failed(MPI_Comm, int, int *);
+int MPIX_Comm_failure_ack(MPI_Comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm, MPI_Group *);
+int MPIX_Comm_agree(MPI_Comm, int *);
+int MPIX_Comm_shrink(MPI_Comm, MPI_Comm *);
+int MPIX_Comm_revoke(MPI_Comm);
+int MPIX_Comm_is_revoked(MPI_Comm, int *);
+int MPIX_Comm_iagree(MPI_Comm, int *, MPI_Request *);
+int MPIX_Comm_ishrink(MPI_Comm, MPI_Comm *, MPI_Request *);
+
+static int rank, size, last;
+
+#define CHECK(what)                                                                  \
+	do {                                                                             \
+		if (!(what)) {                                                               \
+			fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
+			MPI_Abort(MPI_COMM_WORLD, 9);                                            \
+		}                                                                            \
+	} while (0)
+
+/* Whether a call has returned the error class that says that a process has failed; its number depends on the ABI. */
+static int says(int code, const char *name)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int length, class;
+	if (code == MPI_SUCCESS)
+		return 0;
+	MPI_Error_class(code, &class);
+	MPI_Error_string(class, text, &length);
+	size_t end = strlen(name);
+	if (strncmp(text, name, end) == 0 && text[end] == ':')
+		return 1;
+	MPI_Error_string(code, text, &length);
+	fprintf(stderr, "rank %d: %s\n", rank, text);
+	return 0;
+}
+
+#define FAILED "MPIX_ERR_PROC_FAILED"
+#define PENDING "MPIX_ERR_PROC_FAILED_PENDING"
+#define REVOKED "MPIX_ERR_REVOKED"
+
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+static void strike(int signal)
+{
+	(void)signal;
+	die();
+}
+
+/* All but rank 0 fail within so many microseconds, each when the seed says so. */
+__attribute__((unused)) static void die_at_some_time(unsigned seed, int within)
+{
+	srand(seed * 1000 + rank);
+	struct itimerval when = { { 0, 0 }, { 0, 1000 + rand() % within } };
+	signal(SIGALRM, strike);
+	if (rank > 0)
+		setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static int failed_of(MPI_Comm comm)
+{
+	MPI_Group group;
+	int count;
+	CHECK(MPIX_Comm_get_failed(comm, &group) == MPI_SUCCESS);
+	MPI_Group_size(group, &count);
+	if (count)
+		MPI_Group_free(&group);
+	return count;
+}
+
+__attribute__((unused)) static void wait_for_failure(void)
+{
+	while (failed_of(MPI_COMM_WORLD) == 0)
+		usleep(1000);
+}
+
+
+static void begin(int *argc, char ***argv)
+{
+	MPI_Init(argc, argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	last = size - 1;
+	CHECK(failed_of(MPI_COMM_WORLD) == 0);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int end(void)
+{
+	printf("well\n");
+	return MPI_Finalize() != MPI_SUCCESS;
+}
+
+struct test {
+	const char *name;
+	void (*run)(void);
+};
+
+/* Runs the test of that name. */
+static void run(const struct test *tests, const char *what)
+{
+	while (tests->name && strcmp(what, tests->name) != 0)
+		tests++;
+	CHECK(tests->name);
+	tests->run();
+}
