@@ -3,11 +3,21 @@
 import pathlib
 import sys
 
+import pytest
+
 SURVIVORS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(SURVIVORS.parent / "support"))
 from launching import *  # noqa: E402, F403
-from launching import for_each_abi  # noqa: E402
+from launching import compile_c, for_each_abi, peer_compiler  # noqa: E402
 
 # Programs whose last rank fails.
 survivors = for_each_abi(SURVIVORS / "survivors.c")
 agreements = for_each_abi(SURVIVORS / "agreements.c")
+
+
+@pytest.fixture(scope="session", params=["serried", "openmpi"])
+def of_open_mpi(request, tmp_path_factory):
+    """A program that is written for Open MPI's ULFM, compiled with our headers and with Open MPI's own."""
+    flags = ["-abi=openmpi"] if request.param == "serried" else []
+    target = tmp_path_factory.mktemp("open_mpi") / "open_mpi"
+    return compile_c(SURVIVORS / "open_mpi.c", target, *flags, compiler=peer_compiler(request.param))

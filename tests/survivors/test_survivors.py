@@ -1,6 +1,7 @@
 """Jobs that go on without ranks that have failed: what each call says, and that those that are left can do everything."""
 
 import pytest
+from launching import STAGE
 
 GOES_ON = "--on-failure=continue"
 
@@ -59,6 +60,14 @@ def outlast(launcher, program, seed, ranks):
 @pytest.mark.parametrize("options", [["--with-ft", "ulfm"], ["--with-ft", "mpi"], ["--enable-recovery"]])
 def test_options_of_open_mpi_mean_the_same(launcher, survivors, options):
     survive(launcher, survivors, "receive", 3, *options)
+
+
+def test_a_program_that_is_written_for_open_mpi(launcher, of_open_mpi):
+    library = {"LD_LIBRARY_PATH": str(STAGE / "lib")}
+    job = launcher.run("-n", 3, GOES_ON, of_open_mpi, "fails", env=library)
+    assert job.returncode == 0 and job.stdout == "well\n" * 2, job.stdout + job.stderr
+    job = launcher.run("-n", 3, of_open_mpi, env=library)
+    assert job.returncode == 0 and job.stdout == "well\n" * 3, job.stdout + job.stderr
 
 
 def test_without_the_option_the_job_ends(launcher, survivors):

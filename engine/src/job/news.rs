@@ -23,6 +23,16 @@ impl NodeSegment {
         self.header().news.load(Acquire) // news: paired with `note_failure` and `note_revocation`
     }
 
+    /// Says that the job goes on without ranks that fail; the launcher does, before it starts any.
+    pub fn go_on_without_ranks(&self) {
+        self.header().goes_on.store(1, Relaxed);
+    }
+
+    /// Whether the job goes on without ranks that fail.
+    pub fn goes_on_without_ranks(&self) -> bool {
+        self.header().goes_on.load(Relaxed) == 1
+    }
+
     /// Says that a local rank has failed, and that the job goes on without it. The launcher alone does, and rings
     /// the others afterwards.
     pub fn note_failure(&self, local_rank: u32) {

@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 18;
+const VERSION: u32 = 19;
 const HEADER_BYTES: usize = 4096;
 /// Communicators that can be revoked in the life of a job.
 pub(super) const REVOCATIONS: usize = 480;
@@ -76,6 +76,8 @@ pub(super) struct Header {
     pub(super) revoked: [AtomicU64; REVOCATIONS],
     /// Changes with each of both.
     pub(super) news: AtomicU32,
+    /// 1: the job goes on without ranks that fail. The launcher writes it before it starts any.
+    pub(super) goes_on: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);

@@ -2,7 +2,7 @@
 //! the rest.
 
 use super::descriptors::{self, never_block, pipe};
-use super::options::Label;
+use super::options::{Label, OnFailure};
 use super::outlets::{Outlets, OUTPUT};
 use super::output::{Flow, Stream};
 use super::patterns::expand;
@@ -71,6 +71,9 @@ pub fn launch(
         shares_terminal: plan.size == 1 && descriptors::is_terminal(0),
         ..Launched::without_ranks(plan.size)?
     };
+    if plan.options.on_failure == OnFailure::Continue {
+        launched.node.go_on_without_ranks();
+    }
     for rank in 0..plan.size {
         if rank > 0 && is_to_end() {
             break;

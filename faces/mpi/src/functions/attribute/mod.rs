@@ -275,8 +275,8 @@ pub fn window_owner(win: &Arc<Win>) -> usize {
     WINS.handle_of(win).map_or(0, Handle::word)
 }
 
-/// The predefined attributes of communicators (§9.1.2).
-const PREDEFINED: [c_int; 7] = [
+/// The predefined attributes of communicators (§9.1.2), and one of Open MPI's.
+const PREDEFINED: [c_int; 8] = [
     abi::MPI_TAG_UB,
     abi::MPI_HOST,
     abi::MPI_IO,
@@ -284,6 +284,7 @@ const PREDEFINED: [c_int; 7] = [
     abi::MPI_UNIVERSE_SIZE,
     abi::MPI_LASTUSEDCODE,
     abi::MPI_APPNUM,
+    abi::MPI_FT,
 ];
 
 fn place_of(keyval: c_int) -> Option<usize> {
@@ -301,6 +302,8 @@ fn predefined(keyval: c_int) -> Result<Option<Found>> {
         abi::MPI_WTIME_IS_GLOBAL => 1,
         abi::MPI_UNIVERSE_SIZE => engine()?.universe_size() as c_int,
         abi::MPI_LASTUSEDCODE => codes::last_used(),
+        // Whether the job goes on without ranks that fail.
+        abi::MPI_FT => engine()?.job().node.goes_on_without_ranks().into(),
         _ => engine()?.job().program()? as c_int,
     };
     VALUES[place].store(value, Relaxed);
