@@ -7,6 +7,8 @@
 //! the system has that; else each issues its own. If somebody changes words for long (it has lost its core, perhaps),
 //! nobody is alone: words are changed one at a time then.
 //!
+//! A rank that fails meanwhile is succeeded by whoever waits for it.
+//!
 //! # Ownership
 //! `changing` is written by its rank only: by one thread at a time, for its threads take `threads` before. `alone` is
 //! written under `lock`.
@@ -31,6 +33,19 @@ pub struct Words {
     lock: SleepingLock,
     /// Of the threads of this rank, the one that changes words.
     threads: SleepingLock,
+    /// Not 0: this rank has failed, and changes nothing any more.
+    failed: AtomicU32,
+}
+
+impl Words {
+    /// Says that the rank has failed: its process has ended.
+    pub fn note_failure(&self) {
+        self.failed.store(1, Ordering::Release); // failed: paired with `has_failed`
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire) != 0 // failed: paired with `note_failure`
+    }
 }
 
 #[cfg(any(test, loom))]
@@ -42,6 +57,7 @@ impl Words {
             alone: AtomicU32::new(0),
             lock: SleepingLock::new(),
             threads: SleepingLock::new(),
+            failed: AtomicU32::new(0),
         }
     }
 }
@@ -56,6 +72,8 @@ impl Default for Words {
 /// How this rank changes the memory of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes {
+    /// The number of this rank.
+    pub me: u32,
     /// Of this rank.
     pub own: &'static Words,
     /// Of the one whose memory is changed.
@@ -85,13 +103,17 @@ impl Drop for Alone {
 impl Changes {
     /// Takes the lock for elements that are no words.
     pub fn lock(&self) -> Held<'static> {
-        self.target.lock.lock()
+        let held = self.target.lock.lock(self.me, |rank| self.all[rank as usize].has_failed());
+        if held.succeeds {
+            self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
+        }
+        held
     }
 
     /// Changes words. `threaded`: several threads of this rank may do so.
     #[inline]
     pub fn words<T>(&self, threaded: bool, work: impl FnOnce() -> T) -> T {
-        let _alone = threaded.then(|| self.own.threads.lock());
+        let _alone = threaded.then(|| self.own.threads.lock(self.me, |_| false));
         while !self.begin() {
             self.wait();
         }
@@ -116,7 +138,7 @@ impl Changes {
     fn wait(&self) {
         self.own.changing.store(0, Ordering::Release);
         // It sleeps behind who is alone.
-        drop(self.target.lock.lock());
+        drop(self.lock());
     }
 
     /// Changes many words while nobody else changes any; `None`, and nothing is done, if that cannot be had soon.
@@ -126,7 +148,7 @@ impl Changes {
 
     /// From now on nobody else changes anything there, until the answer is dropped; `None` if that cannot be had soon.
     pub fn be_alone(&self) -> Option<Alone> {
-        let alone = Alone { target: self.target, _held: self.target.lock.lock() };
+        let alone = Alone { target: self.target, _held: self.lock() };
         self.target.alone.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // alone-or-not: paired with `begin`
         let all_see = !self.spared || barrier::everywhere();
@@ -136,7 +158,7 @@ impl Changes {
     /// Waits until a rank changes no words there; `false`: too long.
     fn is_over(&self, rank: &Words) -> bool {
         // changed: paired with `words`
-        let is_over = || rank.changing.load(Ordering::Acquire) != 1 + self.number;
+        let is_over = || rank.changing.load(Ordering::Acquire) != 1 + self.number || rank.has_failed();
         for _ in 0..LOOKS {
             if is_over() {
                 return true;

@@ -355,7 +355,7 @@ fn a_sleeping_lock_is_held_by_one_and_wakes_the_next() {
     every_interleaving(3, || {
         let shared = Arc::new((SleepingLock::new(), loom::cell::UnsafeCell::new(0)));
         let add = |shared: &(SleepingLock, loom::cell::UnsafeCell<u32>)| {
-            let _held = shared.0.lock();
+            let _held = shared.0.lock(0, |_| false);
             // SAFETY: the lock is held; loom checks it.
             shared.1.with_mut(|number| unsafe { *number += 1 });
         };
@@ -367,7 +367,7 @@ fn a_sleeping_lock_is_held_by_one_and_wakes_the_next() {
             .collect();
         add(&shared);
         others.into_iter().for_each(|other| other.join().unwrap());
-        let _held = shared.0.lock();
+        let _held = shared.0.lock(0, |_| false);
         // SAFETY: the lock is held.
         assert_eq!(shared.1.with(|number| unsafe { *number }), 3);
     });
@@ -449,7 +449,7 @@ fn who_changes_many_words_is_alone() {
             // SAFETY: the threads keep the words alive.
             let words = unsafe { [&*(&raw const memory.0), &*(&raw const memory.1)] };
             let all: &'static [&'static Words] = Box::leak(Box::new(words));
-            Changes { own: all[me], target: all[0], number: 0, all, spared: false }
+            Changes { me: me as u32, own: all[me], target: all[0], number: 0, all, spared: false }
         };
         let other = Arc::clone(&memory);
         let other = thread::spawn(move || {

@@ -8,7 +8,7 @@ use super::rank::Life;
 use super::supervisor::Supervisor;
 use super::verdict::{Cause, Failure, Stage};
 use serried_engine::job::NodeView;
-use serried_engine::transport::node::doorbell_in;
+use serried_engine::transport::node::{doorbell_in, note_failure_in};
 use std::os::fd::AsFd;
 
 impl Supervisor {
@@ -28,6 +28,9 @@ impl Supervisor {
             _ => return false,
         }
         let node = &self.job.node;
+        if let Ok(view) = NodeView::open(node.descriptor().as_fd(), true) {
+            note_failure_in(&view, failure.rank);
+        }
         node.note_failure(failure.rank);
         if (0..self.plan.size).all(|rank| node.failure_of(rank).is_some()) {
             return false;

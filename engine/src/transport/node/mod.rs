@@ -196,6 +196,14 @@ pub fn doorbell_in(view: &NodeView, local_rank: u32) -> Option<&Doorbell> {
     view.is_writable().then(|| unsafe { &*doorbell })
 }
 
+/// Says, for an observer that may write, where others change memory that a local rank has failed.
+pub fn note_failure_in(view: &NodeView, local_rank: u32) {
+    if view.is_writable() {
+        // SAFETY: as above; the words are atomics.
+        unsafe { Area::new(view.transport_area(local_rank)) }.changes().note_failure();
+    }
+}
+
 /// The areas of a lane of all local ranks.
 fn areas(node: &'static NodeSegment, lane: usize) -> impl Iterator<Item = (u32, Area)> {
     (0..node.local_ranks()).map(move |peer| (peer, Area::of(node, peer, lane)))

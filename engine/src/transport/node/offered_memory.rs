@@ -157,7 +157,7 @@ impl OfferedMemory for NodeTransport {
         let every = || (0..self.node.local_ranks()).map(words).collect::<Vec<_>>().leak() as &'static [_];
         let all = *self.changers.get_or_init(every);
         let (own, target, spared) = (all[self.me as usize], all[peer as usize], self.registered);
-        Some(Changes { own, target, number: peer, all, spared })
+        Some(Changes { me: self.me, own, target, number: peer, all, spared })
     }
 
     fn bell(&self, LocalRank(peer): LocalRank) -> Option<Bell> {
