@@ -85,7 +85,7 @@ PARTS = [
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
     Part("dynamic", "jobs that start others and connect; mpi4py's tests of that", pytest("tests/dynamic"), 15, SLEEPER, STAGED),
-    Part("survivors", "jobs that go on without ranks that have failed", pytest("tests/survivors"), 15, SLEEPER, STAGED),
+    Part("survivors", "jobs that go on without ranks that have failed", pytest("tests/survivors"), 40, SLEEPER, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),
     Part("programs", "programs of Debian as they are: known results", [PYTHON, "tests/applications/run", "--short"], 15, 1.1, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),

@@ -17,10 +17,10 @@ use crate::progress::{lock::EngineLock, Crowd, Doorbell, Sleeper};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::Packets;
-use crate::world::Contexts;
+use crate::world::{Communicator, Contexts};
 use crate::Result;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, Weak};
 
 pub use describe::Directory;
 
@@ -43,6 +43,8 @@ pub struct Engine {
     /// What observers have asked, and how far the answer is.
     answers: Mutex<answer::Answer>,
     directory: OnceLock<Directory>,
+    /// Communicators that no program can name.
+    unnamed: Mutex<Vec<Weak<Communicator>>>,
     /// Members compare their collective calls.
     checks: bool,
     /// The nodes that ranks pretend to be on.
@@ -108,6 +110,7 @@ impl Engine {
             beyond: beyond::Beyond::default(),
             answers: Mutex::default(),
             directory: OnceLock::new(),
+            unnamed: Mutex::default(),
             checks,
             nodes,
         };

@@ -178,6 +178,28 @@ static void both_groups(void)
 	MPI_Comm_free(&comm);
 }
 
+/* One fails in the middle of collectives between two groups. */
+static void collectives_between(void)
+{
+	int side = rank % 2, me, value = 1, sum, code = MPI_SUCCESS;
+	MPI_Comm comm = between(side, side ? of_side(1, size) - 1 : 0, side ? 0 : 1);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(comm, &me);
+	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &value) == MPI_SUCCESS);
+	for (int round = 0; code == MPI_SUCCESS; round++) {
+		if (rank == last && round == 40 + size % 3)
+			die();
+		if (round % 3 == 0)
+			code = MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+		else if (round % 3 == 1)
+			code = MPI_Barrier(comm);
+		else
+			code = MPI_Bcast(&value, 1, MPI_INT, side ? 0 : me ? MPI_PROC_NULL : MPI_ROOT, comm);
+	}
+	CHECK(says(code, FAILED) && says(MPI_Barrier(comm), FAILED));
+	MPI_Comm_free(&comm);
+}
+
 /* Nobody is left on the other side. */
 static void no_remote_group(void)
 {
@@ -238,6 +260,7 @@ static void storm(unsigned seed)
 static const struct test tests[] = {
 	{ "agree", agree },   { "shrink", shrink },           { "iagree", iagree },
 	{ "ishrink", ishrink }, { "both_groups", both_groups }, { "no_remote_group", no_remote_group },
+	{ "collectives_between", collectives_between },
 	{ NULL, NULL },
 };
 

@@ -8,11 +8,25 @@ import pytest
 SURVIVORS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(SURVIVORS.parent / "support"))
 from launching import *  # noqa: E402, F403
-from launching import compile_c, for_each_abi, peer_compiler  # noqa: E402
+from launching import STAGE, compile_c, for_each_abi, peer_compiler  # noqa: E402
 
 # Programs whose last rank fails.
 survivors = for_each_abi(SURVIVORS / "survivors.c")
 agreements = for_each_abi(SURVIVORS / "agreements.c")
+windows = for_each_abi(SURVIVORS / "windows.c")
+
+
+@pytest.fixture(scope="session")
+def pes(tmp_path_factory):
+    """A program with OpenSHMEM."""
+    return compile_c(SURVIVORS / "pes.c", tmp_path_factory.mktemp("pes") / "pes", compiler=str(STAGE / "bin/oshcc"))
+
+
+@pytest.fixture(scope="session")
+def armci(tmp_path_factory):
+    """A program with ARMCI."""
+    target = tmp_path_factory.mktemp("armci") / "armci"
+    return compile_c(SURVIVORS / "armci.c", target, "-larmci", compiler=str(STAGE / "bin/mpicc"))
 
 
 @pytest.fixture(scope="session", params=["serried", "openmpi"])

@@ -33,7 +33,7 @@ def test_a_communicator_is_revoked(launcher, survivors, ranks):
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
-@pytest.mark.parametrize("what", ["agree", "shrink", "iagree", "ishrink", "both_groups", "no_remote_group"])
+@pytest.mark.parametrize("what", ["agree", "shrink", "iagree", "ishrink", "both_groups", "collectives_between", "no_remote_group"])
 def test_those_that_are_left_agree(launcher, agreements, what, ranks):
     survive(launcher, agreements, what, ranks)
 
@@ -50,8 +50,8 @@ def test_whoever_fails_at_any_time_the_rest_agrees(launcher, agreements, seed, r
     outlast(launcher, agreements, seed, ranks)
 
 
-def outlast(launcher, program, seed, ranks):
-    job = launcher.run("-n", ranks, GOES_ON, program, "storm", seed)
+def outlast(launcher, program, seed, ranks, **options):
+    job = launcher.run("-n", ranks, GOES_ON, program, "storm", seed, **options)
     assert job.returncode == 0 and job.stdout == "well\n", job.stdout + job.stderr
     assert job.stderr.count("The job goes on without it") == ranks - 1, job.stderr
     launcher.assert_nothing_left(within=10)

@@ -104,7 +104,7 @@ impl<'a> Describer<'a> {
 
     fn ways_within(&mut self, reason: Reason) -> Vec<Vec<Need>> {
         match reason {
-            Reason::Request(request) => vec![self.needs(request, None)],
+            Reason::Request(request) | Reason::Word(_, request) => vec![self.needs(request, None)],
             Reason::Id(id) => match self.lane(id.lane()).requests.check(id) {
                 Ok(request) => vec![self.needs(request, None)],
                 Err(_) => vec![Vec::new()],

@@ -15,6 +15,7 @@ use crate::transport::Packet;
 use crate::world::{context, Communicator, Group, Line};
 use crate::{Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 /// The members of a group that have failed, each with its number, in the order in which they have.
 pub(super) fn failures_of(job: &Job, group: &Group) -> Vec<(u32, JobRank)> {
@@ -128,34 +129,65 @@ impl Engine {
         self.can_be_met(reason, &affected)
     }
 
-    /// The communicators of the program that processes have failed of.
+    /// The communicators that processes have failed of, or that were revoked.
     fn affected(&self) -> Vec<Affected> {
         let mut affected = Vec::new();
+        let mut add = |communicator: &Arc<Communicator>| {
+            let Some(one) = self.affected_one(communicator) else { return };
+            if let Some(local) = communicator.local() {
+                let failed = self.failed_among(&local.group);
+                affected.push(Affected { context: local.context(), failed, ..one });
+            }
+            affected.push(one);
+        };
         if let Some(directory) = self.directory.get() {
-            directory(&mut |communicator| affected.extend(self.affected_one(communicator)));
+            directory(&mut add);
         }
+        self.unnamed().iter().filter_map(Weak::upgrade).for_each(|one| add(&one));
         affected
     }
 
     fn affected_one(&self, communicator: &Communicator) -> Option<Affected> {
+        let context = communicator.context();
         if self.is_revoked(communicator) {
-            let context = communicator.context();
-            return Some(Affected { context, failed: Vec::new(), first: None, unknown: None });
+            return Some(Affected {
+                context,
+                known: context,
+                failed: Vec::new(),
+                first: None,
+                unknown: None,
+            });
         }
-        let mut failed: Vec<_> =
-            communicator.groups().flat_map(|group| failures_of(self.job, group)).collect();
+        let groups = communicator.groups();
+        let mut failed: Vec<_> = groups.flat_map(|group| failures_of(self.job, group)).collect();
         failed.sort_unstable();
         let (_, first) = *failed.first()?;
         let acknowledged = communicator.acknowledged.load(Relaxed);
         let unknown = failed.iter().find(|&&(number, _)| number > acknowledged);
-        let peers = communicator.peers();
-        let ranks = peers.iter().enumerate().filter(|&(_, peer)| self.failure_of(peer).is_some());
         Some(Affected {
-            context: communicator.context(),
-            failed: ranks.map(|(rank, peer)| (rank as i32, peer)).collect(),
+            context,
+            known: context,
+            failed: self.failed_among(communicator.peers()),
             first: Some(first),
             unknown: unknown.map(|&(_, rank)| rank),
         })
+    }
+
+    /// Those of a group that have failed: their ranks in it, and in the job.
+    fn failed_among(&self, group: &Group) -> Vec<(i32, JobRank)> {
+        let members = group.iter().enumerate().filter(|&(_, member)| self.failure_of(member).is_some());
+        members.map(|(rank, member)| (rank as i32, member)).collect()
+    }
+
+    /// Thinks, when ranks fail, of a communicator that no program can name, as long as somebody has it.
+    pub(super) fn keep_in_mind(&self, communicator: &Arc<Communicator>) {
+        let mut unnamed = self.unnamed();
+        unnamed.retain(|one| one.strong_count() > 0);
+        unnamed.push(Arc::downgrade(communicator));
+    }
+
+    fn unnamed(&self) -> MutexGuard<'_, Vec<Weak<Communicator>>> {
+        self.unnamed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a communicator was revoked. Whoever has been told so is told so by each call from then on.
@@ -222,6 +254,7 @@ impl Engine {
         };
         let error = match reason {
             Reason::Request(request) => open(request),
+            Reason::Word(context, _) => of(context).map(Affected::error),
             Reason::Id(id) => {
                 let request = self.lane_of(id).lock().requests.check(id)?;
                 open(request)
@@ -235,7 +268,10 @@ impl Engine {
                 source => one.failed.iter().any(|&(rank, _)| rank == source).then(|| one.error()),
             }),
             Reason::Block(member, _) => of(member.context).map(Affected::error),
-            Reason::Lock(..) | Reason::Memory(_) => self.first_failed(),
+            Reason::Lock(exposure, _) => {
+                self.affected_one(&exposure.communicator).as_ref().map(Affected::error)
+            }
+            Reason::Memory(_) => self.first_failed(),
             Reason::BootstrapChannel | Reason::Flush | Reason::Settle(_) => None,
         };
         error.map_or(Ok(()), Err)

@@ -35,6 +35,7 @@ impl Engine {
         }
         let own = create::dup(self, communicator, Copied::default())?;
         own.set_name(&format!("the file {name}"));
+        self.keep_in_mind(&own);
         match file::open(&self.team(&own), own.clone(), name, mode, info, &self.page.files) {
             Ok(file) => {
                 own.set_name(&format!("the file {name} ({})", file.file_system().name));

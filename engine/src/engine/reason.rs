@@ -13,6 +13,8 @@ pub(crate) enum Reason<'a> {
     Request(u32),
     /// The same, as the faces name it.
     Id(RequestId),
+    /// A request whose message may depend on more members of its communicator, which has this context, than its sender.
+    Word(u64, u32),
     /// Any of these requests.
     Any(&'a [u32]),
     /// All of these.

@@ -14,6 +14,8 @@ use crate::{Class, Error, JobRank};
 pub(crate) struct Affected {
     /// Its point-to-point context; that of its collectives is the next one.
     pub(crate) context: u64,
+    /// That of the communicator which the program knows: another one if this is the local part of an intercommunicator.
+    pub(crate) known: u64,
     /// Those of its peers that have failed: their ranks in the communicator, and in the job.
     pub(crate) failed: Vec<(i32, JobRank)>,
     /// One that has failed, whichever group it is in; `None`: the communicator was revoked.
@@ -46,8 +48,8 @@ impl Affected {
     /// The error of what is over.
     pub(crate) fn error(&self) -> Error {
         match self.first {
-            Some(rank) => failed(rank).in_context(self.context),
-            None => revoked(self.context),
+            Some(rank) => failed(rank).in_context(self.known),
+            None => revoked(self.known),
         }
     }
 
@@ -58,7 +60,7 @@ impl Affected {
              receive from those that are left",
             self.unknown?
         );
-        Some(Error::new(Class::ProcFailedPending, sentence).in_context(self.context))
+        Some(Error::new(Class::ProcFailedPending, sentence).in_context(self.known))
     }
 }
 

@@ -53,7 +53,11 @@ impl Engine {
         let asked = Envelope { context: servant.context, source: servant.me as i32, tag: ASKED };
         let request = self.start_receive(wanted, buffer(&mut room))?;
         self.send(servant.job_rank, asked, buffer(&mut message), Mode::Buffered)?;
-        let status = self.wait(request)?.0;
+        let status = match ask {
+            // Whoever has it may have failed.
+            Ask::Lock(..) => self.wait_for_word(servant.context, request)?,
+            _ => self.wait(request)?.0,
+        };
         if let Some(error) = status.error {
             return Err(error);
         }

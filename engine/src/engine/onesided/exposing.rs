@@ -324,11 +324,12 @@ impl Engine {
         // SAFETY: that member has lent this part of its area for them, zeroed; the node segment lives
         // for ever.
         let control = unsafe { Control::new(base.add(has_control.control as usize - 1), parent.size()) };
-        let communicator = Communicator::new(told[0].context, parent.group.clone(), parent.rank);
+        let communicator = Arc::new(Communicator::new(told[0].context, parent.group.clone(), parent.rank));
+        self.keep_in_mind(&communicator);
         let dynamic = if kind == Kind::Dynamic { told.len() } else { 0 };
         Exposure {
             kind,
-            communicator: Arc::new(communicator),
+            communicator,
             regions: told.iter().map(|_| OnceLock::new()).collect(),
             known: (0..dynamic).map(|_| Mutex::new(Known::default())).collect(),
             epochs: Epochs::new(parent.size()),

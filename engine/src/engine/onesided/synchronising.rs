@@ -4,10 +4,11 @@
 //! posted and completed.
 
 use crate::collective::Operation;
+use crate::engine::reason::Reason;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{Assertions, Exposure};
-use crate::request::RequestId;
+use crate::request::{RequestId, Status};
 use crate::world::Group;
 use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, Ordering};
@@ -63,7 +64,7 @@ impl Engine {
         let ranks = members_of(exposure, group)?;
         let posts = ranks.iter().map(|&rank| self.await_word(exposure, rank, POSTED));
         let posts = posts.collect::<Result<Vec<_>>>()?;
-        self.wait_for_words(&posts)?;
+        self.wait_for_words(exposure, &posts)?;
         fence(Ordering::SeqCst);
         exposure.epochs.start(ranks);
         Ok(())
@@ -85,7 +86,7 @@ impl Engine {
     /// `RmaSync` when nothing was posted.
     pub fn wait_for_accesses(&self, exposure: &Exposure) -> Result<()> {
         let Some(completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
-        self.wait_for_words(&completions)?;
+        self.wait_for_words(exposure, &completions)?;
         fence(Ordering::SeqCst);
         Ok(())
     }
@@ -97,9 +98,13 @@ impl Engine {
     pub fn test_for_accesses(&self, exposure: &Exposure) -> Result<bool> {
         let Some(mut completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
         while let Some(&last) = completions.last() {
-            if self.test(last)?.is_none() {
-                exposure.epochs.groups().posted = Some(completions);
-                return Ok(false);
+            match self.test(last)? {
+                Some((status, _)) => status.error.map_or(Ok(()), Err)?,
+                None => {
+                    self.all_members_go_on(&exposure.communicator)?;
+                    exposure.epochs.groups().posted = Some(completions);
+                    return Ok(false);
+                }
             }
             completions.pop();
         }
@@ -118,8 +123,23 @@ impl Engine {
         self.start_receive(wanted, NOTHING)
     }
 
-    fn wait_for_words(&self, words: &[RequestId]) -> Result<()> {
-        words.iter().try_for_each(|&word| self.wait(word).map(|_| ()))
+    fn wait_for_words(&self, exposure: &Exposure, words: &[RequestId]) -> Result<()> {
+        let context = exposure.communicator.context();
+        words.iter().try_for_each(|&word| self.wait_for_word(context, word).map(|_| ()))
+    }
+
+    /// Waits for a message of a member that may not come because another one has failed.
+    pub(super) fn wait_for_word(&self, context: u64, word: RequestId) -> Result<Status> {
+        let lane = self.lane_of(word);
+        let request = lane.lock().requests.check(word)?;
+        self.crowd.wait_for(|| None);
+        let status = self.wait_until(lane, Reason::Word(context, request), |core| {
+            core.settled(request).then(|| core.collect(request))
+        })?;
+        match status.error {
+            Some(error) => Err(error),
+            None => Ok(status),
+        }
     }
 }
 
