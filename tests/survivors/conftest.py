@@ -35,3 +35,9 @@ def of_open_mpi(request, tmp_path_factory):
     flags = ["-abi=openmpi"] if request.param == "serried" else []
     target = tmp_path_factory.mktemp("open_mpi") / "open_mpi"
     return compile_c(SURVIVORS / "open_mpi.c", target, *flags, compiler=peer_compiler(request.param))
+
+
+@pytest.fixture(scope="session")
+def delay(tmp_path_factory):
+    """A program that tells how soon ranks are told of a failure."""
+    return compile_c(SURVIVORS / "delay.c", tmp_path_factory.mktemp("delay") / "delay", compiler=str(STAGE / "bin/mpicc"))
