@@ -19,12 +19,9 @@ use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 /// The members of a group that have failed, each with its number, in the order in which they have.
 pub(super) fn failures_of(job: &Job, group: &Group) -> Vec<(u32, JobRank)> {
-    let mut failed: Vec<_> = match job.node.failures() {
-        0 => Vec::new(),
-        _ => group.iter().filter_map(|rank| Some((job.failure_of(rank)?, rank))).collect(),
-    };
-    failed.sort_unstable();
-    failed
+    let failed = (1..).zip(job.node.failed());
+    let failed = failed.map(|(number, local)| (number, JobRank(job.local_ranks[local as usize])));
+    failed.filter(|&(_, rank)| group.rank_of(rank).is_some()).collect()
 }
 
 impl Engine {
@@ -175,8 +172,8 @@ impl Engine {
 
     /// Those of a group that have failed: their ranks in it, and in the job.
     fn failed_among(&self, group: &Group) -> Vec<(i32, JobRank)> {
-        let members = group.iter().enumerate().filter(|&(_, member)| self.failure_of(member).is_some());
-        members.map(|(rank, member)| (rank as i32, member)).collect()
+        let failed = failures_of(self.job, group).into_iter();
+        failed.filter_map(|(_, member)| Some((group.rank_of(member)? as i32, member))).collect()
     }
 
     /// Thinks, when ranks fail, of a communicator that no program can name, as long as somebody has it.
@@ -279,8 +276,7 @@ impl Engine {
 
     /// The error that names the rank that has failed first.
     pub(super) fn first_failed(&self) -> Option<Error> {
-        let failed =
-            self.job.local_ranks.iter().filter_map(|&rank| Some((self.failure_of(JobRank(rank))?, rank)));
-        failed.min().map(|(_, rank)| failed::failed(JobRank(rank)))
+        let first = *self.job.node.failed().first()?;
+        Some(failed::failed(JobRank(self.job.local_ranks[first as usize])))
     }
 }

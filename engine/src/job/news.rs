@@ -8,6 +8,7 @@ use super::node_segment::{AGREEMENTS_AT, REVOCATIONS};
 use super::{Job, NodeSegment};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::PoisonError;
 
 impl Job {
     /// As so manieth of all a rank has failed, if it has.
@@ -54,6 +55,22 @@ impl NodeSegment {
         (number != 0).then_some(number)
     }
 
+    /// The local ranks that have failed, in that order. They are looked for once after each failure.
+    pub fn failed(&self) -> Vec<u32> {
+        let count = self.failures() as usize;
+        if count == 0 {
+            return Vec::new();
+        }
+        let mut known = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < count {
+            let numbered = |rank| Some((self.failure_of(rank)?, rank));
+            let mut failed: Vec<_> = (0..self.local_ranks()).filter_map(numbered).collect();
+            failed.sort_unstable();
+            *known = failed.into_iter().map(|(_, rank)| rank).collect();
+        }
+        known.clone()
+    }
+
     /// Says that the communicator of a context is revoked. Its members have to be woken afterwards.
     ///
     /// # Errors
@@ -90,5 +107,34 @@ impl NodeSegment {
         // SAFETY: inside the mapping, by the layout of the segment, which lives as long as `self`; page aligned, and
         // every bit pattern is a valid table of atomics.
         Ok(unsafe { &*self.segment.base().add(place).cast::<Agreements>() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_have_failed_are_listed_in_that_order() {
+        let node = NodeSegment::create(5).unwrap();
+        assert_eq!((node.failed(), node.failure_of(3)), (vec![], None));
+        node.note_failure(3);
+        assert_eq!(node.failed(), [3]);
+        node.note_failure(4);
+        node.note_failure(0);
+        assert_eq!(node.failed(), [3, 4, 0]);
+        assert_eq!((node.failure_of(0), node.failures()), (Some(3), 3));
+    }
+
+    #[test]
+    fn a_communicator_that_was_revoked_is_known_until_there_are_too_many() {
+        let node = NodeSegment::create(1).unwrap();
+        for number in 1..=REVOCATIONS as u64 {
+            assert!(!node.is_revoked(2 * number));
+            node.note_revocation(2 * number).unwrap();
+            assert!(node.is_revoked(2 * number) && !node.is_revoked(0));
+        }
+        assert_eq!(node.note_revocation(7).unwrap_err().class(), Class::NoMem);
+        assert_eq!(node.news(), REVOCATIONS as u32);
     }
 }

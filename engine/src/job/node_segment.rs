@@ -24,6 +24,7 @@ use crate::observe::{Page, State};
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
 const VERSION: u32 = 19;
@@ -89,6 +90,8 @@ pub struct NodeSegment {
     local_ranks: u32,
     /// Whether the file has windows.
     windows: bool,
+    /// The local ranks that are known here to have failed, in that order.
+    pub(super) failed: Mutex<Vec<u32>>,
 }
 
 impl NodeSegment {
@@ -116,7 +119,7 @@ impl NodeSegment {
         let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
         segment.reserve(universe::AT, 4096)?;
-        let node = NodeSegment { segment, local_ranks, windows };
+        let node = NodeSegment { segment, local_ranks, windows, failed: Mutex::default() };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
             node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
@@ -146,7 +149,8 @@ impl NodeSegment {
         if !windows && length != mapped as u64 {
             return Err(foreign());
         }
-        Ok(NodeSegment { segment: Segment::map(descriptor, mapped)?, local_ranks, windows })
+        let segment = Segment::map(descriptor, mapped)?;
+        Ok(NodeSegment { segment, local_ranks, windows, failed: Mutex::default() })
     }
 
     /// Where the windows begin in the file behind the descriptor; `None`:
