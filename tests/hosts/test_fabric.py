@@ -20,7 +20,7 @@ def libfabric():
 def built(four):
     """Programs where all hosts see them."""
     sources = {"misbehave": "tests/launcher/misbehave.c"}
-    sources |= {name: f"tests/c/{name}.c" for name in ("exchange", "large_collectives", "flood", "windows_locks")}
+    sources |= {name: f"tests/c/{name}.c" for name in ("exchange", "large_collectives", "flood", "many_to_one")}
     return {name: compiled(source, four.folder / f"fabric-{name}") for name, source in sources.items()}
 
 
@@ -34,7 +34,7 @@ def test_a_provider_that_is_not_there_is_named(site):
     assert said.returncode != 0 and "libfabric offers no provider cxi" in said.stderr, said
 
 
-@pytest.mark.parametrize("program", ["exchange", "large_collectives", "flood", "windows_locks"])
+@pytest.mark.parametrize("program", ["exchange", "large_collectives", "flood", "many_to_one"])
 @pytest.mark.parametrize("places", ["n1:2,n2:2", "n1,n2,n3,n4"])
 def test_programs_are_right(site, built, program, places):
     said = site.run(*FABRIC, "--hosts", places, built[program])

@@ -7,10 +7,11 @@ use super::domain::Domain;
 use super::endpoint::{Completion, Endpoint, Handed};
 use super::fabric_partner::{Partner, Way};
 use super::inbound::{Came, Inbound, Place};
-use super::message_buffers::{About, Buffers, Context};
+use super::landing::Landing;
+use super::message_buffers::{About, Buffers, Context, BEFORE_PAYLOAD, SEAL_BYTES};
 use super::remote_reads::Reads;
 use super::structures::{PeerAddress, MANY_MESSAGES};
-use crate::transport::network::framing::{Head, Sort, HEAD_BYTES, LONGEST};
+use crate::transport::network::framing::{Head, Sort, LONGEST};
 use crate::transport::network::{gone, Loads, Word};
 use crate::transport::{Told, LONG_LETTER_BYTES, OWN_KINDS};
 use crate::{JobRank, Result};
@@ -21,24 +22,11 @@ pub const LOADED: u8 = OWN_KINDS + 2;
 /// Kind of the word that says that all has been received that its receiver has sent before it said that it leaves.
 const HEARD: u8 = 128;
 
-/// Bytes of a seal.
-const SEAL_BYTES: usize = 8;
-/// Bytes before a payload.
-pub const BEFORE_PAYLOAD: usize = SEAL_BYTES + HEAD_BYTES;
 /// Short messages that are copied here before the provider gets them.
 const SHORT: usize = 256;
 /// Buffers in which messages are received, and their length. One has room for the longest message at least twice.
 const RECEIVING: usize = 3;
 const RECEIVING_BYTES: usize = 160 << 10;
-
-/// What there is of a buffer in which messages are received.
-#[derive(Debug, Default)]
-struct Receiving {
-    /// Messages in it that have not been read.
-    waiting: usize,
-    /// The provider is done with it.
-    is_over: bool,
-}
 
 /// A payload that has been loaded and not sent.
 #[derive(Debug)]
@@ -58,7 +46,9 @@ pub struct Port {
     pub reads: Reads,
     pub endpoint: Endpoint,
     pub buffers: Buffers,
-    receiving: HashMap<usize, Receiving>,
+    receiving: HashMap<usize, Landing>,
+    /// Why a message could not be received.
+    failure: Option<isize>,
     pub partners: Vec<Partner>,
     by_rank: HashMap<JobRank, u32>,
     /// Packets that have come.
@@ -84,6 +74,7 @@ impl Port {
             endpoint,
             buffers: Buffers::new(lengths),
             receiving: HashMap::new(),
+            failure: None,
             partners: Vec::new(),
             by_rank: HashMap::new(),
             inbound: Inbound::default(),
@@ -94,7 +85,7 @@ impl Port {
         };
         for _ in 0..RECEIVING {
             let buffer = port.buffers.for_receiving(&port.endpoint, RECEIVING_BYTES)?;
-            port.receiving.insert(buffer, Receiving::default());
+            port.receiving.insert(buffer, Landing::default());
             if let Handed::Refused(code) = port.buffers.receive(&port.endpoint, buffer) {
                 return Err(domain.refused("fi_recvmsg", code));
             }
@@ -171,6 +162,9 @@ impl Port {
             self.progress();
         }
         let partner = &self.partners[index];
+        if let Some(code) = self.failure {
+            return Err(self.endpoint.domain().refused("a receive", code));
+        }
         if partner.is_lost() {
             return Err(gone(partner.rank));
         }
@@ -227,14 +221,27 @@ impl Port {
     }
 
     fn has_received(&mut self, buffer: usize, completion: &Completion) {
-        let receiving = self.receiving.get_mut(&buffer).expect("a buffer to receive in");
-        receiving.is_over |= completion.flags & MANY_MESSAGES != 0;
-        if completion.error.is_none() {
-            if let Some(came) = self.read(buffer, completion.place) {
-                self.receiving.get_mut(&buffer).expect("it was there").waiting += 1;
-                let is_early = came.partner.is_some_and(|index| !self.partners[index].has_changed_over);
-                self.inbound.add(came, is_early);
+        let (place, bytes) = completion.place;
+        let came = match completion.error {
+            None => self.read(buffer, completion.place),
+            Some(code) => {
+                // A message may be lost, and nobody knows whose.
+                self.failure = Some(code);
+                None
             }
+        };
+        let start = self.buffers.memory(buffer).0;
+        let landing = self.receiving.get_mut(&buffer).expect("a buffer to receive in");
+        if bytes > 0 {
+            landing.landed(place as usize - start as usize, bytes);
+        }
+        if completion.flags & MANY_MESSAGES != 0 {
+            landing.ends();
+        }
+        if let Some(came) = came {
+            landing.waits();
+            let is_early = came.partner.is_some_and(|index| !self.partners[index].has_changed_over);
+            self.inbound.add(came, is_early);
         }
         self.receive_again(buffer);
     }
@@ -286,12 +293,12 @@ impl Port {
         }
     }
 
-    /// A buffer is received into again once the provider and all readers are done with it.
+    /// A buffer is received into again once the provider and all readers are done with it. If there is no room for that, it
+    /// is tried at the next look.
     fn receive_again(&mut self, buffer: usize) {
-        let receiving = self.receiving.get_mut(&buffer).expect("a buffer to receive in");
-        if receiving.is_over && receiving.waiting == 0 {
-            // If there is no room for that, it is tried at the next look.
-            receiving.is_over = self.buffers.receive(&self.endpoint, buffer) != Handed::Over;
+        let landing = self.receiving.get_mut(&buffer).expect("a buffer to receive in");
+        if landing.is_free() && self.buffers.receive(&self.endpoint, buffer) == Handed::Over {
+            *landing = Landing::default();
         }
     }
 
@@ -299,7 +306,7 @@ impl Port {
     pub fn advance(&mut self) {
         let Some(Came { partner, head, place, is_retained }) = self.inbound.take() else { return };
         if let Place::Received(_, buffer) = place {
-            self.receiving.get_mut(&buffer).expect("a buffer to receive in").waiting -= 1;
+            self.receiving.get_mut(&buffer).expect("a buffer to receive in").is_read();
             self.receive_again(buffer);
         }
         if let Some(index) = partner.filter(|_| head.sort == Sort::Long && !is_retained) {
@@ -335,7 +342,7 @@ impl Port {
             self.partners[index].is_owing = false;
             self.tell(index);
         }
-        let idle: Vec<usize> = match self.receiving.values().any(|one| one.is_over && one.waiting == 0) {
+        let idle: Vec<usize> = match self.receiving.values().any(Landing::is_free) {
             true => self.receiving.keys().copied().collect(),
             false => return,
         };
@@ -361,9 +368,10 @@ impl Port {
         (0..self.partners.len()).filter(|&index| self.partners[index].address.is_some()).collect()
     }
 
-    /// A partner that is gone without having taken leave.
+    /// A partner that is gone without having taken leave, or of whom something may be lost.
     pub fn lost(&self) -> Option<JobRank> {
-        self.partners.iter().find(|partner| partner.is_lost()).map(|partner| partner.rank)
+        let is_lost = |partner: &&Partner| partner.is_lost() || self.failure.is_some();
+        self.partners.iter().find(is_lost).map(|partner| partner.rank)
     }
 }
 

@@ -6,10 +6,15 @@
 use super::domain::Memory;
 use super::endpoint::{Endpoint, Handed};
 use super::structures::{PeerAddress, ProvidersOwn, MEMORY_LOCAL, RECEIVE, SEND};
+use crate::transport::network::framing::HEAD_BYTES;
 use crate::transport::INLINE_BYTES;
 use crate::Result;
 use std::ffi::c_void;
 
+/// Bytes of a seal, with which a message begins.
+pub const SEAL_BYTES: usize = 8;
+/// Bytes before a payload.
+pub const BEFORE_PAYLOAD: usize = SEAL_BYTES + HEAD_BYTES;
 /// Buffers of a length that are kept for the next messages, at most.
 const KEPT: usize = 16;
 

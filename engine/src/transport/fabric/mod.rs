@@ -14,6 +14,7 @@ mod fabric_card;
 mod fabric_partner;
 mod fabric_port;
 mod inbound;
+mod landing;
 #[cfg(test)]
 mod layout_tests;
 mod libfabric;

@@ -1,8 +1,9 @@
 //! Long payloads and memory of peers, over the fabric or the wire: by whichever the peer is reached.
 
 use super::fabric_partner::Way;
-use super::fabric_port::{Loaded, Port, BEFORE_PAYLOAD};
+use super::fabric_port::{Loaded, Port};
 use super::inbound::Place;
+use super::message_buffers::BEFORE_PAYLOAD;
 use super::{Fabric, InHand};
 use crate::transport::network::framing::{Head, Sort, LONGEST};
 use crate::transport::network::{kept_payload, Claim};
