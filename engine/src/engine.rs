@@ -49,6 +49,8 @@ pub struct Engine {
     checks: bool,
     /// The nodes that ranks pretend to be on.
     nodes: Nodes,
+    /// The server of this node, in jobs on several nodes.
+    server: OnceLock<server::NodeServer>,
 }
 
 impl Engine {
@@ -113,6 +115,7 @@ impl Engine {
             unnamed: Mutex::default(),
             checks,
             nodes,
+            server: OnceLock::new(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
         if job.birth().is_some() {
@@ -191,6 +194,7 @@ impl Engine {
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
         self.flush()?;
+        self.end_server()?;
         self.publish_counters();
         self.leave_word();
         self.lanes.each().for_each(|lane| lane.lock().transport.leave());
@@ -332,6 +336,7 @@ mod pretended;
 mod python;
 mod reason;
 mod requests;
+mod server;
 mod spawning;
 mod stack;
 pub mod symmetric;

@@ -16,6 +16,10 @@ impl Level {
     pub const BEYOND: Level = Level(0);
     /// Blocks that are lent to communicators.
     pub const POOL: Level = Level(1);
+    /// The server of the node.
+    pub const SERVER: Level = Level(40);
+    /// Its way to the memory of the ranks.
+    pub const REACH: Level = Level(41);
     /// What waiting threads have said; taken under all lanes.
     pub const ANSWERS: Level = Level(64);
     /// Events that no tool has heard yet.

@@ -30,6 +30,8 @@ struct window {
 /* A window of `bytes` zero bytes at each rank, with displacements in bytes. */
 static inline struct window make_window_with(enum kind kind, MPI_Aint bytes, MPI_Info info)
 {
+    if (kind == SHARED && getenv("SERRIED_TRANSPORT"))
+        kind = ALLOCATED; /* ranks on several nodes share no memory */
     struct window w = {kind, MPI_WIN_NULL, NULL, bytes, NULL};
     MPI_Aint mine;
     if (kind == OF_STACK || kind == STATIC) {

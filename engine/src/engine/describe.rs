@@ -121,6 +121,7 @@ impl<'a> Describer<'a> {
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
             Reason::Lock(exposure, lock) => vec![vec![self.lock(exposure, lock)]],
             Reason::Memory(rank) => vec![vec![self.change(rank)]],
+            Reason::Server => vec![vec![self.other()]],
             Reason::BootstrapChannel => vec![vec![self.exchange()]],
             Reason::Flush => vec![self.left(|request| request.detached, true)],
             Reason::Settle(contexts) => {

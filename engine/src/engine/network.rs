@@ -47,6 +47,9 @@ pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) ->
     let is_elsewhere = |rank| node_of(rank) != node_of(job.rank);
     node.keep_apart(job.local_ranks.iter().map(|&rank| is_elsewhere(rank)).collect());
     let kind = network_of(settings, job);
+    if kind != Network::Nothing && nodes.are_several() {
+        node.know_servers(first_of_nodes(&job.local_ranks, node_of));
+    }
     let is_far = |rank: JobRank| kind != Network::Nothing && is_elsewhere(rank.0);
     let routes = Routes::new(JobRank(job.rank), job.size, &job.local_ranks, is_far);
     let network: Option<Box<dyn network::Network>> = match kind {
@@ -57,6 +60,14 @@ pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) ->
         Network::Fabric(wanted) => Some(Box::new(open_fabric(job, wanted)?)),
     };
     Ok(Routed::new(Arc::new(routes), node, network))
+}
+
+/// The local ranks that are the first of their node: they have its server.
+fn first_of_nodes(local_ranks: &[u32], node_of: impl Fn(u32) -> u32) -> Vec<u32> {
+    let is_first = |&(local, rank): &(usize, &u32)| {
+        local_ranks[..local].iter().all(|&other| node_of(other) != node_of(*rank))
+    };
+    local_ranks.iter().enumerate().filter(is_first).map(|(local, _)| local as u32).collect()
 }
 
 /// Listens, tells all ranks of the job where, and learns where they do.

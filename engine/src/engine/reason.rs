@@ -27,6 +27,8 @@ pub(crate) enum Reason<'a> {
     Lock(&'a Exposure, LockOf),
     /// That another rank changes memory of this one: that rank, or any.
     Memory(Option<u32>),
+    /// That the server of this node has had something done.
+    Server,
     /// A byte string of a rank, for making a communicator.
     BootstrapChannel,
     /// That what was left to the engine has gone.

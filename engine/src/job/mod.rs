@@ -33,6 +33,7 @@ mod pmix_library;
 pub mod ports;
 pub mod process;
 mod segment_passing;
+mod server_place;
 mod singleton;
 pub mod starter;
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! ```text
 //! Header (4 KiB) | names of calls (64 KiB) | universe (`universe`) | part of local rank 0 | part of 1 | … | traffic of rank 0 | …
 //! part of a rank:    Page | transport area (TRANSPORT_BYTES) | blocks of communicators (BLOCKS_BYTES)
-//!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`) | `agreements`
+//!                    | report (REPORT_BYTES) | ledger of collective calls (`observe::ledger`) | `agreements` | server
 //! traffic of a rank: a row of `observe::flow`, in whole pages
 //! ```
 //!
@@ -42,9 +42,16 @@ const PAGE_BYTES: usize = size_of::<Page>();
 /// Bytes that the node transport has for each lane of a rank (address space, not memory).
 pub const LANE_BYTES: usize = (3 << 20) + (64 << 10);
 /// Bytes that the node transport has for each rank.
-pub const TRANSPORT_BYTES: usize = LANES * LANE_BYTES;
+pub const TRANSPORT_BYTES: usize = LANES * LANE_BYTES + SERVER_LANE_BYTES;
 /// Lanes that a rank may have: parts of its transport that share nothing.
 pub const LANES: usize = 4;
+/// One more lane, by which the servers of nodes talk.
+pub const SERVER_LANE: usize = LANES;
+/// All of them.
+pub const ALL_LANES: usize = LANES + 1;
+const SERVER_LANE_BYTES: usize = 128 << 10;
+/// Bytes of each rank for what it asks the server of its node, and for that server's words if it has it.
+pub(super) const SERVER_BYTES: usize = 4096;
 /// Bytes of each rank for the blocks of communicators that it leads (address
 /// space as well).
 pub const BLOCKS_BYTES: usize = 4 << 20;
@@ -52,7 +59,8 @@ pub const BLOCKS_BYTES: usize = 4 << 20;
 pub const REPORT_BYTES: usize = 64 << 10;
 /// A multiple of the 64 KiB that Linux maps together when one of their pages is
 /// touched: so the ranks map the same pages of a part.
-const PART_BYTES: usize = (AGREEMENTS_AT + agreements::BYTES).next_multiple_of(64 << 10);
+const PART_BYTES: usize = (SERVER_AT + SERVER_BYTES).next_multiple_of(64 << 10);
+pub(super) const SERVER_AT: usize = AGREEMENTS_AT + agreements::BYTES;
 const REPORT_AT: usize = PAGE_BYTES + TRANSPORT_BYTES + BLOCKS_BYTES;
 const LEDGER_AT: usize = REPORT_AT + REPORT_BYTES;
 pub(super) const AGREEMENTS_AT: usize = (LEDGER_AT + ledger::BYTES).next_multiple_of(4096);

@@ -73,6 +73,10 @@ pub struct Page {
     pub(super) threads: [Record; THREADS],
 }
 
+/// Of `Identity::lanes`.
+const HAS_LANES: u32 = 1;
+const HAS_SERVER: u32 = 2;
+
 impl Page {
     /// Bytes of it that are memory at once.
     pub const FIRST_BYTES: usize = 4096;
@@ -91,7 +95,7 @@ pub struct Identity {
     /// The core on which it last waited, by its number and one; 0: not known. Kept
     /// only while ranks share cores.
     pub core: AtomicU32,
-    /// Not 0: it has lanes (see `engine::lanes`).
+    /// Bits: it has lanes (see `engine::lanes`); it has the server of its node.
     pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
@@ -219,12 +223,22 @@ impl Page {
 
     /// Whether the rank has lanes.
     pub fn has_lanes(&self) -> bool {
-        self.identity.lanes.load(Acquire) != 0 // lanes: paired with `show_lanes`
+        self.identity.lanes.load(Acquire) & HAS_LANES != 0 // lanes: paired with `show_lanes`
     }
 
     /// The rank has lanes from now on.
     pub fn show_lanes(&self) {
-        self.identity.lanes.store(1, Release); // lanes: paired with `has_lanes`
+        self.identity.lanes.fetch_or(HAS_LANES, Release); // lanes: paired with `has_lanes`
+    }
+
+    /// Whether the server of its node is a thread of the rank.
+    pub fn has_server(&self) -> bool {
+        self.identity.lanes.load(Acquire) & HAS_SERVER != 0 // server: paired with `show_server`
+    }
+
+    /// It is, from now on.
+    pub fn show_server(&self) {
+        self.identity.lanes.fetch_or(HAS_SERVER, Release); // server: paired with `has_server`
     }
 
     /// Runs a copy of some length, so that who looks sees what time goes into.

@@ -124,6 +124,8 @@ pub struct Exposure {
     pub(crate) queue: Mutex<Vec<Queued>>,
     /// This member answers others, which do not reach its memory.
     pub(crate) is_served: AtomicBool,
+    /// The servers of the members' nodes do that, also while those compute.
+    pub(crate) has_servers: AtomicBool,
     /// It is freed, and nobody is served any more.
     pub(crate) is_over: AtomicBool,
     pub(crate) epochs: Epochs,

@@ -31,7 +31,7 @@ mod words;
 pub use addresses::Addresses;
 pub use assertions::Assertions;
 pub(crate) use attached::{find, Attached, Entry};
-pub(crate) use control::{Control, Numbered};
+pub(crate) use control::{Control, Numbered, Seat};
 pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, LockOf, Segment};
 pub(crate) use exposure::{Known, Mutexes, Provided, Queued, Told};

@@ -28,6 +28,8 @@ pub struct Region {
     pub(crate) here: usize,
     /// It is this process's own.
     pub(crate) own: bool,
+    /// It is the server of the node that reaches it so, for others.
+    pub(crate) for_server: bool,
 }
 
 /// A member that is asked for what is out of reach, and where.
@@ -41,6 +43,8 @@ pub struct Servant {
     pub member: u32,
     /// Its job rank.
     pub job_rank: JobRank,
+    /// The node whose server does it; `None`: the member itself, when it makes progress.
+    pub node: Option<u32>,
 }
 
 /// How some bytes of a region are reached.
@@ -171,6 +175,7 @@ mod tests {
             direct: 20..60,
             here: 5000,
             own,
+            for_server: false,
         }
     }
 

@@ -63,12 +63,18 @@ impl Routed {
     /// # Errors
     /// `NoMem` when its mailbox cannot be reserved, and what the network says.
     pub fn beside(&self, lane: usize) -> Result<Routed> {
-        let network = match &self.far {
-            // To other jobs goes the first lane alone.
-            Some(far) if !far.is_beyond => Some(far.network.beside(lane)?),
-            _ => None,
-        };
-        Ok(Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?, network))
+        self.apart(lane).map(|(routed, network)| Routed::new(routed.routes, routed.node, network))
+    }
+
+    /// The same without its network, and that, if one goes to other nodes of the job.
+    ///
+    /// # Errors
+    /// As [`Routed::beside`].
+    pub fn apart(&self, lane: usize) -> Result<(Routed, Option<Box<dyn Network>>)> {
+        // To other jobs goes the first lane alone.
+        let far = self.far.as_ref().filter(|far| !far.is_beyond);
+        let network = far.map(|far| far.network.beside(lane)).transpose()?;
+        Ok((Routed::new(Arc::clone(&self.routes), self.node.beside(lane)?, None), network))
     }
 
     /// The transport of the node, for those who share its memory.
@@ -161,9 +167,7 @@ impl Packets for Routed {
 
     fn take_long_letters(&mut self, take: bool) {
         self.node.take_long_letters(take);
-        if let Some(far) = &mut self.far {
-            far.network.take_long_letters(take);
-        }
+        self.far.iter_mut().for_each(|far| far.network.take_long_letters(take));
     }
 
     #[inline(always)]
@@ -209,9 +213,7 @@ impl Packets for Routed {
     }
 
     fn leave(&mut self) {
-        if let Some(far) = &mut self.far {
-            far.network.leave();
-        }
+        self.far.iter_mut().for_each(|far| far.network.leave());
     }
 
     fn lost(&mut self) -> Option<JobRank> {
@@ -257,9 +259,7 @@ impl Payloads for Routed {
     /// Each transport leaves alone what is not its own.
     fn unload(&mut self, packet: &Packet) {
         self.node.unload(packet);
-        if let Some(far) = &mut self.far {
-            far.network.unload(packet);
-        }
+        self.far.iter_mut().for_each(|far| far.network.unload(packet));
     }
 
     /// If the network was full, it is what is waited for; memory of the node does not help.

@@ -132,6 +132,7 @@ fn start(library: &Library) -> Result<&'static Engine> {
     // calls then, nor what it receives in packets, and all else works.
     let _ = page::show(job);
     let engine = Box::leak(Box::new(Engine::join_with(job, settings::current()?)?));
+    engine.begin_server()?;
     engine.publish_names(&library.names.concat())?;
     engine.set_directory(library.directory);
     Ok(engine)

@@ -16,20 +16,22 @@ pub(super) const ASKED: i32 = 3;
 const ANSWERED: u32 = 16;
 const ANSWERS: u32 = 1 << 28;
 
-/// Who is asked to do something for a member.
-pub(super) fn servant_of(exposure: &Exposure, member: u32) -> Servant {
-    Servant {
-        context: exposure.communicator.context(),
-        me: exposure.rank(),
-        member,
-        job_rank: exposure.group().job_rank(member),
-    }
-}
-
 impl Engine {
+    /// Who is asked to do something for a member.
+    pub(super) fn servant_of(&self, exposure: &Exposure, member: u32) -> Servant {
+        let job_rank = exposure.group().job_rank(member);
+        Servant {
+            context: exposure.communicator.context(),
+            me: exposure.rank(),
+            member,
+            job_rank,
+            node: exposure.has_servers.load(Ordering::Relaxed).then(|| self.node_of(job_rank)),
+        }
+    }
+
     /// Whether memory of a region that is not direct has to be asked for.
     pub(super) fn is_served(&self, region: &Region) -> bool {
-        !region.own && self.is_out_of_reach(region.peer)
+        !region.own && !region.for_server && self.is_out_of_reach(region.peer)
     }
 
     /// Whether memory of a member is.
@@ -43,6 +45,9 @@ impl Engine {
     /// # Errors
     /// Of the messages; what the servant says.
     pub(super) fn ask(&self, servant: Servant, ask: Ask, data: &[u8], answer: &mut [u8]) -> Result<()> {
+        if let Some(node) = servant.node {
+            return self.ask_server(node, servant, (ask, data), answer);
+        }
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tag = (ANSWERED + NEXT.fetch_add(1, Ordering::Relaxed) % ANSWERS) as i32;
         let mut message = Vec::with_capacity(HEAD_BYTES + data.len());
@@ -204,13 +209,13 @@ impl Engine {
         take: bool,
     ) -> Result<()> {
         let ask = if take { Ask::Lock(kind, lock.mutex) } else { Ask::Unlock(kind, lock.mutex) };
-        self.ask(servant_of(exposure, lock.member), ask, &[], &mut [])
+        self.ask(self.servant_of(exposure, lock.member), ask, &[], &mut [])
     }
 
     /// The piece of attached memory of a member in which an address lies.
     pub(super) fn ask_to_find(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
         let mut answer = [0u8; 16];
-        self.ask(servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
+        self.ask(self.servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
         let word = |at: usize| u64::from_ne_bytes(answer[at..at + 8].try_into().expect("8 bytes"));
         let entry = Entry { address: word(0), bytes: word(8), ..Entry::default() };
         Ok((entry.address != 0).then_some(entry))
@@ -229,7 +234,7 @@ pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {
 }
 
 #[cold]
-fn refused(member: u32) -> Error {
+pub(in crate::engine) fn refused(member: u32) -> Error {
     let sentence = format!("rank {member} could not do what it was asked for: is its memory still exposed?");
     Error::new(Class::RmaRange, sentence)
 }

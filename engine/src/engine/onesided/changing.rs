@@ -127,14 +127,11 @@ impl Engine {
     pub(super) fn hold(&self, region: &Region, (offset, bytes): (u64, u64)) -> Result<Hold> {
         let changes = self.changes_of(region)?;
         let there = AccessDescriptor::host(region.address + offset, bytes);
-        let is_direct = {
-            let mut core = self.lanes.at(0).lock();
-            match region.peer {
-                _ if region.own => core.transport.is_shared(region.mapped(there.address), bytes),
-                Some(peer) => core.transport.direct(peer, there).is_some(),
-                None => false,
-            }
-        };
+        let is_direct = self.reach(region, |transport| match region.peer {
+            _ if region.own => transport.is_shared(region.mapped(there.address), bytes),
+            Some(peer) => transport.direct(peer, there).is_some(),
+            None => false,
+        });
         let alone = if is_direct { (0..TRIES).find_map(|_| changes.be_alone()) } else { None };
         Ok(alone.map_or_else(|| Hold::Lock(changes.lock()), Hold::Alone))
     }

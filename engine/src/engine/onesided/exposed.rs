@@ -1,12 +1,11 @@
 //! What has been exposed: attaching memory, asking where it lies, and freeing.
 
-use super::asking::servant_of;
 use super::exposing::Memory;
 use crate::collective::Operation;
 use crate::engine::Engine;
-use crate::onesided::{Entry, Exposure, Kind, Region, Segment, Told};
-use crate::transport::{AccessDescriptor, OfferedMemory};
-use crate::{Class, Error, Result};
+use crate::onesided::{Entry, Exposure, Kind, Region, Segment, Servant, Told};
+use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, Ordering};
 
 /// Attaching, asking and freeing.
@@ -105,28 +104,56 @@ impl Engine {
 
     /// Where memory of a member is for this process.
     pub(in crate::engine) fn find_region(&self, exposure: &Exposure, owner: u32, entry: Entry) -> Region {
-        let peer = exposure.peers[owner as usize];
-        let own = owner == exposure.rank();
+        let (peer, own) = (exposure.peers[owner as usize], owner == exposure.rank());
+        self.open_region(peer, self.servant_of(exposure, owner), entry, (own, false))
+    }
+
+    /// The same, for a process that may be on this node; for the server of the node if that is asked for.
+    pub(in crate::engine) fn open_region(
+        &self,
+        peer: Option<JobRank>,
+        servant: Servant,
+        entry: Entry,
+        (own, for_server): (bool, bool),
+    ) -> Region {
         let mut region = Region {
             peer,
-            servant: servant_of(exposure, owner),
-            changes: peer.and_then(|peer| self.lanes.at(0).lock().transport.changes(peer)),
-            bell: peer.and_then(|peer| self.lanes.at(0).lock().transport.bell(peer)),
+            servant,
+            changes: None,
+            bell: None,
             address: entry.address,
             bytes: entry.bytes,
             direct: entry.direct(),
             here: entry.address as usize,
             own,
+            for_server,
         };
-        if !own && !region.direct.is_empty() {
-            let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
-            let exposed = |peer| self.lanes.at(0).lock().transport.exposed(peer, part);
-            match peer.and_then(exposed) {
-                Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
-                None => region.direct = 0..0,
-            }
+        let Some(peer) = peer else {
+            region.direct = 0..0;
+            return region;
+        };
+        let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
+        let is_mapped = !own && !region.direct.is_empty();
+        let (changes, bell, exposed) = self.reach(&region, |transport| {
+            let exposed = is_mapped.then(|| transport.exposed(peer, part)).flatten();
+            (transport.changes(peer), transport.bell(peer), exposed)
+        });
+        (region.changes, region.bell) = (changes, bell);
+        match exposed {
+            Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
+            None if is_mapped => region.direct = 0..0,
+            None => {}
         }
         region
+    }
+
+    /// The transport by which memory of a region is reached.
+    #[inline]
+    pub(in crate::engine) fn reach<T>(&self, region: &Region, work: impl FnOnce(&mut Routed) -> T) -> T {
+        match region.for_server {
+            false => work(&mut self.lanes.at(0).lock().transport),
+            true => self.server_reaches(work),
+        }
     }
 
     /// Frees an exposure (`MPI_Win_free`). Collective. Memory that the library has allocated
@@ -138,6 +165,7 @@ impl Engine {
         exposure.epochs.check_free()?;
         fence(Ordering::SeqCst);
         self.run_collective(&exposure.communicator, &Operation::Barrier)?;
+        self.leave_server(exposure)?;
         self.end_to_serve(exposure);
         exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
         self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);

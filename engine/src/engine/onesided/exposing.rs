@@ -132,7 +132,7 @@ impl Engine {
         }
         let made = Arc::new(self.make(parent, memory.kind(), (told, peers), provided));
         let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
-        if self.needs_servants(parent, &made)? {
+        if self.needs_servants(parent, &made)? && !self.enter_servers(parent, &made)? {
             self.begin_to_serve(&made)?;
         }
         Ok(made)
@@ -145,15 +145,14 @@ impl Engine {
             return Ok(made.is_spread);
         }
         // Only now all have come so far that it can be tried.
-        let mut mine = Told::default();
         let mut core = self.lanes.at(0).lock();
         let reaches = |&peer: &Option<JobRank>| {
             let means = peer.map(|peer| core.transport.means(peer));
             matches!(means, Some(Means::Direct | Means::CrossMemory))
         };
-        mine.trouble = u64::from(!made.peers.iter().all(reaches));
+        let is_all = made.peers.iter().all(reaches);
         drop(core);
-        Ok(self.tell_all(parent, mine)?.iter().any(|one| one.trouble != 0))
+        Ok(!self.all_say(parent, is_all)?)
     }
 
     /// The members that are on this node.
@@ -272,6 +271,12 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether all members say so.
+    pub(in crate::engine) fn all_say(&self, parent: &Arc<Communicator>, mine: bool) -> Result<bool> {
+        let mine = Told { trouble: u64::from(!mine), ..Told::default() };
+        Ok(self.tell_all(parent, mine)?.iter().all(|one| one.trouble == 0))
+    }
+
     /// What all members say.
     fn tell_all(&self, parent: &Arc<Communicator>, mine: Told) -> Result<Box<[Told]>> {
         let mut told = vec![Told::default(); parent.size() as usize].into_boxed_slice();
@@ -340,6 +345,7 @@ impl Engine {
             is_spread,
             queue: Mutex::default(),
             is_served: AtomicBool::new(false),
+            has_servers: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             attached: Attached::default(),
             waiters: AtomicU32::new(0),

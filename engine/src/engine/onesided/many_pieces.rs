@@ -47,6 +47,7 @@ impl Engine {
             direct: 0..0,
             here: 0,
             own: true,
+            for_server: false,
         }
     }
 

@@ -7,13 +7,16 @@ mod exposing;
 mod locking;
 mod many_pieces;
 mod mutexes;
+mod obeying;
 mod operations;
 mod serving;
 mod synchronising;
 mod target_memory;
 mod with_request;
 
+pub(super) use asking::refused;
 pub use exposing::Memory;
+pub(super) use obeying::Served;
 
 #[cfg(test)]
 mod tests;

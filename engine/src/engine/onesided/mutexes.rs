@@ -1,6 +1,5 @@
 //! Mutexes of the members of a communicator: each has a number of its own, and any may take those of all.
 
-use super::asking::servant_of;
 use super::exposing::Memory;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Exposure, Lock, LockOf};
@@ -45,7 +44,7 @@ impl Engine {
         let lock = mutex_of(exposure, member, mutex)?;
         if exposure.is_spread && member != exposure.rank() {
             let mut got = [0u8; 8];
-            self.ask(servant_of(exposure, member), Ask::TryLock(lock.mutex), &[], &mut got)?;
+            self.ask(self.servant_of(exposure, member), Ask::TryLock(lock.mutex), &[], &mut got)?;
             return Ok(got != [0; 8]);
         }
         let found = exposure.lock_of(lock).ok_or_else(super::locking::no_such_lock)?;

@@ -5,16 +5,14 @@
 
 use super::asking::{buffer, ASKED};
 use super::locking::no_such_lock;
+use super::obeying::Served;
 use crate::core::Background;
 use crate::engine::Engine;
 use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
-use crate::onesided::{
-    Ask, Elements, Exposure, Kind, Lock, LockOf, Many, Numbered, Queued, Region, MOST_BYTES,
-};
-use crate::reduce::Builtin;
+use crate::onesided::{Ask, Entry, Exposure, Kind, Lock, LockOf, Numbered, Queued, Region};
 use crate::world::BootstrapChannel;
-use crate::{Class, Error, Result};
+use crate::Result;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -85,133 +83,11 @@ impl Engine {
                 self.answer_to(exposure, (from, tag), Ok(Vec::new()))?;
             }
             _ => {
-                let done = self.obey(exposure, ask, data);
+                let done = self.obey(&OwnMemory(exposure), ask, data);
                 self.answer_to(exposure, (from, tag), done)?;
             }
         }
         Ok(true)
-    }
-
-    /// Does what is asked, and gives what the answer tells.
-    fn obey(&self, exposure: &Exposure, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
-        match ask {
-            Ask::Read(address, bytes) => {
-                let mut read = vec![0u8; bytes.min(MOST_BYTES) as usize];
-                self.with_own(exposure, address, read.len() as u64, |region, offset| {
-                    // SAFETY: bytes of the own region.
-                    unsafe { self.read_from(region, offset, read.as_mut_ptr(), read.len() as u64) }
-                })?;
-                Ok(read)
-            }
-            Ask::Write(address) => {
-                self.with_own(exposure, address, data.len() as u64, |region, offset| {
-                    // SAFETY: bytes of the own region.
-                    unsafe { self.write_to(region, offset, data.as_ptr(), data.len() as u64) }
-                })?;
-                Ok(Vec::new())
-            }
-            Ask::Change { address, count, builtin, element, tell } => {
-                let elements = Elements::known(builtin, element)?;
-                let count = (count as usize).min(MOST_BYTES as usize);
-                let bytes = count * element.size();
-                if !elements.only_reads() && data.len() < bytes {
-                    return Err(Error::new(Class::Intern, "fewer elements came than are to be changed"));
-                }
-                let mut old = vec![0u8; if tell { bytes } else { 0 }];
-                let result = if tell { old.as_mut_ptr() } else { std::ptr::null_mut() };
-                let span = (count.max(1) - 1) * element.size() + element.span();
-                self.with_own(exposure, address, span as u64, |region, offset| {
-                    // SAFETY: elements of the own region; there are as many in the message.
-                    unsafe { self.change(region, elements, (offset, count), (data.as_ptr(), result)) }
-                })?;
-                Ok(old)
-            }
-            Ask::Swap(address, bytes) => {
-                let bytes = bytes as usize;
-                let (Some(compare), Some(new)) = (data.get(..bytes), data.get(bytes..2 * bytes)) else {
-                    return Err(Error::new(Class::Intern, "fewer bytes came than are to be compared"));
-                };
-                let mut old = vec![0u8; bytes];
-                let items = (new.as_ptr(), compare.as_ptr(), old.as_mut_ptr());
-                self.with_own(exposure, address, bytes as u64, |region, offset| {
-                    // SAFETY: an element of the own region; the others have as many bytes.
-                    unsafe { self.swap(region, (offset, bytes), items) }
-                })?;
-                Ok(old)
-            }
-            Ask::Find(address) => {
-                let found = exposure.attached.find(address).unwrap_or_default();
-                Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
-            }
-            Ask::Many { what, number, bytes } => self.obey_many(exposure, what, (number, bytes), data),
-            Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
-        }
-    }
-
-    /// The same with many pieces; the data are their addresses and what is to be written or added.
-    fn obey_many(
-        &self,
-        exposure: &Exposure,
-        what: Many,
-        (number, bytes): (u64, u64),
-        data: &[u8],
-    ) -> Result<Vec<u8>> {
-        let sizes =
-            number.checked_mul(8).zip(number.checked_mul(bytes)).filter(|sizes| sizes.1 <= MOST_BYTES);
-        let (heads, all) = sizes.ok_or_else(shorter)?;
-        let (addresses, mut data) = data.split_at_checked(heads as usize).ok_or_else(shorter)?;
-        if what != Many::Read && data.len() < all as usize {
-            return Err(shorter());
-        }
-        let mut read = vec![0u8; if what == Many::Read { all as usize } else { 0 }];
-        let mut room = read.as_mut_slice();
-        for address in addresses.chunks_exact(8) {
-            let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));
-            self.with_own(exposure, address, bytes, |region, offset| match what {
-                Many::Read => {
-                    let (piece, rest) = std::mem::take(&mut room).split_at_mut(bytes as usize);
-                    room = rest;
-                    // SAFETY: bytes of the own region.
-                    unsafe { self.read_from(region, offset, piece.as_mut_ptr(), bytes) }
-                }
-                Many::Write => {
-                    let piece = take(&mut data, bytes);
-                    // SAFETY: the same.
-                    unsafe { self.write_to(region, offset, piece.as_ptr(), bytes) }
-                }
-                Many::Add(element) => {
-                    let elements = Elements::known(Builtin::Sum, element)?;
-                    let (piece, count) = (take(&mut data, bytes), bytes as usize / element.size());
-                    let places = (piece.as_ptr(), std::ptr::null_mut());
-                    // SAFETY: elements of the own region; there are as many in the piece.
-                    unsafe { self.change(region, elements, (offset, count), places) }
-                }
-            })?;
-        }
-        Ok(read)
-    }
-
-    /// Does something with bytes of this member that it exposes.
-    fn with_own<T>(
-        &self,
-        exposure: &Exposure,
-        address: u64,
-        bytes: u64,
-        work: impl FnOnce(&Region, u64) -> Result<T>,
-    ) -> Result<T> {
-        let attached;
-        let region = match exposure.kind {
-            Kind::Dynamic => {
-                let entry = exposure.attached.find(address).unwrap_or_default();
-                attached = self.find_region(exposure, exposure.rank(), entry);
-                &attached
-            }
-            _ => self.region_of(exposure, exposure.rank()),
-        };
-        match address.checked_sub(region.address) {
-            Some(offset) if offset <= region.bytes && bytes <= region.bytes - offset => work(region, offset),
-            _ => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
-        }
     }
 
     /// Answers a member: 0 and what it gets, or 1.
@@ -224,16 +100,21 @@ impl Engine {
     }
 }
 
-/// So many bytes of the beginning, which go.
-fn take<'a>(data: &mut &'a [u8], bytes: u64) -> &'a [u8] {
-    let (piece, rest) = data.split_at(bytes as usize);
-    *data = rest;
-    piece
-}
+/// What this member exposes.
+struct OwnMemory<'a>(&'a Exposure);
 
-#[cold]
-fn shorter() -> Error {
-    Error::new(Class::Intern, "less came with a one-sided operation than it needs")
+impl Served for OwnMemory<'_> {
+    fn region(&self, engine: &Engine, address: u64) -> Result<Region> {
+        let OwnMemory(exposure) = *self;
+        Ok(match exposure.kind {
+            Kind::Dynamic => engine.find_region(exposure, exposure.rank(), self.find(engine, address)?),
+            _ => engine.region_of(exposure, exposure.rank()).clone(),
+        })
+    }
+
+    fn find(&self, _: &Engine, address: u64) -> Result<Entry> {
+        Ok(self.0.attached.find(address).unwrap_or_default())
+    }
 }
 
 /// The own locks, where others cannot reach their words.
@@ -287,5 +168,8 @@ impl Engine {
             let _ = self.answer_to(exposure, next.who, Ok(Vec::new()));
         }
         self.turned(exposure, found);
+        if exposure.has_servers.load(Ordering::Relaxed) {
+            self.tell_server_of_turn();
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::collective::Data;
 use crate::engine::Engine;
-use crate::onesided::{find, Entry, Exposure, Kind, Known, Region, Target, Way};
-use crate::transport::{AccessDescriptor, Means, OfferedMemory};
+use crate::onesided::{find, Entry, Exposure, Kind, Known, Region, Seat, Target, Way};
+use crate::transport::{AccessDescriptor, Means, OfferedMemory, Routed};
 use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
@@ -101,13 +101,33 @@ impl Engine {
         }
         let seat = exposure.control.seat(rank);
         let mut known = exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let open = |list| self.find_region(exposure, rank, list);
+        match self.find_in_list(seat, &mut known, open, address)? {
+            Some(entry) => Ok(entry),
+            None => {
+                let sentence =
+                    format!("rank {rank} attaches and detaches memory all the time, so none of it is found");
+                Err(Error::new(Class::RmaRange, sentence))
+            }
+        }
+    }
+
+    /// The entry in which an address lies, in the list of a member that is read again if it has changed; `None`: it
+    /// changes all the time.
+    pub(in crate::engine) fn find_in_list(
+        &self,
+        seat: &Seat,
+        known: &mut Known,
+        open: impl Fn(Entry) -> Region,
+        address: u64,
+    ) -> Result<Option<Option<Entry>>> {
         for _ in 0..TRIES {
             let version = seat.version.load(Ordering::Acquire); // version: paired with `attached::change`
             if version == known.version {
-                return Ok(find(&known.entries, address));
+                return Ok(Some(find(&known.entries, address)));
             }
             if version.is_multiple_of(2) {
-                let entries = self.read_list(exposure, rank)?;
+                let entries = self.read_list(seat, &open)?;
                 fence(Ordering::SeqCst);
                 if seat.version.load(Ordering::Relaxed) == version {
                     *known = Known { version, entries };
@@ -116,22 +136,23 @@ impl Engine {
             }
             std::thread::yield_now();
         }
-        let sentence =
-            format!("rank {rank} attaches and detaches memory all the time, so none of it is found");
-        Err(Error::new(Class::RmaRange, sentence))
+        Ok(None)
     }
 
-    /// What a member has attached, as its list is now: perhaps it changes meanwhile.
-    fn read_list(&self, exposure: &Exposure, rank: u32) -> Result<Vec<Entry>> {
-        let seat = exposure.control.seat(rank);
+    /// What a member has attached, as its list is now: perhaps it changes meanwhile. Its list is the region that
+    /// `open` finds.
+    pub(in crate::engine) fn read_list(
+        &self,
+        seat: &Seat,
+        open: impl FnOnce(Entry) -> Region,
+    ) -> Result<Vec<Entry>> {
         let (list, length) = (seat.list.load(Ordering::Relaxed), seat.length.load(Ordering::Relaxed));
         let mut entries = vec![Entry::default(); length as usize];
         let bytes = size_of_val(&entries[..]) as u64;
         let to = entries.as_mut_ptr().cast();
-        let list = Entry { address: list, bytes, ..Entry::default() };
-        let region = self.find_region(exposure, rank, list);
+        let region = open(Entry { address: list, bytes, ..Entry::default() });
         // SAFETY: the list that the owner keeps; `entries` has room for as much.
-        unsafe { self.read_far(&region, list.address, to, bytes)? };
+        unsafe { self.read_from(&region, 0, to, bytes)? };
         Ok(entries)
     }
 }
@@ -303,12 +324,19 @@ impl Engine {
         };
         for at in (0..bytes).step_by(AT_ONCE as usize) {
             let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
-            let mut core = self.lanes.at(0).lock();
             // SAFETY: by the caller.
-            self.page.copying(|| unsafe { core.transport.write(peer, memory, local.add(at as usize)) })?;
+            let write =
+                |transport: &mut Routed| unsafe { transport.write(peer, memory, local.add(at as usize)) };
+            if region.for_server {
+                self.reach(region, write)?;
+                continue;
+            }
+            self.page.copying(|| self.reach(region, write))?;
             Means::CrossMemory.count(&self.page.counters, memory.bytes);
         }
-        self.flows.gave(peer.0, bytes);
+        if !region.for_server {
+            self.flows.gave(peer.0, bytes);
+        }
         Ok(())
     }
 
@@ -323,13 +351,19 @@ impl Engine {
         };
         for at in (0..bytes).step_by(AT_ONCE as usize) {
             let memory = AccessDescriptor::host(there + at, AT_ONCE.min(bytes - at));
-            let mut core = self.lanes.at(0).lock();
             let pieces = [(local as usize + at as usize, memory.bytes as usize)];
             // SAFETY: by the caller.
-            let means = self.page.copying(|| unsafe { core.transport.read(peer, memory, &pieces) })?;
+            let read = |transport: &mut Routed| unsafe { transport.read(peer, memory, &pieces) };
+            if region.for_server {
+                self.reach(region, read)?;
+                continue;
+            }
+            let means = self.page.copying(|| self.reach(region, read))?;
             means.count(&self.page.counters, memory.bytes);
         }
-        self.flows.took(peer.0, bytes);
+        if !region.for_server {
+            self.flows.took(peer.0, bytes);
+        }
         Ok(())
     }
 }

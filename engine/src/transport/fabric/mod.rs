@@ -341,6 +341,10 @@ impl Network for Fabric {
         }
     }
 
+    fn ring_at(&mut self, doorbell: &'static Doorbell) {
+        self.wire.ring_at(doorbell);
+    }
+
     fn forget(&mut self, peer: JobRank) {
         self.wire.forget(peer);
     }

@@ -18,6 +18,7 @@ pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
 
 use super::{Packets, Payloads, Reaches, Ready, RemoteMemory};
 use crate::memory::system_calls;
+use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, Result};
 use std::time::Duration;
 
@@ -39,6 +40,10 @@ pub trait Network:
 
     /// By what a peer is reached, for people.
     fn means_to(&self, peer: JobRank) -> String;
+
+    /// Whoever waits in this lane sleeps at this doorbell and not at the rank's: a thread of the transport that has
+    /// something for the lane rings there. A transport that has no such thread has nothing to do.
+    fn ring_at(&mut self, _: &'static Doorbell) {}
 
     /// Nothing is wanted of a peer any more: it counts as one that has left.
     fn forget(&mut self, _: JobRank) {}

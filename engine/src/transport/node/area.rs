@@ -11,7 +11,7 @@ use super::returned::Returned;
 use super::shared_tasks::{TaskBlock, TASKS};
 use super::sizes::{BOXES, BOX_BYTES, CLASSES, LINES, LINE_BYTES};
 use super::withdrawals::{List, Taking, Withdrawn};
-use crate::job::node_segment::{LANES, LANE_BYTES};
+use crate::job::node_segment::{ALL_LANES, LANE_BYTES};
 use crate::job::NodeSegment;
 use crate::progress::watchers::Watchers;
 use crate::progress::{changes, Doorbell};
@@ -57,7 +57,7 @@ pub struct Control {
     pub taking: Line<Taking>,
     /// How much has been withdrawn from the owner.
     pub withdrawn: Line<Withdrawn>,
-    /// Whose memory the owner changes, and who changes the owner's alone; of the first lane only.
+    /// Whose memory the owner changes, and who changes the owner's alone; of the first lane, and that of servers.
     pub changes: Line<changes::Words>,
     /// The ranks that wait until the owner's memory changes; of the first lane only.
     pub watchers: Line<Watchers>,
@@ -156,6 +156,11 @@ impl Area {
         unsafe { &(*self.first.cast::<Control>()).changes.0 }
     }
 
+    /// Changes by the one who has this lane: the server of the node, or the rank.
+    pub fn changes_of_lane(&self) -> &changes::Words {
+        &self.control().changes.0
+    }
+
     /// The ranks that wait until the rank's memory changes: for all lanes the same.
     pub fn watchers(&self) -> &Watchers {
         // SAFETY: as `control`.
@@ -205,7 +210,7 @@ impl Area {
 
 /// Where the area of a lane begins.
 pub fn offset(lane: usize) -> usize {
-    assert!(lane < LANES, "lane {lane} does not exist");
+    assert!(lane < ALL_LANES, "lane {lane} does not exist");
     lane * LANE_BYTES
 }
 

@@ -14,7 +14,7 @@
 //! after a full barrier, so that one of the two sees the other.
 
 use super::area::Area;
-use crate::job::node_segment::LANES;
+use crate::job::node_segment::{LANES, SERVER_LANE};
 use crate::job::NodeSegment;
 use crate::observe::State;
 use std::sync::atomic::{fence, AtomicU32, Ordering};
@@ -106,7 +106,9 @@ fn wait_for_copies(node: &'static NodeSegment, me: u32) {
     let began = Instant::now();
     let there = |&peer: &u32| peer != me && node.page(peer).state() != State::Unused;
     let lanes = |peer| (0..if node.page(peer).has_lanes() { LANES } else { 1 }).map(move |lane| (peer, lane));
-    for (peer, lane) in (0..node.local_ranks()).filter(there).flat_map(lanes) {
+    let servers = (0..node.local_ranks()).filter(|&peer| node.page(peer).has_server());
+    let servers = servers.map(|peer| (peer, SERVER_LANE));
+    for (peer, lane) in (0..node.local_ranks()).filter(there).flat_map(lanes).chain(servers) {
         let area = Area::of(node, peer, lane);
         let copying = &area.control().forks.0.copying;
         // copied: paired with `Between::copy`

@@ -29,6 +29,7 @@ use self::inbox::Inbox;
 use self::passing::Passer;
 use self::peer::{first_contact, Peer};
 
+use crate::job::node_segment::SERVER_LANE;
 use crate::job::{NodeSegment, NodeView};
 use crate::progress::{barrier, changes, Doorbell};
 use crate::transport::{
@@ -58,6 +59,8 @@ pub struct NodeTransport {
     direct: Option<Arc<direct::Direct>>,
     /// Peers that pretend to be on another node; empty where nobody does.
     apart: Vec<bool>,
+    /// Ranks that have the server of their node.
+    servers: Vec<u32>,
     passer: Passer,
     /// Peers' barriers reach this process.
     registered: bool,
@@ -83,8 +86,9 @@ impl NodeTransport {
     /// As [`NodeTransport::attach`].
     pub fn beside(&self, lane: usize) -> Result<NodeTransport> {
         let other = NodeTransport::attach_lane(self.node, self.me, lane)?;
-        let (means_allowed, direct, apart) = (self.means_allowed, self.direct.clone(), self.apart.clone());
-        Ok(NodeTransport { means_allowed, direct, apart, ..other })
+        let (means_allowed, direct) = (self.means_allowed, self.direct.clone());
+        let (apart, servers) = (self.apart.clone(), self.servers.clone());
+        Ok(NodeTransport { means_allowed, direct, apart, servers, ..other })
     }
 
     fn attach_lane(node: &'static NodeSegment, me: u32, lane: usize) -> Result<NodeTransport> {
@@ -105,6 +109,7 @@ impl NodeTransport {
             means_allowed: Means::CrossMemory,
             direct: None,
             apart: Vec::new(),
+            servers: Vec::new(),
             passer: Passer::default(),
             registered: barrier::register(),
             changers: OnceLock::new(),
@@ -129,6 +134,11 @@ impl NodeTransport {
         self.apart = if far.contains(&true) { far } else { Vec::new() };
     }
 
+    /// These ranks have the server of their node, which changes memory of its ranks as they do.
+    pub fn know_servers(&mut self, servers: Vec<u32>) {
+        self.servers = servers;
+    }
+
     #[inline]
     fn is_apart(&self, peer: u32) -> bool {
         !self.apart.is_empty() && self.apart[peer as usize]
@@ -138,13 +148,13 @@ impl NodeTransport {
     fn peer(&mut self, peer: u32) -> Result<&mut Peer> {
         let slot = &mut self.peers[peer as usize];
         if slot.is_none() {
-            *slot = Some(first_contact(self.node, peer, self.lane)?);
+            *slot = Some(first_contact(self.node, peer, lane_at_peers(self.lane))?);
         }
         Ok(slot.as_mut().expect("just filled"))
     }
 
     fn area_of(&self, peer: u32) -> Area {
-        Area::of(self.node, peer, self.lane)
+        Area::of(self.node, peer, lane_at_peers(self.lane))
     }
 
     #[inline]
@@ -185,6 +195,16 @@ pub fn doorbell_of(node: &'static NodeSegment, local_rank: LocalRank) -> &'stati
     let doorbell: *const Doorbell = Area::of(node, local_rank.0, 0).doorbell();
     // SAFETY: the node segment lives for ever; the doorbell is made of atomics.
     unsafe { &*doorbell }
+}
+
+/// The lane of a peer's area that a lane of this rank talks with. Servers talk with nobody on the node: of its ranks
+/// they reach the memory, and what that needs is in the first lane.
+fn lane_at_peers(lane: usize) -> usize {
+    if lane == SERVER_LANE {
+        0
+    } else {
+        lane
+    }
 }
 
 /// As [`doorbell_of`], for an observer; `None` if the view is not writable.

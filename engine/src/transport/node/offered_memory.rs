@@ -1,8 +1,10 @@
 //! The memory of the ranks of a node: mapped here as far as it lies in their windows, else reached
 //! through the kernel.
 
+use super::area::Area;
 use super::reach::{self, Remote};
 use super::{areas, direct, doorbell_of, gone, NodeTransport};
+use crate::job::node_segment::SERVER_LANE;
 use crate::progress::changes::{Changes, Words};
 use crate::progress::watchers::{Bell, Watchers};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
@@ -146,17 +148,22 @@ impl OfferedMemory for NodeTransport {
     }
 
     fn changes(&self, LocalRank(peer): LocalRank) -> Option<Changes> {
-        let words = |rank| {
-            let words: *const Words = self.area_of(rank).changes();
-            // SAFETY: they lie in the node segment, which lives for ever; zero is their beginning.
-            unsafe { &*words }
-        };
+        // SAFETY: they lie in the node segment, which lives for ever; zero is their beginning.
+        let words = |words: *const Words| -> &'static Words { unsafe { &*words } };
+        let of_server =
+            |&rank: &u32| Area::of(self.node, rank, SERVER_LANE).changes_of_lane() as *const Words;
         if self.is_apart(peer) {
             return None;
         }
-        let every = || (0..self.node.local_ranks()).map(words).collect::<Vec<_>>().leak() as &'static [_];
+        let every = || {
+            let ranks =
+                (0..self.node.local_ranks()).map(|rank| words(self.area_of(rank).changes() as *const Words));
+            let servers = self.servers.iter().map(|rank| words(of_server(rank)));
+            ranks.chain(servers).collect::<Vec<_>>().leak() as &'static [_]
+        };
         let all = *self.changers.get_or_init(every);
-        let (own, target, spared) = (all[self.me as usize], all[peer as usize], self.registered);
+        let own = if self.lane == SERVER_LANE { words(of_server(&self.me)) } else { all[self.me as usize] };
+        let (target, spared) = (all[peer as usize], self.registered);
         Some(Changes { me: self.me, own, target, number: peer, all, spared })
     }
 

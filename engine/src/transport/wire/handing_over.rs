@@ -6,7 +6,7 @@
 
 use super::handshake::{Identity, Wanted};
 use super::proofs::{is_proof, proof, PROOF_BYTES};
-use crate::job::node_segment::LANES;
+use crate::job::node_segment::ALL_LANES;
 use crate::JobRank;
 use std::io;
 use std::mem::MaybeUninit;
@@ -51,7 +51,7 @@ fn read(me: &Identity, note: &[u8; NOTE_BYTES]) -> Option<Wanted> {
     let word = |at: usize| u32::from_le_bytes(note[at..at + 4].try_into().expect("four bytes"));
     let wanted = Wanted { to: JobRank(word(0)), from: JobRank(word(4)), lane: word(8) as usize };
     let is_right = is_proof(&me.directory.key(), &[b"handed", &note[..12]], &note[12..]);
-    (is_right && wanted.to == me.rank && wanted.lane < LANES).then_some(wanted)
+    (is_right && wanted.to == me.rank && wanted.lane < ALL_LANES).then_some(wanted)
 }
 
 impl Hatch {

@@ -13,7 +13,7 @@
 
 use super::proofs::{is_proof, job_of, proof, JOB_BYTES, PROOF_BYTES};
 use crate::job::node_card::{JobKey, NodeDirectory};
-use crate::job::node_segment::LANES;
+use crate::job::node_segment::ALL_LANES;
 use crate::transport::network::random_bytes;
 use crate::JobRank;
 
@@ -102,7 +102,7 @@ impl Hello {
         }
         let are_ranks = hello.from.0 < me.ranks && hello.to.0 < me.ranks && hello.from != hello.to;
         let is_here = are_ranks && me.node_of(hello.to) == me.directory.own_node();
-        match is_here && hello.node == me.node_of(hello.from) && usize::from(hello.lane) < LANES {
+        match is_here && hello.node == me.node_of(hello.from) && usize::from(hello.lane) < ALL_LANES {
             true => Ok(hello),
             false => Err(Refusal::WrongRank),
         }

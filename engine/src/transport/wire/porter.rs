@@ -15,7 +15,7 @@ use super::handshake::{Identity, Wanted};
 use super::proofs::PROOF_BYTES;
 use super::reception::{Reception, LISTENERS};
 use super::tcp;
-use crate::job::node_segment::LANES;
+use crate::job::node_segment::ALL_LANES;
 use crate::progress::Doorbell;
 use crate::transport::network::{refused, without_signals, WaitSet};
 use crate::{Class, Error, JobRank, Result};
@@ -23,7 +23,7 @@ use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Names in the set: the lanes' descriptor, the hatch; dials are counted from the last one on, strangers from 1.
@@ -62,8 +62,10 @@ pub struct Porter {
     doorbell: &'static Doorbell,
     requests: Mutex<Vec<Request>>,
     descriptor: OwnedFd,
-    outcomes: [Mutex<Vec<Outcome>>; LANES],
-    waiting: [AtomicU32; LANES],
+    outcomes: [Mutex<Vec<Outcome>>; ALL_LANES],
+    waiting: [AtomicU32; ALL_LANES],
+    /// Of lanes that somebody else than the rank waits in.
+    others: [OnceLock<&'static Doorbell>; ALL_LANES],
     refused: AtomicU64,
 }
 
@@ -95,6 +97,7 @@ impl Porter {
             descriptor,
             outcomes: Default::default(),
             waiting: Default::default(),
+            others: Default::default(),
             refused: AtomicU64::new(0),
         });
         let work = Work {
@@ -120,6 +123,11 @@ impl Porter {
     /// Where the rank sleeps.
     pub fn doorbell(&self) -> &'static Doorbell {
         self.doorbell
+    }
+
+    /// Whoever waits in a lane sleeps at another doorbell.
+    pub fn ring_at(&self, lane: usize, doorbell: &'static Doorbell) {
+        let _ = self.others[lane].set(doorbell);
     }
 
     /// Connections that were refused or shut out so far.
@@ -163,7 +171,7 @@ impl Porter {
     fn give(&self, lane: usize, outcome: Outcome) {
         lock(&self.outcomes[lane]).push(outcome);
         self.waiting[lane].store(1, Ordering::SeqCst);
-        self.doorbell.ring();
+        self.others[lane].get().unwrap_or(&self.doorbell).ring();
     }
 }
 

@@ -1,0 +1,154 @@
+//! Doing what another member asks for with memory that it cannot reach: the same for a servant, which does it with the
+//! memory of its own member, and for the server of a node, which does it with that of a rank of the node.
+
+use crate::engine::Engine;
+use crate::onesided::{Ask, Elements, Entry, Many, Region, MOST_BYTES};
+use crate::reduce::Builtin;
+use crate::{Class, Error, Result};
+
+/// What a member exposes, for the one who does what others ask for.
+pub(in crate::engine) trait Served {
+    /// The piece in which an address lies; one without bytes if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be found out.
+    fn region(&self, engine: &Engine, address: u64) -> Result<Region>;
+
+    /// Of attached memory: the piece in which an address lies; one at address 0 if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be found out.
+    fn find(&self, engine: &Engine, address: u64) -> Result<Entry>;
+}
+
+impl Engine {
+    /// Does what is asked, and gives what the answer tells.
+    pub(in crate::engine) fn obey(&self, served: &impl Served, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
+        match ask {
+            Ask::Read(address, bytes) => {
+                let mut read = vec![0u8; bytes.min(MOST_BYTES) as usize];
+                self.with_served(served, address, read.len() as u64, |region, offset| {
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.read_from(region, offset, read.as_mut_ptr(), read.len() as u64) }
+                })?;
+                Ok(read)
+            }
+            Ask::Write(address) => {
+                self.with_served(served, address, data.len() as u64, |region, offset| {
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.write_to(region, offset, data.as_ptr(), data.len() as u64) }
+                })?;
+                Ok(Vec::new())
+            }
+            Ask::Change { address, count, builtin, element, tell } => {
+                let elements = Elements::known(builtin, element)?;
+                let count = (count as usize).min(MOST_BYTES as usize);
+                let bytes = count * element.size();
+                if !elements.only_reads() && data.len() < bytes {
+                    return Err(Error::new(Class::Intern, "fewer elements came than are to be changed"));
+                }
+                let mut old = vec![0u8; if tell { bytes } else { 0 }];
+                let result = if tell { old.as_mut_ptr() } else { std::ptr::null_mut() };
+                let span = (count.max(1) - 1) * element.size() + element.span();
+                self.with_served(served, address, span as u64, |region, offset| {
+                    // SAFETY: elements of the own region; there are as many in the message.
+                    unsafe { self.change(region, elements, (offset, count), (data.as_ptr(), result)) }
+                })?;
+                Ok(old)
+            }
+            Ask::Swap(address, bytes) => {
+                let bytes = bytes as usize;
+                let (Some(compare), Some(new)) = (data.get(..bytes), data.get(bytes..2 * bytes)) else {
+                    return Err(Error::new(Class::Intern, "fewer bytes came than are to be compared"));
+                };
+                let mut old = vec![0u8; bytes];
+                let items = (new.as_ptr(), compare.as_ptr(), old.as_mut_ptr());
+                self.with_served(served, address, bytes as u64, |region, offset| {
+                    // SAFETY: an element of the own region; the others have as many bytes.
+                    unsafe { self.swap(region, (offset, bytes), items) }
+                })?;
+                Ok(old)
+            }
+            Ask::Find(address) => {
+                let found = served.find(self, address)?;
+                Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
+            }
+            Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
+            Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
+        }
+    }
+
+    /// The same with many pieces; the data are their addresses and what is to be written or added.
+    fn obey_many(
+        &self,
+        served: &impl Served,
+        what: Many,
+        (number, bytes): (u64, u64),
+        data: &[u8],
+    ) -> Result<Vec<u8>> {
+        let sizes =
+            number.checked_mul(8).zip(number.checked_mul(bytes)).filter(|sizes| sizes.1 <= MOST_BYTES);
+        let (heads, all) = sizes.ok_or_else(shorter)?;
+        let (addresses, mut data) = data.split_at_checked(heads as usize).ok_or_else(shorter)?;
+        if what != Many::Read && data.len() < all as usize {
+            return Err(shorter());
+        }
+        let mut read = vec![0u8; if what == Many::Read { all as usize } else { 0 }];
+        let mut room = read.as_mut_slice();
+        for address in addresses.chunks_exact(8) {
+            let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));
+            self.with_served(served, address, bytes, |region, offset| match what {
+                Many::Read => {
+                    let (piece, rest) = std::mem::take(&mut room).split_at_mut(bytes as usize);
+                    room = rest;
+                    // SAFETY: bytes of the own region.
+                    unsafe { self.read_from(region, offset, piece.as_mut_ptr(), bytes) }
+                }
+                Many::Write => {
+                    let piece = take(&mut data, bytes);
+                    // SAFETY: the same.
+                    unsafe { self.write_to(region, offset, piece.as_ptr(), bytes) }
+                }
+                Many::Add(element) => {
+                    let elements = Elements::known(Builtin::Sum, element)?;
+                    let (piece, count) = (take(&mut data, bytes), bytes as usize / element.size());
+                    let places = (piece.as_ptr(), std::ptr::null_mut());
+                    // SAFETY: elements of the own region; there are as many in the piece.
+                    unsafe { self.change(region, elements, (offset, count), places) }
+                }
+            })?;
+        }
+        Ok(read)
+    }
+
+    /// Does something with bytes that a member exposes.
+    fn with_served<T>(
+        &self,
+        served: &impl Served,
+        address: u64,
+        bytes: u64,
+        work: impl FnOnce(&Region, u64) -> Result<T>,
+    ) -> Result<T> {
+        let region = served.region(self, address)?;
+        match address.checked_sub(region.address) {
+            Some(offset) if offset <= region.bytes && bytes <= region.bytes - offset => {
+                let done = work(&region, offset)?;
+                region.changed();
+                Ok(done)
+            }
+            _ => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
+        }
+    }
+}
+
+/// So many bytes of the beginning, which go.
+fn take<'a>(data: &mut &'a [u8], bytes: u64) -> &'a [u8] {
+    let (piece, rest) = data.split_at(bytes as usize);
+    *data = rest;
+    piece
+}
+
+#[cold]
+fn shorter() -> Error {
+    Error::new(Class::Intern, "less came with a one-sided operation than it needs")
+}

@@ -1,0 +1,368 @@
+//! What the server of a node has in hand: wishes of its ranks, members that it serves, and what the protocol wants done
+//! outside.
+
+use super::mail::Mail;
+use super::served_members::{read_body, Entering, Key, Member};
+use super::waiting_locks::{Asker, WaitingLocks};
+use super::wishes::{Slip, What, Wish, DONE, GONE, REFUSED};
+use super::NodeServer;
+use crate::engine::Engine;
+use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside};
+use crate::onesided::{Ask, Lock};
+use crate::transport::node::doorbell_of;
+use crate::transport::{AccessDescriptor, Means, OfferedMemory};
+use crate::{JobRank, LocalRank};
+use std::collections::{HashMap, VecDeque};
+use std::mem::offset_of;
+use std::sync::atomic::{fence, Ordering};
+
+/// In place of a context: a lock is granted, to the one whose ticket follows.
+const GRANT: u64 = u64::MAX;
+/// A refusal; there is one.
+const NO: u64 = 1;
+
+/// A wish that was taken.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    from: LocalRank,
+    /// Where it lies there.
+    address: u64,
+    slip: Slip,
+    /// Of a lock: the word that it is granted has come, perhaps before the answer.
+    is_granted: bool,
+    /// Of a lock: it is known that it has to be waited for.
+    is_queued: bool,
+}
+
+/// What a server has in hand.
+pub struct Desk {
+    pub mail: Mail,
+    members: HashMap<Key, Member>,
+    wishes: HashMap<u64, Taken>,
+    /// Bodies of what the server itself asks others for.
+    own: HashMap<u64, Vec<u8>>,
+    last: u64,
+    waiting: WaitingLocks,
+    /// What is to be asked for next.
+    pub next: VecDeque<Asked>,
+}
+
+/// The same in hand.
+pub struct At<'a> {
+    pub desk: &'a mut Desk,
+    pub engine: &'a Engine,
+    pub server: &'a NodeServer,
+}
+
+impl Desk {
+    /// Nothing in hand.
+    pub fn new(mail: Mail) -> Desk {
+        Desk {
+            mail,
+            members: HashMap::new(),
+            wishes: HashMap::new(),
+            own: HashMap::new(),
+            last: 0,
+            waiting: WaitingLocks::default(),
+            next: VecDeque::new(),
+        }
+    }
+
+    fn ticket(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+}
+
+/// Memory of the node's ranks.
+impl At<'_> {
+    fn is_own(&self, rank: LocalRank) -> bool {
+        rank == self.server.leader
+    }
+
+    fn job_rank(&self, rank: LocalRank) -> JobRank {
+        JobRank(self.engine.job.local_ranks[rank.0 as usize])
+    }
+
+    /// Reads memory of a rank; `false`: it cannot be read.
+    fn read(&self, rank: LocalRank, address: u64, to: &mut [u8]) -> bool {
+        if self.is_own(rank) {
+            // SAFETY: this process has put as many bytes there for the server, and waits for it.
+            unsafe { std::ptr::copy(address as *const u8, to.as_mut_ptr(), to.len()) };
+            return true;
+        }
+        let (peer, pieces) = (self.job_rank(rank), [(to.as_mut_ptr() as usize, to.len())]);
+        let memory = AccessDescriptor::host(address, to.len() as u64);
+        // SAFETY: `to` is that long; what cannot be read is an error.
+        to.is_empty() || self.engine.server_reaches(|way| unsafe { way.read(peer, memory, &pieces) }).is_ok()
+    }
+
+    fn write(&self, rank: LocalRank, address: u64, from: &[u8]) {
+        if self.is_own(rank) {
+            // SAFETY: this process has room for as many bytes there, and waits for them.
+            unsafe { std::ptr::copy(from.as_ptr(), address as *mut u8, from.len()) };
+            return;
+        }
+        let memory = AccessDescriptor::host(address, from.len() as u64);
+        // A rank that has died meanwhile needs no answer.
+        // SAFETY: `from` is that long; what cannot be written is an error.
+        let _ = self
+            .engine
+            .server_reaches(|way| unsafe { way.write(self.job_rank(rank), memory, from.as_ptr()) });
+    }
+
+    fn is_in_reach(&self, rank: LocalRank) -> bool {
+        let means = || self.engine.server_reaches(|way| way.means(self.job_rank(rank)));
+        self.is_own(rank) || matches!(means(), Means::Direct | Means::CrossMemory)
+    }
+}
+
+/// Wishes.
+impl At<'_> {
+    /// Takes what ranks of this node ask for; whether there was something.
+    pub fn take_wishes(&mut self) -> bool {
+        let node = &self.engine.job.node;
+        let asking = self.server.words.take_asking(node.local_ranks());
+        for &rank in &asking {
+            let words = super::ServerWords::of(node, rank);
+            if !self.is_in_reach(rank) {
+                words.take();
+                words.refused.store(1, Ordering::SeqCst);
+                doorbell_of(node, rank).ring();
+                continue;
+            }
+            let (mut newest, mut wishes) = (words.take(), Vec::new());
+            while newest != 0 {
+                let mut bytes = [0u8; size_of::<Wish>()];
+                if !self.read(rank, newest, &mut bytes) {
+                    break;
+                }
+                // SAFETY: there are as many bytes, and any are integers.
+                let wish: Wish = unsafe { bytes.as_ptr().cast::<Wish>().read_unaligned() };
+                wishes.push((newest, wish.slip));
+                newest = wish.older.into_inner();
+            }
+            wishes.into_iter().rev().for_each(|(address, slip)| self.take(rank, address, slip));
+        }
+        !asking.is_empty()
+    }
+
+    fn take(&mut self, from: LocalRank, address: u64, slip: Slip) {
+        let ticket = self.desk.ticket();
+        let taken = Taken { from, address, slip, is_granted: false, is_queued: false };
+        self.desk.wishes.insert(ticket, taken);
+        let is = |what: What| slip.what == what as u32;
+        if is(What::Enter) || is(What::Leave) {
+            let body = self.body_of_wish(&taken);
+            let done = if is(What::Enter) { self.enter(&body, from) } else { self.leave(&body) };
+            return self.finish(ticket, if done { DONE } else { REFUSED }, &[]);
+        }
+        if slip.node == self.server.node {
+            let (body, mut answer) = (self.body_of_wish(&taken), Vec::new());
+            let done = self.do_asked(self.server.node, ticket, &body, &mut answer);
+            let end = done.map_or_else(End::Refused, |()| End::Done);
+            return self.complete(ticket, end, &answer);
+        }
+        let rank = self.job_rank(from).0;
+        let asked = Asked { target: slip.node, target_rank: slip.rank, rank, ticket, ..operation() };
+        self.desk.next.push_back(Asked { flags: crate::onesided::server::ANSWER, ..asked });
+    }
+
+    fn body_of_wish(&self, taken: &Taken) -> Vec<u8> {
+        let mut body = vec![0; taken.slip.bytes as usize];
+        if !self.read(taken.from, taken.slip.body, &mut body) {
+            body.clear();
+        }
+        body
+    }
+
+    /// A wish has ended.
+    fn finish(&mut self, ticket: u64, ended: u8, data: &[u8]) {
+        let Some(taken) = self.desk.wishes.remove(&ticket) else { return };
+        let most = taken.slip.most as usize;
+        let mut answer = (data.len() as u64).to_ne_bytes().to_vec();
+        answer.extend_from_slice(&data[..data.len().min(most)]);
+        self.write(taken.from, taken.slip.room, &answer);
+        fence(Ordering::SeqCst); // answered: paired with the wait of the one who asks
+        self.write(taken.from, taken.address + offset_of!(Wish, ended) as u64, &[ended]);
+        fence(Ordering::SeqCst);
+        doorbell_of(&self.engine.job.node, taken.from).ring();
+    }
+}
+
+/// Members.
+impl At<'_> {
+    fn enter(&mut self, body: &[u8], local: LocalRank) -> bool {
+        let Some(entering) = Entering::from_bytes(body) else { return false };
+        let Some(member) = Member::new(self.engine, entering, local) else { return false };
+        self.desk.members.insert(entering.key(), member);
+        self.count_members();
+        true
+    }
+
+    fn leave(&mut self, body: &[u8]) -> bool {
+        let Some(&[context, member]) = words_of(body).first_chunk() else { return false };
+        let is_there = self.desk.members.remove(&(context, member as u32)).is_some();
+        self.count_members();
+        is_there
+    }
+
+    /// Members of ranks that have failed are served no more.
+    pub fn forget_failed(&mut self) {
+        let engine = self.engine;
+        self.desk.members.retain(|_, member| engine.failure_of(member.rank()).is_none());
+        self.count_members();
+    }
+
+    fn count_members(&self) {
+        let number = self.desk.members.len() as u32;
+        self.server.words.members.store(number, Ordering::SeqCst);
+        if number == 0 {
+            doorbell_of(&self.engine.job.node, self.server.leader).ring();
+        }
+    }
+}
+
+/// What is done here.
+impl At<'_> {
+    /// Does what a rank of some node has asked for.
+    fn do_asked(&mut self, node: u32, ticket: u64, body: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {
+        if let Some(&[GRANT, granted]) = words_of(body).first_chunk() {
+            self.granted(granted);
+            return Ok(());
+        }
+        let (key, me, ask, data) = read_body(body).map_err(|_| NO)?;
+        let asker = Asker { node, ticket, member: me };
+        match ask {
+            Ask::Lock(kind, mutex) => {
+                let is_held = self.lock((key, mutex, kind), asker)?;
+                answer.push(u8::from(is_held));
+            }
+            Ask::TryLock(mutex) => {
+                let member = self.desk.members.get(&key).ok_or(NO)?;
+                let found = member.lock_of(self.engine, mutex).ok_or(NO)?;
+                let turn = found.lock.try_to_ask();
+                if let Some(turn) = turn {
+                    found.lock.enter(Lock::Exclusive, turn, me);
+                }
+                answer.extend(u64::from(turn.is_some()).to_ne_bytes());
+            }
+            Ask::Unlock(kind, mutex) => {
+                let member = self.desk.members.get(&key).ok_or(NO)?;
+                let found = member.lock_of(self.engine, mutex).ok_or(NO)?;
+                found.lock.leave(kind);
+                member.turned(self.engine, found);
+                self.let_in();
+            }
+            _ => {
+                let member = self.desk.members.get(&key).ok_or(NO)?;
+                answer.extend(self.engine.obey(member, ask, data).map_err(|_| NO)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a lock for somebody, or puts it where those are who wait; whether it has it.
+    fn lock(&mut self, wanted: (Key, Option<u32>, Lock), asker: Asker) -> Result<bool, u64> {
+        let (key, mutex, kind) = wanted;
+        let member = self.desk.members.get(&key).ok_or(NO)?;
+        let found = member.lock_of(self.engine, mutex).ok_or(NO)?;
+        let turn = found.lock.ask();
+        let is_held = found.lock.is_turn(kind, turn);
+        if is_held {
+            if found.lock.enter(kind, turn, asker.member) {
+                member.turned(self.engine, found);
+            }
+        } else {
+            self.desk.waiting.add(wanted, turn, asker);
+        }
+        // The owner tells of a turn only if it sees that somebody waits: so all are looked at after that is said.
+        self.let_in();
+        Ok(is_held)
+    }
+
+    /// Lets in those whose turn has come.
+    pub fn let_in(&mut self) {
+        self.server.words.queued.store(self.desk.waiting.number(), Ordering::SeqCst);
+        if self.desk.waiting.number() == 0 {
+            return;
+        }
+        let mut granted = Vec::new();
+        let Desk { waiting, members, .. } = &mut *self.desk;
+        waiting.let_in(self.engine, members, |asker| granted.push(asker));
+        self.server.words.queued.store(self.desk.waiting.number(), Ordering::SeqCst);
+        for Asker { node, ticket, .. } in granted {
+            if node == self.server.node {
+                self.granted(ticket);
+                continue;
+            }
+            let own = self.desk.ticket();
+            let body = [GRANT, ticket].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            self.desk.own.insert(own, body);
+            let rank = self.engine.rank();
+            self.desk.next.push_back(Asked { target: node, rank, ticket: own, ..operation() });
+        }
+    }
+
+    /// A lock that a rank of this node has asked for is granted. The answer that it has to be waited for may come later.
+    fn granted(&mut self, ticket: u64) {
+        if let Some(taken) = self.desk.wishes.get_mut(&ticket) {
+            taken.is_granted = true;
+            if taken.is_queued {
+                self.finish(ticket, DONE, &[]);
+            }
+        }
+    }
+}
+
+impl Outside for At<'_> {
+    fn send(&mut self, to: u32, header: &Header, body: Body<'_>) {
+        let found;
+        let body = match body {
+            Body::Bytes(bytes) => bytes,
+            Body::Own(ticket) => {
+                let own = self.desk.own.get(&ticket).cloned();
+                let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
+                found = own.or_else(wish).unwrap_or_default();
+                &found
+            }
+            Body::Data(_) => &[],
+        };
+        let mut message = Header { bytes: body.len() as u32, ..*header }.write().to_vec();
+        message.extend_from_slice(body);
+        self.desk.mail.send((to, self.engine.leader_of(to)), message);
+    }
+
+    fn execute(&mut self, request: &Header, body: &[u8], _: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {
+        self.do_asked(request.origin, request.ticket, body, answer)
+    }
+
+    fn complete(&mut self, ticket: u64, end: End, data: &[u8]) {
+        if self.desk.own.remove(&ticket).is_some() {
+            return;
+        }
+        let Some(taken) = self.desk.wishes.get_mut(&ticket) else { return };
+        let ended = match end {
+            End::Done | End::Inherited => DONE,
+            End::Refused(_) => REFUSED,
+            End::Gone => GONE,
+        };
+        if ended == DONE && taken.slip.what == What::Lock as u32 {
+            taken.is_queued = true;
+            if data != [1] && !taken.is_granted {
+                return;
+            }
+            return self.finish(ticket, DONE, &[]);
+        }
+        self.finish(ticket, ended, data);
+    }
+}
+
+fn operation() -> Asked {
+    Asked { kind: Kind::Operation, ..Asked::default() }
+}
+
+/// The words of a body.
+fn words_of(body: &[u8]) -> Vec<u64> {
+    body.chunks_exact(8).take(2).map(|word| u64::from_ne_bytes(word.try_into().expect("8 bytes"))).collect()
+}

@@ -1,0 +1,111 @@
+//! The messages between servers, over a lane of their own of the network: each whole, in order from one to another.
+
+use crate::transport::network::Network;
+use crate::transport::{Letter, Load, Source};
+use crate::{JobRank, Result};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Kind of the packets.
+const MESSAGE: u8 = 1;
+
+/// The messages of a server.
+pub struct Mail {
+    network: Box<dyn Network>,
+    node: u32,
+    /// Messages for which there was no room, in order.
+    waiting: BTreeMap<u32, (JobRank, VecDeque<Vec<u8>>)>,
+    /// Nodes that cannot be reached any more, and those that were named.
+    lost: Vec<u32>,
+    named: BTreeSet<u32>,
+}
+
+impl Mail {
+    /// Of the server of a node.
+    pub fn new(network: Box<dyn Network>, node: u32) -> Mail {
+        Mail { network, node, waiting: BTreeMap::new(), lost: Vec::new(), named: BTreeSet::new() }
+    }
+
+    /// Sends a message to the server of a node, which is a thread of a rank.
+    pub fn send(&mut self, to: (u32, JobRank), message: Vec<u8>) {
+        let waits = self.waiting.get(&to.0).is_some_and(|(_, queue)| !queue.is_empty());
+        if waits || !self.push(to, &message) {
+            let (_, queue) = self.waiting.entry(to.0).or_insert_with(|| (to.1, VecDeque::new()));
+            queue.push_back(message);
+        }
+    }
+
+    /// Whether it has gone; what is for a node that is gone counts so.
+    fn push(&mut self, (node, peer): (u32, JobRank), message: &[u8]) -> bool {
+        match self.try_to_push(peer, message) {
+            Ok(has_gone) => has_gone,
+            Err(_) => {
+                self.lost.push(node);
+                true
+            }
+        }
+    }
+
+    fn try_to_push(&mut self, peer: JobRank, message: &[u8]) -> Result<bool> {
+        let (header, bytes) = ([u64::from(self.node), 0], message.len());
+        if self.network.takes_letter(peer, message.as_ptr(), bytes)? {
+            return self.network.push(peer, &Letter { kind: MESSAGE, header, payload: message });
+        }
+        let block = message.as_ptr();
+        // SAFETY: the message is as long.
+        if unsafe { self.network.push_block(peer, (MESSAGE, header), (block, bytes))? } {
+            return Ok(true);
+        }
+        let load = Load { kind: MESSAGE, header, bytes, is_awaited: false, source: Source::Block(block) };
+        // SAFETY: the same.
+        let Some(packet) = (unsafe { self.network.load(peer, load)? }) else { return Ok(false) };
+        let has_gone = self.network.push(peer, &packet.letter())?;
+        if !has_gone {
+            self.network.unload(&packet);
+        }
+        Ok(has_gone)
+    }
+
+    /// Sends what has waited, as far as there is room now.
+    pub fn push_waiting(&mut self) {
+        for (node, (peer, mut queue)) in std::mem::take(&mut self.waiting) {
+            while queue.front().is_some_and(|message| self.push((node, peer), message)) {
+                queue.pop_front();
+            }
+            if !queue.is_empty() {
+                self.network.want_room(peer);
+                self.network.want_load();
+                self.waiting.insert(node, (peer, queue));
+            }
+        }
+    }
+
+    /// Whether something waits for room.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The next message that has come, and the node that has sent it.
+    pub fn next(&mut self) -> Option<(u32, Vec<u8>)> {
+        let arrival = self.network.peek()?;
+        let mut message = vec![0; arrival.bytes as usize];
+        // SAFETY: it stays until it is advanced over, and has so many bytes.
+        unsafe { std::ptr::copy(arrival.payload(), message.as_mut_ptr(), message.len()) };
+        self.network.advance(&arrival);
+        Some((arrival.header[0] as u32, message))
+    }
+
+    /// A node that cannot be reached any more; each is named once.
+    pub fn next_lost(&mut self, node_of: impl Fn(JobRank) -> u32) -> Option<u32> {
+        let found = std::mem::take(&mut self.lost).into_iter().chain(self.network.lost().map(node_of));
+        self.lost = found.filter(|node| !self.named.contains(node)).collect();
+        let lost = self.lost.pop()?;
+        self.named.insert(lost);
+        self.waiting.remove(&lost);
+        Some(lost)
+    }
+
+    /// The rank takes leave of the others.
+    pub fn leave(&mut self) {
+        self.network.leave();
+    }
+}

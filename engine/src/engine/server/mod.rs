@@ -1,0 +1,200 @@
+//! The server of a node: a thread of the node's first rank, which does what ranks of other nodes ask for with the memory
+//! of this node's ranks, while these compute, and takes what they ask of other nodes there.
+//!
+//! Ranks hang what they ask for on a list of their own and ring; the server takes it from there, out of their memory,
+//! and writes the answer into it. Between servers go the messages of the protocol (`onesided::server`), over a lane of
+//! their own of the network. A server sleeps whenever it has nothing to do. Who waits in the server's own process does
+//! the server's work while it spins, so that an answer comes without another thread.
+//!
+//! # Rules
+//! * The server waits for nobody: a lock that is taken is granted by a message that comes later.
+//! * It touches nothing of the rank whose thread it is, but what is made for other ranks.
+//! * Only jobs whose ranks are on several nodes have servers.
+
+mod desk;
+mod mail;
+mod running;
+mod served_members;
+mod server_words;
+mod waiting_locks;
+mod wishes;
+
+use self::running::Here;
+use self::server_words::ServerWords;
+use super::reason::Reason;
+use super::waiting::Beside;
+use super::Engine;
+use crate::job::Nodes;
+use crate::onesided::Exposure;
+use crate::transport::network::without_signals;
+use crate::transport::Routed;
+use crate::world::Communicator;
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a rank knows of the server of its node.
+pub(super) struct NodeServer {
+    node: u32,
+    /// The rank whose thread it is.
+    leader: LocalRank,
+    /// That rank's words, and those of this one.
+    words: &'static ServerWords,
+    own: &'static ServerWords,
+    /// The server itself, in that rank.
+    here: Option<Here>,
+    /// What this rank has entered: context and member.
+    entered: Mutex<Vec<(u64, u32)>>,
+}
+
+/// Nodes of a job.
+impl Engine {
+    /// How many nodes there are.
+    fn number_of_nodes(&self) -> u32 {
+        match self.nodes {
+            Nodes::One => 1,
+            Nodes::Blocks(number) | Nodes::Cyclic(number) => number.min(self.job.size),
+            Nodes::Real(map) => map.nodes(),
+        }
+    }
+
+    /// The rank that has the server of a node.
+    fn leader_of(&self, node: u32) -> JobRank {
+        JobRank(match self.nodes {
+            Nodes::Real(map) => map.first_of(node),
+            nodes => (0..self.job.size).find(|&rank| nodes.node_of(rank, self.job.size) == node).unwrap_or(0),
+        })
+    }
+}
+
+/// Beginning and end.
+impl Engine {
+    /// Begins the server of this node in its first rank, if the job is on several nodes; other ranks learn where it is.
+    /// Once, when the engine stands where it stays.
+    ///
+    /// # Errors
+    /// `NoMem`, and what the network says.
+    pub fn begin_server(&'static self) -> Result<()> {
+        let (node, nodes) = (self.node_of(JobRank(self.job.rank)), self.number_of_nodes());
+        let other = self.leader_of((node + 1) % nodes);
+        let are_apart = nodes > 1 && self.lanes.at(0).lock().transport.is_far(other);
+        if !are_apart || self.job.local_ranks.len() > server_words::MOST_RANKS {
+            return Ok(());
+        }
+        let leader = self.job.local(self.leader_of(node)).unwrap_or_default();
+        [leader.0, self.job.local_rank]
+            .into_iter()
+            .try_for_each(|rank| self.job.node.reserve_server(rank))?;
+        let words = ServerWords::of(&self.job.node, leader);
+        let own = ServerWords::of(&self.job.node, LocalRank(self.job.local_rank));
+        let here = match leader.0 == self.job.local_rank {
+            true => Here::open(self, (node, nodes), words)?,
+            false => None,
+        };
+        let is_here = here.is_some();
+        let _ = self.server.set(NodeServer { node, leader, words, own, here, entered: Mutex::default() });
+        if is_here {
+            self.page.show_server();
+            if !without_signals("server", move || self.run_server()) {
+                return Err(Error::new(Class::NoMem, "the server of this node: no thread can be made"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rank ends: it takes back what it has entered. The one that has the server waits until all ranks of the node
+    /// have done so, for as long as that takes.
+    pub(super) fn end_server(&self) -> Result<()> {
+        let Some(server) = self.server.get() else { return Ok(()) };
+        let entered = std::mem::take(&mut *server.entered.lock().unwrap_or_else(PoisonError::into_inner));
+        entered.into_iter().try_for_each(|(context, member)| self.say_leaving(server, context, member))?;
+        let Some(here) = &server.here else { return Ok(()) };
+        let beside = Unneeded { engine: self, server, here };
+        let lane = self.lanes.at(0);
+        self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
+        here.leave();
+        Ok(())
+    }
+}
+
+/// A wait until nobody needs the server any more.
+struct Unneeded<'a> {
+    engine: &'a Engine,
+    server: &'a NodeServer,
+    here: &'a Here,
+}
+
+impl Beside for Unneeded<'_> {
+    fn holds(&self) -> bool {
+        if self.server.words.members.load(Ordering::SeqCst) == 0 {
+            return true;
+        }
+        self.here.try_turn(self.engine, self.server);
+        self.server.words.members.load(Ordering::SeqCst) == 0
+    }
+    fn lie_down(&self) {}
+    fn get_up(&self) {}
+}
+
+/// Exposures.
+impl Engine {
+    /// The servers of the members' nodes do from now on what members ask for that is out of reach; `false` if not all
+    /// have one that can. Collective.
+    ///
+    /// # Errors
+    /// Of the messages by which they agree.
+    pub(super) fn enter_servers(&self, parent: &Arc<Communicator>, exposure: &Exposure) -> Result<bool> {
+        let is_of_job = || exposure.group().iter().all(|rank| !rank.is_foreign());
+        let server = self.server.get().filter(|_| exposure.is_spread && is_of_job());
+        let is_entered = match server {
+            Some(server) => self.say_entering(server, exposure)?,
+            None => false,
+        };
+        let all = exposure.is_spread && self.all_say(parent, is_entered)?;
+        if let Some(server) = server.filter(|_| is_entered) {
+            let (context, member) = (exposure.communicator().context(), exposure.rank());
+            server.entered.lock().unwrap_or_else(PoisonError::into_inner).push((context, member));
+            if !all {
+                self.leave_server_of(server, context, member)?;
+            }
+        }
+        exposure.has_servers.store(all, Ordering::Relaxed);
+        Ok(all)
+    }
+
+    /// An exposure is freed.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub(super) fn leave_server(&self, exposure: &Exposure) -> Result<()> {
+        match self.server.get() {
+            Some(server) if exposure.has_servers.load(Ordering::Relaxed) => {
+                self.leave_server_of(server, exposure.communicator().context(), exposure.rank())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn leave_server_of(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {
+        let mut entered = server.entered.lock().unwrap_or_else(PoisonError::into_inner);
+        entered.retain(|&one| one != (context, member));
+        drop(entered);
+        self.say_leaving(server, context, member)
+    }
+
+    /// The turns of a lock of this member have changed by itself: the server looks whether somebody is let in.
+    pub(super) fn tell_server_of_turn(&self) {
+        if let Some(server) = self.server.get() {
+            if server.words.queued.load(Ordering::SeqCst) != 0 {
+                server.words.turned.store(1, Ordering::SeqCst);
+                server.words.doorbell.ring();
+            }
+        }
+    }
+
+    /// The way of the server to memory of this node's ranks.
+    pub(super) fn server_reaches<T>(&self, work: impl FnOnce(&mut Routed) -> T) -> T {
+        let here = self.server.get().and_then(|server| server.here.as_ref());
+        work(&mut here.expect("only the server asks for this").reach.lock())
+    }
+}

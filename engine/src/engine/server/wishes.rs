@@ -1,0 +1,211 @@
+//! What a rank asks the server of its node for, and how it waits for that.
+
+use super::served_members::Entering;
+use super::{NodeServer, Reason};
+use crate::engine::waiting::Beside;
+use crate::engine::Engine;
+use crate::onesided::{Ask, Exposure, Servant};
+use crate::{Class, Error, JobRank, LocalRank, Result};
+use std::sync::atomic::{fence, AtomicU64, AtomicU8, Ordering};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum What {
+    /// That a server does something with memory of a rank.
+    Operation = 1,
+    /// The same, and it is a lock, which may be granted later.
+    Lock = 2,
+    /// That this rank's memory is served.
+    Enter = 3,
+    /// That it is not served any more.
+    Leave = 4,
+}
+
+/// How it has ended.
+pub const DONE: u8 = 1;
+/// It was refused.
+pub const REFUSED: u8 = 2;
+/// The node that was asked is gone.
+pub const GONE: u8 = 3;
+
+/// What a server reads of a wish.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Slip {
+    /// One of [`What`].
+    pub what: u32,
+    /// The node whose server does it.
+    pub node: u32,
+    /// The job rank whose memory it is.
+    pub rank: u32,
+    /// Bytes of the body.
+    pub bytes: u32,
+    /// Where the body lies: [`Head`](super::served_members::Head), what is asked, and data.
+    pub body: u64,
+    /// Where the answer shall lie: its length, and behind it as many bytes of it as there is room for.
+    pub room: u64,
+    /// That room, in bytes.
+    pub most: u64,
+}
+
+/// Something that a rank asks for, in its memory until it has ended.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// Address of the one that this rank has asked for before.
+    pub older: AtomicU64,
+    /// How it has ended; 0: it has not.
+    pub ended: AtomicU8,
+    /// What it is.
+    pub slip: Slip,
+}
+
+/// With what it needs.
+struct Pending {
+    wish: Wish,
+    body: Vec<u8>,
+    room: Vec<u8>,
+}
+
+impl Engine {
+    /// Has a server do something with memory of a member, and waits for the answer, which is as long as `answer`.
+    ///
+    /// # Errors
+    /// What the server says; what progress reports.
+    pub(in crate::engine) fn ask_server(
+        &self,
+        node: u32,
+        servant: Servant,
+        (ask, data): (Ask, &[u8]),
+        answer: &mut [u8],
+    ) -> Result<()> {
+        let server = self.server.get().ok_or_else(no_server)?;
+        let what = if matches!(ask, Ask::Lock(..)) { What::Lock } else { What::Operation };
+        let body = super::served_members::body_of(servant, ask, data);
+        let (ended, given) = self.wish(server, what, (node, servant.job_rank.0), body, answer.len())?;
+        match ended {
+            DONE if given.len() == answer.len() => {
+                answer.copy_from_slice(&given);
+                Ok(())
+            }
+            GONE => Err(gone(servant)),
+            _ => Err(crate::engine::onesided::refused(servant.member)),
+        }
+    }
+
+    /// Enters what this member exposes; `false`: the server cannot serve it.
+    pub(super) fn say_entering(&self, server: &NodeServer, exposure: &Exposure) -> Result<bool> {
+        let body = Entering::of(exposure, self.rank()).to_bytes();
+        let (ended, _) = self.wish(server, What::Enter, (server.node, self.rank()), body, 0)?;
+        Ok(ended == DONE)
+    }
+
+    pub(super) fn say_leaving(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {
+        let body = [context, u64::from(member)].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.wish(server, What::Leave, (server.node, self.rank()), body, 0).map(drop)
+    }
+
+    /// Asks the server of this node for something, and waits: how it has ended, and the answer.
+    fn wish(
+        &self,
+        server: &NodeServer,
+        what: What,
+        (node, rank): (u32, u32),
+        body: Vec<u8>,
+        most: usize,
+    ) -> Result<(u8, Vec<u8>)> {
+        let mut pending = Box::new(Pending { wish: Wish::default(), body, room: vec![0; 8 + most] });
+        pending.wish.slip = Slip {
+            what: what as u32,
+            node,
+            rank,
+            bytes: pending.body.len() as u32,
+            body: pending.body.as_ptr() as u64,
+            room: pending.room.as_mut_ptr() as u64,
+            most: most as u64,
+        };
+        let address = std::ptr::from_ref(&pending.wish) as u64;
+        server.own.add(address, |before| pending.wish.older.store(before, Ordering::Release));
+        server.words.show(LocalRank(self.job.local_rank));
+        let is_done = server.here.as_ref().is_some_and(|here| here.try_turn(self, server));
+        if !is_done {
+            server.words.doorbell.ring();
+        }
+        let beside = AtServer { engine: self, server, wish: &pending.wish };
+        self.crowd.wait_for(|| None);
+        let waited =
+            self.wait_beside(self.lanes.at(0), Reason::Server, &beside, |_| beside.is_over().then_some(()));
+        if let Err(error) = waited {
+            // The server may still write there.
+            std::mem::forget(pending);
+            return Err(error);
+        }
+        let ended = match pending.wish.ended.load(Ordering::Acquire) {
+            0 => {
+                std::mem::forget(pending);
+                let ended = if self.server_has_failed(server) { GONE } else { REFUSED };
+                return Ok((ended, Vec::new()));
+            }
+            ended => ended,
+        };
+        // SAFETY: the server has written there before it said that it has ended; eight bytes and the answer.
+        let given = unsafe { pending.room.as_ptr().cast::<u64>().read_unaligned() } as usize;
+        fence(Ordering::Acquire);
+        let mut room = std::mem::take(&mut pending.room);
+        room.drain(..8);
+        room.truncate(given.min(most));
+        Ok((ended, room))
+    }
+}
+
+/// A wait for the server.
+struct AtServer<'a> {
+    engine: &'a Engine,
+    server: &'a NodeServer,
+    wish: &'a Wish,
+}
+
+impl AtServer<'_> {
+    fn is_over(&self) -> bool {
+        self.wish.ended.load(Ordering::Acquire) != 0
+            || self.server.own.refused.load(Ordering::Relaxed) != 0
+            || self.engine.server_has_failed(self.server)
+    }
+}
+
+impl Engine {
+    /// Whether the rank that has the server of this node has failed, and the job goes on.
+    fn server_has_failed(&self, server: &NodeServer) -> bool {
+        let leader = self.job.local_ranks[server.leader.0 as usize];
+        self.news() != 0 && self.failure_of(JobRank(leader)).is_some()
+    }
+}
+
+impl Beside for AtServer<'_> {
+    fn holds(&self) -> bool {
+        if !self.is_over() {
+            if let Some(here) = &self.server.here {
+                here.try_turn(self.engine, self.server);
+            }
+        }
+        self.is_over()
+    }
+    fn lie_down(&self) {}
+    fn get_up(&self) {}
+}
+
+#[cold]
+fn no_server() -> Error {
+    Error::new(Class::Intern, "a server is asked for something, and this node has none")
+}
+
+#[cold]
+fn gone(servant: Servant) -> Error {
+    let message = format!(
+        "the memory of rank {} cannot be reached any more: its node, one on the way there, or the rank that has the \
+         server of this node is gone",
+        servant.member
+    );
+    Error::new(Class::Other, message)
+}
