@@ -112,6 +112,7 @@ PARTS = [
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),
     Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, after=STAGED),
     Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, after=STAGED),
+    Part("grids", "windows between nodes whose servers stand in a grid", ["tests/c/run", "--grids"], 15, after=STAGED),
     Part("armci-wire", "ARMCI between nodes, over TCP", ["tests/c/run", "--folder", "tests/armci", "--wire"], 15, after=STAGED),
     Part("shmem-networks", "OpenSHMEM between nodes, over local sockets and TCP", ["tests/shmem/run", "--networks"], 15, after=STAGED),
     Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, after=STAGED),

@@ -35,11 +35,14 @@ pub const NODES: &str = "SERRIED_NODES";
 /// Whether buffers may lie in memory of GPUs.
 pub const GPU: &str = "SERRIED_GPU";
 
+/// The grid of the servers of nodes.
+pub const SERVERS: &str = "SERRIED_SERVERS";
+
 /// How ranks of other nodes are reached.
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 11] = [
+pub const SETTINGS: [Setting; 12] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -80,6 +83,12 @@ pub const SETTINGS: [Setting; 11] = [
                   mixed by chance",
     },
     Setting {
+        name: SERVERS,
+        default: "by their memory",
+        meaning: "the grid of the servers of nodes, for one-sided operations between nodes: 4x4: each talks with those \
+                  that differ in one coordinate; without it the fewest dimensions whose buffers take 8 MiB at most",
+    },
+    Setting {
         name: GPU,
         default: "auto",
         meaning: "whether buffers may lie in memory of a GPU: auto: if this machine has a GPU of CUDA, or the program \
@@ -115,6 +124,20 @@ pub struct Settings {
     pub network: Network,
     /// [`GPU`].
     pub gpu: Presence,
+    /// [`SERVERS`].
+    pub servers: Option<Extents>,
+}
+
+/// How many nodes a grid has along each dimension; 0 beyond the last one.
+pub type Extents = [u32; 8];
+
+/// The extents that words such as `4x4` name.
+fn extents(text: &str) -> Option<Extents> {
+    let mut extents = Extents::default();
+    let numbers = text.trim().split('x').map(|word| word.parse().ok().filter(|&extent| extent > 0));
+    let numbers = numbers.collect::<Option<Vec<u32>>>()?;
+    extents.get_mut(..numbers.len())?.copy_from_slice(&numbers);
+    Some(extents)
 }
 
 /// What there is beyond the node, by [`TRANSPORT`].
@@ -189,8 +212,15 @@ impl Settings {
             Some("on") => Presence::On,
             Some(value) => return Err(wrong(GPU, value, "`auto`, `on` or `off`")),
         };
+        let servers = match lookup(SERVERS).as_deref() {
+            None | Some("") => None,
+            Some(value) => {
+                let found = extents(value);
+                Some(found.ok_or_else(|| wrong(SERVERS, value, "the extents of a grid, such as 4x4"))?)
+            }
+        };
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
-        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu })
+        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu, servers })
     }
 }
 
@@ -234,6 +264,7 @@ mod tests {
             nodes: Nodes::One,
             network: Network::Nothing,
             gpu: Presence::Auto,
+            servers: None,
         };
         assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
@@ -245,6 +276,7 @@ mod tests {
         assert_eq!(with(TRANSPORT, "fabric").unwrap().network, Network::Fabric(Wanted::Best));
         assert_eq!(with(TRANSPORT, "fabric:net").unwrap().network, Network::Fabric(Wanted::Named("net")));
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);
+        assert_eq!(with(SERVERS, "2x3").unwrap().servers, Some([2, 3, 0, 0, 0, 0, 0, 0]));
         assert_eq!(with(GPU, "on").unwrap().gpu, Presence::On);
         assert_eq!(with(GPU, "off").unwrap().gpu, Presence::Off);
         assert_eq!(with(GPU, "auto").unwrap(), without);
@@ -264,6 +296,8 @@ mod tests {
             (TRANSPORT, "tcp"),
             (TRANSPORT, "fabric:shm"),
             (GPU, "yes"),
+            (SERVERS, "2x0"),
+            (SERVERS, "two"),
         ] {
             assert!(with(name, value).unwrap_err().message().contains(value));
         }

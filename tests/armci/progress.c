@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     armci_begin(&argc, &argv);
     base = allocated(1000);
     CHECK_EQUAL(ARMCI_Create_mutexes(1), 0);
-    if (is_asked_for())
+    if (is_asked_for() || getenv("SERRIED_TRANSPORT")) /* with a node of its own the target has that node's server */
         return armci_end();
     int pid = getpid();
     if (rank == 1)

@@ -47,6 +47,7 @@ pub(super) fn run_over(
         reproducible: false,
         nodes,
         network: Network::Nothing,
+        servers: None,
     };
     let node = NodeSegment::create(ranks).unwrap();
     let descriptor = node.descriptor();

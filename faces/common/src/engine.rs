@@ -131,8 +131,9 @@ fn start(library: &Library) -> Result<&'static Engine> {
     // It cannot where the system's pages are larger: observers do not see this rank's
     // calls then, nor what it receives in packets, and all else works.
     let _ = page::show(job);
-    let engine = Box::leak(Box::new(Engine::join_with(job, settings::current()?)?));
-    engine.begin_server()?;
+    let settings = settings::current()?;
+    let engine = Box::leak(Box::new(Engine::join_with(job, settings)?));
+    engine.begin_server(settings.servers)?;
     engine.publish_names(&library.names.concat())?;
     engine.set_directory(library.directory);
     Ok(engine)

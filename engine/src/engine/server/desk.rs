@@ -1,7 +1,8 @@
 //! What the server of a node has in hand: wishes of its ranks, members that it serves, and what the protocol wants done
 //! outside.
 
-use super::mail::Mail;
+use super::ending::{Ending, Word};
+use super::mail::{Mail, Sort};
 use super::served_members::{read_body, Entering, Key, Member};
 use super::waiting_locks::{Asker, WaitingLocks};
 use super::wishes::{Slip, What, Wish, DONE, GONE, REFUSED};
@@ -223,6 +224,31 @@ impl At<'_> {
     }
 }
 
+/// The end.
+impl At<'_> {
+    /// Says words about the end, or hears those that this server says to itself.
+    pub fn say(&mut self, ending: &mut Ending, words: Vec<(u32, Word)>) {
+        for (to, word) in words {
+            if to != self.server.node {
+                let peer = self.engine.leader_of(to);
+                self.desk.mail.send((to, peer), Sort::End(word), Vec::new());
+                continue;
+            }
+            self.hear(ending, word);
+        }
+    }
+
+    /// A word about the end has come.
+    pub fn hear(&mut self, ending: &mut Ending, word: Word) {
+        let words = ending.hear(word);
+        self.say(ending, words);
+        if word == Word::Go {
+            self.server.words.may_end.store(1, Ordering::SeqCst);
+            doorbell_of(&self.engine.job.node, self.server.leader).ring();
+        }
+    }
+}
+
 /// What is done here.
 impl At<'_> {
     /// Does what a rank of some node has asked for.
@@ -330,7 +356,7 @@ impl Outside for At<'_> {
         };
         let mut message = Header { bytes: body.len() as u32, ..*header }.write().to_vec();
         message.extend_from_slice(body);
-        self.desk.mail.send((to, self.engine.leader_of(to)), message);
+        self.desk.mail.send((to, self.engine.leader_of(to)), Sort::Protocol, message);
     }
 
     fn execute(&mut self, request: &Header, body: &[u8], _: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {

@@ -1,5 +1,6 @@
 //! The messages between servers, over a lane of their own of the network: each whole, in order from one to another.
 
+use super::ending::Word;
 use crate::transport::network::Network;
 use crate::transport::{Letter, Load, Source};
 use crate::{JobRank, Result};
@@ -8,12 +9,32 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Kind of the packets.
 const MESSAGE: u8 = 1;
 
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// One of the protocol.
+    Protocol,
+    /// A word about the end.
+    End(Word),
+}
+
+impl Sort {
+    const ALL: [Sort; 3] = [Sort::Protocol, Sort::End(Word::Done), Sort::End(Word::Go)];
+
+    fn number(self) -> u64 {
+        Sort::ALL.iter().position(|&sort| sort == self).unwrap_or(0) as u64
+    }
+}
+
+/// A message, and what it is.
+type Message = (Sort, Vec<u8>);
+
 /// The messages of a server.
 pub struct Mail {
     network: Box<dyn Network>,
     node: u32,
     /// Messages for which there was no room, in order.
-    waiting: BTreeMap<u32, (JobRank, VecDeque<Vec<u8>>)>,
+    waiting: BTreeMap<u32, (JobRank, VecDeque<Message>)>,
     /// Nodes that cannot be reached any more, and those that were named.
     lost: Vec<u32>,
     named: BTreeSet<u32>,
@@ -26,8 +47,9 @@ impl Mail {
     }
 
     /// Sends a message to the server of a node, which is a thread of a rank.
-    pub fn send(&mut self, to: (u32, JobRank), message: Vec<u8>) {
+    pub fn send(&mut self, to: (u32, JobRank), sort: Sort, message: Vec<u8>) {
         let waits = self.waiting.get(&to.0).is_some_and(|(_, queue)| !queue.is_empty());
+        let message = (sort, message);
         if waits || !self.push(to, &message) {
             let (_, queue) = self.waiting.entry(to.0).or_insert_with(|| (to.1, VecDeque::new()));
             queue.push_back(message);
@@ -35,7 +57,7 @@ impl Mail {
     }
 
     /// Whether it has gone; what is for a node that is gone counts so.
-    fn push(&mut self, (node, peer): (u32, JobRank), message: &[u8]) -> bool {
+    fn push(&mut self, (node, peer): (u32, JobRank), message: &Message) -> bool {
         match self.try_to_push(peer, message) {
             Ok(has_gone) => has_gone,
             Err(_) => {
@@ -45,8 +67,8 @@ impl Mail {
         }
     }
 
-    fn try_to_push(&mut self, peer: JobRank, message: &[u8]) -> Result<bool> {
-        let (header, bytes) = ([u64::from(self.node), 0], message.len());
+    fn try_to_push(&mut self, peer: JobRank, (sort, message): &Message) -> Result<bool> {
+        let (header, bytes) = ([u64::from(self.node), sort.number()], message.len());
         if self.network.takes_letter(peer, message.as_ptr(), bytes)? {
             return self.network.push(peer, &Letter { kind: MESSAGE, header, payload: message });
         }
@@ -85,13 +107,14 @@ impl Mail {
     }
 
     /// The next message that has come, and the node that has sent it.
-    pub fn next(&mut self) -> Option<(u32, Vec<u8>)> {
+    pub fn next(&mut self) -> Option<(u32, Sort, Vec<u8>)> {
         let arrival = self.network.peek()?;
         let mut message = vec![0; arrival.bytes as usize];
         // SAFETY: it stays until it is advanced over, and has so many bytes.
         unsafe { std::ptr::copy(arrival.payload(), message.as_mut_ptr(), message.len()) };
         self.network.advance(&arrival);
-        Some((arrival.header[0] as u32, message))
+        let sort = Sort::ALL.get(arrival.header[1] as usize).copied().unwrap_or(Sort::Protocol);
+        Some((arrival.header[0] as u32, sort, message))
     }
 
     /// A node that cannot be reached any more; each is named once.

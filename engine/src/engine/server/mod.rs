@@ -12,6 +12,7 @@
 //! * Only jobs whose ranks are on several nodes have servers.
 
 mod desk;
+mod ending;
 mod mail;
 mod running;
 mod served_members;
@@ -25,7 +26,9 @@ use super::reason::Reason;
 use super::waiting::Beside;
 use super::Engine;
 use crate::job::Nodes;
-use crate::onesided::Exposure;
+use crate::onesided::server::{law, Grid, Settings};
+use crate::onesided::{Exposure, MOST_BYTES};
+use crate::settings::Extents;
 use crate::transport::network::without_signals;
 use crate::transport::Routed;
 use crate::world::Communicator;
@@ -73,8 +76,8 @@ impl Engine {
     /// Once, when the engine stands where it stays.
     ///
     /// # Errors
-    /// `NoMem`, and what the network says.
-    pub fn begin_server(&'static self) -> Result<()> {
+    /// `NoMem`, `Arg` for a grid without room for all nodes, and what the network says.
+    pub fn begin_server(&'static self, extents: Option<Extents>) -> Result<()> {
         let (node, nodes) = (self.node_of(JobRank(self.job.rank)), self.number_of_nodes());
         let other = self.leader_of((node + 1) % nodes);
         let are_apart = nodes > 1 && self.lanes.at(0).lock().transport.is_far(other);
@@ -88,7 +91,7 @@ impl Engine {
         let words = ServerWords::of(&self.job.node, leader);
         let own = ServerWords::of(&self.job.node, LocalRank(self.job.local_rank));
         let here = match leader.0 == self.job.local_rank {
-            true => Here::open(self, (node, nodes), words)?,
+            true => Here::open(self, (node, grid_of(nodes, extents)?), words)?,
             false => None,
         };
         let is_here = here.is_some();
@@ -112,6 +115,12 @@ impl Engine {
         let beside = Unneeded { engine: self, server, here };
         let lane = self.lanes.at(0);
         self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
+        if here.passes_on && self.failures() == 0 {
+            here.say_done(self, server);
+            let beside = Ended { server };
+            self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
+            server.words.may_end.store(0, Ordering::SeqCst);
+        }
         here.leave();
         Ok(())
     }
@@ -134,6 +143,36 @@ impl Beside for Unneeded<'_> {
     }
     fn lie_down(&self) {}
     fn get_up(&self) {}
+}
+
+/// A wait until no node needs it.
+struct Ended<'a> {
+    server: &'a NodeServer,
+}
+
+impl Beside for Ended<'_> {
+    fn holds(&self) -> bool {
+        self.server.words.may_end.load(Ordering::SeqCst) != 0
+    }
+    fn lie_down(&self) {}
+    fn get_up(&self) {}
+}
+
+/// The grid of these extents for so many nodes; else the one whose buffers keep to the budget.
+fn grid_of(nodes: u32, extents: Option<Extents>) -> Result<Grid> {
+    let Some(extents) = extents else {
+        return Ok(law::grid_within(nodes, law::BUDGET, &Settings::default(), MOST_BYTES));
+    };
+    let used: Vec<u32> = extents.into_iter().take_while(|&extent| extent > 0).collect();
+    let room = used.iter().fold(1u64, |room, &extent| room.saturating_mul(u64::from(extent)));
+    match room >= u64::from(nodes) {
+        true => Ok(Grid::new(nodes, &used)),
+        false => {
+            let sentence =
+                format!("SERRIED_SERVERS: a grid of {used:?} has no room for the {nodes} nodes of this job");
+            Err(Error::new(Class::Arg, sentence))
+        }
+    }
 }
 
 /// Exposures.

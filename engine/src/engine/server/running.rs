@@ -1,13 +1,13 @@
 //! How the server of a node runs: its turns, and how it sleeps between them.
 
 use super::desk::{At, Desk};
-use super::mail::Mail;
+use super::ending::Ending;
+use super::mail::{Mail, Sort};
 use super::{NodeServer, ServerWords};
 use crate::engine::Engine;
 use crate::job::node_segment::SERVER_LANE;
 use crate::lock_order::{self, Level};
-use crate::onesided::server::{law, Event, Fault, Grid, Server, Settings};
-use crate::onesided::MOST_BYTES;
+use crate::onesided::server::{Event, Fault, Grid, Server, Settings, Topology};
 use crate::progress::lock::EngineLock;
 use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
@@ -26,6 +26,8 @@ pub struct Here {
     pub reach: EngineLock<Routed>,
     sleeper: Sleeper,
     arrivals: Arrivals,
+    /// It passes on what is for others.
+    pub passes_on: bool,
 }
 
 // SAFETY: the words and what is asked behind `arrivals` are made to be looked at by any thread.
@@ -34,18 +36,19 @@ unsafe impl Sync for Here {}
 struct State {
     protocol: Server<Grid>,
     desk: Desk,
+    ending: Ending,
     /// Failures of ranks that it knows of.
     news: u32,
 }
 
 impl Here {
-    /// Opens its way to the other nodes: of the `node`, one of so many.
+    /// Opens its way to the other nodes: of the `node`, in the grid of all.
     ///
     /// # Errors
     /// What the network says.
     pub fn open(
         engine: &Engine,
-        (node, nodes): (u32, u32),
+        (node, grid): (u32, Grid),
         words: &'static ServerWords,
     ) -> Result<Option<Here>> {
         let (reach, network) = engine.lanes.at(0).lock().transport.apart(SERVER_LANE)?;
@@ -56,13 +59,13 @@ impl Here {
             let attended = sleeper.attend(&words.doorbell, 0, descriptor);
             attended.map_err(|error| network::refused("a local socket", &error))?;
         }
-        let settings = Settings::default();
-        let grid = law::grid_within(nodes, law::BUDGET, &settings, MOST_BYTES);
-        let protocol = Server::new(node, grid, settings);
+        let nodes = grid.nodes();
+        let passes_on = grid.extents().len() > 1;
+        let protocol = Server::new(node, grid, Settings::default());
         let desk = Desk::new(Mail::new(network, node));
         let reach = EngineLock::new(reach, Level::REACH, true);
-        let state = Mutex::new(State { protocol, desk, news: 0 });
-        Ok(Some(Here { state, reach, sleeper, arrivals }))
+        let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes), news: 0 });
+        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on }))
     }
 
     /// Does all there is to do, unless another thread is at it.
@@ -82,6 +85,16 @@ impl Here {
         true
     }
 
+    /// The ranks of this node do not need it any more.
+    pub fn say_done(&self, engine: &Engine, server: &NodeServer) {
+        let mut state = lock_order::lock(&self.state, Level::SERVER);
+        let State { desk, ending, .. } = &mut *state;
+        let words = ending.is_done();
+        At { desk, engine, server }.say(ending, words);
+        drop(state);
+        server.words.doorbell.ring();
+    }
+
     /// The rank ends.
     pub fn leave(&self) {
         lock_order::lock(&self.state, Level::SERVER).desk.mail.leave();
@@ -90,7 +103,7 @@ impl Here {
 
 /// All that there is to do; whether something waits for room on a link.
 fn turn(mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) -> bool {
-    let State { protocol, desk, news } = &mut *state;
+    let State { protocol, desk, ending, news } = &mut *state;
     let mut at = At { desk, engine, server };
     if engine.news() != *news {
         *news = engine.news();
@@ -104,9 +117,12 @@ fn turn(mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) 
         while let Some(asked) = at.desk.next.pop_front() {
             step(protocol, Event::Asked(asked), &mut at);
         }
-        while let Some((from, message)) = at.desk.mail.next() {
+        while let Some((from, sort, message)) = at.desk.mail.next() {
             is_more = true;
-            step(protocol, Event::Arrived { from, message: &message }, &mut at);
+            match sort {
+                Sort::Protocol => step(protocol, Event::Arrived { from, message: &message }, &mut at),
+                Sort::End(word) => at.hear(ending, word),
+            }
         }
         while let Some(node) = at.desk.mail.next_lost(|rank| engine.node_of(rank)) {
             step(protocol, Event::NodeGone(node), &mut at);

@@ -25,6 +25,8 @@ pub struct ServerWords {
     pub queued: AtomicU32,
     /// not 0: the turns of such a lock have changed,
     pub turned: AtomicU32,
+    /// not 0: no node needs it any more, as one that passes on,
+    pub may_end: AtomicU32,
     /// and a bit for each rank that asks for something.
     asking: [AtomicU64; MOST_RANKS / 64],
     /// What this rank asks for: an address in its process, or 0.
