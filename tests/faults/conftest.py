@@ -17,3 +17,11 @@ def work(tmp_path_factory):
     target = tmp_path_factory.mktemp("work") / "work"
     flags = ["-std=gnu11", "-Wall", "-I", str(FAULTS.parent / "c")]
     return compile_c(FAULTS / "work.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
+
+
+@pytest.fixture(scope="session")
+def reaching(tmp_path_factory):
+    """A program whose ranks change memory of each other for ever."""
+    target = tmp_path_factory.mktemp("reaching") / "reaching"
+    flags = ["-std=gnu11", "-Wall", "-I", str(FAULTS.parent / "c")]
+    return compile_c(FAULTS / "reaching.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))

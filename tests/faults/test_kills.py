@@ -64,6 +64,19 @@ def test_kill_9_of_a_rank_over_the_loopback(launcher, work, victim):
     launcher.assert_nothing_left()
 
 
+@pytest.mark.parametrize("network", ["loopback", "wire"])
+@pytest.mark.parametrize("victim", range(4))
+def test_kill_9_of_a_rank_whose_memory_others_change(launcher, reaching, victim, network):
+    """Ranks 0 and 2 have the servers of their nodes."""
+    launcher.environment.update(SERRIED_TRANSPORT=network, SERRIED_NODES="2")
+    job = launcher.start("-n", 4, reaching)
+    launcher.wait_until_running(4)
+    os.kill(launcher.rank_ids()[victim], signal.SIGKILL)
+    ends_with_one_message(job, f"rank {victim}", "SIGKILL")
+    assert job.returncode == 137
+    launcher.assert_nothing_left()
+
+
 @pytest.mark.parametrize("victim", ["guard", "launcher"])
 def test_kill_9_of_the_launcher_at_work(launcher, work, victim):
     def attempt():
