@@ -139,7 +139,8 @@ int main(int argc, char **argv)
     if (!on_nodes)
         CHECK_EQUAL(threads, 0); /* on one node nobody needs a server */
     usleep(1000000);
-    CHECK_EQUAL(ticks_of("(serried-server)", &threads) - before, 0);
+    /* Whoever runs at the moment is charged a whole tick; one that did not sleep would take a hundred. */
+    CHECK(ticks_of("(serried-server)", &threads) - before <= 1);
     free_window(&idle);
     return check_end();
 }
