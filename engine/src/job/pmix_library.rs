@@ -3,6 +3,7 @@
 //! Layouts and numbers are those of the PMIx standard 4; they have not changed in 5. Values that the library hands out
 //! are freed as its own macros do it.
 
+use crate::loaded_library::LoadedLibrary;
 use crate::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 
@@ -264,7 +265,7 @@ fn switch(key: &str) -> Info {
 }
 
 /// Finds the library: beside a launcher that says where it is, or where the system looks.
-fn load() -> Result<*mut c_void> {
+fn load() -> Result<LoadedLibrary> {
     let folders =
         ["PMIX_PREFIX", "PRTE_PREFIX", "OPAL_PREFIX"].iter().filter_map(|name| std::env::var(name).ok());
     let beside = folders.flat_map(|folder| {
@@ -274,16 +275,9 @@ fn load() -> Result<*mut c_void> {
     let mut why = String::new();
     for name in existing.chain(["libpmix.so.2".to_owned()]) {
         let Ok(name) = CString::new(name) else { continue };
-        // SAFETY: loading a library runs its initialisers, which is what is wanted.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if !handle.is_null() {
-            return Ok(handle);
-        }
-        // SAFETY: the last error is a C string, or null.
-        let error = unsafe { libc::dlerror() };
-        if !error.is_null() {
-            // SAFETY: as above.
-            why = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
+        match LoadedLibrary::open(&name, libc::RTLD_NOW | libc::RTLD_LOCAL) {
+            Ok(library) => return Ok(library),
+            Err(error) => why = error,
         }
     }
     Err(Error::new(
@@ -299,16 +293,11 @@ fn load() -> Result<*mut c_void> {
 /// A function of the library.
 ///
 /// # Safety
-/// `F` must be the type of a function pointer, and that of this function.
-unsafe fn symbol<F: Copy>(library: *mut c_void, name: &CStr) -> Result<F> {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: the library is loaded, for ever.
-    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
-    if found.is_null() {
-        return Err(broken(&name.to_string_lossy(), "libpmix.so.2 does not have it"));
-    }
-    // SAFETY: by the caller, and of the same size.
-    Ok(unsafe { std::mem::transmute_copy(&found) })
+/// As for [`LoadedLibrary::function`].
+unsafe fn symbol<F: Copy>(library: LoadedLibrary, name: &CStr) -> Result<F> {
+    // SAFETY: by the caller.
+    let found = unsafe { library.function(name) };
+    found.ok_or_else(|| broken(&name.to_string_lossy(), "libpmix.so.2 does not have it"))
 }
 
 #[cold]

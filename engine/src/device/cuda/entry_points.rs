@@ -1,7 +1,7 @@
 //! The driver's functions, by the names of their present interfaces: a bare name can be an old one.
 
+use crate::loaded_library::LoadedLibrary;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
-use std::ptr::NonNull;
 
 /// What every function returns.
 pub(super) type Answer = c_int;
@@ -12,16 +12,14 @@ pub(super) type Handle = *mut c_void;
 
 const LIBRARY: &CStr = c"libcuda.so.1";
 
-/// The library, if this process has it.
-pub(super) fn library() -> Option<NonNull<c_void>> {
-    // SAFETY: looks a library up that is there already, and keeps it there.
-    NonNull::new(unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) })
+/// The library, if this process has it; it stays then.
+pub(super) fn library() -> Option<LoadedLibrary> {
+    LoadedLibrary::open(LIBRARY, libc::RTLD_LAZY | libc::RTLD_NOLOAD).ok()
 }
 
-/// The library, loaded if it was not.
-pub(super) fn load() -> Option<NonNull<c_void>> {
-    // SAFETY: the driver's library does nothing when it is loaded but to look at its environment.
-    NonNull::new(unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_LAZY) })
+/// The library, loaded if it was not. That does nothing but to look at its environment.
+pub(super) fn load() -> Option<LoadedLibrary> {
+    LoadedLibrary::open(LIBRARY, libc::RTLD_LAZY).ok()
 }
 
 macro_rules! entry_points {
@@ -33,14 +31,14 @@ macro_rules! entry_points {
 
         impl EntryPoints {
             /// Looks them up; `None` if one is not there.
-            pub fn of(library: NonNull<c_void>) -> Option<EntryPoints> {
+            pub fn of(library: LoadedLibrary) -> Option<EntryPoints> {
                 Some(EntryPoints {
                     $($field: {
-                        let found = find(library, $name)?;
+                        let name = CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()).ok()?;
                         // SAFETY: the types are those of the driver's documentation for these names.
                         unsafe {
-                            std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($($argument),*) -> Answer>(found)
-                        }
+                            library.function::<unsafe extern "C" fn($($argument),*) -> Answer>(name)
+                        }?
                     },)*
                 })
             }
@@ -59,10 +57,4 @@ entry_points! {
     synchronize "cuStreamSynchronize" (Handle);
     error_name "cuGetErrorName" (Answer, *mut *const c_char);
     error_text "cuGetErrorString" (Answer, *mut *const c_char);
-}
-
-fn find(library: NonNull<c_void>, name: &str) -> Option<NonNull<c_void>> {
-    let name = std::ffi::CString::new(name).ok()?;
-    // SAFETY: an open library and a string.
-    NonNull::new(unsafe { libc::dlsym(library.as_ptr(), name.as_ptr()) })
 }
