@@ -21,9 +21,9 @@ pub(super) trait Beside {
     fn holds(&self) -> bool;
     /// Tells those who can make it come that this rank is about to sleep; it
     /// looks once more then.
-    fn lie_down(&self);
+    fn lie_down(&self) {}
     /// The sleep is over.
-    fn get_up(&self);
+    fn get_up(&self) {}
     /// Nanoseconds that a sleep lasts at most.
     fn longest(&self) -> u64 {
         Pace::LONGEST_SLEEP
@@ -43,8 +43,6 @@ impl Beside for Nothing {
     fn holds(&self) -> bool {
         false
     }
-    fn lie_down(&self) {}
-    fn get_up(&self) {}
 }
 
 /// One wait.

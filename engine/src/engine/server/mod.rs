@@ -141,8 +141,6 @@ impl Beside for Unneeded<'_> {
         self.here.try_turn(self.engine, self.server);
         self.server.words.members.load(Ordering::SeqCst) == 0
     }
-    fn lie_down(&self) {}
-    fn get_up(&self) {}
 }
 
 /// A wait until no node needs it.
@@ -154,8 +152,6 @@ impl Beside for Ended<'_> {
     fn holds(&self) -> bool {
         self.server.words.may_end.load(Ordering::SeqCst) != 0
     }
-    fn lie_down(&self) {}
-    fn get_up(&self) {}
 }
 
 /// The grid of these extents for so many nodes; else the one whose buffers keep to the budget.

@@ -41,7 +41,7 @@ pub struct Slip {
     pub rank: u32,
     /// Bytes of the body.
     pub bytes: u32,
-    /// Where the body lies: [`Head`](super::served_members::Head), what is asked, and data.
+    /// Where the body lies: as [`body_of`](super::served_members::body_of) makes it, or what enters or leaves.
     pub body: u64,
     /// Where the answer shall lie: its length, and behind it as many bytes of it as there is room for.
     pub room: u64,
@@ -191,8 +191,6 @@ impl Beside for AtServer<'_> {
         }
         self.is_over()
     }
-    fn lie_down(&self) {}
-    fn get_up(&self) {}
 }
 
 #[cold]
