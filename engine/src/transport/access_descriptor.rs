@@ -5,6 +5,7 @@
 //! for the kind of memory.
 
 pub use crate::device::kind::MemoryKind;
+use crate::{Class, Error, Result};
 
 /// A range of memory of a rank, as its peers reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,17 @@ impl AccessDescriptor {
     #[inline]
     pub const fn is_reachable(&self) -> bool {
         self.address != 0
+    }
+
+    /// Whether it can be fetched into these pieces, `(address, bytes)`.
+    ///
+    /// # Errors
+    /// `Intern` for memory that was not registered, and for pieces of another length.
+    pub fn check_fetch(&self, pieces: &[(usize, usize)]) -> Result<()> {
+        match self.key != 0 && pieces.iter().map(|piece| piece.1 as u64).sum::<u64>() == self.bytes {
+            true => Ok(()),
+            false => Err(Error::new(Class::Intern, "memory of a peer is fetched that was not registered")),
+        }
     }
 
     /// `bytes` bytes from `offset` on; they must lie inside.

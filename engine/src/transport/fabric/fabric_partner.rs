@@ -1,7 +1,7 @@
 //! What a lane knows of a peer that it may reach over a fabric.
 
 use super::structures::PeerAddress;
-use crate::transport::network::{random_bytes, Credits, Word, LAUNCHERS_TURN};
+use crate::transport::network::{random_bytes, Credits, LAUNCHERS_TURN};
 use crate::JobRank;
 use std::time::Instant;
 
@@ -45,8 +45,6 @@ pub struct Partner {
     pub others_seal: u64,
     /// Long payloads on their way.
     pub credits: Credits,
-    /// A word for which there was no room.
-    pub untold: Option<Word>,
     /// It waits in the list of those that have to be told something.
     pub is_owing: bool,
     /// It has received all that was sent to it.
@@ -73,7 +71,6 @@ impl Partner {
             seal: random << INDEX_BITS | index as u64,
             others_seal: 0,
             credits: Credits::default(),
-            untold: None,
             is_owing: false,
             has_heard: false,
             under_way: (0, 0),

@@ -284,7 +284,7 @@ impl Port {
                 let left = partner.credits.leaves();
                 partner.credits.tells(head.word());
                 if !left && partner.credits.leaves() {
-                    partner.untold = Some(Word { kind: HEARD, header: [0; 2] });
+                    partner.credits.tell_first(Word { kind: HEARD, header: [0; 2] });
                     self.owes(index);
                 }
                 None
@@ -352,12 +352,10 @@ impl Port {
     /// Tells a partner what it should know of this rank.
     pub fn tell(&mut self, index: usize) {
         loop {
-            let partner = &mut self.partners[index];
-            let next = partner.untold.take().or_else(|| partner.credits.next_to_tell(self.takes_long));
-            let Some(word) = next else { return };
+            let Some(word) = self.partners[index].credits.next_to_tell(self.takes_long) else { return };
             // To one that is gone nothing has to be said.
             if let Ok(false) = self.send(index, Head::own(word), &[]) {
-                self.partners[index].untold = Some(word);
+                self.partners[index].credits.tell_first(word);
                 return self.owes(index);
             }
         }

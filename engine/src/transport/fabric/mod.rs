@@ -2,8 +2,8 @@
 //!
 //! It rides beside the [wire](super::wire). Two ranks that talk for the first time do so over the wire, where both prove that
 //! they belong to the job, and tell each other where they are on the fabric ([`fabric_card`]). Each changes over to the
-//! fabric when it knows where the other is; from then on the wire only tells when one of them ends. Ranks that have no fabric in common go on over the wire.
-//! So nobody has to know beforehand what other nodes have.
+//! fabric when it knows where the other is; from then on the wire only tells when one of them ends. Ranks that have no
+//! fabric in common go on over the wire. So nobody has to know beforehand what other nodes have.
 //!
 //! libfabric is loaded when it is wanted, and its objects are called through their tables ([`tables`]).
 
@@ -41,8 +41,7 @@ use self::inbound::{Came, Place};
 use super::network::framing::{Head, Sort};
 use super::network::{Network, Patience, WaitSet};
 use super::{
-    Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks,
-    LONG_LETTER_BYTES, OWN_KINDS,
+    Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
 use crate::{JobRank, Result};
@@ -158,34 +157,35 @@ impl Fabric {
 
     /// Finds the next packet, and says where it is.
     fn look(&mut self) {
-        let is_waiting = match &mut self.port {
-            Some(port) if !port.inbound.is_empty() => false,
-            Some(_) => self.look_at_fabric(),
-            None => true,
-        };
-        match &self.port {
-            Some(port) if !port.inbound.is_empty() => self.in_hand = InHand::Fabric,
-            Some(port) if port.on_wire == 0 && !is_waiting && !self.patience.is_one_of(WIRE_LOOKS) => {}
-            _ => self.look_at_wire(),
+        let is_waiting = self.look_at_fabric();
+        let uses_wire = self.port.as_ref().is_none_or(|port| port.on_wire > 0);
+        if !self.fabric_has_some() && (is_waiting || uses_wire || self.patience.is_one_of(WIRE_LOOKS)) {
+            self.look_at_wire();
         }
         // A partner may have changed over just now.
-        let has_fabric = self.port.as_ref().is_some_and(|port| !port.inbound.is_empty());
-        if self.in_hand == InHand::Nothing && has_fabric {
+        if self.in_hand == InHand::Nothing && self.fabric_has_some() {
             self.in_hand = InHand::Fabric;
         }
     }
 
-    /// Asks the fabric for what has come. Whether somebody is about to sleep.
+    /// Whether a packet has come over the fabric.
+    fn fabric_has_some(&self) -> bool {
+        self.port.as_ref().is_some_and(|port| !port.inbound.is_empty())
+    }
+
+    /// Asks the fabric for what has come, if nothing is here. Whether somebody is about to sleep.
     fn look_at_fabric(&mut self) -> bool {
+        let Some(port) = self.port.as_mut().filter(|port| port.inbound.is_empty()) else { return false };
         let is_time = self.patience.is_time(self.ready.times.load(Ordering::Relaxed));
         let is_waiting = self.patience.is_waiting();
-        let Some(port) = self.port.as_mut().filter(|_| is_time) else { return is_waiting };
-        // What has woken the rank does so once: it is looked for after that.
-        let waits = self.wait_set.as_ref().filter(|_| is_waiting);
-        waits.into_iter().for_each(|set| set.ready().for_each(drop));
-        port.at_rest();
-        if port.progress() {
-            self.patience.found();
+        if is_time {
+            // What has woken the rank does so once: it is looked for after that.
+            let waits = self.wait_set.as_ref().filter(|_| is_waiting);
+            waits.into_iter().for_each(|set| set.ready().for_each(drop));
+            port.at_rest();
+            if port.progress() {
+                self.patience.found();
+            }
         }
         is_waiting
     }
@@ -212,7 +212,7 @@ impl Fabric {
         let Some(port) = &mut self.port else { return };
         let partners = port.reached();
         for &index in &partners {
-            port.partners[index].untold = Some(super::network::LEAVE);
+            port.partners[index].credits.tell_first(super::network::LEAVE);
             port.tell(index);
         }
         let (mut before, mut since) = (usize::MAX, Instant::now());
@@ -248,7 +248,7 @@ impl Reaches for Fabric {
 
 impl Packets for Fabric {
     fn push(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
-        if !self.early_loads.is_empty() && letter.kind >= OWN_KINDS {
+        if self.is_early(letter) {
             return self.push_early(peer, letter);
         }
         match self.fabric_to(peer)? {
@@ -288,9 +288,7 @@ impl Packets for Fabric {
 
     fn advance(&mut self, arrival: &Arrival) {
         match (std::mem::replace(&mut self.in_hand, InHand::Nothing), &mut self.port) {
-            (InHand::Fabric, Some(port)) => {
-                port.advance();
-            }
+            (InHand::Fabric, Some(port)) => port.advance(),
             (InHand::Wire, _) => self.wire.advance(arrival),
             _ => {}
         }

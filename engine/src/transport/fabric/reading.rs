@@ -8,7 +8,7 @@ use super::remote_reads::{Fetch, Part, To, STRAIGHT};
 use super::structures::{MEMORY_LOCAL, READ, REMOTE_READ};
 use crate::transport::network::framing::LONGEST;
 use crate::transport::{AccessDescriptor, MemoryKind, Told};
-use crate::{Class, Error, Result};
+use crate::Result;
 use std::ffi::c_void;
 
 /// Where memory begins for peers whose provider counts from its beginning: a descriptor without an address cannot be reached.
@@ -50,9 +50,7 @@ impl Port {
         pieces: &[(usize, usize)],
         told: Told,
     ) -> Result<()> {
-        if memory.key == 0 || pieces.iter().map(|piece| piece.1 as u64).sum::<u64>() != memory.bytes {
-            return Err(Error::new(Class::Intern, "memory of a peer is fetched that was not registered"));
-        }
+        memory.check_fetch(pieces)?;
         if memory.bytes == 0 {
             self.told(told, "");
             return Ok(());

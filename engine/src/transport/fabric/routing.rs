@@ -6,7 +6,7 @@ use super::inbound::Place;
 use super::message_buffers::BEFORE_PAYLOAD;
 use super::{Fabric, InHand};
 use crate::transport::network::framing::{Head, Sort, LONGEST};
-use crate::transport::network::{kept_payload, Claim};
+use crate::transport::network::kept_payload;
 use crate::transport::{
     AccessDescriptor, Arrival, Letter, Load, Packet, Payloads, RemoteMemory, Retained, Source, Told,
     OWN_KINDS,
@@ -15,11 +15,6 @@ use crate::{JobRank, Result};
 
 /// Of the token of a retained payload: it came over the fabric.
 const OVER_FABRIC: u64 = 1 << 62;
-
-/// What the payload of a frame takes of the peer's memory.
-fn claim(head: &Head) -> Claim {
-    Claim { is_awaited: head.sort == Sort::Awaited, bytes: u64::from(head.bytes) }
-}
 
 impl Port {
     /// As [`Payloads::load`].
@@ -30,7 +25,7 @@ impl Port {
         let Load { kind, header, bytes, is_awaited, source } = load;
         let sort = if is_awaited { Sort::Awaited } else { Sort::Long };
         let head = Head { bytes: bytes as u32, ..Head::bare(sort, kind, header) };
-        let claim = claim(&head);
+        let claim = head.claim();
         if !self.partners[index].credits.has_room(claim) {
             self.progress();
         }
@@ -63,14 +58,14 @@ impl Port {
         head: Head,
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
-        if bytes > LONGEST || !self.partners[index].credits.has_room(claim(&head)) {
+        if bytes > LONGEST || !self.partners[index].credits.has_room(head.claim()) {
             return Ok(false);
         }
         // SAFETY: by the caller.
         let block = unsafe { std::slice::from_raw_parts(block, bytes) };
         let is_sent = self.send(index, head, block)?;
         if is_sent {
-            self.partners[index].credits.loaded(claim(&head));
+            self.partners[index].credits.loaded(head.claim());
         }
         Ok(is_sent)
     }
@@ -110,7 +105,7 @@ impl Port {
         let Loaded { head, buffer, .. } = loaded;
         let went = self.send_buffer(index, head, buffer)?;
         match went {
-            true => self.partners[index].credits.went(claim(&head)),
+            true => self.partners[index].credits.went(head.claim()),
             false => self.loads.put_back(letter, loaded),
         }
         Ok(went)
@@ -118,15 +113,14 @@ impl Port {
 }
 
 impl Fabric {
-    /// Sends what may be a payload that was loaded for the wire, before the peer was known on the fabric.
+    /// Whether it stands for a payload that was loaded for the wire, before the peer was known on the fabric.
+    pub(super) fn is_early(&self, letter: &Letter<'_>) -> bool {
+        !self.early_loads.is_empty()
+            && number_of(letter).is_some_and(|number| self.early_loads.contains_key(&number))
+    }
+
+    /// Sends such a payload.
     pub(super) fn push_early(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
-        let number = number_of(letter);
-        if !number.is_some_and(|number| self.early_loads.contains_key(&number)) {
-            return match self.fabric_to(peer)? {
-                Some((port, index)) => port.push_loaded(index, letter),
-                None => self.wire.push(peer, letter),
-            };
-        }
         let went = self.wire.push(peer, letter)?;
         if went {
             self.is_early_no_more(letter);
@@ -197,7 +191,7 @@ impl Payloads for Fabric {
         if let Some(port) = &mut self.port {
             if let Some(Loaded { partner, head, buffer }) = port.loads.take(&packet.letter()) {
                 port.buffers.give(buffer);
-                port.partners[partner].credits.unloaded(claim(&head));
+                port.partners[partner].credits.unloaded(head.claim());
             }
         }
     }

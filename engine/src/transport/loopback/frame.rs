@@ -1,6 +1,6 @@
 //! What goes over the wire: a head and a payload.
 
-use crate::transport::network::kept_payload;
+use crate::transport::network::{kept_payload, Claim, Word};
 
 /// Of a head that has been written.
 pub const HEAD_BYTES: usize = 24;
@@ -35,6 +35,16 @@ pub struct Head {
 }
 
 impl Head {
+    /// Of a word that a rank tells another.
+    pub fn own(Word { kind, header }: Word) -> Head {
+        Head { kind, sort: Sort::Own, number: 0, header }
+    }
+
+    /// The word, if that is what it brings.
+    pub fn word(&self) -> Word {
+        Word { kind: self.kind, header: self.header }
+    }
+
     /// As it travels.
     pub fn write(&self) -> [u8; HEAD_BYTES] {
         let mut bytes = [0; HEAD_BYTES];
@@ -71,6 +81,11 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// What its payload takes of the receiver's memory.
+    pub fn claim(&self) -> Claim {
+        Claim { is_awaited: self.head.sort == Sort::Awaited, bytes: u64::from(self.bytes) }
+    }
+
     /// With a copy of a payload.
     pub fn new(head: Head, payload: &[u8]) -> Frame {
         Frame { head, bytes: payload.len() as u32, payload: kept_payload::copy(payload) }

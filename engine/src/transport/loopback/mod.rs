@@ -24,10 +24,9 @@ pub use sockets::{Name, Sockets};
 use self::arrived::Inbox;
 use self::carrier::{Came, Sent, Wire};
 use self::frame::{Frame, Head, Sort};
-use self::payloads::Loads;
-use self::remembered::{Peer, LEAVES};
+use self::remembered::Peer;
 use self::sequence::Delays;
-use super::network::{gone, Network, LAUNCHERS_TURN};
+use super::network::{gone, Loads, Network, LAUNCHERS_TURN, LEAVE};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, RemoteMemory, SharedTasks,
     LONG_LETTER_BYTES,
@@ -50,7 +49,9 @@ pub struct Loopback {
     ready: &'static Waits,
     /// By job rank.
     peers: Vec<Peer>,
-    loads: Loads,
+    loads: Loads<(JobRank, Frame)>,
+    /// Peers have to be told of what has been let go of, and there was no room.
+    are_told_late: bool,
     /// Packets with long payloads are taken.
     takes_long: bool,
     /// A rank that is gone, perhaps without having said so, and has not been told of; and since when.
@@ -84,7 +85,8 @@ impl Loopback {
             inbox,
             ready: waits,
             peers,
-            loads: Loads::default(),
+            loads: Loads::new(payloads::LOADED),
+            are_told_late: false,
             takes_long: true,
             lost: None,
         }
@@ -106,7 +108,7 @@ impl Loopback {
             match self.wire.receive() {
                 Some(Came::Frame(source, frame)) => {
                     let peer = &mut self.peers[source.index()];
-                    self.loads.are_told_late |= !peer.is_known && peer.told_long != self.takes_long;
+                    self.are_told_late |= !peer.is_known && !peer.credits.knows(self.takes_long);
                     peer.is_known = true;
                     self.inbox.arrived(source, frame);
                 }
@@ -132,7 +134,7 @@ impl Loopback {
     fn next(&mut self) -> Option<&Frame> {
         while self.inbox.peek()?.1.head.sort == Sort::Own {
             if let Some((source, frame)) = self.inbox.advance() {
-                self.peers[source.index()].tells(&frame.head);
+                self.peers[source.index()].credits.tells(frame.head.word());
             }
         }
         self.inbox.peek().map(|(_, frame)| frame)
@@ -146,19 +148,22 @@ impl Loopback {
     }
 
     fn tell_one(&mut self, to: JobRank) {
-        let (peer, takes_long) = (&mut self.peers[to.index()], self.takes_long);
-        while let Some(head) = peer.to_tell(takes_long).filter(|_| peer.is_known && !peer.is_gone) {
-            match self.wire.send(to, &head, &[]) {
-                Ok(Sent::Away) => {
-                    peer.sent = peer.sent.wrapping_add(1);
-                    peer.told(&head);
-                }
-                Ok(Sent::NoRoom) => {
-                    self.loads.are_told_late = true;
-                    return self.wire.want_room(to);
-                }
-                Ok(Sent::Gone) | Err(_) => return,
+        let peer = &mut self.peers[to.index()];
+        if !peer.is_known || peer.is_gone {
+            return;
+        }
+        while let Some(word) = peer.credits.next_to_tell(self.takes_long) {
+            let sent = self.wire.send(to, &Head { number: peer.sent, ..Head::own(word) }, &[]);
+            if let Ok(Sent::Away) = sent {
+                peer.sent = peer.sent.wrapping_add(1);
+                continue;
             }
+            peer.credits.tell_first(word);
+            if let Ok(Sent::NoRoom) = sent {
+                self.are_told_late = true;
+                self.wire.want_room(to);
+            }
+            return;
         }
     }
 
@@ -172,12 +177,12 @@ impl Loopback {
         match sent {
             Sent::Away => peer.sent = peer.sent.wrapping_add(1),
             Sent::NoRoom => return Ok(false),
-            Sent::Gone if peer.leaves => {}
+            Sent::Gone if peer.credits.leaves() => {}
             Sent::Gone => {
                 // Whether it has left in order may lie among what has come.
                 self.take_in();
                 self.next();
-                if !self.peers[to.index()].leaves {
+                if !self.peers[to.index()].credits.leaves() {
                     self.is_gone(to);
                     return if self.is_lost_for_long() { Err(gone(to)) } else { Ok(false) };
                 }
@@ -201,7 +206,7 @@ impl Packets for Loopback {
     }
 
     fn takes_letter(&mut self, peer: JobRank, _: *const u8, bytes: usize) -> Result<bool> {
-        Ok(bytes <= LONG_LETTER_BYTES && self.peers[peer.index()].takes_long)
+        Ok(bytes <= LONG_LETTER_BYTES && self.peers[peer.index()].credits.takes_long())
     }
 
     fn take_long_letters(&mut self, take: bool) {
@@ -214,8 +219,8 @@ impl Packets for Loopback {
     fn peek(&mut self) -> Option<Arrival> {
         if self.inbox.current().is_none() {
             self.take_in();
-            if self.loads.are_told_late {
-                self.loads.are_told_late = false;
+            if self.are_told_late {
+                self.are_told_late = false;
                 self.tell();
             }
         }
@@ -260,7 +265,7 @@ impl Packets for Loopback {
             let peer = JobRank(index as u32);
             let is_spoken_to = self.peers[index].is_known || self.peers[index].sent != 0;
             if is_spoken_to && !self.peers[index].is_gone {
-                let head = Head { kind: LEAVES, sort: Sort::Own, number: 0, header: [0; 2] };
+                let head = Head::own(LEAVE);
                 // To one that is gone meanwhile, or stands still for long, nothing has to be said.
                 let tries = (0..PATIENCE).map(|_| self.send(peer, head, &[]));
                 let _ = tries.inspect(|_| std::thread::yield_now()).find(|sent| !matches!(sent, Ok(false)));
@@ -272,7 +277,7 @@ impl Packets for Loopback {
         let (lost, _) = self.lost?;
         self.take_in();
         self.next();
-        if self.peers[lost.index()].leaves {
+        if self.peers[lost.index()].credits.leaves() {
             self.lost = None;
             return None;
         }

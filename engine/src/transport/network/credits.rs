@@ -56,6 +56,8 @@ impl Payloads {
 /// What a rank knows of a peer's room, and the peer of its own.
 #[derive(Debug)]
 pub struct Credits {
+    /// Payloads that the peer has not asked for, at most.
+    most: Payloads,
     /// Payloads that it has not asked for, and has not let go of.
     eager: Payloads,
     /// Payloads that it has asked for, loaded and not sent.
@@ -68,27 +70,38 @@ pub struct Credits {
     told_long: bool,
     /// It has said that it leaves.
     leaves: bool,
+    /// What it is told before all else.
+    first: Option<Word>,
 }
 
 impl Default for Credits {
     fn default() -> Self {
         Credits {
+            most: EAGER,
             eager: Payloads::default(),
             awaited: 0,
             released: Payloads::default(),
             takes_long: true,
             told_long: true,
             leaves: false,
+            first: None,
         }
     }
 }
 
 impl Credits {
+    /// Where so many payloads that nobody has asked for may be on their way, and so many bytes of them.
+    pub fn within(number: u64, bytes: u64) -> Credits {
+        Credits { most: Payloads { number, bytes }, ..Credits::default() }
+    }
+
     /// Whether there is room for one more payload.
     pub fn has_room(&self, claim: Claim) -> bool {
         match claim.is_awaited {
             true => self.awaited < AWAITED,
-            false => self.eager.number < EAGER.number && self.eager.bytes + claim.bytes <= EAGER.bytes,
+            false => {
+                self.eager.number < self.most.number && self.eager.bytes + claim.bytes <= self.most.bytes
+            }
         }
     }
 
@@ -118,7 +131,7 @@ impl Credits {
     /// A payload of the peer is not needed any more. Whether it should be told soon.
     pub fn release(&mut self, bytes: u64) -> bool {
         self.released.add(bytes);
-        self.released.number >= EAGER.number / 4 || self.released.bytes >= EAGER.bytes / 4
+        self.released.number >= self.most.number / 4 || self.released.bytes >= self.most.bytes / 4
     }
 
     /// Whether it takes packets with long payloads.
@@ -141,8 +154,21 @@ impl Credits {
         }
     }
 
+    /// Whether it knows whether this rank takes packets with long payloads.
+    pub fn knows(&self, takes_long: bool) -> bool {
+        self.told_long == takes_long
+    }
+
+    /// It is told this before all else: also a word for which there was no room.
+    pub fn tell_first(&mut self, word: Word) {
+        self.first = Some(word);
+    }
+
     /// The next thing to tell it, if there is something, which counts as told; `takes_long` is said of this rank.
     pub fn next_to_tell(&mut self, takes_long: bool) -> Option<Word> {
+        if let Some(word) = self.first.take() {
+            return Some(word);
+        }
         if self.released.number > 0 {
             let Payloads { number, bytes } = std::mem::take(&mut self.released);
             return Some(Word { kind: RELEASED, header: [number, bytes] });

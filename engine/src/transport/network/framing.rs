@@ -4,7 +4,7 @@
 //! head tells how many have been received. What a peer has not received yet can so be sent again over another
 //! connection. A number never travels, because the frames of a connection arrive in order.
 
-use super::Word;
+use super::{Claim, Word};
 use crate::transport::LONG_LETTER_BYTES;
 
 /// Of a head that has been written.
@@ -90,6 +90,11 @@ impl Head {
     /// The word, if that is what it brings.
     pub fn word(&self) -> Word {
         Word { kind: self.kind, header: self.header }
+    }
+
+    /// What the payload that it brings takes of the receiver's memory.
+    pub fn claim(&self) -> Claim {
+        Claim { is_awaited: self.sort == Sort::Awaited, bytes: u64::from(self.bytes) }
     }
 
     /// As it travels.

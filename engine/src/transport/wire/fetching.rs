@@ -11,7 +11,7 @@ use super::Wire;
 use crate::transport::network::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
 use crate::transport::network::kept_payload;
 use crate::transport::{AccessDescriptor, MemoryKind, RemoteMemory, Told};
-use crate::{Class, Error, JobRank, Result};
+use crate::{JobRank, Result};
 use std::collections::{HashMap, VecDeque};
 
 /// Pieces that are received into at a time.
@@ -171,9 +171,7 @@ impl RemoteMemory for Wire {
         told: Told,
     ) -> Result<()> {
         let index = self.link_to(peer);
-        if memory.key == 0 || pieces.iter().map(|piece| piece.1 as u64).sum::<u64>() != memory.bytes {
-            return Err(Error::new(Class::Intern, "memory of a peer is fetched that was not registered"));
-        }
+        memory.check_fetch(pieces)?;
         let pieces = pieces.iter().copied().filter(|piece| piece.1 > 0).collect();
         let fetch = Fetch { link: index, memory, pieces, received: 0, told };
         self.fetches.last += 1;

@@ -20,11 +20,6 @@ pub struct Loaded {
     payload: Box<[u8]>,
 }
 
-/// What the payload of a frame takes of the peer's memory.
-fn claim(head: &Head) -> Claim {
-    Claim { is_awaited: head.sort == Sort::Awaited, bytes: u64::from(head.bytes) }
-}
-
 impl Wire {
     /// Sends the payload for which a packet stands.
     pub(super) fn push_loaded(&mut self, peer: JobRank, letter: &Letter<'_>) -> Result<bool> {
@@ -36,7 +31,7 @@ impl Wire {
         let Some(Loaded { head, payload, .. }) = self.loads.take(letter) else {
             return Ok(true);
         };
-        self.links[index].credits.went(claim(&head));
+        self.links[index].credits.went(head.claim());
         match may {
             _ if peer == self.me() => self.keep_own(head, payload),
             May::Send => self.send(index, head, Payload::Owned(payload)),
@@ -107,7 +102,7 @@ impl Payloads for Wire {
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
         let head = Head { bytes: bytes as u32, ..Head::bare(Sort::Long, kind, header) };
-        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(claim(&head)) {
+        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(head.claim()) {
             return Ok(false);
         }
         let index = self.link_to(peer);
@@ -117,14 +112,14 @@ impl Payloads for Wire {
         // SAFETY: by the caller.
         let is_sent = unsafe { self.send_block(index, head, block) };
         if is_sent {
-            self.credits(peer).loaded(claim(&head));
+            self.credits(peer).loaded(head.claim());
         }
         Ok(is_sent)
     }
 
     fn unload(&mut self, packet: &Packet) {
         if let Some(Loaded { peer, head, .. }) = self.loads.take(&packet.letter()) {
-            self.credits(peer).unloaded(claim(&head));
+            self.credits(peer).unloaded(head.claim());
         }
     }
 
