@@ -104,10 +104,19 @@ pub struct Background {
     pub(crate) request: u32,
     /// `epoch` before it was polled last.
     pub(crate) seen: Option<u64>,
+    /// It answers other ranks, also while this one computes.
+    pub(crate) is_servant: bool,
     /// The byte string that it asked for last in vain, and of whom.
     pub(crate) wanted: Option<(Envelope, u32)>,
     /// Goes on; when it is done, the bytes that its status tells.
     pub(crate) poll: Poll,
+}
+
+impl Background {
+    /// Work of a request that has not been polled.
+    pub(crate) fn new(request: u32, poll: Poll) -> Background {
+        Background { request, seen: None, is_servant: false, wanted: None, poll }
+    }
 }
 
 /// A piece of [`Background`] work.
@@ -327,10 +336,25 @@ impl Core {
                 return Some(later);
             }
         }
-        let due = self.background.iter().position(|work| work.seen != Some(self.epoch))?;
+        self.next_background(|_| true).map(Outside::Background)
+    }
+
+    /// The next servant that has not looked since something came; whoever takes it runs it, and puts it back.
+    pub(crate) fn next_servant(&mut self) -> Option<Background> {
+        self.next_background(|work| work.is_servant)
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_servant(&self) -> bool {
+        self.background.iter().any(|work| work.is_servant && work.seen != Some(self.epoch))
+    }
+
+    fn next_background(&mut self, is_meant: impl Fn(&Background) -> bool) -> Option<Background> {
+        let epoch = Some(self.epoch);
+        let due = self.background.iter().position(|work| work.seen != epoch && is_meant(work))?;
         let mut work = self.background.swap_remove(due);
-        work.seen = Some(self.epoch);
-        Some(Outside::Background(work))
+        work.seen = epoch;
+        Some(work)
     }
 
     /// The first receives that wait for a message, and the room that they have.

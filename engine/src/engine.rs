@@ -4,6 +4,7 @@
 //! loop that waits, and it drives everything that is under way.
 
 use self::lanes::Lanes;
+use self::onesided::ServantThread;
 use self::reason::Reason;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
@@ -51,6 +52,8 @@ pub struct Engine {
     nodes: Nodes,
     /// The server of this node, in jobs on several nodes.
     server: OnceLock<server::NodeServer>,
+    /// The thread that answers for this rank's memory where others do not reach it.
+    servant: ServantThread,
 }
 
 impl Engine {
@@ -116,6 +119,7 @@ impl Engine {
             checks,
             nodes,
             server: OnceLock::new(),
+            servant: ServantThread::default(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
         if job.birth().is_some() {
@@ -194,6 +198,7 @@ impl Engine {
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
         self.flush()?;
+        self.end_servant_thread();
         self.end_server()?;
         self.publish_counters();
         self.leave_word();

@@ -27,7 +27,7 @@ impl Engine {
         let poll = Box::new(move |exchange: &dyn crate::world::BootstrapChannel| {
             Ok(pending.poll(exchange)?.map(|()| 0))
         });
-        lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
+        lane.lock().background.push(Background::new(request, poll));
         self.look(lane, |_| ())?;
         Ok(id)
     }

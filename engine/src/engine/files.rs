@@ -104,7 +104,7 @@ impl Engine {
         let poll = Box::new(move |_: &dyn crate::world::BootstrapChannel| {
             while_undone(&mut transfer).map_err(|error| error.in_context(context))
         });
-        core.background.push(Background { request, seen: None, wanted: None, poll });
+        core.background.push(Background::new(request, poll));
         Ok(core.requests.id(request))
     }
 }

@@ -133,6 +133,7 @@ fn start(library: &Library) -> Result<&'static Engine> {
     let _ = page::show(job);
     let settings = settings::current()?;
     let engine = Box::leak(Box::new(Engine::join_with(job, settings)?));
+    engine.allow_servant_thread();
     engine.begin_server(settings.servers)?;
     engine.publish_names(&library.names.concat())?;
     engine.set_directory(library.directory);

@@ -9,6 +9,7 @@ mod many_pieces;
 mod mutexes;
 mod obeying;
 mod operations;
+mod servant_thread;
 mod serving;
 mod synchronising;
 mod target_memory;
@@ -17,6 +18,7 @@ mod with_request;
 pub(super) use asking::refused;
 pub use exposing::Memory;
 pub(super) use obeying::Served;
+pub(super) use servant_thread::ServantThread;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! The servant: what a member does for others that cannot reach into its memory, whenever it makes progress.
+//! The servant: what a member does for others that cannot reach into its memory, whenever it makes progress,
+//! and while it computes (`servant_thread`).
 //!
 //! It changes elements as its own operations do: words by atomic instructions where the memory is direct for those
 //! who can, all others under the lock of its elements. So it makes no difference to anybody who does it.
@@ -26,6 +27,7 @@ unsafe impl Send for Master {}
 impl Engine {
     /// Begins to serve the other members, until the exposure is freed.
     pub(super) fn begin_to_serve(&self, exposure: &Arc<Exposure>) -> Result<()> {
+        self.need_servant_thread();
         exposure.is_served.store(true, Ordering::Relaxed);
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
@@ -40,13 +42,16 @@ impl Engine {
             }
             Ok(is_over.then_some(0))
         });
-        lane.lock().background.push(Background { request, seen: None, wanted: None, poll });
+        lane.lock().background.push(Background { is_servant: true, ..Background::new(request, poll) });
         Ok(())
     }
 
     /// Nobody needs the servant any more: it goes when it is looked at next.
     pub(super) fn end_to_serve(&self, exposure: &Exposure) {
         exposure.is_over.store(true, Ordering::Relaxed);
+        if exposure.is_served.swap(false, Ordering::Relaxed) {
+            self.leave_servant_thread();
+        }
         self.lane(exposure.communicator.context()).lock().epoch += 1;
     }
 

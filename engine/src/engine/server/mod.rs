@@ -98,7 +98,7 @@ impl Engine {
         let _ = self.server.set(NodeServer { node, leader, words, own, here, entered: Mutex::default() });
         if is_here {
             self.page.show_server();
-            if !without_signals("server", move || self.run_server()) {
+            if without_signals("server", move || self.run_server()).is_none() {
                 return Err(Error::new(Class::NoMem, "the server of this node: no thread can be made"));
             }
         }

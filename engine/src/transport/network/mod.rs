@@ -20,6 +20,7 @@ use super::{Packets, Payloads, Reaches, Ready, RemoteMemory};
 use crate::memory::system_calls;
 use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, Result};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// So long a rank that is gone is not told of: a launcher ends the job meanwhile, and says why.
@@ -85,8 +86,8 @@ pub fn random_bytes<const BYTES: usize>() -> [u8; BYTES] {
 /// With this begin the names of the engine's threads.
 pub const THREADS: &str = "serried-";
 
-/// Begins a thread that takes none of the program's signals; `false` if there is none to be had.
-pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
+/// Begins a thread that takes none of the program's signals; `None` if there is none to be had.
+pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     // SAFETY: the sets are valid places, filled before they are read; the mask of this thread is put back.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -96,6 +97,6 @@ pub fn without_signals(name: &str, work: impl FnOnce() + Send + 'static) -> bool
         let begun =
             std::thread::Builder::new().name(format!("{THREADS}{name}")).stack_size(64 << 10).spawn(work);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        begun.is_ok()
+        begun.ok()
     }
 }

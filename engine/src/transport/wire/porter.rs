@@ -110,8 +110,8 @@ impl Porter {
             last: DIALS,
         };
         match without_signals("porter", move || work.run()) {
-            true => Ok(porter),
-            false => Err(Error::new(Class::NoMem, "the network between nodes: no thread can be made")),
+            Some(_) => Ok(porter),
+            None => Err(Error::new(Class::NoMem, "the network between nodes: no thread can be made")),
         }
     }
 
