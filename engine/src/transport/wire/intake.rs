@@ -145,6 +145,10 @@ impl Intake {
         if let Some((head, payload)) = self.whole.take() {
             return Next::Frame(head, Place::Owned(payload));
         }
+        if self.start == self.end {
+            // The connection keeps what it has of a frame.
+            return Next::Nothing;
+        }
         let here = &self.buffer[self.start..self.end];
         let Some(head) = here.first_chunk::<HEAD_BYTES>() else { return self.set_aside(unfinished) };
         let Some(head) = Head::read(head) else { return Next::Nonsense };
@@ -174,8 +178,45 @@ impl Intake {
     /// Gives the beginning of a frame to its connection, which has memory for it only until the rest comes.
     fn set_aside(&mut self, unfinished: &mut Unfinished) -> Next {
         let here = &self.buffer[self.start..self.end];
-        unfinished.beginning = if here.is_empty() { Vec::new() } else { here.to_vec() };
+        unfinished.beginning = here.to_vec();
         (self.start, self.end) = (0, 0);
         Next::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_frame_that_comes_in_two_parts_is_whole_however_often_is_looked_between() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (receiver, _) = listener.accept().unwrap();
+        let payload = [7; 40];
+        for sort in [Sort::Packet, Sort::Long] {
+            let head = Head { bytes: payload.len() as u32, ..Head::bare(sort, 9, [1, 2]) };
+            let frame = [&head.write()[..], &payload[..]].concat();
+            for cut in 1..frame.len() {
+                let (mut intake, mut unfinished) = (Intake::default(), Unfinished::default());
+                for part in [&frame[..cut], &frame[cut..]] {
+                    assert!(matches!(intake.next(&mut unfinished), Next::Nothing));
+                    assert!(matches!(intake.next(&mut unfinished), Next::Nothing));
+                    sender.write_all(part).unwrap();
+                    while intake.receive(&receiver, &mut unfinished, &[]).unwrap().is_none() {}
+                }
+                let came = match intake.next(&mut unfinished) {
+                    Next::Frame(came, Place::At(place)) => {
+                        (came, intake.bytes(place, payload.len()).to_vec())
+                    }
+                    Next::Frame(came, Place::Owned(bytes)) => (came, bytes[..payload.len()].to_vec()),
+                    other => panic!("{other:?}, cut after {cut} bytes"),
+                };
+                assert_eq!(came, (head, payload.to_vec()), "cut after {cut} bytes");
+                assert!(matches!(intake.next(&mut unfinished), Next::Nothing));
+            }
+        }
     }
 }
