@@ -23,6 +23,8 @@ mod reception;
 mod registered;
 mod sending;
 
+#[cfg(test)]
+mod cut_up_tests;
 mod tcp;
 #[cfg(test)]
 pub mod tests;

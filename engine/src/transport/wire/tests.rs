@@ -28,11 +28,11 @@ impl OfTests {
         OfTests { own, key, listener, ports: Arc::default() }
     }
 
-    /// Those of a job.
-    fn job(ranks: u32) -> Vec<OfTests> {
+    /// Those of a job; peers of each connect to what `known` makes of its port.
+    fn job(ranks: u32, known: fn(u16) -> u16) -> Vec<OfTests> {
         let key = JobKey::random().unwrap();
         let mut all: Vec<_> = (0..ranks).map(|rank| OfTests::new(rank, key)).collect();
-        let ports = all.iter().map(|one| one.listener.local_addr().unwrap().port());
+        let ports = all.iter().map(|one| known(one.listener.local_addr().unwrap().port()));
         let ports = Arc::new(ports.collect());
         all.iter_mut().for_each(|one| one.ports = Arc::clone(&ports));
         all
@@ -63,12 +63,17 @@ impl NodeDirectory for OfTests {
 
 /// The wires of a job.
 pub fn job(ranks: u32) -> Vec<Wire> {
+    job_by(ranks, |port| port)
+}
+
+/// The same, where peers connect to what `known` makes of a port.
+pub fn job_by(ranks: u32, known: fn(u16) -> u16) -> Vec<Wire> {
     let wire = |directory| {
         let directory: &'static OfTests = Box::leak(Box::new(directory));
         let me = Identity { rank: JobRank(directory.own), ranks, directory };
         Wire::new(me, Box::leak(Box::default())).unwrap()
     };
-    OfTests::job(ranks).into_iter().map(wire).collect()
+    OfTests::job(ranks, known).into_iter().map(wire).collect()
 }
 
 impl Place for Threads {
@@ -76,18 +81,23 @@ impl Place for Threads {
 
     /// All are connected with all: before, there is no room.
     fn job(&self, ranks: u32) -> Vec<Wire> {
-        let mut wires = job(ranks);
-        for (from, to) in (0..ranks).flat_map(|from| (0..from).map(move |to| (from, to))) {
-            wait_for("a connection", || push(&mut wires[from as usize], to, 0).then_some(()));
-            let arrival = wait_for("a packet", || wires[to as usize].peek());
-            wires[to as usize].advance(&arrival);
-        }
-        wires
+        all_connected(job(ranks))
     }
 
     fn beside(&self, transport: &Wire) -> Wire {
         transport.lane(1).unwrap()
     }
+}
+
+/// Wires that have connections with each other.
+pub fn all_connected(mut wires: Vec<Wire>) -> Vec<Wire> {
+    let ranks = wires.len() as u32;
+    for (from, to) in (0..ranks).flat_map(|from| (0..from).map(move |to| (from, to))) {
+        wait_for("a connection", || push(&mut wires[from as usize], to, 0).then_some(()));
+        let arrival = wait_for("a packet", || wires[to as usize].peek());
+        wires[to as usize].advance(&arrival);
+    }
+    wires
 }
 
 mod over_tcp {
