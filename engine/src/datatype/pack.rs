@@ -257,6 +257,9 @@ struct Lister<'a> {
 
 impl Sink for Lister<'_> {
     fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
+        // Items without gaps are one block, however many there are.
+        let is_one = stride == bytes as isize;
+        let (bytes, count) = if is_one { (bytes.saturating_mul(count), 1) } else { (bytes, count) };
         for index in 0..count {
             let place = address.wrapping_offset(stride.wrapping_mul(index as isize)) as usize;
             let is_full = self.out.len() == self.end;
