@@ -1,5 +1,6 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
+use crate::engine::server::UnderWay;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
@@ -8,6 +9,7 @@ use crate::onesided::{
 use crate::reduce::Factor;
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Tag of what is asked, in the context of the exposure.
@@ -15,6 +17,8 @@ pub(super) const ASKED: i32 = 3;
 /// Tags of answers begin here.
 const ANSWERED: u32 = 16;
 const ANSWERS: u32 = 1 << 28;
+/// Parts of a long operation that a server does at a time.
+const AT_A_TIME: usize = 8;
 
 impl Engine {
     /// Who is asked to do something for a member.
@@ -46,7 +50,8 @@ impl Engine {
     /// Of the messages; what the servant says.
     pub(super) fn ask(&self, servant: Servant, ask: Ask, data: &[u8], answer: &mut [u8]) -> Result<()> {
         if let Some(node) = servant.node {
-            return self.ask_server(node, servant, (ask, data), answer);
+            let under_way = self.begin_to_ask_server(node, servant, (ask, data), answer.len())?;
+            return self.wait_for_server(under_way, answer);
         }
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tag = (ANSWERED + NEXT.fetch_add(1, Ordering::Relaxed) % ANSWERS) as i32;
@@ -73,6 +78,40 @@ impl Engine {
         Ok(())
     }
 
+    /// Asks a servant for several things, none of which needs the one before. A server does some at a time.
+    ///
+    /// # Errors
+    /// As [`Engine::ask`]; the first.
+    fn ask_for_all<'a>(
+        &self,
+        servant: Servant,
+        asks: impl Iterator<Item = (Ask, &'a [u8], &'a mut [u8])>,
+    ) -> Result<()> {
+        let Some(node) = servant.node else {
+            return asks.into_iter().try_for_each(|(ask, data, answer)| self.ask(servant, ask, data, answer));
+        };
+        let (mut under_way, mut outcome) = (VecDeque::with_capacity(AT_A_TIME), Ok(()));
+        let end_one = |under_way: &mut VecDeque<(UnderWay, &mut [u8])>| match under_way.pop_front() {
+            Some((one, answer)) => self.wait_for_server(one, answer),
+            None => Ok(()),
+        };
+        for (ask, data, answer) in asks {
+            if under_way.len() == AT_A_TIME {
+                outcome = outcome.and(end_one(&mut under_way));
+            }
+            if outcome.is_err() {
+                break;
+            }
+            let one = self.begin_to_ask_server(node, servant, (ask, data), answer.len())?;
+            under_way.push_back((one, answer));
+        }
+        // Servers still write to what is under way.
+        while !under_way.is_empty() {
+            outcome = outcome.and(end_one(&mut under_way));
+        }
+        outcome
+    }
+
     /// # Safety
     /// `local` can be written for `bytes` bytes.
     pub(super) unsafe fn ask_to_read(
@@ -82,13 +121,13 @@ impl Engine {
         local: *mut u8,
         bytes: u64,
     ) -> Result<()> {
-        for at in (0..bytes).step_by(MOST_BYTES as usize) {
+        let part = |at: u64| {
             let length = MOST_BYTES.min(bytes - at);
-            // SAFETY: by the caller.
+            // SAFETY: by the caller; no two parts overlap.
             let answer = unsafe { std::slice::from_raw_parts_mut(local.add(at as usize), length as usize) };
-            self.ask(region.servant, Ask::Read(there + at, length), &[], answer)?;
-        }
-        Ok(())
+            (Ask::Read(there + at, length), &[][..], answer)
+        };
+        self.ask_for_all(region.servant, (0..bytes).step_by(MOST_BYTES as usize).map(part))
     }
 
     /// # Safety
@@ -100,13 +139,13 @@ impl Engine {
         local: *const u8,
         bytes: u64,
     ) -> Result<()> {
-        for at in (0..bytes).step_by(MOST_BYTES as usize) {
+        let part = |at: u64| {
             let length = MOST_BYTES.min(bytes - at);
             // SAFETY: by the caller.
             let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length as usize) };
-            self.ask(region.servant, Ask::Write(there + at), data, &mut [])?;
-        }
-        Ok(())
+            (Ask::Write(there + at), data, &mut [][..])
+        };
+        self.ask_for_all(region.servant, (0..bytes).step_by(MOST_BYTES as usize).map(part))
     }
 
     /// As `Engine::change`, at the target; how many elements were changed.

@@ -9,6 +9,7 @@ mod many_pieces;
 mod mutexes;
 mod obeying;
 mod operations;
+mod runs;
 mod servant_thread;
 mod serving;
 mod synchronising;

@@ -1,6 +1,7 @@
 //! Puts, gets and accumulates.
 
-use super::target_memory::{count_of, Place, Stage};
+use super::runs::Stage;
+use super::target_memory::{count_of, Place};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;

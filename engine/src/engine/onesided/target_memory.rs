@@ -1,5 +1,6 @@
 //! Reaching into exposed memory: what lies where, and copying pieces of it.
 
+use super::runs::{Run, Stage};
 use crate::collective::Data;
 use crate::engine::Engine;
 use crate::onesided::{find, Entry, Exposure, Kind, Known, Region, Seat, Target, Way};
@@ -11,6 +12,8 @@ use std::sync::PoisonError;
 
 /// Bytes that the kernel copies while this rank's lock is held.
 pub(super) const AT_ONCE: u64 = 256 << 10;
+/// Pieces that are looked for at a time.
+const PIECES: usize = 512;
 /// How often a list of attached memory is read that changes meanwhile.
 const TRIES: u32 = 1000;
 
@@ -174,7 +177,7 @@ fn not_attached(rank: u32, address: u64, length: u64) -> Error {
 
 /// Copying.
 impl Engine {
-    /// Copies from the origin's pieces to a place, piece by piece.
+    /// Copies from the origin's pieces to a place.
     ///
     /// # Safety
     /// The origin can be read; it has `bytes` bytes, and the place room for them.
@@ -186,11 +189,14 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let mut stage = Stage::of(origin);
-        self.each_piece(place, target, bytes, |offset, piece, length| {
+        self.each_run(place, target, bytes, |offset, run| {
             // SAFETY: by the caller.
             unsafe {
-                let local = stage.fill(origin, offset, length);
-                self.write_to(place.region, piece, local, length)
+                let local = stage.fill(origin, offset, run.bytes()).cast_mut();
+                match run.one() {
+                    Some((piece, length)) => self.write_to(place.region, piece, local, length),
+                    None => run.with(local, |pieces| self.put_pieces_to(place.region, pieces)),
+                }
             }
         })
     }
@@ -207,19 +213,45 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let mut stage = Stage::of(origin);
-        self.each_piece(place, target, bytes, |offset, piece, length| {
+        self.each_run(place, target, bytes, |offset, run| {
             // SAFETY: by the caller.
             unsafe {
-                let local = stage.room(offset, length);
-                self.read_from(place.region, piece, local, length)?;
-                stage.empty(origin, offset, length);
+                let local = stage.room(offset, run.bytes());
+                match run.one() {
+                    Some((piece, length)) => self.read_from(place.region, piece, local, length)?,
+                    None => run.with(local, |pieces| self.get_pieces_from(place.region, pieces))?,
+                }
+                stage.empty(origin, offset, run.bytes());
             }
             Ok(())
         })
     }
 
-    /// Each piece of a place in the order of sending, as far as it goes: how many bytes came before it, its offset in the
-    /// region, its length (at most [`AT_ONCE`]).
+    /// The pieces of a place in the order of sending, as far as it goes, in runs of pieces of one length: how many bytes
+    /// came before each run.
+    fn each_run(
+        &self,
+        place: &Place,
+        target: &Target,
+        bytes: u64,
+        mut each: impl FnMut(u64, Run<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut done, mut pieces) = (0, Vec::new());
+        let there = place.there() as *mut u8;
+        while done < bytes {
+            pieces.clear();
+            let limit = (bytes - done).min(AT_ONCE);
+            target.datatype.segments(there, target.count as u64, done, limit, &mut pieces, PIECES);
+            for pieces in pieces.chunk_by(|one, next| one.1 == next.1) {
+                let run = Run { base: place.region.address, pieces };
+                each(done, run)?;
+                done += run.bytes();
+            }
+        }
+        Ok(())
+    }
+
+    /// Each of them: how many bytes came before it, its offset in the region, its length (at most [`AT_ONCE`]).
     pub(super) fn each_piece(
         &self,
         place: &Place,
@@ -227,18 +259,12 @@ impl Engine {
         bytes: u64,
         mut each: impl FnMut(u64, u64, u64) -> Result<()>,
     ) -> Result<()> {
-        let (mut done, mut pieces) = (0, Vec::with_capacity(64));
-        let there = place.there() as *mut u8;
-        while done < bytes {
-            pieces.clear();
-            let limit = (bytes - done).min(AT_ONCE);
-            target.datatype.segments(there, target.count as u64, done, limit, &mut pieces, 64);
-            for &(address, length) in &pieces {
-                each(done, address as u64 - place.region.address, length as u64)?;
-                done += length as u64;
-            }
-        }
-        Ok(())
+        self.each_run(place, target, bytes, |before, run| {
+            let befores = (0..).map(|index| before + index * run.length());
+            befores.zip(run.pieces).try_for_each(|(before, &(address, length))| {
+                each(before, address as u64 - run.base, length as u64)
+            })
+        })
     }
 
     /// Each element of a place whose elements have `size` bytes: how many bytes came before it, its offset
@@ -365,52 +391,5 @@ impl Engine {
             self.flows.took(peer.0, bytes);
         }
         Ok(())
-    }
-}
-
-/// Where data lie in one piece: where they are, or copied aside.
-pub(super) struct Stage {
-    dense: Option<*mut u8>,
-    room: Vec<u8>,
-}
-
-impl Stage {
-    pub fn of(data: &Data) -> Stage {
-        Stage { dense: data.dense().map(|(address, _)| address), room: Vec::new() }
-    }
-
-    /// Room for bytes from `offset` on.
-    pub fn room(&mut self, offset: u64, length: u64) -> *mut u8 {
-        match self.dense {
-            Some(address) => address.wrapping_add(offset as usize),
-            None => {
-                self.room.resize(length as usize, 0);
-                self.room.as_mut_ptr()
-            }
-        }
-    }
-
-    /// The same with the data in it.
-    ///
-    /// # Safety
-    /// The data can be read.
-    pub unsafe fn fill(&mut self, data: &Data, offset: u64, length: u64) -> *const u8 {
-        let room = self.room(offset, length);
-        if self.dense.is_none() {
-            // SAFETY: by the caller.
-            unsafe { data.datatype.pack(data.address, data.count, offset, &mut self.room) };
-        }
-        room
-    }
-
-    /// What is in the room now goes where it belongs.
-    ///
-    /// # Safety
-    /// The data can be written.
-    pub unsafe fn empty(&mut self, data: &Data, offset: u64, _length: u64) {
-        if self.dense.is_none() {
-            // SAFETY: by the caller.
-            unsafe { data.datatype.unpack(data.address, data.count, offset, &self.room) };
-        }
     }
 }

@@ -22,6 +22,7 @@ mod wishes;
 
 use self::running::Here;
 use self::server_words::ServerWords;
+pub(super) use self::wishes::UnderWay;
 use super::reason::Reason;
 use super::waiting::Beside;
 use super::Engine;

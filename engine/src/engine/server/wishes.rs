@@ -61,29 +61,46 @@ pub struct Wish {
     pub slip: Slip,
 }
 
-/// With what it needs.
+/// With what it needs. The server reads and writes there until it has ended.
 struct Pending {
     wish: Wish,
     body: Vec<u8>,
     room: Vec<u8>,
 }
 
+/// Something that a server is doing with memory of a member.
+pub(in crate::engine) struct UnderWay {
+    pending: Box<Pending>,
+    servant: Servant,
+}
+
 impl Engine {
-    /// Has a server do something with memory of a member, and waits for the answer, which is as long as `answer`.
+    /// Has a server do something with memory of a member; the answer will have `most` bytes.
     ///
     /// # Errors
-    /// What the server says; what progress reports.
-    pub(in crate::engine) fn ask_server(
+    /// Where this node has no server.
+    pub(in crate::engine) fn begin_to_ask_server(
         &self,
         node: u32,
         servant: Servant,
         (ask, data): (Ask, &[u8]),
-        answer: &mut [u8],
-    ) -> Result<()> {
+        most: usize,
+    ) -> Result<UnderWay> {
         let server = self.server.get().ok_or_else(no_server)?;
         let what = if matches!(ask, Ask::Lock(..)) { What::Lock } else { What::Operation };
         let body = super::served_members::body_of(servant, ask, data);
-        let (ended, given) = self.wish(server, what, (node, servant.job_rank.0), body, answer.len())?;
+        let pending = self.begin_wish(server, what, (node, servant.job_rank.0), body, most);
+        Ok(UnderWay { pending, servant })
+    }
+
+    /// Waits until a server has done it, and takes the answer, which is as long as `answer`.
+    ///
+    /// # Errors
+    /// What the server says; what progress reports.
+    pub(in crate::engine) fn wait_for_server(&self, under_way: UnderWay, answer: &mut [u8]) -> Result<()> {
+        let UnderWay { pending, servant } = under_way;
+        let server = self.server.get().ok_or_else(no_server)?;
+        let (ended, given) = self.end_wish(server, pending)?;
         match ended {
             DONE if given.len() == answer.len() => {
                 answer.copy_from_slice(&given);
@@ -97,24 +114,26 @@ impl Engine {
     /// Enters what this member exposes; `false`: the server cannot serve it.
     pub(super) fn say_entering(&self, server: &NodeServer, exposure: &Exposure) -> Result<bool> {
         let body = Entering::of(exposure, self.rank()).to_bytes();
-        let (ended, _) = self.wish(server, What::Enter, (server.node, self.rank()), body, 0)?;
+        let pending = self.begin_wish(server, What::Enter, (server.node, self.rank()), body, 0);
+        let (ended, _) = self.end_wish(server, pending)?;
         Ok(ended == DONE)
     }
 
     pub(super) fn say_leaving(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {
         let body = [context, u64::from(member)].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.wish(server, What::Leave, (server.node, self.rank()), body, 0).map(drop)
+        let pending = self.begin_wish(server, What::Leave, (server.node, self.rank()), body, 0);
+        self.end_wish(server, pending).map(drop)
     }
 
-    /// Asks the server of this node for something, and waits: how it has ended, and the answer.
-    fn wish(
+    /// Asks the server of this node for something.
+    fn begin_wish(
         &self,
         server: &NodeServer,
         what: What,
         (node, rank): (u32, u32),
         body: Vec<u8>,
         most: usize,
-    ) -> Result<(u8, Vec<u8>)> {
+    ) -> Box<Pending> {
         let mut pending = Box::new(Pending { wish: Wish::default(), body, room: vec![0; 8 + most] });
         pending.wish.slip = Slip {
             what: what as u32,
@@ -132,6 +151,11 @@ impl Engine {
         if !is_done {
             server.words.doorbell.ring();
         }
+        pending
+    }
+
+    /// Waits for it: how it has ended, and the answer.
+    fn end_wish(&self, server: &NodeServer, mut pending: Box<Pending>) -> Result<(u8, Vec<u8>)> {
         let beside = AtServer { engine: self, server, wish: &pending.wish };
         self.crowd.wait_for(|| None);
         let waited =
@@ -154,7 +178,7 @@ impl Engine {
         fence(Ordering::Acquire);
         let mut room = std::mem::take(&mut pending.room);
         room.drain(..8);
-        room.truncate(given.min(most));
+        room.truncate(given);
         Ok((ended, room))
     }
 }

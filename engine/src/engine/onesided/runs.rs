@@ -1,0 +1,87 @@
+//! Pieces of a place in runs, and where their data lie at the origin.
+
+use crate::collective::Data;
+use crate::onesided::Scattered;
+
+/// Pieces of one length.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    /// Where the region begins.
+    pub base: u64,
+    /// Addresses and lengths.
+    pub pieces: &'a [(usize, usize)],
+}
+
+impl Run<'_> {
+    pub fn length(self) -> u64 {
+        self.pieces[0].1 as u64
+    }
+
+    pub fn bytes(self) -> u64 {
+        self.length() * self.pieces.len() as u64
+    }
+
+    /// The offset of the piece in the region, and its length, if there is only one.
+    pub fn one(self) -> Option<(u64, u64)> {
+        match *self.pieces {
+            [(address, length)] => Some((address as u64 - self.base, length as u64)),
+            _ => None,
+        }
+    }
+
+    /// The pieces, which lie here one behind the other.
+    pub fn with<T>(self, local: *mut u8, work: impl FnOnce(&Scattered) -> T) -> T {
+        let bytes = self.length();
+        let here: Vec<_> =
+            (0..self.pieces.len()).map(|index| local.wrapping_add(index * bytes as usize)).collect();
+        let there: Vec<_> = self.pieces.iter().map(|&(address, _)| address as *mut u8).collect();
+        work(&Scattered { here: &here, there: &there, bytes })
+    }
+}
+
+/// Where data lie in one piece: where they are, or copied aside.
+pub(super) struct Stage {
+    dense: Option<*mut u8>,
+    room: Vec<u8>,
+}
+
+impl Stage {
+    pub fn of(data: &Data) -> Stage {
+        Stage { dense: data.dense().map(|(address, _)| address), room: Vec::new() }
+    }
+
+    /// Room for bytes from `offset` on.
+    pub fn room(&mut self, offset: u64, length: u64) -> *mut u8 {
+        match self.dense {
+            Some(address) => address.wrapping_add(offset as usize),
+            None => {
+                self.room.resize(length as usize, 0);
+                self.room.as_mut_ptr()
+            }
+        }
+    }
+
+    /// The same with the data in it.
+    ///
+    /// # Safety
+    /// The data can be read.
+    pub unsafe fn fill(&mut self, data: &Data, offset: u64, length: u64) -> *const u8 {
+        let room = self.room(offset, length);
+        if self.dense.is_none() {
+            // SAFETY: by the caller.
+            unsafe { data.datatype.pack(data.address, data.count, offset, &mut self.room) };
+        }
+        room
+    }
+
+    /// What is in the room now goes where it belongs.
+    ///
+    /// # Safety
+    /// The data can be written.
+    pub unsafe fn empty(&mut self, data: &Data, offset: u64, _length: u64) {
+        if self.dense.is_none() {
+            // SAFETY: by the caller.
+            unsafe { data.datatype.unpack(data.address, data.count, offset, &self.room) };
+        }
+    }
+}
