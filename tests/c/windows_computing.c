@@ -1,7 +1,7 @@
 /* ranks: 2 4
  * Nobody waits for a target that computes and calls nothing, or is stopped: every operation on every kind of memory is done meanwhile,
  * wherever the target is, and so are locks that others hold for a while. Ranks on other nodes have a server for that,
- * which sleeps when it has nothing to do. */
+ * which sleeps when it has nothing to do; where ranks of a node do not reach each other's memory, each has a thread. */
 #include "windows.h"
 #include <dirent.h>
 #include <signal.h>
@@ -124,6 +124,9 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     int threads, on_nodes = getenv("SERRIED_TRANSPORT") != NULL;
     int stops = !on_nodes || getenv("SERRIED_NODES"); /* then a node has several ranks */
+    const char *copy = getenv("SERRIED_COPY");
+    if (copy && strcmp(copy, "cross-memory") != 0)
+        stops = 0; /* nobody but a rank's own threads reaches its memory then */
     for (enum kind kind = 0; kind < KINDS; kind++) {
         if (kind == OF_STACK || kind == STATIC)
             continue;

@@ -124,3 +124,17 @@ fn distributed_arrays_cover_the_array_once() {
         assert!(owners.iter().all(|&owner| owner == 1), "{sizes:?} over {grid:?}: {owners:?}");
     }
 }
+
+#[test]
+fn neighbours_are_listed_as_one_however_many_they_are() {
+    let byte = Datatype::basic(Basic::Byte);
+    let listed = |datatype: &Datatype, count, offset, limit| {
+        let mut list = Vec::new();
+        let covered = datatype.segments(std::ptr::null_mut(), count, offset, limit, &mut list, 3);
+        (list, covered)
+    };
+    // One step for each of them would take for ever.
+    assert_eq!(listed(&byte, 1 << 60, 5, 1 << 59), (vec![(5, 1 << 59)], 1 << 59));
+    let rows = Datatype::vector(4, 3, 5, &byte).unwrap();
+    assert_eq!(listed(&rows, 1, 1, u64::MAX), (vec![(1, 2), (5, 3), (10, 3)], 8));
+}
