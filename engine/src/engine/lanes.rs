@@ -81,13 +81,18 @@ impl Lanes {
 impl Engine {
     /// From now on several threads may call at once. Only before a second one does.
     pub fn set_threaded(&self) {
+        self.share_lanes();
+        if !self.lanes.are_several() && self.open_lanes().is_ok() {
+            self.page.show_lanes();
+        }
+    }
+
+    /// A second thread is about to use the lanes that there are.
+    pub(super) fn share_lanes(&self) {
         page::several_count();
         self.lanes.first.set_threaded();
         if self.job.node.reserve_threads(self.job.local_rank).is_ok() {
             self.page.part_threads();
-        }
-        if !self.lanes.are_several() && self.open_lanes().is_ok() {
-            self.page.show_lanes();
         }
     }
 

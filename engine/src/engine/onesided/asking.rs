@@ -85,10 +85,10 @@ impl Engine {
     fn ask_for_all<'a>(
         &self,
         servant: Servant,
-        asks: impl Iterator<Item = (Ask, &'a [u8], &'a mut [u8])>,
+        mut asks: impl Iterator<Item = (Ask, &'a [u8], &'a mut [u8])>,
     ) -> Result<()> {
         let Some(node) = servant.node else {
-            return asks.into_iter().try_for_each(|(ask, data, answer)| self.ask(servant, ask, data, answer));
+            return asks.try_for_each(|(ask, data, answer)| self.ask(servant, ask, data, answer));
         };
         let (mut under_way, mut outcome) = (VecDeque::with_capacity(AT_A_TIME), Ok(()));
         let end_one = |under_way: &mut VecDeque<(UnderWay, &mut [u8])>| match under_way.pop_front() {
@@ -102,6 +102,7 @@ impl Engine {
             if outcome.is_err() {
                 break;
             }
+            // Where there is no server, this fails for the first, and nothing is under way.
             let one = self.begin_to_ask_server(node, servant, (ask, data), answer.len())?;
             under_way.push_back((one, answer));
         }

@@ -320,7 +320,7 @@ impl Engine {
                 let to = old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length));
                 self.change(place.region, elements, (piece, (length / size) as usize), (from, to))?;
                 if let (Some(old), Some(result)) = (&mut old, result) {
-                    old.empty(result, offset, length);
+                    old.empty(result, offset);
                 }
             }
             Ok(())

@@ -78,7 +78,7 @@ impl Stage {
     ///
     /// # Safety
     /// The data can be written.
-    pub unsafe fn empty(&mut self, data: &Data, offset: u64, _length: u64) {
+    pub unsafe fn empty(&mut self, data: &Data, offset: u64) {
         if self.dense.is_none() {
             // SAFETY: by the caller.
             unsafe { data.datatype.unpack(data.address, data.count, offset, &self.room) };

@@ -5,7 +5,6 @@
 //! last. From then on the lanes' locks are locks, also for a program that has asked for one thread.
 
 use crate::engine::Engine;
-use crate::observe::page;
 use crate::transport::network::without_signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -41,7 +40,9 @@ impl Engine {
         let Some(&engine) = self.servant.engine.get() else { return };
         let mut state = self.servant.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.thread.is_none() {
-            self.share_lanes();
+            if !self.is_threaded() {
+                self.share_lanes();
+            }
             self.servant.is_over.store(false, Ordering::SeqCst);
             state.thread = without_signals("servant", move || engine.run_servants());
         }
@@ -73,23 +74,14 @@ impl Engine {
         }
     }
 
-    /// The thread uses the lanes beside the program's.
-    fn share_lanes(&self) {
-        if !self.is_threaded() {
-            page::several_count();
-            self.lanes.each().for_each(|lane| lane.set_threaded());
-            if self.job.node.reserve_threads(self.job.local_rank).is_ok() {
-                self.page.part_threads();
-            }
-        }
-    }
-
     fn run_servants(&self) {
         while !self.servant.is_over.load(Ordering::SeqCst) {
             for lane in self.lanes.each() {
                 let mut core = lane.lock();
-                // An error of the transport is told to the rank, when it waits next.
-                let _ = self.drive(&mut core);
+                if self.drive(&mut core).is_err() {
+                    // It comes again, and is told to the rank, when that waits next.
+                    return;
+                }
                 while let Some(work) = core.next_servant() {
                     drop(core);
                     self.run_background(work);

@@ -221,7 +221,7 @@ impl Engine {
                     Some((piece, length)) => self.read_from(place.region, piece, local, length)?,
                     None => run.with(local, |pieces| self.get_pieces_from(place.region, pieces))?,
                 }
-                stage.empty(origin, offset, run.bytes());
+                stage.empty(origin, offset);
             }
             Ok(())
         })

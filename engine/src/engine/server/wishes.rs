@@ -114,15 +114,18 @@ impl Engine {
     /// Enters what this member exposes; `false`: the server cannot serve it.
     pub(super) fn say_entering(&self, server: &NodeServer, exposure: &Exposure) -> Result<bool> {
         let body = Entering::of(exposure, self.rank()).to_bytes();
-        let pending = self.begin_wish(server, What::Enter, (server.node, self.rank()), body, 0);
-        let (ended, _) = self.end_wish(server, pending)?;
-        Ok(ended == DONE)
+        Ok(self.tell_server(server, What::Enter, body)? == DONE)
     }
 
     pub(super) fn say_leaving(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {
         let body = [context, u64::from(member)].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let pending = self.begin_wish(server, What::Leave, (server.node, self.rank()), body, 0);
-        self.end_wish(server, pending).map(drop)
+        self.tell_server(server, What::Leave, body).map(drop)
+    }
+
+    /// Tells the server of this node something about this rank, and waits: how it has ended.
+    fn tell_server(&self, server: &NodeServer, what: What, body: Vec<u8>) -> Result<u8> {
+        let pending = self.begin_wish(server, what, (server.node, self.rank()), body, 0);
+        Ok(self.end_wish(server, pending)?.0)
     }
 
     /// Asks the server of this node for something.
