@@ -7,6 +7,7 @@
 use crate::collective::UserCall;
 use crate::job::Job;
 use crate::message::later::{Settling, Started, Step};
+use crate::message::wire::Ticket;
 use crate::message::work::{self, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
@@ -183,13 +184,23 @@ impl Core {
         Ok(Core::new(lane, transport, self.job, self.flows, memory, sources))
     }
 
-    /// My name, for a peer.
+    /// My name, for a peer. One that was started apart calls me otherwise, and knows who has sent a packet
+    /// ([`Core::sender`]).
     #[inline]
     pub(crate) fn name_for(&self, peer: JobRank) -> JobRank {
         if peer.is_foreign() {
             self.outward
         } else {
             self.rank
+        }
+    }
+
+    /// Who has sent the packet that is being read, and calls itself so.
+    #[inline]
+    pub(crate) fn sender(&self, named: JobRank) -> JobRank {
+        match named.is_foreign() {
+            true => self.transport.sender().unwrap_or(named),
+            false => named,
         }
     }
 
@@ -271,9 +282,13 @@ impl Core {
                 self.held(arrival.read());
                 Ok(())
             }
-            wire::WITHDRAW => self.peer_withdraws(arrival.read()),
+            wire::WITHDRAW => {
+                let ticket: Ticket = arrival.read();
+                self.peer_withdraws(Ticket { peer: self.sender(ticket.peer), ..ticket })
+            }
             wire::WITHDRAWN => {
-                self.peer_knows(arrival.read());
+                let ticket: Ticket = arrival.read();
+                self.peer_knows(Ticket { peer: self.sender(ticket.peer), ..ticket });
                 Ok(())
             }
             other => Err(unknown_kind(other)),

@@ -122,10 +122,7 @@ impl Engine {
             servant: ServantThread::default(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
-        if job.birth().is_some() {
-            // The parents may connect at any time.
-            engine.go_beyond()?;
-        }
+        engine.meet_parents()?;
         Ok(engine)
     }
 
@@ -205,6 +202,7 @@ impl Engine {
         self.lanes.each().for_each(|lane| lane.lock().transport.leave());
         self.crowd.leave();
         self.let_go(None);
+        self.beyond.names.end();
         self.job.finish()
     }
 
@@ -332,6 +330,7 @@ mod messages;
 mod network;
 mod nonblocking;
 pub mod onesided;
+mod open_ports;
 mod other_threads;
 pub mod pairs;
 pub mod participants;

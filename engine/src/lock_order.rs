@@ -32,6 +32,8 @@ impl Level {
     pub const DEVICE: Level = Level(68);
     /// Jobs that this process has started.
     pub const CHILDREN: Level = Level(69);
+    /// Processes that were started apart.
+    pub const STRANGERS: Level = Level(70);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {

@@ -57,9 +57,21 @@ impl JobRank {
     /// A process of another job is called by its number in the universe and this.
     pub const FOREIGN: u32 = 1 << 20;
 
+    /// This process, for those that were started apart from it, by its number in the universe and this. What is at
+    /// or above [`JobRank::STRANGER`] is such a process, by the order in which this one has heard of them.
+    pub const APART: u32 = 2 * JobRank::FOREIGN;
+    /// See [`JobRank::APART`].
+    pub const STRANGER: u32 = 3 * JobRank::FOREIGN;
+
     /// Whether it is a process of another job (`job::universe`).
     #[inline(always)]
     pub const fn is_foreign(self) -> bool {
         self.0 >= JobRank::FOREIGN
+    }
+
+    /// Whether it is a process of a universe that was started apart from this one (`job::strangers`).
+    #[inline]
+    pub const fn is_stranger(self) -> bool {
+        self.0 >= JobRank::APART
     }
 }

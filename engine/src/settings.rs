@@ -38,11 +38,14 @@ pub const GPU: &str = "SERRIED_GPU";
 /// The grid of the servers of nodes.
 pub const SERVERS: &str = "SERRIED_SERVERS";
 
+/// The folder of the names under which ports are published for other jobs.
+pub const NAMES: &str = "SERRIED_NAMES";
+
 /// How ranks of other nodes are reached.
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 12] = [
+pub const SETTINGS: [Setting; 13] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -93,6 +96,12 @@ pub const SETTINGS: [Setting; 12] = [
         default: "auto",
         meaning: "whether buffers may lie in memory of a GPU: auto: if this machine has a GPU of CUDA, or the program \
                   has loaded the driver's library before MPI begins; on: as if it had one; off: never",
+    },
+    Setting {
+        name: NAMES,
+        default: "XDG_RUNTIME_DIR",
+        meaning: "the folder where MPI_Publish_name makes names known to jobs that are started apart, and MPI_Lookup_name \
+                  finds them; jobs on several machines need one that all of these share",
     },
     Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },

@@ -14,6 +14,8 @@ from launching import STAGE, for_each_abi  # noqa: E402
 
 # A program that starts children, and children's children.
 family = for_each_abi(DYNAMIC / "family.c")
+# A program of a job that connects with another one.
+apart = for_each_abi(DYNAMIC / "apart.c")
 
 
 @pytest.fixture

@@ -1,19 +1,25 @@
 //! The way to processes of other jobs. It is made when the first of them is about to be in a communicator of this
 //! process: whoever reads the name of such a process has it made (`BootstrapChannel::reach_beyond`).
 //!
+//! There are two: to jobs of the universe, which share memory with this one, and to those that were started apart
+//! (`BootstrapChannel::reach_strangers`). The ranks of a job on several nodes have the second one only.
+//!
 //! The first lane alone goes there; contexts that such processes share belong to it (`Contexts::meet_others`).
 
+use super::open_ports::Names;
 use super::{Core, Engine};
+use crate::job::node_card::NodeDirectory;
+use crate::job::process_name::mark_of;
 use crate::job::starter::Child;
-use crate::job::Universe;
+use crate::job::{ProcessName, Strangers, Universe};
 use crate::lock_order::{self, Level, Ordered};
 use crate::progress::lock::EngineLock;
-use crate::transport::network;
+use crate::transport::network::{self, random_bytes};
 use crate::transport::wire::{Identity, Wire};
 use crate::transport::Packets;
-use crate::world::{BootstrapChannel, Communicator};
+use crate::world::Communicator;
 use crate::{Class, Error, JobRank, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 /// What this process knows of others.
@@ -22,55 +28,122 @@ pub(super) struct Beyond {
     universe: OnceLock<&'static Universe>,
     /// The way to them is there.
     is_open: AtomicBool,
-    /// Held while either of these is being made.
+    strangers: OnceLock<&'static Strangers>,
+    /// Those whom this process meets at ports.
+    at_ports: Mutex<Vec<JobRank>>,
+    /// Held while one of these is being made.
     making: Mutex<()>,
-    /// The jobs that this process has started and holds, by the number of their rank 0.
-    children: Mutex<Vec<(u32, Child)>>,
+    /// The jobs that this process has started and holds, by their rank 0.
+    children: Mutex<Vec<(JobRank, Child)>>,
+    /// The communicator with the parents, if this job has connected to them.
+    parents: OnceLock<Communicator>,
+    /// Counts ports that this process has opened, where the universe does not.
+    ports: AtomicU64,
+    pub(super) names: Names,
+}
+
+impl Beyond {
+    pub(super) fn next_port(&self) -> u64 {
+        self.ports.fetch_add(1, Ordering::Relaxed) + 1
+    }
 }
 
 impl Engine {
-    /// The universe of this job; the first call joins it.
+    /// The universe of this job; the first call joins it. `None` where the ranks of the job are on several nodes,
+    /// which have no memory for it.
     ///
     /// # Errors
-    /// `UnsupportedOperation` where the ranks of the job are on several nodes; what the system refuses.
-    pub fn universe(&self) -> Result<&'static Universe> {
+    /// What the system refuses.
+    pub(super) fn universe(&self) -> Result<Option<&'static Universe>> {
+        if self.job.network().is_some() {
+            return Ok(None);
+        }
         if let Some(&universe) = self.beyond.universe.get() {
-            return Ok(universe);
+            return Ok(Some(universe));
         }
         let _making = lock_order::lock(&self.beyond.making, Level::BEYOND);
         if let Some(&universe) = self.beyond.universe.get() {
-            return Ok(universe);
-        }
-        if self.nodes.are_several() {
-            return Err(Error::not_there_yet(
-                "starting processes, or connecting with them, where the ranks of the job are on several nodes,",
-            ));
+            return Ok(Some(universe));
         }
         let universe: &'static Universe = Box::leak(Box::new(self.job.join_universe()?));
         let _ = self.beyond.universe.set(universe);
-        Ok(universe)
+        Ok(Some(universe))
     }
 
-    /// As [`BootstrapChannel::reach_beyond`]: the first call makes the way.
+    /// As [`BootstrapChannel::reach_beyond`](crate::world::BootstrapChannel::reach_beyond): the first call makes the way.
     pub(super) fn go_beyond(&self) -> Result<()> {
-        let universe = self.universe()?;
+        let several =
+            || Error::not_there_yet("a universe of jobs, where the ranks of one are on several nodes,");
+        let universe = self.universe()?.ok_or_else(several)?;
         let _making = lock_order::lock(&self.beyond.making, Level::BEYOND);
         if self.beyond.is_open.load(Ordering::Relaxed) {
             return Ok(());
         }
         // Names of processes of other jobs begin at FOREIGN and end at twice that.
         let me = Identity { rank: universe.own(), ranks: 2 * JobRank::FOREIGN, directory: universe };
+        self.open_way(me, JobRank(JobRank::FOREIGN), universe.own())?;
+        self.beyond.is_open.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Processes that were started apart, and the way to them: the first call makes it.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub(super) fn strangers(&self) -> Result<&'static Strangers> {
+        if let Some(&strangers) = self.beyond.strangers.get() {
+            return Ok(strangers);
+        }
+        let (number, key) = match (self.job.network(), self.universe()?) {
+            (Some(network), _) => (self.job.rank, network.key()),
+            (None, universe) => {
+                // A group of strangers may have processes of this universe.
+                self.go_beyond()?;
+                let universe = universe.expect("a job on one node has one");
+                (universe.own().0, universe.key())
+            }
+        };
+        let _making = lock_order::lock(&self.beyond.making, Level::BEYOND);
+        if let Some(&strangers) = self.beyond.strangers.get() {
+            return Ok(strangers);
+        }
+        let strangers = Strangers::listen(ProcessName::new(mark_of(&key), number), key)?;
+        let strangers: &'static Strangers = Box::leak(Box::new(strangers));
+        let me = Identity { rank: strangers.own_rank(), ranks: u32::MAX, directory: strangers };
+        self.contexts.meet_strangers(strangers);
+        self.open_way(me, JobRank(JobRank::APART), JobRank(JobRank::FOREIGN | strangers.own().number()))?;
+        let _ = self.beyond.strangers.set(strangers);
+        Ok(strangers)
+    }
+
+    /// Opens a network to ranks from `first` on, to which this process is `outward`.
+    fn open_way(&self, me: Identity, first: JobRank, outward: JobRank) -> Result<()> {
         let wire = Wire::new(me, self.doorbell)?;
         let mut core = self.lanes.at(0).lock();
-        core.transport.go_beyond(Box::new(wire))?;
-        core.outward = universe.own();
+        core.transport.go_beyond(Box::new(wire), first)?;
+        core.outward = outward;
         self.attend(&core)?;
-        self.contexts.meet_others();
-        self.beyond.is_open.store(true, Ordering::Relaxed);
+        self.contexts.meet_others(u64::from_ne_bytes(random_bytes()));
         drop(core);
         // Threads that sleep already have to wait for the network too.
         self.doorbell.ring();
         Ok(())
+    }
+
+    /// This process meets another one at a port, or does not any more: if that one is gone meanwhile, the wait for it
+    /// ends, although no communicator has it.
+    pub(super) fn meets_at_port(&self, other: JobRank, does: bool) {
+        let mut all = lock_order::lock(&self.beyond.at_ports, Level::CHILDREN);
+        match does {
+            true => all.push(other),
+            false => {
+                all.iter().position(|&one| one == other).map(|place| all.swap_remove(place));
+            }
+        }
+    }
+
+    fn is_at_port(&self, other: JobRank) -> bool {
+        lock_order::lock(&self.beyond.at_ports, Level::CHILDREN).contains(&other)
     }
 
     /// How many processes make sense here: as many as there are CPUs that may be used, or as there are ranks.
@@ -80,23 +153,28 @@ impl Engine {
     }
 
     /// A job that this process has started ends if this process dies, until it is let go of.
-    pub(super) fn keep_child(&self, base: u32, child: Child) {
-        self.children().push((base, child));
+    pub(super) fn keep_child(&self, first: JobRank, child: Child) {
+        self.children().push((first, child));
     }
 
     /// Jobs that this process has started go on without it: that with this process, or all.
     pub fn let_go(&self, of: Option<JobRank>) {
         let mut children = self.children();
         let all = std::mem::take(&mut *children);
-        for (base, child) in all {
-            match of.is_none_or(|of| of.0 == JobRank::FOREIGN | base) {
+        for (first, child) in all {
+            match of.is_none_or(|of| of == first) {
                 true => child.let_go(),
-                false => children.push((base, child)),
+                false => children.push((first, child)),
             }
         }
     }
 
-    fn children(&self) -> Ordered<'_, Vec<(u32, Child)>> {
+    /// The communicator with the parents, if this job has connected to them.
+    pub(super) fn parents(&self) -> &OnceLock<Communicator> {
+        &self.beyond.parents
+    }
+
+    fn children(&self) -> Ordered<'_, Vec<(JobRank, Child)>> {
         lock_order::lock(&self.beyond.children, Level::CHILDREN)
     }
 
@@ -116,15 +194,24 @@ impl Engine {
     /// `Other`, naming one.
     pub(super) fn nobody_is_lost(&self, lane: &EngineLock<Core>) -> Result<()> {
         // A child that never talked with this process has no connection by which that would show.
-        let failed =
-            |(base, child): &(u32, Child)| child.has_failed().then_some(JobRank(JobRank::FOREIGN | base));
-        let failed = self.children().iter().find_map(failed);
-        if let Some(child) = failed.filter(|&child| self.is_member(child)) {
-            return Err(network::gone(child));
+        let ended =
+            |(first, child): &(JobRank, Child)| child.has_ended().then(|| (*first, child.has_failed()));
+        let ended: Vec<(JobRank, bool)> = self.children().iter().filter_map(ended).collect();
+        for (first, has_failed) in ended {
+            if self.is_at_port(first) {
+                return Err(never_connected());
+            }
+            if has_failed && self.is_member(first) {
+                return Err(network::gone(first));
+            }
         }
         let lost = lane.lock().transport.lost();
         match lost {
             None => Ok(()),
+            Some(peer) if self.is_at_port(peer) => {
+                lane.lock().transport.forget(peer);
+                Err(nobody_at_port())
+            }
             Some(peer) if peer.is_foreign() && !self.is_member(peer) => {
                 lane.lock().transport.forget(peer);
                 Ok(())
@@ -135,7 +222,7 @@ impl Engine {
 
     /// Whether processes of other jobs are in a communicator: the same at all members, as each of them has to know others.
     pub(super) fn has_others(&self, communicator: &Communicator) -> bool {
-        self.beyond.is_open.load(Ordering::Relaxed)
+        (self.beyond.is_open.load(Ordering::Relaxed) || self.beyond.strangers.get().is_some())
             && communicator.groups().any(|group| group.iter().any(JobRank::is_foreign))
     }
 
@@ -150,9 +237,18 @@ impl Engine {
     }
 }
 
-/// What all jobs of the universe call a process that this job calls `rank`.
-pub(super) fn outward(exchange: &dyn BootstrapChannel, rank: JobRank) -> JobRank {
-    exchange.contexts().outward(rank)
+#[cold]
+fn never_connected() -> Error {
+    let text = "the processes have ended, or been ended, before all of them had called MPI_Init";
+    Error::new(Class::Spawn, text)
+}
+
+/// The error of a port at which nobody listens.
+#[cold]
+pub(super) fn nobody_at_port() -> Error {
+    let text = "nobody listens at the port: it has been closed, or the process that has opened it has ended or cannot be \
+                reached from this machine";
+    Error::new(Class::Port, text)
 }
 
 /// The root of a call over a group.

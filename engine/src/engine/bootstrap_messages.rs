@@ -45,6 +45,10 @@ impl BootstrapChannel for Engine {
         self.go_beyond()
     }
 
+    fn reach_strangers(&self) -> Result<()> {
+        self.strangers().map(drop)
+    }
+
     fn node(&self) -> u32 {
         self.memory_number()
     }

@@ -1,13 +1,15 @@
-//! Jobs of a universe connect (MPI-5.0 §11.9, §11.10.4): by a port, or over a socket that two processes have.
+//! Jobs connect (MPI-5.0 §11.9, §11.10.4): by a port, or over a socket that two processes have.
 //!
-//! A process that connects sends a note to the process that has opened the port: its own name and a number of its own. In a
-//! context that both make of this number the two then meet, as the leaders of two groups do.
+//! A process that connects sends a note to the process that has opened the port: its own name, a number of its own, and, if
+//! the two were started apart, how to connect to it. In a context that both make of this number the two then meet, as the
+//! leaders of two groups do.
 
-use super::beyond::{outward, root_of};
+use super::beyond::{nobody_at_port, root_of};
 use super::Engine;
 use crate::job::node_segment::LANES;
-use crate::job::ports::Port;
-use crate::world::bootstrap_channel::{garbled, member_of, read_words, words};
+use crate::job::{Contact, PortName, ProcessName};
+use crate::transport::Packets;
+use crate::world::bootstrap_channel::{garbled, join, member_of, read_words, split, words};
 use crate::world::create::{check_intra, join_by};
 use crate::world::{context, BootstrapChannel, Communicator, Group, Line};
 use crate::{Class, Error, JobRank, Result};
@@ -17,6 +19,8 @@ use std::sync::Arc;
 
 /// Milliseconds between two looks at the socket of [`Engine::join_over`].
 const LOOK: libc::c_int = 1;
+/// Bytes that a process says of itself over it, at most.
+const LONGEST: usize = 4096;
 
 impl Engine {
     /// `MPI_Comm_accept`: the name of the port counts at the root.
@@ -42,7 +46,12 @@ impl Engine {
         root: i32,
         local: &Communicator,
     ) -> Result<Communicator> {
-        self.meet(root, local, || self.knock(&port()?))
+        let mut host = None;
+        let made = self.meet(root, local, || self.knock(&port()?, &mut host));
+        let Some(host) = host else { return made };
+        let is_lost = self.lanes.at(0).lock().transport.lost() == Some(host);
+        self.meets_at_port(host, false);
+        made.map_err(|error| if is_lost { nobody_at_port() } else { error })
     }
 
     /// Joins two groups; the root of this one finds the other's.
@@ -62,62 +71,75 @@ impl Engine {
     }
 
     /// Waits until somebody connects to a port of this process.
-    fn hear_knock(&self, name: &str) -> Result<(Line, u32)> {
-        let universe = self.universe()?;
-        let port = universe.port(name)?;
-        universe.check_open(port)?;
-        if port.owner != universe.own() {
+    pub(super) fn hear_knock(&self, name: &str) -> Result<(Line, u32)> {
+        let (strangers, port) = (self.strangers()?, PortName::read(name)?);
+        if port.owner.name != strangers.own() {
             let text = format!(
                 "the port {name:?} was opened by another process; the root of MPI_Comm_accept must have opened it"
             );
             return Err(Error::new(Class::Port, text));
         }
-        // Whoever connects may be of another job.
-        self.go_beyond()?;
-        let line = knocks_at(port, self.own());
+        self.check_open(&port)?;
+        // Whoever waits here waits for another job, of which observers know nothing.
+        let line = knocks_at(&port, strangers.own_rank());
         let mut note = None;
         BootstrapChannel::wait_until(self, &mut || {
             note = self.take(&line, 0)?;
             Ok(note.is_some())
         })?;
-        match read_words(&note.unwrap_or_default())?[..] {
+        let [words, contact] = split(&note.unwrap_or_default())?.try_into().map_err(|_| garbled())?;
+        if !contact.is_empty() {
+            strangers.keep(Contact::from_bytes(&contact)?);
+        }
+        match read_words(&words)?[..] {
             [name, number] => Ok((meeting([member_of(self, name)?, self.own()], number, 1), 0)),
             _ => Err(garbled()),
         }
     }
 
-    /// Tells the process that has opened a port that this one connects.
-    fn knock(&self, name: &str) -> Result<(Line, u32)> {
-        let universe = self.universe()?;
-        let port = universe.port(name)?;
-        universe.check_open(port)?;
-        let owner = member_of(self, u64::from(port.owner))?;
+    /// Tells the process that has opened a port, the `host`, that this one connects.
+    fn knock(&self, name: &str, host: &mut Option<JobRank>) -> Result<(Line, u32)> {
+        let (strangers, port) = (self.strangers()?, PortName::read(name)?);
+        let is_apart = port.owner.name.mark() != strangers.own().mark();
+        let (owner, contact) = match is_apart {
+            true => (strangers.keep(port.owner.clone()), strangers.own_contact().to_bytes()),
+            false => {
+                self.check_open(&port)?;
+                (member_of(self, port.owner.name.0)?, Vec::new())
+            }
+        };
         let number = self.contexts.propose()?;
-        self.post(&knocks_at(port, owner), 0, &words([u64::from(outward(self, self.own())), number]))?;
+        let own = self.contexts.full_name(self.own());
+        self.meets_at_port(owner, true);
+        *host = Some(owner);
+        self.post(&knocks_at(&port, owner), 0, &join(&[words([own.0, number]), contact]))?;
         Ok((meeting([self.own(), owner], number, 0), 1))
     }
 
     /// `MPI_Comm_join`: this process and that at the other end of a socket. Nothing else must be on its way there.
     ///
     /// # Errors
-    /// `Comm` if the other process was started apart from this one; `Other` when the socket fails.
+    /// `Other` when the socket fails.
     pub fn join_over(&self, socket: RawFd) -> Result<Communicator> {
-        let universe = self.universe()?;
-        let mine = [universe.mark(), u64::from(universe.own()), self.contexts.propose()?];
-        self.transfer(socket, &mut words(mine), libc::POLLOUT)?;
-        let mut theirs = vec![0; std::mem::size_of_val(&mine)];
-        self.transfer(socket, &mut theirs, libc::POLLIN)?;
-        let [mark, name, number] = read_words(&theirs)?.try_into().map_err(|_| garbled())?;
-        if mark != mine[0] {
-            let text = "the process at the other end of the socket belongs to a job that was started apart from this \
-                        one; joining such jobs is not there yet in this version of Serried";
-            return Err(Error::new(Class::Comm, text));
+        let strangers = self.strangers()?;
+        let (mut mine, number) = (strangers.own_contact().to_bytes(), self.contexts.propose()?);
+        let mut head = words([number, mine.len() as u64]);
+        self.transfer(socket, &mut head, libc::POLLOUT)?;
+        self.transfer(socket, &mut mine, libc::POLLOUT)?;
+        self.transfer(socket, &mut head, libc::POLLIN)?;
+        let [theirs, length] = read_words(&head)?.try_into().map_err(|_| garbled())?;
+        let mut contact =
+            vec![0; usize::try_from(length).ok().filter(|&it| it <= LONGEST).ok_or_else(garbled)?];
+        self.transfer(socket, &mut contact, libc::POLLIN)?;
+        let contact = Contact::from_bytes(&contact)?;
+        let (own, other) = (strangers.own(), contact.name);
+        if other.mark() != own.mark() {
+            strangers.keep(contact);
         }
-        let (first, last) = ((mine[1], mine[2]), (name, number));
-        let is_first = first < last;
-        let both = if is_first { [mine[1], name] } else { [name, mine[1]] };
-        let members = [member_of(self, both[0])?, member_of(self, both[1])?];
-        let line = meeting(members, mine[2].min(number), u32::from(!is_first));
+        let is_first = (own, number) < (other, theirs);
+        let both = if is_first { [own, other] } else { [other, own] };
+        let members = [member_of(self, both[0].0)?, member_of(self, both[1].0)?];
+        let line = meeting(members, number.min(theirs), u32::from(!is_first));
         join_by(self, &Communicator::self_(self.own().0), 0, || Ok((line, u32::from(is_first))))
     }
 
@@ -164,13 +186,13 @@ fn no_join(error: &io::Error) -> Error {
 }
 
 /// Where the owner of a port hears who connects.
-fn knocks_at(port: Port, owner: JobRank) -> Line {
-    let context = context::meeting(&format!("port {}", port.serial()), [port.owner].into_iter());
+fn knocks_at(port: &PortName, owner: JobRank) -> Line {
+    let context = context::meeting(&format!("port {}", port.serial), [port.owner.name].into_iter());
     Line { peers: Arc::new(Group::new(vec![owner])), rank: 0, context, tag: 0 }
 }
 
 /// Where two processes meet of which one has thought of a number.
 fn meeting(both: [JobRank; 2], number: u64, rank: u32) -> Line {
-    let context = context::meeting(&format!("meeting {number}"), std::iter::empty());
+    let context = context::meeting(&format!("meeting {number}"), std::iter::empty::<ProcessName>());
     Line { peers: Arc::new(Group::new(both.to_vec())), rank, context, tag: 0 }
 }

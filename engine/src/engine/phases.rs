@@ -10,9 +10,12 @@ use crate::{JobRank, Result};
 use std::sync::Arc;
 
 impl Engine {
-    /// The node of a rank of the job.
+    /// The node of a rank of the job; a process of another job is on a node that has no rank.
     pub(super) fn node_of(&self, job_rank: JobRank) -> u32 {
-        self.nodes.node_of(job_rank.0, self.job.size)
+        match job_rank.is_foreign() {
+            true => u32::MAX,
+            false => self.nodes.node_of(job_rank.0, self.job.size),
+        }
     }
 
     /// Whether a process is a rank of the job on my node.
@@ -28,6 +31,10 @@ impl Engine {
 
     fn hierarchy_of<'a>(&self, communicator: &'a Communicator) -> Option<&'a Hierarchy> {
         communicator.hierarchy(|| {
+            // No member knows the nodes of another job.
+            if self.has_others(communicator) {
+                return None;
+            }
             let node_of = |rank| self.node_of(communicator.group.job_rank(rank));
             Hierarchy::new(Members::from(communicator), node_of)
         })

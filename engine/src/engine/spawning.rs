@@ -1,17 +1,22 @@
 //! Starting further jobs (MPI-5.0 §11.8).
 //!
-//! The root starts a launcher, which starts the ranks. Both sides know enough then to make the intercommunicator
-//! without a message: the root has chosen the context and the numbers of the children; these find both, and the
-//! parents' group, in what they inherit (`job::birth`).
+//! The root starts a launcher, which starts the ranks. If all are in one universe, both sides know enough then to make the
+//! intercommunicator without a message: the root has chosen the context and the numbers of the children; these find both,
+//! and the parents' group, in what they inherit (`job::birth`).
+//!
+//! Parents on several nodes have no universe, and some may be of another one. Then the children are the first job of a new
+//! one, inherit the name of a port of the root, and connect to it when they begin.
 
 use super::beyond::root_of;
 use super::Engine;
+use crate::job::process_name::mark_of;
 use crate::job::starter::{self, Program};
-use crate::job::Birth;
+use crate::job::{universe, Birth, ProcessName};
 use crate::world::bootstrap_channel::{join, read_words, split, words, Broadcast};
-use crate::world::create::check_intra;
-use crate::world::{complete, Communicator, Group};
+use crate::world::create::{check_intra, join_by};
+use crate::world::{complete, context, Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// What the root tells the others.
@@ -35,6 +40,9 @@ impl Engine {
     ) -> Result<Communicator> {
         check_intra(parents)?;
         let root = root_of(parents, root)?;
+        if self.job.network().is_some() || parents.group.has_strangers() {
+            return self.spawn_apart(parents, root, programs);
+        }
         let line = parents.collective_line(self)?;
         let outcome =
             (parents.rank == root).then(|| programs().and_then(|all| self.start_job(parents, &all)));
@@ -63,20 +71,19 @@ impl Engine {
 
     fn start_job(&self, parents: &Communicator, programs: &[Program]) -> Result<Told> {
         self.go_beyond()?;
-        let universe = self.universe()?;
-        let size = programs.iter().try_fold(0_u32, |sum, program| sum.checked_add(program.ranks));
-        let size = size.filter(|&size| size > 0);
-        let size =
-            size.ok_or_else(|| Error::new(Class::Spawn, "no process is to be started, or too many"))?;
+        let universe =
+            self.universe()?.ok_or_else(|| Error::new(Class::Intern, "no universe to spawn in"))?;
+        let size = size_of(programs)?;
         let context = self.contexts.propose()?;
         let base = universe.number(size)?;
-        let parents = parents.group.iter().map(|parent| self.contexts.outward(parent)).collect();
-        let started = Birth { base, context, parents }
+        let outward = |parent| JobRank(JobRank::FOREIGN | self.contexts.outward(parent).number());
+        let parents = parents.group.iter().map(outward).collect();
+        let started = Birth { base, context, parents, port: None }
             .write()
             .and_then(|birth| starter::start(universe.descriptor(), &birth, programs));
         match started {
             Ok(child) => {
-                self.keep_child(base, child);
+                self.keep_child(JobRank(JobRank::FOREIGN | base), child);
                 Ok(Told { base, size, context })
             }
             Err(error) => {
@@ -86,17 +93,79 @@ impl Engine {
         }
     }
 
-    /// The communicator with the parents of this job, if another job has started it: made anew by each call.
+    /// Starts `programs` as a job of another universe, which connects to a port of the root.
+    fn spawn_apart(
+        &self,
+        parents: &Communicator,
+        root: u32,
+        programs: impl FnOnce() -> Result<Vec<Program>>,
+    ) -> Result<Communicator> {
+        let mut child = None;
+        let made = join_by(self, parents, root, || {
+            let port = self.open_port()?;
+            let found =
+                programs().and_then(|programs| self.start_job_apart(&port, &programs)).and_then(|first| {
+                    child = Some(first);
+                    self.hear_knock(&port)
+                });
+            self.close_port(&port)?;
+            found
+        });
+        if let Some(child) = child {
+            self.meets_at_port(child, false);
+        }
+        made.map_err(|error| Error::new(Class::Spawn, error.message().to_owned()))
+    }
+
+    /// The first rank of the job.
+    fn start_job_apart(&self, port: &str, programs: &[Program]) -> Result<JobRank> {
+        let size = size_of(programs)?;
+        let (universe, key) = universe::found(size)?;
+        let birth = Birth { base: 0, context: 0, parents: Vec::new(), port: Some(port.to_owned()) };
+        let child = starter::start(universe.as_fd(), &birth.write()?, programs)?;
+        let first = self.strangers()?.stranger(ProcessName::new(mark_of(&key), 0));
+        self.meets_at_port(first, true);
+        self.keep_child(first, child);
+        Ok(first)
+    }
+
+    /// Makes the way to those who have started this job, if they did: they may connect at any time.
+    ///
+    /// # Errors
+    /// What the way to them says.
+    pub(super) fn meet_parents(&self) -> Result<()> {
+        let Some(birth) = self.job.birth() else { return Ok(()) };
+        self.go_beyond()?;
+        let Some(port) = &birth.port else { return Ok(()) };
+        let context = context::meeting("parents", std::iter::empty());
+        let all = Communicator::new(context, Arc::new(Group::identity(self.job.size)), self.job.rank);
+        let made = self.connect(|| Ok(port.clone()), 0, &all)?;
+        let _ = self.parents().set(made);
+        Ok(())
+    }
+
+    /// The communicator with the parents of this job, if another job has started it. To be called once.
     ///
     /// # Errors
     /// As [`Engine::universe`].
     pub fn parent(&self) -> Result<Option<Communicator>> {
         let Some(birth) = self.job.birth() else { return Ok(None) };
-        self.go_beyond()?;
-        let parents = birth.parents.iter().map(|&parent| self.contexts.inward(parent)).collect();
+        if let Some(made) = self.parents().get() {
+            let (remote, local) = (Arc::clone(made.peers()), made.local().map_or(0, |local| local.context()));
+            let again = Communicator::new(made.context(), Arc::clone(&made.group), made.rank);
+            return Ok(Some(again.with_remote(remote, local)));
+        }
+        let inward = |&parent: &JobRank| self.contexts.inward(ProcessName::new(0, parent.0));
+        let parents = birth.parents.iter().filter_map(inward).collect();
         let world = Communicator::world(self.job.rank, self.job.size);
         Ok(Some(between(birth.context, &world, Group::new(parents))))
     }
+}
+
+fn size_of(programs: &[Program]) -> Result<u32> {
+    let size = programs.iter().try_fold(0_u32, |sum, program| sum.checked_add(program.ranks));
+    let none = || Error::new(Class::Spawn, "no process is to be started, or too many");
+    size.filter(|&size| size > 0).ok_or_else(none)
 }
 
 /// Joins the local group of a communicator with others, in a context that both sides know, and the next one.

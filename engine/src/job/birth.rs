@@ -3,8 +3,10 @@
 //! It lies in a memory file that all of its ranks inherit, beside the universe:
 //!
 //! ```text
-//! magic | number of rank 0 | context with the parents | number of parents | a word for each parent
+//! magic | number of rank 0 | context with the parents | number of parents | bytes of the port | a word for each parent | port
 //! ```
+//!
+//! Parents of the same universe are named. Others wait at a port, and the job connects to it when it begins.
 
 use super::universe::{self, Universe};
 use crate::memory::segment;
@@ -26,6 +28,8 @@ pub struct Birth {
     pub context: u64,
     /// The group of its parents, as other jobs call them.
     pub parents: Vec<JobRank>,
+    /// Where the parents wait, if they are not of this universe.
+    pub port: Option<String>,
 }
 
 impl Birth {
@@ -40,9 +44,10 @@ impl Birth {
         }
         // SAFETY: the system has just made it for us.
         let mut file = unsafe { File::from_raw_fd(raw) };
-        let head = [MAGIC, u64::from(self.base), self.context, self.parents.len() as u64];
+        let port = self.port.as_deref().unwrap_or_default();
+        let head = [MAGIC, u64::from(self.base), self.context, self.parents.len() as u64, port.len() as u64];
         let words = head.into_iter().chain(self.parents.iter().map(|&parent| u64::from(parent)));
-        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).chain(port.bytes()).collect();
         file.write_all(&bytes)
             .map_err(|_| Error::new(Class::NoMem, "there is no memory for starting a job"))?;
         Ok(file.into())
@@ -58,19 +63,23 @@ impl Birth {
         let mut bytes = vec![0; segment::length(descriptor.as_fd())? as usize];
         // All ranks share one place in the file, which is left alone.
         File::from(descriptor).read_exact_at(&mut bytes, 0).map_err(|_| garbled())?;
-        let words: Vec<u64> = bytes
-            .chunks_exact(8)
-            .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
-            .collect();
-        match *words {
-            [MAGIC, base, context, count, ref parents @ ..] if parents.len() as u64 == count => Ok(Birth {
-                base: base as u32,
-                context,
-                parents: parents.iter().map(|&parent| JobRank(parent as u32)).collect(),
-            }),
-            _ => Err(garbled()),
-        }
+        parse(&bytes).ok_or_else(garbled)
     }
+}
+
+fn parse(bytes: &[u8]) -> Option<Birth> {
+    let (head, rest) = bytes.split_at_checked(5 * 8)?;
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+    let [magic, base, context, count, port_bytes] = [0, 1, 2, 3, 4].map(|at| word(&head[8 * at..8 * at + 8]));
+    let (parents, port) = rest.split_at_checked(usize::try_from(count).ok()?.checked_mul(8)?)?;
+    let port =
+        std::str::from_utf8(port).ok().filter(|port| port.len() as u64 == port_bytes && magic == MAGIC)?;
+    Some(Birth {
+        base: base as u32,
+        context,
+        parents: parents.chunks_exact(8).map(|bytes| JobRank(word(bytes) as u32)).collect(),
+        port: (!port.is_empty()).then(|| port.to_owned()),
+    })
 }
 
 /// A job's way into the universe of which it is not the first job.
@@ -110,12 +119,12 @@ mod tests {
     #[test]
     fn a_birth_is_read_as_it_was_written_and_by_all() {
         let parents = vec![JobRank(JobRank::FOREIGN), JobRank(JobRank::FOREIGN | 7)];
-        let birth = Birth { base: 9, context: 1 << 59 | 4, parents };
+        let birth = Birth { base: 9, context: 1 << 59 | 4, parents, port: None };
         let written = birth.write().unwrap();
         for _ in 0..2 {
             assert_eq!(Birth::read(written.try_clone().unwrap()).unwrap(), birth);
         }
-        let other = Birth { parents: Vec::new(), ..birth };
+        let other = Birth { parents: Vec::new(), port: Some("a port".to_owned()), ..birth };
         assert_eq!(Birth::read(other.write().unwrap()).unwrap(), other);
     }
 }

@@ -48,6 +48,18 @@ pub fn listen(first: Option<IpAddr>) -> Result<Listeners> {
     Err(refused("no port to listen on", &problem))
 }
 
+/// As [`listen()`]; where this machine has no address for others, at the one that it alone knows.
+///
+/// # Errors
+/// As [`listen()`].
+pub fn listen_if_only_here() -> Result<Listeners> {
+    let here = || {
+        let addresses = vec![Address { ip: Ipv4Addr::LOCALHOST.into(), prefix: 8 }];
+        listen_at(&addresses).map(|(sockets, port)| Listeners { sockets, addresses, port })
+    };
+    listen(None).or_else(|error| here().map_err(|_| error))
+}
+
 fn listen_at(addresses: &[Address]) -> io::Result<(Vec<OwnedFd>, u16)> {
     let (mut sockets, mut port) = (Vec::new(), 0);
     for address in addresses {

@@ -15,6 +15,7 @@
 
 use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::BorrowedFd;
@@ -54,6 +55,26 @@ pub trait NodeDirectory: Send + Sync {
 
     /// The sockets at which this node listens, one for each address on its card, in that order; they do not block.
     fn listeners(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// What both ends of a connection call a rank.
+    fn name_of(&self, rank: JobRank) -> u64 {
+        rank.into()
+    }
+
+    /// The rank that both ends call so, if it can be one. Asked of those alone that have proven themselves.
+    fn rank_of(&self, name: u64) -> Option<JobRank> {
+        u32::try_from(name).ok().map(JobRank)
+    }
+
+    /// The secret that a connection to a rank is proven with.
+    fn key_to(&self, _rank: JobRank) -> JobKey {
+        self.key()
+    }
+
+    /// The secrets that a connection to this rank may be proven with.
+    fn keys(&self) -> Vec<JobKey> {
+        vec![self.key()]
+    }
 }
 
 /// The card of a node.
@@ -172,6 +193,11 @@ impl JobKey {
         }
     }
 
+    /// A digest of a word and the secret. It says nothing of the secret.
+    pub fn digest(&self, word: &[u8]) -> [u8; 32] {
+        Sha256::new().chain_update(word).chain_update(self.0).finalize().into()
+    }
+
     /// The secret as a word, for launchers that pass on words only: as private as they are.
     pub fn to_text(&self) -> String {
         hexadecimal(&self.0)
@@ -190,11 +216,11 @@ impl fmt::Debug for JobKey {
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+pub(super) fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> = text.chars().map(|letter| Some(letter.to_digit(16)? as u8)).collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
     Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())

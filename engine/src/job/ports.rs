@@ -1,39 +1,19 @@
 //! Ports of a universe, and names under which they are published (MPI-5.0 §11.9).
-//!
-//! The name of a port says in which universe it is, which process has opened it, and its serial number:
-//! `serried:<mark>:<process>:<place>.<serial>`. It is no secret: whoever uses it must be in the universe, whose
-//! secret proves that.
 
-use super::universe::{Published, Universe, PORTS, PORT_BYTES, SERVICE_BYTES};
-use crate::{Class, Error, JobRank, Result};
+use super::universe::{Published, Universe, PORTS, SERVICE_BYTES};
+use crate::{Class, Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A port that its name has been read of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// The process that has opened it, as other jobs call it.
-    pub owner: JobRank,
-    place: usize,
-    serial: u64,
-}
-
-impl Port {
-    /// A number that no other port has.
-    pub fn serial(&self) -> u64 {
-        self.serial
-    }
-}
 
 const FREE: u64 = 0;
 const IN_WORK: u64 = 1;
 const READY: u64 = 2;
 
 impl Universe {
-    /// Opens a port of this process; its name.
+    /// Opens a port: its place, and its serial number.
     ///
     /// # Errors
     /// `Port` when too many are open.
-    pub fn open_port(&self) -> Result<String> {
+    pub fn open_port(&self) -> Result<(usize, u64)> {
         let serial = self.next_port();
         let free = |place: &AtomicU64| {
             place.compare_exchange(FREE, serial, Ordering::SeqCst, Ordering::SeqCst).is_ok()
@@ -43,45 +23,18 @@ impl Universe {
                 format!("{PORTS} ports are open, and there can be no more; close some with MPI_Close_port");
             return Err(Error::new(Class::Port, text));
         };
-        Ok(format!("serried:{:016x}:{}:{place}.{serial}", self.mark(), self.own().0 & !JobRank::FOREIGN))
-    }
-
-    /// Reads the name of a port.
-    ///
-    /// # Errors
-    /// `Port` for what is none, or belongs to processes that were started apart from this one.
-    pub fn port(&self, name: &str) -> Result<Port> {
-        let words: Vec<&str> = name.trim().split([':', '.']).collect();
-        let read = |words: &[&str]| -> Option<(u64, Port)> {
-            let [kind, mark, owner, place, serial] = *words else { return None };
-            let owner: u32 =
-                owner.parse().ok().filter(|&owner| kind == "serried" && owner < JobRank::FOREIGN)?;
-            let (place, serial) = (place.parse().ok().filter(|&place| place < PORTS)?, serial.parse().ok()?);
-            let port = Port { owner: JobRank(JobRank::FOREIGN | owner), place, serial };
-            Some((u64::from_str_radix(mark, 16).ok()?, port))
-        };
-        match read(&words) {
-            None => Err(Error::new(Class::Port, format!("{name:?} is not the name of a port that MPI_Open_port gave"))),
-            Some((mark, _)) if mark != self.mark() => Err(Error::new(
-                Class::Port,
-                format!(
-                    "the port {name:?} was opened by a process of a job that was started apart from this one; \
-                     connecting such jobs is not there yet in this version of Serried: start one from the other by \
-                     MPI_Comm_spawn"
-                ),
-            )),
-            Some((_, port)) => Ok(port),
-        }
+        Ok((place, serial))
     }
 
     /// Whether a port is open.
     ///
     /// # Errors
     /// `Port` if it is not.
-    pub fn check_open(&self, port: Port) -> Result<()> {
-        match self.memory().ports[port.place].load(Ordering::SeqCst) == port.serial {
+    pub fn check_open(&self, place: usize, serial: u64) -> Result<()> {
+        let is_open = |port: &AtomicU64| port.load(Ordering::SeqCst) == serial;
+        match self.memory().ports.get(place).is_some_and(is_open) {
             true => Ok(()),
-            false => Err(Error::new(Class::Port, "the port has been closed".to_owned())),
+            false => Err(closed()),
         }
     }
 
@@ -89,23 +42,22 @@ impl Universe {
     ///
     /// # Errors
     /// `Port` if it is not open.
-    pub fn close_port(&self, port: Port) -> Result<()> {
-        self.check_open(port)?;
-        self.memory().ports[port.place].store(FREE, Ordering::SeqCst);
+    pub fn close_port(&self, place: usize, serial: u64) -> Result<()> {
+        self.check_open(place, serial)?;
+        self.memory().ports[place].store(FREE, Ordering::SeqCst);
         Ok(())
     }
 
     /// Publishes the name of a port under that of a service.
     ///
     /// # Errors
-    /// `Service` for a name that is too long or published already, or if there are too many; `Port`.
+    /// `Service` for a name that is too long or published already, or if there are too many.
     pub fn publish(&self, service: &str, port: &str) -> Result<()> {
         if service.len() > SERVICE_BYTES || service.is_empty() {
             let text =
                 format!("the service name has {} bytes; 1 to {SERVICE_BYTES} are possible", service.len());
             return Err(Error::new(Class::Service, text));
         }
-        self.port(port)?;
         if self.find(service).is_some() {
             return Err(Error::new(
                 Class::Service,
@@ -161,6 +113,12 @@ impl Universe {
     }
 }
 
+/// The error of a port that is not open.
+#[cold]
+pub fn closed() -> Error {
+    Error::new(Class::Port, "the port has been closed".to_owned())
+}
+
 fn write(words: &[AtomicU64], text: &str) {
     let bytes = text.bytes().chain(std::iter::repeat(0)).take(words.len() * 8).collect::<Vec<u8>>();
     for (word, bytes) in words.iter().zip(bytes.chunks_exact(8)) {
@@ -174,10 +132,9 @@ fn read(words: &[AtomicU64]) -> String {
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
-const _: () = assert!(PORT_BYTES >= "serried::::.".len() + 16 + 7 + 3 + 20);
-
 #[cfg(test)]
 mod tests {
+    use super::super::port_name::PORT_BYTES;
     use super::super::{universe, NodeSegment};
     use super::*;
 
@@ -190,42 +147,37 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_open_until_it_is_closed_and_others_are_none() {
-        let (node, other) = (NodeSegment::create(2).unwrap(), NodeSegment::create(2).unwrap());
+    fn a_port_is_open_until_it_is_closed() {
+        let node = NodeSegment::create(2).unwrap();
         let (one, two) = (universe(&node, 0), universe(&node, 1));
-        let name = one.open_port().unwrap();
-        let port = two.port(&name).unwrap();
-        assert_eq!((port.owner, two.check_open(port).is_ok()), (one.own(), true));
-        assert_ne!(one.port(&two.open_port().unwrap()).unwrap().serial(), port.serial());
-        two.close_port(port).unwrap();
-        assert_eq!([class(one.check_open(port)), class(one.close_port(port))], [Class::Port; 2]);
-        for nonsense in ["", "port", "serried:1:2:3", "serried:1:2:900.1", "serried:1:4294967295:0.1"] {
-            assert_eq!(class(one.port(nonsense)), Class::Port, "{nonsense}");
-        }
-        assert_eq!(class(universe(&other, 0).port(&name)), Class::Port, "another universe");
+        let ((place, serial), other) = (one.open_port().unwrap(), two.open_port().unwrap());
+        assert!(two.check_open(place, serial).is_ok() && other.1 != serial);
+        two.close_port(place, serial).unwrap();
+        let [looked, closed] = [one.check_open(place, serial), one.close_port(place, serial)].map(class);
+        assert_eq!([looked, closed, class(one.check_open(PORTS, 1))], [Class::Port; 3]);
     }
 
     #[test]
     fn ports_and_names_run_out_with_an_error_and_come_back() {
         let node = NodeSegment::create(2).unwrap();
         let one = universe(&node, 0);
-        let ports: Vec<String> = (0..PORTS).map(|_| one.open_port().unwrap()).collect();
+        let ports: Vec<(usize, u64)> = (0..PORTS).map(|_| one.open_port().unwrap()).collect();
         assert_eq!(class(one.open_port()), Class::Port);
-        one.close_port(one.port(&ports[7]).unwrap()).unwrap();
+        one.close_port(ports[7].0, ports[7].1).unwrap();
         one.open_port().unwrap();
         for number in 0..universe::NAMES {
-            one.publish(&number.to_string(), &ports[0]).unwrap();
+            one.publish(&number.to_string(), "a port").unwrap();
         }
-        assert_eq!(class(one.publish("more", &ports[0])), Class::Service);
-        one.unpublish("5", &ports[0]).unwrap();
-        one.publish("more", &ports[0]).unwrap();
+        assert_eq!(class(one.publish("more", "a port")), Class::Service);
+        one.unpublish("5", "a port").unwrap();
+        one.publish("more", "a port").unwrap();
     }
 
     #[test]
     fn a_published_name_is_found_by_all_and_published_once() {
         let node = NodeSegment::create(2).unwrap();
         let (one, two) = (universe(&node, 0), universe(&node, 1));
-        let (port, other) = (one.open_port().unwrap(), one.open_port().unwrap());
+        let (port, other) = ("p".repeat(PORT_BYTES), "another".to_owned());
         let long = "s".repeat(SERVICE_BYTES);
         for service in ["ocean", &long] {
             assert_eq!(class(two.look_up(service)), Class::Name);
@@ -240,7 +192,6 @@ mod tests {
             );
         }
         assert_eq!(class(one.publish(&"s".repeat(SERVICE_BYTES + 1), &port)), Class::Service);
-        assert_eq!(class(one.publish("ocean", "no port")), Class::Port);
     }
 
     #[test]

@@ -47,10 +47,24 @@ pub struct Child(UnixStream);
 impl Child {
     /// Whether the job has ended badly.
     pub fn has_failed(&self) -> bool {
+        self.said() == Some(Some(FAILED))
+    }
+
+    /// Whether the job has ended.
+    pub fn has_ended(&self) -> bool {
+        self.said().is_some()
+    }
+
+    /// What the launcher has said after the start, or that it has gone.
+    fn said(&self) -> Option<Option<u8>> {
         let mut byte = 0_u8;
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
         // SAFETY: there is room for one byte.
-        unsafe { libc::recv(self.0.as_raw_fd(), (&raw mut byte).cast(), 1, flags) == 1 && byte == FAILED }
+        match unsafe { libc::recv(self.0.as_raw_fd(), (&raw mut byte).cast(), 1, flags) } {
+            1 => Some(Some(byte)),
+            0 => Some(None),
+            _ => None,
+        }
     }
 
     /// Lets the job go on whatever becomes of this process.

@@ -9,6 +9,8 @@
 //! this number with [`JobRank::FOREIGN`] added.
 
 use super::node_card::{Address, JobKey, NodeCard, NodeDirectory};
+use super::port_name::PORT_BYTES;
+use super::process_name::mark_of;
 use crate::memory::segment::Segment;
 use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
@@ -20,10 +22,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub const PORTS: usize = 512;
 /// See [`PORTS`].
 pub const NAMES: usize = 128;
-/// Bytes of a service name, and of the name of a port.
+/// Bytes of a service name.
 pub const SERVICE_BYTES: usize = 256;
-/// See [`SERVICE_BYTES`].
-pub const PORT_BYTES: usize = 64;
 /// Processes that a universe can have in its life.
 pub const PROCESSES: usize = JobRank::FOREIGN as usize;
 
@@ -35,8 +35,6 @@ const GONE: u32 = u32::MAX;
 pub struct Memory {
     /// The secret: each word is drawn by the process that comes first.
     key: [AtomicU64; 4],
-    /// By what this universe is told from others; drawn too.
-    mark: AtomicU64,
     /// The next number; 0: nobody has been here.
     next: AtomicU32,
     /// Jobs that were started by others and have not ended.
@@ -56,7 +54,7 @@ pub struct Published {
     /// 0: free; 1: its owner writes it; 2: it can be read.
     pub(super) state: AtomicU64,
     pub(super) service: [AtomicU64; SERVICE_BYTES / 8],
-    pub(super) port: [AtomicU64; PORT_BYTES / 8],
+    pub(super) port: [AtomicU64; PORT_BYTES.div_ceil(8)],
 }
 
 /// Where it begins in a node segment.
@@ -96,12 +94,36 @@ pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32) -> Result<Universe>
     let port = listener.local_addr().map_err(refused)?.port();
     let universe = Universe { segment, base, own, listener };
     let memory = universe.memory();
-    for word in memory.key.iter().chain([&memory.mark]) {
+    for word in &memory.key {
         let _ = word.compare_exchange(0, random_word(), Ordering::SeqCst, Ordering::SeqCst);
     }
     let _ = memory.next.compare_exchange(0, size, Ordering::SeqCst, Ordering::SeqCst);
     memory.listening[own as usize].store(u32::from(port), Ordering::SeqCst);
     Ok(universe)
+}
+
+/// A universe for a job of `size` ranks that is about to be started apart: what its ranks inherit, and its secret.
+///
+/// # Errors
+/// `NoMem`.
+pub fn found(size: u32) -> Result<(OwnedFd, JobKey)> {
+    let segment = Segment::create(c"serried-universe", AT + BYTES, (AT + BYTES) as u64)?;
+    segment.reserve(AT, FIRST_BYTES)?;
+    let memory = memory_in(&segment);
+    memory.key.iter().for_each(|word| word.store(random_word(), Ordering::SeqCst));
+    memory.next.store(size, Ordering::SeqCst);
+    memory.running.store(1, Ordering::SeqCst);
+    let descriptor = segment.descriptor().try_clone_to_owned();
+    let refused = |cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}"));
+    Ok((descriptor.map_err(refused)?, key_in(memory)))
+}
+
+fn key_in(memory: &Memory) -> JobKey {
+    let mut key = [0; 32];
+    for (bytes, word) in key.chunks_exact_mut(8).zip(&memory.key) {
+        bytes.copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
+    }
+    JobKey(key)
 }
 
 fn random_word() -> u64 {
@@ -180,7 +202,7 @@ impl Universe {
 
     /// A number by which universes are told apart. It says nothing of the secret.
     pub fn mark(&self) -> u64 {
-        self.memory().mark.load(Ordering::SeqCst)
+        mark_of(&self.key())
     }
 
     /// Numbers for `size` processes of a job that is about to be started: the first of them. The job counts as
@@ -242,11 +264,7 @@ impl NodeDirectory for Universe {
     }
 
     fn key(&self) -> JobKey {
-        let mut key = [0; 32];
-        for (bytes, word) in key.chunks_exact_mut(8).zip(&self.memory().key) {
-            bytes.copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
-        }
-        JobKey(key)
+        key_in(self.memory())
     }
 
     fn listeners(&self) -> Vec<BorrowedFd<'_>> {

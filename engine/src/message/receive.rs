@@ -101,8 +101,10 @@ impl Core {
 
     /// A message has arrived.
     #[inline]
-    pub(crate) fn arrived(&mut self, envelope: Envelope, found: Found) -> Result<()> {
-        let Some(ticket) = found.offered() else { return self.given(envelope, found) };
+    pub(crate) fn arrived(&mut self, envelope: Envelope, mut found: Found) -> Result<()> {
+        let Some(mut ticket) = found.offered() else { return self.given(envelope, found) };
+        ticket.peer = self.sender(ticket.peer);
+        found.is_from(ticket.peer);
         if !self.transport.begin_taking(ticket.peer, ticket.request) {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use super::wire::{self, Offer, Ticket};
 use crate::transport::{Arrival, Payloads, Retained, INLINE_BYTES};
+use crate::JobRank;
 
 /// A message that nobody has asked for yet.
 #[derive(Clone, Debug)]
@@ -95,6 +96,16 @@ impl Found {
         match self {
             Found::Offer(offer) => Some(Ticket { peer: offer.peer, request: offer.request }),
             other => other.ticket(),
+        }
+    }
+
+    /// Notes who has sent it, of a message that the sender waits for.
+    #[inline]
+    pub fn is_from(&mut self, sender: JobRank) {
+        match self {
+            Found::Offer(offer) => offer.peer = sender,
+            Found::Awaited(ticket, _) => ticket.peer = sender,
+            _ => {}
         }
     }
 

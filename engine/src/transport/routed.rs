@@ -4,7 +4,7 @@
 //! Where all ranks are on the node, and in the order of the job, this costs a branch that is always
 //! taken the same way.
 
-use super::network::Network;
+use super::network::{Beside, Network};
 use super::node::NodeTransport;
 use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Means, OfferedMemory, Offers, Packet, Packets,
@@ -98,24 +98,23 @@ impl Routed {
         self.routes.to(peer).on_node()
     }
 
-    /// From now on it goes to processes of other jobs too, by a network, if the job has none so far.
-    ///
-    /// # Errors
-    /// `UnsupportedOperation` there.
-    pub fn go_beyond(&mut self, network: Box<dyn Network>) -> Result<()> {
-        if self.far.is_some() {
-            let what = "connecting with other jobs, where the ranks of a job are on several nodes,";
-            return Err(Error::not_there_yet(what));
-        }
-        self.far = Some(Far::new(network, true));
+    /// From now on it goes to processes of other jobs, ranks from `first` on, by one more network; fails with it.
+    pub fn go_beyond(&mut self, network: Box<dyn Network>, first: JobRank) -> Result<()> {
+        self.far = Some(match self.far.take() {
+            None => Far::new(network, true),
+            Some(far) => Far::new(Box::new(Beside::new(far.network, network, first)?), far.is_beyond),
+        });
         Ok(())
+    }
+
+    /// Who has sent the packet that was looked at last, if its network knows that.
+    pub fn sender(&self) -> Option<JobRank> {
+        self.far.as_ref().filter(|far| far.in_hand == Some(true))?.network.sender()
     }
 
     /// No communicator has a process of another job any more: whether it can be reached is all the same.
     pub fn forget(&mut self, peer: JobRank) {
-        if let Some(far) = &mut self.far {
-            far.network.forget(peer);
-        }
+        self.far.iter_mut().for_each(|far| far.network.forget(peer));
     }
 
     /// The network, for a rank that the node does not reach.
@@ -331,10 +330,10 @@ impl OfferedMemory for Routed {
         match self.here(peer) {
             Some(local) => self.node.why_not_better(local),
             None if peer.is_foreign() => "it belongs to another job".to_owned(),
-            None => match &self.far {
-                Some(far) => format!("it is on another node, reached over {}", far.network.means_to(peer)),
-                None => "it is on another node".to_owned(),
-            },
+            None => {
+                let over = |far: &Far| format!(", reached over {}", far.network.means_to(peer));
+                format!("it is on another node{}", self.far.as_deref().map_or(String::new(), over))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Communicator, Contexts, Group};
 use crate::job::hardware::Place;
+use crate::job::ProcessName;
 use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
@@ -31,6 +32,14 @@ pub trait BootstrapChannel {
     /// # Errors
     /// What the way there says.
     fn reach_beyond(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// A process that was started apart is about to be in a communicator of this one: goes there from now on.
+    ///
+    /// # Errors
+    /// What the way there says.
+    fn reach_strangers(&self) -> Result<()> {
         Ok(())
     }
 
@@ -233,18 +242,22 @@ pub fn read_words(bytes: &[u8]) -> Result<Vec<u64>> {
     Ok(chunks.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect())
 }
 
-/// The members of a group as words that any job of the universe understands.
-pub fn group_words(exchange: &dyn BootstrapChannel, group: &Group) -> Vec<u8> {
-    words(group.iter().map(|member| u64::from(exchange.contexts().outward(member))))
+/// The members of a group as words that any job of the universe understands, and if they are full names, others too.
+pub fn group_words(exchange: &dyn BootstrapChannel, group: &Group, is_full: bool) -> Vec<u8> {
+    words(group.names(exchange.contexts(), is_full).map(u64::from))
 }
 
 /// A member of a group that another process has named so.
 ///
 /// # Errors
-/// As [`BootstrapChannel::reach_beyond`].
+/// As [`BootstrapChannel::reach_beyond`] and [`BootstrapChannel::reach_strangers`].
 pub fn member_of(exchange: &dyn BootstrapChannel, word: u64) -> Result<JobRank> {
-    let member = exchange.contexts().inward(JobRank(word as u32));
-    if member.is_foreign() {
+    let name = ProcessName(word);
+    if name.mark() != 0 {
+        exchange.reach_strangers()?;
+    }
+    let member = exchange.contexts().inward(name).ok_or_else(garbled)?;
+    if member.is_foreign() && !member.is_stranger() {
         exchange.reach_beyond()?;
     }
     Ok(member)

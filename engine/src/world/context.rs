@@ -17,9 +17,11 @@
 //! 31 days, with an error.
 
 use crate::job::node_segment::LANES;
+use crate::job::{ProcessName, Strangers};
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 const COUNTER_BITS: u32 = 38;
 const RANK_BITS: u32 = 21;
@@ -76,10 +78,10 @@ const fn in_lane(context: u64, lane: usize) -> u64 {
 }
 
 /// The context in which processes without a common communicator meet, from the
-/// string tag they agreed on and their job ranks in order (MPI-5.0 §7.4.2,
+/// string tag they agreed on and their names in order (MPI-5.0 §7.4.2,
 /// `MPI_Comm_create_from_group`). Odd, so that it is none of [`making`].
-pub fn meeting(string_tag: &str, members: impl Iterator<Item = JobRank>) -> u64 {
-    let bytes = string_tag.bytes().chain([0]).chain(members.flat_map(|rank| rank.0.to_le_bytes()));
+pub fn meeting(string_tag: &str, members: impl Iterator<Item = ProcessName>) -> u64 {
+    let bytes = string_tag.bytes().chain([0]).chain(members.flat_map(|name| name.0.to_le_bytes()));
     in_lane(hash(bytes), 0) | MAKING | 1
 }
 
@@ -104,6 +106,8 @@ pub struct Contexts {
     lanes: AtomicBool,
     /// Processes of other jobs may be in new communicators.
     meets_others: AtomicBool,
+    /// Processes that were started apart, once they may be in new communicators too.
+    strangers: OnceLock<&'static Strangers>,
 }
 
 impl Contexts {
@@ -115,30 +119,64 @@ impl Contexts {
     /// The same, where the ranks of the job have these numbers in the universe (`job::universe`).
     pub fn numbered(job_rank: u32, numbers: Range<u32>) -> Contexts {
         let (lanes, meets_others) = (AtomicBool::new(false), AtomicBool::new(false));
-        Contexts { job_rank, numbers, next: AtomicU64::new(3), lanes, meets_others }
+        let strangers = OnceLock::new();
+        Contexts { job_rank, numbers, next: AtomicU64::new(3), lanes, meets_others, strangers }
         // 1 and 2: WORLD and of_self
     }
 
     /// From now on processes of other jobs may be in new communicators: no id is like one of theirs, and all
-    /// belong to the first lane, which alone goes to them.
-    pub fn meet_others(&self) {
-        self.meets_others.store(true, Relaxed);
-    }
-
-    /// What all jobs of the universe call a process that this job calls `rank`.
-    pub fn outward(&self, rank: JobRank) -> JobRank {
-        match rank.is_foreign() {
-            true => rank,
-            false => JobRank(JobRank::FOREIGN | (self.numbers.start + rank.0)),
+    /// belong to the first lane, which alone goes to them. Processes that were started apart may have this one's
+    /// number, so the counter goes on from a number that is `random`.
+    pub fn meet_others(&self, random: u64) {
+        if !self.meets_others.swap(true, Relaxed) {
+            self.next.store(random >> (64 - COUNTER_BITS + 1) | 1, Relaxed);
         }
     }
 
-    /// What this job calls a process that all jobs of the universe call `rank`.
-    pub fn inward(&self, rank: JobRank) -> JobRank {
-        let number = rank.0 & !JobRank::FOREIGN;
-        match self.numbers.contains(&number) {
-            true => JobRank(number - self.numbers.start),
-            false => rank,
+    /// From now on processes that were started apart may be in new communicators too.
+    pub fn meet_strangers(&self, strangers: &'static Strangers) {
+        let _ = self.strangers.set(strangers);
+    }
+
+    /// Those that this process knows, if it may meet any.
+    pub fn strangers(&self) -> Option<&'static Strangers> {
+        self.strangers.get().copied()
+    }
+
+    /// What processes of the universe call a process that this job calls `rank`; all call a stranger by its name.
+    pub fn outward(&self, rank: JobRank) -> ProcessName {
+        match self.strangers() {
+            Some(strangers) if rank.is_stranger() => strangers.name_of(rank),
+            _ if rank.is_foreign() => ProcessName::new(0, rank.0),
+            _ => ProcessName::new(0, self.numbers.start + rank.0),
+        }
+    }
+
+    /// What those call it that were started apart from it too; without strangers, as [`Contexts::outward`].
+    pub fn full_name(&self, rank: JobRank) -> ProcessName {
+        let name = self.outward(rank);
+        match self.strangers() {
+            Some(strangers) if name.mark() == 0 => ProcessName::new(strangers.own().mark(), name.number()),
+            _ => name,
+        }
+    }
+
+    /// The full name, or the other one.
+    pub fn named(&self, rank: JobRank, is_full: bool) -> ProcessName {
+        match is_full {
+            true => self.full_name(rank),
+            false => self.outward(rank),
+        }
+    }
+
+    /// What this job calls a process of this name; `None` for a stranger, as long as this process can meet none.
+    pub fn inward(&self, name: ProcessName) -> Option<JobRank> {
+        let number = name.number();
+        let at_home = name.mark() == 0 || self.strangers().is_some_and(|s| s.own().mark() == name.mark());
+        match at_home {
+            true if self.numbers.contains(&number) => Some(JobRank(number - self.numbers.start)),
+            true => Some(JobRank(JobRank::FOREIGN | number)),
+            false => Some(self.strangers()?.stranger(name)),
         }
     }
 
@@ -182,7 +220,8 @@ impl Contexts {
             ));
         }
         if self.meets_others.load(Relaxed) {
-            return Ok(in_lane(id(self.outward(self.job_rank()).0, counter), 0));
+            let maker = JobRank::FOREIGN | self.outward(self.job_rank()).number();
+            return Ok(in_lane(id(maker, counter), 0));
         }
         // The first lane is that of the communicators which everybody has.
         let lane = if self.are_spread() { 1 + counter as usize / 2 % (LANES - 1) } else { 0 };
@@ -193,6 +232,8 @@ impl Contexts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::process_name::mark_of;
+    use crate::job::JobKey;
 
     #[test]
     fn ids_of_different_ranks_and_proposals_differ() {
@@ -225,20 +266,37 @@ mod tests {
         assert_eq!(lanes, [3, 1, 2, 3]);
         assert!(made.iter().all(|&context| lane(announcing(making(context + 3))) == lane(context)));
         assert_eq!(lane(contexts.propose_beside(made[1]).unwrap()), lane(made[1]));
-        assert_eq!([WORLD, of_self(9), meeting("a", [JobRank(3)].into_iter())].map(lane), [0; 3]);
+        assert_eq!([WORLD, of_self(9), meeting("a", [ProcessName::new(0, 3)].into_iter())].map(lane), [0; 3]);
     }
 
     #[test]
     fn processes_of_a_universe_are_called_alike_by_all_jobs() {
         let (first, second) = (Contexts::numbered(1, 0..3), Contexts::numbered(0, 3..5));
         let outside = |number: u32| JobRank(JobRank::FOREIGN | number);
-        assert_eq!(
-            (0..3).map(|rank| first.outward(JobRank(rank))).collect::<Vec<_>>(),
-            [0, 1, 2].map(outside)
-        );
-        assert_eq!([3, 4].map(|number| second.inward(outside(number))), [JobRank(0), JobRank(1)]);
-        assert_eq!((second.inward(outside(2)), first.inward(outside(3))), (outside(2), outside(3)));
-        assert_eq!(second.outward(outside(2)), outside(2));
+        let name = |number| ProcessName::new(0, number);
+        assert_eq!((0..3).map(|rank| first.outward(JobRank(rank))).collect::<Vec<_>>(), [0, 1, 2].map(name));
+        assert_eq!([3, 4].map(|number| second.inward(name(number))), [JobRank(0), JobRank(1)].map(Some));
+        assert_eq!((second.inward(name(2)), first.inward(name(3))), (Some(outside(2)), Some(outside(3))));
+        assert_eq!(second.outward(outside(2)), name(2));
+    }
+
+    #[test]
+    fn processes_that_were_started_apart_have_names_with_marks() {
+        let strangers = |key: u8, number| {
+            let key = JobKey([key; 32]);
+            &*Box::leak(Box::new(Strangers::listen(ProcessName::new(mark_of(&key), number), key).unwrap()))
+        };
+        let (mine, theirs) = (strangers(1, 1), strangers(2, 1));
+        let me = Contexts::numbered(1, 0..3);
+        assert_eq!(me.inward(theirs.own()), None);
+        me.meet_strangers(mine);
+        let stranger = me.inward(theirs.own()).unwrap();
+        assert!(stranger.is_stranger());
+        assert_eq!([me.outward(stranger), me.full_name(stranger)], [theirs.own(); 2]);
+        assert_eq!((me.full_name(JobRank(1)), me.outward(JobRank(1))), (mine.own(), ProcessName::new(0, 1)));
+        assert_eq!(me.inward(mine.own()), Some(JobRank(1)));
+        let sister = ProcessName::new(mine.own().mark(), 9);
+        assert_eq!(me.inward(sister), Some(JobRank(JobRank::FOREIGN | 9)));
     }
 
     #[test]
@@ -247,7 +305,7 @@ mod tests {
         first.spread();
         let mut seen = std::collections::HashSet::from([first.propose().unwrap(), WORLD, of_self(0)]);
         for contexts in [&first, &second] {
-            contexts.meet_others();
+            contexts.meet_others(u64::MAX / 3);
             for _ in 0..10 {
                 let context = contexts.propose().unwrap();
                 assert!(lane(context) == 0 && seen.insert(context) && seen.insert(context + 2));
@@ -258,7 +316,8 @@ mod tests {
 
     #[test]
     fn a_meeting_depends_on_tag_and_members() {
-        let at = |tag, members: &[u32]| meeting(tag, members.iter().copied().map(JobRank));
+        let at =
+            |tag, members: &[u32]| meeting(tag, members.iter().map(|&number| ProcessName::new(0, number)));
         assert_eq!(at("a", &[1, 2]), at("a", &[1, 2]));
         assert_ne!(at("a", &[1, 2]), at("b", &[1, 2]));
         assert_ne!(at("a", &[1, 2]), at("a", &[2, 1]));

@@ -4,6 +4,10 @@ use super::Claim;
 use crate::transport::{Letter, Packet};
 use crate::JobRank;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Numbers differ in all of them, since a rank may have several networks of one kind.
+static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// Payloads of one sort.
 #[derive(Debug)]
@@ -11,7 +15,6 @@ pub struct Loads<T> {
     /// The kind of the packets that stand for them.
     kind: u8,
     by_number: HashMap<u32, T>,
-    last: u32,
     /// For what there was no room the last time.
     pub refused: Option<(JobRank, Claim)>,
 }
@@ -19,14 +22,14 @@ pub struct Loads<T> {
 impl<T> Loads<T> {
     /// None yet; packets that stand for them are of this kind.
     pub fn new(kind: u8) -> Loads<T> {
-        Loads { kind, by_number: HashMap::new(), last: 0, refused: None }
+        Loads { kind, by_number: HashMap::new(), refused: None }
     }
 
     /// Adds a payload. The packet that stands for it.
     pub fn add(&mut self, payload: T) -> Packet {
-        self.last = self.last.wrapping_add(1);
-        self.by_number.insert(self.last, payload);
-        Packet::with(self.kind, [0; 2], &self.last)
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        self.by_number.insert(number, payload);
+        Packet::with(self.kind, [0; 2], &number)
     }
 
     /// Takes the payload for which a packet stands, if it does for one that is there.

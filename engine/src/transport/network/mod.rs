@@ -4,6 +4,7 @@
 //! rank, so they cannot see that it sleeps; what they wait for shows at descriptors, which stand in a
 //! [`WaitSet`].
 
+mod beside;
 mod credits;
 pub mod framing;
 pub mod kept_payload;
@@ -11,6 +12,7 @@ mod loads;
 mod patience;
 mod wait_set;
 
+pub use beside::Beside;
 pub use credits::{Claim, Credits, Word, LEAVE};
 pub use loads::Loads;
 pub use patience::Patience;
@@ -42,6 +44,12 @@ pub trait Network:
     /// By what a peer is reached, for people.
     fn means_to(&self, peer: JobRank) -> String;
 
+    /// Who has sent the packet that was looked at last, and not advanced over. A stranger cannot say in a packet what
+    /// its receiver calls it.
+    fn sender(&self) -> Option<JobRank> {
+        None
+    }
+
     /// Whoever waits in this lane sleeps at this doorbell and not at the rank's: a thread of the transport that has
     /// something for the lane rings there. A transport that has no such thread has nothing to do.
     fn ring_at(&mut self, _: &'static Doorbell) {}
@@ -54,10 +62,13 @@ pub trait Network:
 #[cold]
 pub fn gone(peer: JobRank) -> Error {
     if peer.is_foreign() {
+        let which = match peer.is_stranger() {
+            true => "a process".to_owned(),
+            false => format!("process {}", peer.0 & !JobRank::FOREIGN),
+        };
         let message = format!(
-            "process {} of another job cannot be reached any more: it has ended without MPI_Finalize or \
-             MPI_Comm_disconnect; its own output or its launcher may say why",
-            peer.0 & !JobRank::FOREIGN
+            "{which} of another job cannot be reached any more: it has ended without MPI_Finalize or \
+             MPI_Comm_disconnect; its own output or its launcher may say why"
         );
         return Error::new(Class::Other, message);
     }

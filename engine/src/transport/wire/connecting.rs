@@ -47,8 +47,8 @@ impl Wire {
     pub(super) fn hear_of(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Connected(peer, socket, is_mine) => {
-                let (me, index) = (self.me(), self.link_to(peer));
-                match self.links[index].use_of(me, is_mine) {
+                let (is_lower, index) = (self.is_lower_than(peer), self.link_to(peer));
+                match self.links[index].use_of(is_lower, is_mine) {
                     Use::Now => self.take_connection(index, socket, is_mine),
                     Use::Aside { is_of_lower } => {
                         self.set_aside(index, Aside { socket, is_mine, is_of_lower });
@@ -132,7 +132,7 @@ impl Wire {
         if self.hot == Some(index) {
             self.hot = None;
         }
-        let me = self.me();
+        let is_lower = self.is_lower_than(self.links[index].peer);
         let link = &mut self.links[index];
         link.state = State::Idle;
         // The peer will ask again.
@@ -140,7 +140,7 @@ impl Wire {
         if let Some(aside) = link.aside.take() {
             self.take_aside(index, aside);
         } else if !link.credits.leaves() {
-            let after = if me < link.peer { Duration::ZERO } else { PAUSE };
+            let after = if is_lower { Duration::ZERO } else { PAUSE };
             self.connect(index, after);
         }
     }

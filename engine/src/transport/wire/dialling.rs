@@ -66,7 +66,7 @@ impl Dial {
         let now = Instant::now();
         let mut index = 0;
         while let Some(attempt) = self.attempts.get_mut(index) {
-            match attempt.go_on(me, set, name, now) {
+            match attempt.go_on(set, name, now) {
                 Ok(None) => index += 1,
                 Ok(Some(proof)) => {
                     let Attempt { socket, .. } = self.attempts.swap_remove(index);
@@ -85,8 +85,14 @@ impl Dial {
     }
 
     fn failed(&mut self, index: usize, error: &io::Error) {
-        self.attempts.swap_remove(index);
-        self.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused;
+        let attempt = self.attempts.swap_remove(index);
+        // A stranger hangs up on those who do not have the secret of the port, or no more.
+        let hangs_up = attempt.is_connected && self.peer.is_stranger();
+        let is_refused = match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => hangs_up,
+            kind => kind == io::ErrorKind::ConnectionRefused,
+        };
+        self.is_refused &= is_refused;
     }
 
     fn try_next(&mut self, me: &Identity, set: &WaitSet, name: u64, now: Instant) {
@@ -113,13 +119,7 @@ impl Dial {
 
 impl Attempt {
     /// The proof to be sent, once the peer has answered.
-    fn go_on(
-        &mut self,
-        me: &Identity,
-        set: &WaitSet,
-        name: u64,
-        now: Instant,
-    ) -> io::Result<Option<[u8; PROOF_BYTES]>> {
+    fn go_on(&mut self, set: &WaitSet, name: u64, now: Instant) -> io::Result<Option<[u8; PROOF_BYTES]>> {
         if !self.is_connected {
             if !tcp::is_connected(&self.socket)? {
                 let is_late = now >= self.since + LONGEST;
@@ -143,7 +143,7 @@ impl Attempt {
                 Err(error) => return Err(error),
             }
         }
-        let proof = self.caller.answered(me, &self.answer);
+        let proof = self.caller.answered(&self.answer);
         proof.map(Some).map_err(|_| io::ErrorKind::PermissionDenied.into())
     }
 }

@@ -18,12 +18,12 @@ use crate::transport::network::random_bytes;
 use crate::JobRank;
 
 /// Of a hello.
-pub const HELLO_BYTES: usize = 72;
+pub const HELLO_BYTES: usize = 80;
 /// Of an answer.
 pub const ANSWER_BYTES: usize = HELLO_BYTES + PROOF_BYTES;
 
 /// Says that this is a connection of ours, and which form of handshake and frames it has.
-const MAGIC: [u8; 8] = *b"serried\x01";
+const MAGIC: [u8; 8] = *b"serried\x02";
 
 /// Who this rank is to its peers.
 #[derive(Clone, Copy)]
@@ -67,9 +67,10 @@ pub enum Refusal {
 /// What an end says of itself and of whom it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hello {
-    from: JobRank,
-    to: JobRank,
-    node: u32,
+    /// The name of the end that says it ([`NodeDirectory::name_of`]).
+    from: u64,
+    /// That of the other end.
+    to: u64,
     lane: u8,
 }
 
@@ -81,31 +82,28 @@ impl Hello {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..24].copy_from_slice(&job_of(key));
-        bytes[24..28].copy_from_slice(&self.from.0.to_le_bytes());
-        bytes[28..32].copy_from_slice(&self.to.0.to_le_bytes());
-        bytes[32..36].copy_from_slice(&self.node.to_le_bytes());
-        bytes[36] = self.lane;
-        bytes[40..].copy_from_slice(&random_bytes::<32>());
+        bytes[24..32].copy_from_slice(&self.from.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.to.to_le_bytes());
+        bytes[40] = self.lane;
+        bytes[48..].copy_from_slice(&random_bytes::<32>());
         bytes
     }
 
-    /// As it arrived, if it is for a rank of this node.
-    fn read(bytes: &HelloBytes, me: &Identity) -> Result<Hello, Refusal> {
-        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-        let hello =
-            Hello { from: number(24).into(), to: number(28).into(), node: number(32), lane: bytes[36] };
-        if bytes[..8] != MAGIC {
-            return Err(Refusal::NotOurs);
+    /// As it arrived.
+    fn read(bytes: &HelloBytes) -> Result<Hello, Refusal> {
+        let name = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let hello = Hello { from: name(24), to: name(32), lane: bytes[40] };
+        match bytes[..8] == MAGIC {
+            true if usize::from(hello.lane) < ALL_LANES => Ok(hello),
+            true => Err(Refusal::WrongRank),
+            false => Err(Refusal::NotOurs),
         }
-        if bytes[8..8 + JOB_BYTES] != job_of(&me.directory.key()) {
-            return Err(Refusal::AnotherJob);
-        }
-        let are_ranks = hello.from.0 < me.ranks && hello.to.0 < me.ranks && hello.from != hello.to;
-        let is_here = are_ranks && me.node_of(hello.to) == me.directory.own_node();
-        match is_here && hello.node == me.node_of(hello.from) && usize::from(hello.lane) < ALL_LANES {
-            true => Ok(hello),
-            false => Err(Refusal::WrongRank),
-        }
+    }
+
+    /// Which of these secrets it is about.
+    fn key_among(bytes: &HelloBytes, keys: &[JobKey]) -> Result<JobKey, Refusal> {
+        let found = keys.iter().find(|key| bytes[8..8 + JOB_BYTES] == job_of(key));
+        found.copied().ok_or(Refusal::AnotherJob)
     }
 }
 
@@ -121,14 +119,16 @@ const CALLED: &[u8] = b"called";
 #[derive(Debug)]
 pub struct Caller {
     hello: HelloBytes,
-    peer: JobRank,
+    said: Hello,
+    key: JobKey,
 }
 
 impl Caller {
     /// Of a connection to a lane of a peer.
     pub fn new(me: &Identity, peer: JobRank, lane: usize) -> Caller {
-        let hello = Hello { from: me.rank, to: peer, node: me.node_of(me.rank), lane: lane as u8 };
-        Caller { hello: hello.write(&me.directory.key()), peer }
+        let (from, to) = (me.directory.name_of(me.rank), me.directory.name_of(peer));
+        let (said, key) = (Hello { from, to, lane: lane as u8 }, me.directory.key_to(peer));
+        Caller { hello: said.write(&key), said, key }
     }
 
     /// What it says first.
@@ -140,15 +140,15 @@ impl Caller {
     ///
     /// # Errors
     /// If the answer is not that of the peer.
-    pub fn answered(&self, me: &Identity, answer: &[u8; ANSWER_BYTES]) -> Result<[u8; PROOF_BYTES], Refusal> {
+    pub fn answered(&self, answer: &[u8; ANSWER_BYTES]) -> Result<[u8; PROOF_BYTES], Refusal> {
         let (theirs, proof_of_peer) = answer.split_first_chunk::<HELLO_BYTES>().expect("an answer is longer");
-        let answered = Hello::read(theirs, me)?;
-        if answered.from != self.peer || answered.to != me.rank {
+        let answered = Hello::read(theirs)?;
+        Hello::key_among(theirs, &[self.key])?;
+        if (answered.from, answered.to) != (self.said.to, self.said.from) {
             return Err(Refusal::WrongRank);
         }
-        let key = me.directory.key();
-        match is_proof(&key, &parts(CALLED, &self.hello, theirs), proof_of_peer) {
-            true => Ok(proof(&key, &parts(CALLER, &self.hello, theirs))),
+        match is_proof(&self.key, &parts(CALLED, &self.hello, theirs), proof_of_peer) {
+            true => Ok(proof(&self.key, &parts(CALLER, &self.hello, theirs))),
             false => Err(Refusal::NotProven),
         }
     }
@@ -159,7 +159,10 @@ impl Caller {
 pub struct Called {
     theirs: HelloBytes,
     own: HelloBytes,
-    wanted: Wanted,
+    key: JobKey,
+    /// The rank that is connected to.
+    to: JobRank,
+    said: Hello,
 }
 
 /// What a connection is for.
@@ -179,17 +182,19 @@ impl Called {
     /// # Errors
     /// If it is not one for a rank of this node.
     pub fn new(me: &Identity, theirs: &HelloBytes) -> Result<Called, Refusal> {
-        let Hello { from, to, lane, .. } = Hello::read(theirs, me)?;
-        let own = Hello { from: to, to: from, node: me.directory.own_node(), lane };
-        let wanted = Wanted { to, from, lane: lane.into() };
-        Ok(Called { theirs: *theirs, own: own.write(&me.directory.key()), wanted })
+        let said = Hello::read(theirs)?;
+        let key = Hello::key_among(theirs, &me.directory.keys())?;
+        let is_here = |&to: &JobRank| to.0 < me.ranks && me.node_of(to) == me.directory.own_node();
+        let to = me.directory.rank_of(said.to).filter(is_here).ok_or(Refusal::WrongRank)?;
+        let own = Hello { from: said.to, to: said.from, lane: said.lane };
+        Ok(Called { theirs: *theirs, own: own.write(&key), key, to, said })
     }
 
     /// What it says to that.
-    pub fn answer(&self, me: &Identity) -> [u8; ANSWER_BYTES] {
+    pub fn answer(&self) -> [u8; ANSWER_BYTES] {
         let mut answer = [0; ANSWER_BYTES];
         answer[..HELLO_BYTES].copy_from_slice(&self.own);
-        let own = proof(&me.directory.key(), &parts(CALLED, &self.theirs, &self.own));
+        let own = proof(&self.key, &parts(CALLED, &self.theirs, &self.own));
         answer[HELLO_BYTES..].copy_from_slice(&own);
         answer
     }
@@ -197,12 +202,14 @@ impl Called {
     /// What the connection is for, if that is proven.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it is not, or comes from a rank that there is not.
     pub fn proven(&self, me: &Identity, proof: &[u8; PROOF_BYTES]) -> Result<Wanted, Refusal> {
-        match is_proof(&me.directory.key(), &parts(CALLER, &self.theirs, &self.own), proof) {
-            true => Ok(self.wanted),
-            false => Err(Refusal::NotProven),
+        if !is_proof(&self.key, &parts(CALLER, &self.theirs, &self.own), proof) {
+            return Err(Refusal::NotProven);
         }
+        let from = me.directory.rank_of(self.said.from);
+        let from = from.filter(|from| from.0 < me.ranks && *from != self.to).ok_or(Refusal::WrongRank)?;
+        Ok(Wanted { to: self.to, from, lane: self.said.lane.into() })
     }
 }
 
@@ -225,7 +232,7 @@ mod tests {
         let (one, other) = (identity(0, &key), identity(2, &key));
         let caller = Caller::new(&one, JobRank(2), 1);
         let called = Called::new(&other, first(&caller)).unwrap();
-        let proof = caller.answered(&one, &called.answer(&other)).unwrap();
+        let proof = caller.answered(&called.answer()).unwrap();
         let wanted = Wanted { to: JobRank(2), from: JobRank(0), lane: 1 };
         assert_eq!(called.proven(&other, &proof), Ok(wanted));
     }
@@ -239,16 +246,16 @@ mod tests {
             let mut hello = *first(&caller);
             hello[bit / 8] ^= 1 << (bit % 8);
             let Ok(called) = Called::new(&other, &hello) else { continue };
-            assert!(caller.answered(&one, &called.answer(&other)).is_err(), "bit {bit} of the hello");
+            assert!(caller.answered(&called.answer()).is_err(), "bit {bit} of the hello");
         }
         let called = Called::new(&other, first(&caller)).unwrap();
-        let answer = called.answer(&other);
+        let answer = called.answer();
         for bit in 0..8 * ANSWER_BYTES {
             let mut wrong = answer;
             wrong[bit / 8] ^= 1 << (bit % 8);
-            assert!(caller.answered(&one, &wrong).is_err(), "bit {bit} of the answer");
+            assert!(caller.answered(&wrong).is_err(), "bit {bit} of the answer");
         }
-        let proof = caller.answered(&one, &answer).unwrap();
+        let proof = caller.answered(&answer).unwrap();
         for bit in 0..8 * PROOF_BYTES {
             let mut wrong = proof;
             wrong[bit / 8] ^= 1 << (bit % 8);
@@ -262,10 +269,10 @@ mod tests {
         let (one, other) = (identity(0, &key), identity(2, &key));
         let caller = Caller::new(&one, JobRank(2), 0);
         let called = Called::new(&other, first(&caller)).unwrap();
-        let proof = caller.answered(&one, &called.answer(&other)).unwrap();
+        let proof = caller.answered(&called.answer()).unwrap();
         let again = Called::new(&other, first(&caller)).unwrap();
         assert_eq!(again.proven(&other, &proof), Err(Refusal::NotProven), "a replay");
-        let answer = again.answer(&other);
+        let answer = again.answer();
         let echo = answer.last_chunk::<PROOF_BYTES>().unwrap();
         assert_eq!(again.proven(&other, echo), Err(Refusal::NotProven), "its own proof sent back");
     }
@@ -274,7 +281,11 @@ mod tests {
     fn who_does_not_belong_here_is_told_from_who_does() {
         let key = JobKey::random().unwrap();
         let me = identity(2, &key);
-        let to = |from: &Identity, to: u32| Called::new(&me, first(&Caller::new(from, JobRank(to), 0))).err();
+        let to = |from: &Identity, to: u32| {
+            let caller = Caller::new(from, JobRank(to), 0);
+            let called = Called::new(&me, first(&caller));
+            called.and_then(|called| called.proven(&me, &caller.answered(&called.answer())?)).err()
+        };
         assert_eq!(to(&identity(1, &key), 2), None);
         assert_eq!(to(&identity(1, &key), 0), Some(Refusal::WrongRank));
         assert_eq!(to(&identity(2, &key), 2), Some(Refusal::WrongRank), "oneself");

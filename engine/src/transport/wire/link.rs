@@ -171,10 +171,10 @@ impl Link {
         self.untold_bytes >= UNTOLD_AT_REST
     }
 
-    /// What becomes of a new connection, which this rank has made or the peer.
-    pub fn use_of(&mut self, me: JobRank, is_mine: bool) -> Use {
+    /// What becomes of a new connection, which this rank has made or the peer; of the two it is the lower one or not.
+    pub fn use_of(&mut self, is_lower: bool, is_mine: bool) -> Use {
         let State::Up(connection) = &mut self.state else { return Use::Now };
-        let is_of_lower = is_mine == (me < self.peer);
+        let is_of_lower = is_mine == is_lower;
         if is_mine == connection.is_mine {
             return Use::Now;
         }
@@ -239,16 +239,15 @@ mod tests {
 
     #[test]
     fn a_connection_that_the_peer_does_not_have_gives_way() {
-        let (low, high) = (JobRank(3), JobRank(8));
-        let mut link = Link::new(high);
+        let mut link = Link::new(JobRank(8));
         link.state = connection(true);
         let aside = Use::Aside { is_of_lower: false };
-        assert_eq!(link.use_of(low, false), aside);
+        assert_eq!(link.use_of(true, false), aside);
         link.is_heard();
-        assert_eq!(link.use_of(low, false), aside, "it is alive");
-        assert_eq!(link.use_of(low, false), Use::Now, "the peer makes one more");
+        assert_eq!(link.use_of(true, false), aside, "it is alive");
+        assert_eq!(link.use_of(true, false), Use::Now, "the peer makes one more");
         link.state = connection(false);
-        assert_eq!(link.use_of(low, false), Use::Now, "it has lost the one that it has made");
+        assert_eq!(link.use_of(true, false), Use::Now, "it has lost the one that it has made");
     }
 
     #[test]

@@ -161,6 +161,12 @@ impl Wire {
         self.porter.me().rank
     }
 
+    /// Whether this rank is the lower one, by the names that both ends know.
+    fn is_lower_than(&self, peer: JobRank) -> bool {
+        let directory = self.porter.me().directory;
+        directory.name_of(self.me()) < directory.name_of(peer)
+    }
+
     /// The link to a peer, made if there is none.
     #[inline]
     fn link_to(&mut self, peer: JobRank) -> usize {
@@ -325,6 +331,10 @@ impl Network for Wire {
 
     fn means_to(&self, _: JobRank) -> String {
         "TCP".to_owned()
+    }
+
+    fn sender(&self) -> Option<JobRank> {
+        self.current.as_ref().map(|came| came.source)
     }
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {

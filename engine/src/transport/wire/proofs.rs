@@ -2,7 +2,7 @@
 
 use crate::job::node_card::JobKey;
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 /// Of a proof.
 pub const PROOF_BYTES: usize = 32;
@@ -11,8 +11,7 @@ pub const JOB_BYTES: usize = 16;
 
 /// By which the job of a key is told from others. It says nothing of the key.
 pub fn job_of(key: &JobKey) -> [u8; JOB_BYTES] {
-    let digest = Sha256::new().chain_update(b"serried job").chain_update(key.0).finalize();
-    digest[..JOB_BYTES].try_into().expect("a digest is longer")
+    key.digest(b"serried job")[..JOB_BYTES].try_into().expect("a digest is longer")
 }
 
 /// What only one who has the key can say of these parts. The parts of all proofs have the same lengths.

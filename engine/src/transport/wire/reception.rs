@@ -140,7 +140,7 @@ impl Stranger {
                 return Ok(None);
             }
             let called = Called::new(me, &self.hello).map_err(no_peer)?;
-            let answer = called.answer(me);
+            let answer = called.answer();
             // A socket to which nothing was sent has room for it.
             if tcp::send(&self.socket, &[IoSlice::new(&answer)])? < answer.len() {
                 return Err(io::ErrorKind::WriteZero.into());

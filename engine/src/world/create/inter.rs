@@ -1,11 +1,14 @@
 //! Intercommunicators (MPI-5.0 §7.6.2).
 
-use super::intra::{check_tag, meeting_line};
+use super::intra::{check_tag, meeting_line, NOBODY};
 use super::meeting::{Meeting, Met};
 use super::{check_inter, check_intra, check_members};
-use crate::world::bootstrap_channel::{group_of, group_words, read_words, words};
+use crate::job::{Contact, ProcessName};
+use crate::world::bootstrap_channel::{
+    garbled, group_of, group_words, join, read_words, split, words, Allgather,
+};
 use crate::world::{complete, context, BootstrapChannel, Communicator, ErrorHandler, Group, Line};
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, Result};
 use std::sync::Arc;
 
 /// How the leader of one group reaches the leader of the other: through a
@@ -58,10 +61,53 @@ pub fn join_by(
             }
         }
     }
-    let meeting = Meeting::start(exchange, local_line, leader, way, group_words(exchange, &local.group))?;
-    let met = complete(exchange, meeting)?;
+    let note = group_words(exchange, &local.group, exchange.contexts().strangers().is_some());
+    let meeting = Meeting::start(exchange, local_line.clone(), leader, way.clone(), note);
+    let met = match meeting.and_then(|meeting| complete(exchange, meeting)) {
+        Ok(met) => met,
+        Err(error) => {
+            if local.rank == leader {
+                Meeting::call_off(exchange, local_line, leader)?;
+            }
+            return Err(error);
+        }
+    };
+    if are_apart(&met)? {
+        introduce(exchange, local, leader, way)?;
+    }
     let made = join_groups(&met, &local.group, local.rank, group_of(exchange, &met.their_note)?)?;
     Ok(made.with_error_handler(local.error_handler()))
+}
+
+/// Whether some members of the two groups were started apart from each other. A leader that knows no strangers gives
+/// names without marks, and is of the same universe as the other one.
+fn are_apart(met: &Met) -> Result<bool> {
+    let names = [read_words(&met.my_note)?, read_words(&met.their_note)?].concat();
+    let mut marks = names.into_iter().map(|name| ProcessName(name).mark()).filter(|&mark| mark != 0);
+    let first = marks.next();
+    Ok(marks.any(|mark| Some(mark) != first))
+}
+
+/// The members of each group learn how to connect to those of the other, over the way between the leaders.
+fn introduce(
+    exchange: &dyn BootstrapChannel,
+    local: &Communicator,
+    leader: u32,
+    way: Option<(Line, u32)>,
+) -> Result<()> {
+    exchange.reach_strangers()?;
+    let strangers = exchange.contexts().strangers().ok_or_else(garbled)?;
+    let own = strangers.own_contact().to_bytes();
+    let ours = complete(exchange, Allgather::new(local.collective_line(exchange)?, own))?;
+    let line = local.collective_line(exchange)?;
+    let met = complete(exchange, Meeting::start(exchange, line, leader, way, join(&ours))?)?;
+    for contact in split(&met.their_note)? {
+        let contact = Contact::from_bytes(&contact)?;
+        if contact.name.mark() != strangers.own().mark() {
+            strangers.keep(contact);
+        }
+    }
+    Ok(())
 }
 
 fn way_over(bridge: Option<Bridge>, tag: i32) -> Result<(Line, u32)> {
@@ -90,12 +136,12 @@ pub fn intercomm_create_from_groups(
     let (leader, other) = (local.check_rank(local_leader)?, remote.check_rank(remote_leader)?);
     check_disjoint(local, remote)?;
     let local_line = meeting_line(exchange, local, string_tag, remote)?;
-    let named = |member| exchange.contexts().outward(member);
+    let is_full = local.has_strangers() || remote.has_strangers();
+    let named = |member| exchange.contexts().named(member, is_full);
     let sides = [(named(local.job_rank(leader)), local), (named(remote.job_rank(other)), remote)];
     let [low, high] = if sides[0].0 < sides[1].0 { sides } else { [sides[1], sides[0]] };
-    let both =
-        [low.1, high.1].into_iter().flat_map(|group| group.iter().map(named).chain([JobRank(u32::MAX)]));
-    let between = context::meeting(string_tag, [JobRank(u32::MAX), low.0, high.0].into_iter().chain(both));
+    let both = [low.1, high.1].into_iter().flat_map(|group| group.iter().map(named).chain([NOBODY]));
+    let between = context::meeting(string_tag, [NOBODY, low.0, high.0].into_iter().chain(both));
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;
     let bridge = (rank == leader).then_some((bridge, other));
@@ -133,7 +179,8 @@ pub(super) fn create(
     group: &Arc<Group>,
 ) -> Result<Option<Communicator>> {
     check_members(group, &parent.group)?;
-    let met = meet_over(exchange, parent, group_words(exchange, group))?;
+    let is_full = parent.groups().any(|group| group.has_strangers());
+    let met = meet_over(exchange, parent, group_words(exchange, group, is_full))?;
     let remote = group_of(exchange, &met.their_note)?;
     let rank = group.rank_of(exchange.contexts().job_rank());
     match rank {

@@ -1,9 +1,10 @@
 //! Communicators of given groups.
 
 use super::{agree, check_intra, check_members};
+use crate::job::ProcessName;
 use crate::world::bootstrap_channel::{garbled, read_words, words, Broadcast};
 use crate::world::{complete, context, BootstrapChannel, Communicator, ErrorHandler, Group, Line};
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, Result};
 use std::sync::Arc;
 
 /// The part of [`super::create`] for parents with one group.
@@ -53,6 +54,9 @@ pub fn create_from_group(
     Ok(Communicator::new(context, group.clone(), rank).with_error_handler(error_handler))
 }
 
+/// Between the names of two groups.
+pub(super) const NOBODY: ProcessName = ProcessName(u64::MAX);
+
 /// The line of a group that has no communicator yet, and makes one with the group `other`.
 pub(super) fn meeting_line(
     exchange: &dyn BootstrapChannel,
@@ -64,8 +68,9 @@ pub(super) fn meeting_line(
     let rank = group.rank_of(job_rank).ok_or_else(|| {
         Error::new(Class::Group, "the calling process is not in the group of which it makes a communicator")
     })?;
-    let all = group.iter().chain([JobRank(u32::MAX)]).chain(other.iter());
-    let context = context::meeting(string_tag, all.map(|member| exchange.contexts().outward(member)));
+    let (contexts, is_full) = (exchange.contexts(), group.has_strangers() || other.has_strangers());
+    let all = group.names(contexts, is_full).chain([NOBODY]).chain(other.names(contexts, is_full));
+    let context = context::meeting(string_tag, all);
     Ok(Line { peers: group.clone(), rank, context, tag: 0 })
 }
 

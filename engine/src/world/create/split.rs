@@ -2,11 +2,13 @@
 
 use super::inter::meet_over;
 use crate::job::hardware::{KINDS, NODE};
+use crate::job::ProcessName;
 use crate::world::bootstrap_channel::{
     garbled, join, member_of, read_words, split as split_bytes, words, Allgather,
 };
+use crate::world::context;
 use crate::world::{complete, BootstrapChannel, Communicator, Group, Info};
-use crate::{Cause, Class, Error, JobRank, Result};
+use crate::{Cause, Class, Error, Result};
 use std::sync::Arc;
 
 /// What a process says when it splits.
@@ -14,7 +16,7 @@ use std::sync::Arc;
 struct Entry {
     color: u64,
     key: i32,
-    job_rank: JobRank,
+    name: ProcessName,
     context: u64,
 }
 
@@ -50,8 +52,9 @@ fn by_color(
     key: i32,
 ) -> Result<Option<Communicator>> {
     let contexts = exchange.contexts();
-    let mine = Entry { color, key, job_rank: contexts.job_rank(), context: contexts.propose()? };
-    let told = Entry { job_rank: contexts.outward(mine.job_rank), ..mine };
+    let is_full = parent.groups().any(|group| group.has_strangers());
+    let name = contexts.named(contexts.job_rank(), is_full);
+    let told = Entry { color, key, name, context: contexts.propose()? };
     let within = parent.local().map_or(parent, |local| local);
     let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, told.write()))?;
     let others = match parent.is_inter() {
@@ -65,7 +68,7 @@ fn by_color(
         (members, Some(first)) => (members, first),
         _ => return Err(garbled()),
     };
-    let rank = members.rank_of(mine.job_rank).ok_or_else(garbled)?;
+    let rank = members.rank_of(contexts.job_rank()).ok_or_else(garbled)?;
     let members = Arc::new(members);
     let made = match others {
         None => Communicator::new(first, members, rank),
@@ -90,22 +93,35 @@ fn part(exchange: &dyn BootstrapChannel, entries: &[Vec<u8>], color: u64) -> Res
     }
     chosen.sort_by_key(|entry| entry.key); // stable: equal keys stay in rank order
     let context = chosen.first().map(|entry| entry.context);
-    let members = chosen.iter().map(|entry| member_of(exchange, u64::from(entry.job_rank)));
+    let members = chosen.iter().map(|entry| member_of(exchange, entry.name.0));
     Ok((Group::new(members.collect::<Result<Vec<_>>>()?), context))
 }
 
 impl Entry {
     fn write(&self) -> Vec<u8> {
-        words([self.color, self.key as u64, u64::from(self.job_rank), self.context])
+        words([self.color, self.key as u64, self.name.0, self.context])
     }
 
     fn read(bytes: &[u8]) -> Result<Entry> {
         match read_words(bytes)?[..] {
-            [color, key, job_rank, context] => {
-                Ok(Entry { color, key: key as i32, job_rank: JobRank(job_rank as u32), context })
+            [color, key, name, context] => {
+                Ok(Entry { color, key: key as i32, name: ProcessName(name), context })
             }
             _ => Err(garbled()),
         }
+    }
+}
+
+/// The number of this process's node, and where members were started apart, that of its universe with it.
+fn node_among(exchange: &dyn BootstrapChannel, members: &Communicator) -> u64 {
+    let node = exchange.node();
+    let strangers = exchange.contexts().strangers();
+    match strangers.filter(|_| members.groups().any(|group| group.has_strangers())) {
+        Some(strangers) => {
+            let both = [strangers.own().mark(), u64::from(node)];
+            context::hash(both.into_iter().flat_map(u64::to_le_bytes)) << 32
+        }
+        None => u64::from(node) << 32,
     }
 }
 
@@ -114,8 +130,8 @@ const LEVELS: [&str; 1 + KINDS.len()] = [NODE, KINDS[0], KINDS[1], KINDS[2], KIN
 
 /// The color of this process at each level: the node in the upper half, the
 /// part of it in the lower.
-fn parts(exchange: &dyn BootstrapChannel) -> [u64; LEVELS.len()] {
-    let node = u64::from(exchange.node()) << 32;
+fn parts(exchange: &dyn BootstrapChannel, members: &Communicator) -> [u64; LEVELS.len()] {
+    let node = node_among(exchange, members);
     let mut colors = [node; LEVELS.len()];
     for (color, part) in colors[1..].iter_mut().zip(exchange.place()) {
         *color = part.map_or(NOWHERE, |part| node | u64::from(part));
@@ -126,7 +142,7 @@ fn parts(exchange: &dyn BootstrapChannel) -> [u64; LEVELS.len()] {
 /// The color at the coarsest level that does not hold all processes of the
 /// parent in one part.
 fn unguided(exchange: &dyn BootstrapChannel, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
-    let mine = parts(exchange);
+    let mine = parts(exchange, parent);
     let within = parent.local().map_or(parent, |local| local);
     let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, words(mine)))?;
     let all = gathered.iter().map(|bytes| read_words(bytes)).collect::<Result<Vec<_>>>()?;
@@ -177,12 +193,12 @@ pub fn split_type(
     let hardware = || {
         let wanted = get("mpi_hw_resource_type");
         let level = LEVELS.iter().position(|name| Some(*name) == wanted.as_deref());
-        level.map_or(NOWHERE, |level| parts(exchange)[level])
+        level.map_or(NOWHERE, |level| parts(exchange, parent)[level])
     };
     let color = match split_type {
         None => NOWHERE,
         Some(SplitType::HardwareUnguided) => unguided(exchange, parent, info)?,
-        Some(SplitType::Shared) => parts(exchange)[0],
+        Some(SplitType::Shared) => parts(exchange, parent)[0],
         Some(SplitType::HardwareGuided) => hardware(),
         Some(SplitType::ResourceGuided) => match get("mpi_pset_name").as_deref() {
             Some("mpi://WORLD") => 0,

@@ -11,6 +11,7 @@ mod storage;
 mod tests;
 
 use super::context;
+use crate::job::ProcessName;
 use crate::{Class, Error, JobRank, Result};
 use storage::Members;
 
@@ -81,7 +82,21 @@ impl Group {
     /// A number that groups share which have the same members in the same order, and others do not
     /// but by a rare chance. Their names are those that all know.
     pub fn digest(&self, contexts: &context::Contexts) -> u64 {
-        context::hash(self.iter().flat_map(|rank| contexts.outward(rank).0.to_le_bytes()))
+        context::hash(self.names(contexts, self.has_strangers()).flat_map(|name| name.0.to_le_bytes()))
+    }
+
+    /// The names of the members, as those call them that were started apart, or only as those of this universe do.
+    pub fn names<'a>(
+        &'a self,
+        contexts: &'a context::Contexts,
+        is_full: bool,
+    ) -> impl Iterator<Item = ProcessName> + 'a {
+        self.iter().map(move |rank| contexts.named(rank, is_full))
+    }
+
+    /// Whether some of the members were started apart from this process: then all of them have strangers.
+    pub fn has_strangers(&self) -> bool {
+        self.iter().any(JobRank::is_stranger)
     }
 
     /// Checks a rank given by a program.

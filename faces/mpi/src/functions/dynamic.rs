@@ -158,14 +158,13 @@ fn word(text: *const c_char) -> OsString {
 
 /// `MPI_Open_port`.
 pub fn open_port(_info: Option<&Arc<Info>>, port_name: *mut c_char) -> Result<()> {
-    let name = engine()?.universe()?.open_port()?;
+    let name = engine()?.open_port()?;
     write_string("port_name", port_name, abi::MPI_MAX_PORT_NAME as usize, &name).map(drop)
 }
 
 /// `MPI_Close_port`.
 pub fn close_port(port_name: *const c_char) -> Result<()> {
-    let universe = engine()?.universe()?;
-    universe.close_port(universe.port(&read_string("port_name", port_name)?)?)
+    engine()?.close_port(&read_string("port_name", port_name)?)
 }
 
 /// `MPI_Comm_accept`: the name of the port counts at the root.
@@ -203,7 +202,7 @@ pub fn publish_name(
     port_name: *const c_char,
 ) -> Result<()> {
     let (service, port) = (read_string("service_name", service_name)?, read_string("port_name", port_name)?);
-    engine()?.universe()?.publish(&service, &port)
+    engine()?.publish_name(&service, &port)
 }
 
 /// `MPI_Unpublish_name`.
@@ -213,7 +212,7 @@ pub fn unpublish_name(
     port_name: *const c_char,
 ) -> Result<()> {
     let (service, port) = (read_string("service_name", service_name)?, read_string("port_name", port_name)?);
-    engine()?.universe()?.unpublish(&service, &port)
+    engine()?.unpublish_name(&service, &port)
 }
 
 /// `MPI_Lookup_name`.
@@ -222,6 +221,6 @@ pub fn lookup_name(
     _info: Option<&Arc<Info>>,
     port_name: *mut c_char,
 ) -> Result<()> {
-    let found = engine()?.universe()?.look_up(&read_string("service_name", service_name)?)?;
+    let found = engine()?.look_up_name(&read_string("service_name", service_name)?)?;
     write_string("port_name", port_name, abi::MPI_MAX_PORT_NAME as usize, &found).map(drop)
 }
