@@ -104,6 +104,12 @@ impl Queue {
         Ok(Box::leak(Box::new(Queue { domain, object, descriptor, is_drained: AtomicBool::new(false) })))
     }
 
+    /// Whoever asks whether there is something is told so, once: the provider has refused something, and will not say when it
+    /// is possible.
+    pub fn look_again(&self) {
+        self.is_drained.store(false, Ordering::Release);
+    }
+
     /// What a rank that sleeps waits for, once [`Ready::is_ready`] has said no.
     pub fn descriptor(&self) -> RawFd {
         self.descriptor

@@ -59,6 +59,8 @@ pub struct Port {
     /// Partners that have to be told something.
     owing: Vec<usize>,
     pub takes_long: bool,
+    /// The provider has refused something since the last look, and nothing is under way whose end would wake this rank.
+    pub is_refused: bool,
 }
 
 impl Port {
@@ -82,6 +84,7 @@ impl Port {
             loads: Loads::new(LOADED),
             owing: Vec::new(),
             takes_long: true,
+            is_refused: false,
         };
         for _ in 0..RECEIVING {
             let buffer = port.buffers.for_receiving(&port.endpoint, RECEIVING_BYTES)?;
@@ -182,6 +185,9 @@ impl Port {
             // It may make room, or go on with a connection.
             Handed::NoRoom => {
                 self.progress();
+                if !self.partners.iter().any(Partner::is_sending) {
+                    self.must_not_sleep();
+                }
                 false
             }
             Handed::Refused(_) => {
@@ -189,6 +195,12 @@ impl Port {
                 self.loses(index)
             }
         }
+    }
+
+    /// Nothing would wake this rank: it has to look again before it sleeps.
+    pub fn must_not_sleep(&mut self) {
+        self.is_refused = true;
+        self.endpoint.queue().look_again();
     }
 
     /// Hears of all that is complete.
@@ -297,8 +309,13 @@ impl Port {
     /// is tried at the next look.
     fn receive_again(&mut self, buffer: usize) {
         let landing = self.receiving.get_mut(&buffer).expect("a buffer to receive in");
-        if landing.is_free() && self.buffers.receive(&self.endpoint, buffer) == Handed::Over {
-            *landing = Landing::default();
+        if !landing.is_free() {
+            return;
+        }
+        match self.buffers.receive(&self.endpoint, buffer) {
+            Handed::Over => *landing = Landing::default(),
+            Handed::NoRoom => self.must_not_sleep(),
+            Handed::Refused(_) => {}
         }
     }
 

@@ -182,9 +182,14 @@ impl Fabric {
             // What has woken the rank does so once: it is looked for after that.
             let waits = self.wait_set.as_ref().filter(|_| is_waiting);
             waits.into_iter().for_each(|set| set.ready().for_each(drop));
+            port.is_refused = false;
             port.at_rest();
             if port.progress() {
                 self.patience.found();
+            }
+            // What was asked of the queue since then does not count.
+            if port.is_refused {
+                port.must_not_sleep();
             }
         }
         is_waiting
