@@ -341,6 +341,7 @@ mod python;
 mod reason;
 mod requests;
 mod server;
+mod shared_words;
 mod spawning;
 mod stack;
 pub mod symmetric;

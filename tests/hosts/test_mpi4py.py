@@ -9,8 +9,6 @@ import jobs
 import pytest
 
 MODULES = ["test_p2p_buf", "test_cco_buf", "test_rma", "test_io"]
-# Shared file pointers do not reach over hosts (docs/files.md).
-LEFT_OUT = ["-x", "test_io.*Shared*", "-x", "test_io.*Ordered*"]
 
 
 def runner():
@@ -31,8 +29,7 @@ def test_the_suite_of_mpi4py_passes_between_hosts(site, module):
     logs.mkdir()
     # Files of the tests have to be where all hosts see them; /tmp is each host's own.
     env = jobs.environment(jobs.STAGE / "lib", TMPDIR=str(logs), MPI4PY_TEST_SPAWN="no", PYTHONFAULTHANDLER="1")
-    words = [*suite.suite_arguments([rf"^{module}\."]), *LEFT_OUT]
-    program = [jobs.PYTHON, "-c", suite.TO_OWN_LOG, logs, suite.SUITE / "main.py", *words]
+    program = [jobs.PYTHON, "-c", suite.TO_OWN_LOG, logs, suite.SUITE / "main.py", *suite.suite_arguments([rf"^{module}\."])]
     said = site.run("--hosts", "n1:2,n2:2", *program, env=env, timeout=600)
     result = suite.judge(logs, 4, jobs.Outcome(said.returncode, said.stdout + said.stderr))
     assert not result.failures, (result.failures, said.stderr)

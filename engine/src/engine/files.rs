@@ -1,7 +1,6 @@
 //! Files: the ranks that have opened one, by collectives and memory of the node.
 
 use super::{completed, Engine};
-use crate::collective::node::{ControlBlock, Shape};
 use crate::collective::{Data, Operation};
 use crate::core::Background;
 use crate::datatype::{Basic, Datatype};
@@ -208,23 +207,8 @@ impl Team for Ranks<'_> {
         Ok(received)
     }
 
-    fn share(&self) -> Result<Option<Shared>> {
-        let engine = self.engine;
-        let shape = Shape::new(1);
-        let mut told = [0u64];
-        if self.rank() == 0 {
-            told[0] = engine.pool().lend(shape).map_or(0, |offset| offset as u64 + 1);
-        }
-        self.tell(0, &mut told)?;
-        let leader = engine.job.local(self.communicator.group.job_rank(0));
-        let (Some(offset), Some(leader)) = (told[0].checked_sub(1), leader) else { return Ok(None) };
-        // SAFETY: rank 0 has lent this part of its area, as a block of this shape, until it leaves it.
-        let block =
-            unsafe { ControlBlock::new(engine.job.node.blocks_area(leader.0).add(offset as usize), shape) };
-        let owner = (self.rank() == 0).then(|| Box::new(Lent(block)) as Box<dyn Send + Sync>);
-        let word = block.at(shape.first_place());
-        // SAFETY: a slot is aligned and zero at first, and the node segment lives for ever; files are closed together.
-        Ok(Some(unsafe { Shared::new(word.cast(), owner) }))
+    fn share(&self) -> Result<Option<Box<dyn Shared>>> {
+        self.engine.share_word(self.communicator)
     }
 
     fn loan(&self, bytes: usize) -> Option<Box<dyn Loan>> {
@@ -245,20 +229,6 @@ impl Team for Ranks<'_> {
             new
         };
         (0..self.size()).filter(|member| is_new(member)).collect()
-    }
-}
-
-/// A block of which one slot is a word that ranks share; left when it is dropped.
-struct Lent(ControlBlock);
-
-// SAFETY: it is used once, to say that it is left, by an atomic.
-unsafe impl Send for Lent {}
-// SAFETY: as above.
-unsafe impl Sync for Lent {}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        self.0.leave();
     }
 }
 

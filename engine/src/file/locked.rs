@@ -12,19 +12,24 @@ pub(super) struct Locked<D> {
     /// Locks of atomic mode that this handle has: accesses under them take none, for giving theirs back would make a
     /// hole in these.
     held: AtomicUsize,
+    /// Whether the handle reads: one that does not can have no shared locks.
+    reads: bool,
 }
 
+/// A byte that no access has: who locks it waits for nobody.
+const BEHIND_ALL: (u64, usize) = (i64::MAX as u64 - 1, 1);
+
 /// The driver with which ranks on so many nodes access a file.
-pub(super) fn driver_for(file: impl Driver + 'static, nodes: usize) -> Box<dyn Driver> {
+pub(super) fn driver_for(file: impl Driver + 'static, nodes: usize, reads: bool) -> Box<dyn Driver> {
     match file.file_system().needs_locks && nodes > 1 {
-        true => Box::new(Locked::new(file)),
+        true => Box::new(Locked::new(file, reads)),
         false => Box::new(file),
     }
 }
 
 impl<D: Driver> Locked<D> {
-    pub fn new(driver: D) -> Locked<D> {
-        Locked { driver, held: AtomicUsize::new(0) }
+    pub fn new(driver: D, reads: bool) -> Locked<D> {
+        Locked { driver, held: AtomicUsize::new(0), reads }
     }
 
     fn under_lock<T>(
@@ -52,8 +57,9 @@ impl<D: Driver> Driver for Locked<D> {
         self.under_lock((offset, source.len()), true, || self.driver.write(offset, source))
     }
 
+    /// A node keeps the size for some seconds, but asks for it anew when it has taken a lock.
     fn size(&self) -> Result<u64> {
-        self.driver.size()
+        self.under_lock(BEHIND_ALL, !self.reads, || self.driver.size())
     }
 
     fn set_size(&self, size: u64) -> Result<()> {
@@ -92,7 +98,7 @@ mod tests {
     #[test]
     fn accesses_wait_for_locks_of_others_and_not_for_those_of_their_own_handle() {
         let contents = Memory::default();
-        let (mine, other) = (Locked::new(contents.another(0)), contents.another(1));
+        let (mine, other) = (Locked::new(contents.another(0), true), contents.another(1));
         other.lock(100, 10, true).unwrap();
         mine.write(0, b"before").unwrap(); // the range is another
         std::thread::scope(|scope| {
@@ -109,5 +115,22 @@ mod tests {
         assert!(!other.try_lock(150, 1, true), "an access leaves a lock of atomic mode whole");
         mine.unlock(0, 200).unwrap();
         assert!(other.try_lock(150, 1, true));
+    }
+    #[test]
+    fn the_size_is_asked_for_under_a_lock_that_no_access_waits_for() {
+        let contents = Memory::default();
+        let (mine, other) = (Locked::new(contents.another(0), true), contents.another(1));
+        mine.write(0, b"four").unwrap();
+        other.lock(0, 1 << 60, true).unwrap();
+        assert_eq!(mine.size().unwrap(), 4);
+        other.lock(BEHIND_ALL.0, 1, true).unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| mine.size());
+            while !contents.is_waited_for() {
+                std::thread::yield_now();
+            }
+            other.unlock(BEHIND_ALL.0, 1).unwrap();
+            assert_eq!(waits.join().unwrap().unwrap(), 4);
+        });
     }
 }

@@ -61,4 +61,4 @@ pub use open::{delete, open};
 pub use opened::{File, Split, SplitKind};
 pub use position::Whence;
 pub use representation::{Conversion, Representation};
-pub use team::{Alone, Loan, Shared, Team};
+pub use team::{Alone, Loan, NearWord, Shared, Team};

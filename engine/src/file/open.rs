@@ -102,7 +102,7 @@ impl Opening<'_> {
 
     /// The driver of an open file, and whether it verifies.
     fn driver(&self, file: Ufs) -> Result<(Box<dyn Driver>, bool)> {
-        let driver = driver_for(file, self.team.leaders().len());
+        let driver = driver_for(file, self.team.leaders().len(), self.mode.reads());
         match self.mode.read_only && self.hints.sums() {
             true => verifying(driver, Path::new(self.path)),
             false => Ok((driver, false)),

@@ -24,7 +24,7 @@ pub struct File {
     /// What is done when it is closed.
     pub(super) at_close: AtClose,
     /// The shared file pointer, if there is memory for one.
-    pub(super) shared: Option<Shared>,
+    pub(super) shared: Option<Box<dyn Shared>>,
     /// One thread at a time in atomic mode: locks of the file system are between handles.
     pub(super) alone: Mutex<()>,
     atomic: AtomicBool,
@@ -92,7 +92,7 @@ impl File {
         mode: Mode,
         communicator: Arc<Communicator>,
         driver: Watched,
-        (shared, hints): (Option<Shared>, Hints),
+        (shared, hints): (Option<Box<dyn Shared>>, Hints),
     ) -> File {
         File {
             name: name.to_owned(),

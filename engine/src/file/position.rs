@@ -1,9 +1,9 @@
 //! Views and file pointers (MPI-5.0 §14.3, §14.4.3, §14.4.4).
 //!
-//! The shared pointer is one word of the node: the low bits are the pointer in etypes, the high ones say since which
-//! view it counts. Who sets a view tells nobody: the first rank that uses the pointer under it begins anew at 0. So
-//! views are set without a word between ranks. Once in [`VIEWS`] the ranks meet, so that an old number is never
-//! taken for a new one.
+//! The shared pointer is one word that all ranks share ([`Shared`]): the low bits are the pointer in etypes, the high
+//! ones say since which view it counts. Who sets a view tells nobody: the first rank that uses the pointer under it
+//! begins anew at 0. So views are set without a word between ranks. Once in [`VIEWS`] the ranks meet, so that an old
+//! number is never taken for a new one.
 
 use super::access_of_call::{beyond, offset_of};
 use super::driver::Driver;
@@ -13,7 +13,6 @@ use super::team::{Shared, Team};
 use super::view::View;
 use crate::datatype::Datatype;
 use crate::{Class, Error, Result};
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 
 /// Bits of the pointer: 4 PiB of bytes.
@@ -74,8 +73,8 @@ impl File {
         };
         if views % (VIEWS / 2) == 0 {
             team.meet()?;
-            if let (Some(shared), 0) = (&self.shared, team.rank()) {
-                shared.word().store((views % VIEWS) << POINTER_BITS, SeqCst);
+            if self.shared.is_some() && team.rank() == 0 {
+                self.change_shared(|_| Ok(0))?;
             }
             team.meet()?;
         }
@@ -145,10 +144,11 @@ fn moved(from: u64, by: i64) -> Result<u64> {
 
 /// The pointer of all (§14.4.4).
 impl File {
-    fn shared(&self) -> Result<&Shared> {
-        self.shared.as_ref().ok_or_else(|| {
+    fn shared(&self) -> Result<&dyn Shared> {
+        self.shared.as_deref().ok_or_else(|| {
             let message = format!(
-                "the file {} has no shared file pointer: there was no memory that all ranks that opened it reach",
+                "the file {} has no shared file pointer: when it was opened, rank 0 had no memory left for one; close \
+                 files and free windows that are not used any more",
                 self.name
             );
             Error::new(Class::UnsupportedOperation, message)
@@ -157,16 +157,17 @@ impl File {
 
     /// Changes the pointer in one step; what it was.
     fn change_shared(&self, change: impl Fn(u64) -> Result<u64>) -> Result<u64> {
-        let (word, view) = (self.shared()?.word(), self.state().views % VIEWS);
+        let (word, view) = (self.shared()?, self.state().views % VIEWS);
+        let mut found = word.guess();
         loop {
-            let found = word.load(SeqCst);
             let pointer = if found >> POINTER_BITS == view { found & POINTER } else { 0 };
             let next = change(pointer)?;
             if next > POINTER {
                 return Err(beyond(next));
             }
-            if word.compare_exchange_weak(found, next | view << POINTER_BITS, SeqCst, SeqCst).is_ok() {
-                return Ok(pointer);
+            match word.swap(found, next | view << POINTER_BITS)? {
+                was if was == found => return Ok(pointer),
+                was => found = was,
             }
         }
     }

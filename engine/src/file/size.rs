@@ -106,7 +106,8 @@ impl File {
             AtClose { sums: false, replacement: None } => team.meet(),
             at_close => self.finish(team, at_close),
         };
-        self.late_failure().and(done)
+        let given_back = self.shared.as_ref().map_or(Ok(()), |shared| shared.give_back());
+        self.late_failure().and(done).and(given_back)
     }
 
     /// Makes checksums, and has the file take the place of another.

@@ -1,7 +1,8 @@
 //! What collective calls on a file need of the other ranks that have opened it.
 
 use crate::Result;
-use std::sync::atomic::AtomicU64;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The ranks that have opened a file together. Every call but the first four is collective: all members make the same
 /// ones in the same order.
@@ -46,11 +47,11 @@ pub trait Team {
     /// As [`Team::gather`].
     fn exchange(&self, bytes: &[Vec<u8>]) -> Result<Vec<Vec<u8>>>;
 
-    /// A word that all share, zero at first; nothing if there is no memory that all reach.
+    /// A word that all share, zero at first; nothing if there is no memory for it.
     ///
     /// # Errors
     /// As [`Team::gather`].
-    fn share(&self) -> Result<Option<Shared>>;
+    fn share(&self) -> Result<Option<Box<dyn Shared>>>;
 
     /// Memory of mine that members of my node may reach by [`Team::fill`] and [`Team::find`]. Not collective.
     fn loan(&self, bytes: usize) -> Option<Box<dyn Loan>>;
@@ -66,30 +67,48 @@ pub trait Loan: Send + Sync {
 }
 
 /// A word that all members share.
-pub struct Shared {
-    word: *const AtomicU64,
-    /// Gives the memory back when it is dropped.
-    _owner: Option<Box<dyn Send + Sync>>,
+pub trait Shared: Send + Sync {
+    /// What it was when this member last looked, or as it is now where looking costs nothing.
+    fn guess(&self) -> u64;
+
+    /// Puts `new` in the place of `expected`, in one step; what it was.
+    ///
+    /// # Errors
+    /// As [`Team::gather`].
+    fn swap(&self, expected: u64, new: u64) -> Result<u64>;
+
+    /// Nobody uses it any more. Collective.
+    ///
+    /// # Errors
+    /// As [`Team::gather`].
+    fn give_back(&self) -> Result<()>;
 }
 
-// SAFETY: the word is atomic, and lives as the contract of `new` says.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
+/// A word of which this process knows where it lies.
+pub struct NearWord<W> {
+    /// Keeps the word where it is.
+    word: W,
+}
 
-impl Shared {
-    /// The word at an address; `owner` is dropped with it.
-    ///
-    /// # Safety
-    /// The word must stay mapped until this is dropped at every member, which they do together.
-    pub unsafe fn new(word: *const AtomicU64, owner: Option<Box<dyn Send + Sync>>) -> Shared {
-        Shared { word, _owner: owner }
+impl<W: Deref<Target = AtomicU64>> NearWord<W> {
+    /// Such a word.
+    pub fn new(word: W) -> NearWord<W> {
+        NearWord { word }
+    }
+}
+
+impl<W: Deref<Target = AtomicU64> + Send + Sync> Shared for NearWord<W> {
+    fn guess(&self) -> u64 {
+        self.word.load(SeqCst)
     }
 
-    /// The word.
-    pub fn word(&self) -> &AtomicU64 {
-        // SAFETY: by the contract of `new`.
-        unsafe { &*self.word }
+    fn swap(&self, expected: u64, new: u64) -> Result<u64> {
+        Ok(self.word.compare_exchange(expected, new, SeqCst, SeqCst).unwrap_or_else(|found| found))
+    }
+
+    /// It goes when it is dropped.
+    fn give_back(&self) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -130,10 +149,8 @@ impl Team for Alone {
         Ok(bytes.to_vec())
     }
 
-    fn share(&self) -> Result<Option<Shared>> {
-        let word: Box<AtomicU64> = Box::default();
-        // SAFETY: the owner keeps the word where it is.
-        Ok(Some(unsafe { Shared::new(&raw const *word, Some(word)) }))
+    fn share(&self) -> Result<Option<Box<dyn Shared>>> {
+        Ok(Some(Box::new(NearWord::new(Box::<AtomicU64>::default()))))
     }
 
     fn loan(&self, _: usize) -> Option<Box<dyn Loan>> {

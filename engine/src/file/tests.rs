@@ -9,7 +9,7 @@ use crate::datatype::{Basic, Datatype};
 use crate::world::{Communicator, Info};
 use crate::Result;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 
 /// What the members of a team of threads share.
@@ -18,7 +18,7 @@ struct Room {
     barrier: Barrier,
     words: Mutex<Vec<Vec<u64>>>,
     bytes: Mutex<Vec<Vec<Vec<u8>>>>,
-    shared: AtomicU64,
+    shared: Arc<AtomicU64>,
     /// Every so many times a member cannot reach the memory of another; 0: always reaches it.
     refuses: u64,
     asked: AtomicU64,
@@ -30,6 +30,28 @@ struct Room {
 struct Member {
     rank: u32,
     room: Arc<Room>,
+}
+
+/// A word of which a member knows only what it was when it changed it last.
+struct LateWord {
+    word: Arc<AtomicU64>,
+    known: AtomicU64,
+}
+
+impl Shared for LateWord {
+    fn guess(&self) -> u64 {
+        self.known.load(SeqCst)
+    }
+
+    fn swap(&self, expected: u64, new: u64) -> Result<u64> {
+        let was = self.word.compare_exchange(expected, new, SeqCst, SeqCst).unwrap_or_else(|found| found);
+        self.known.store(if was == expected { new } else { was }, SeqCst);
+        Ok(was)
+    }
+
+    fn give_back(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 struct Lent(Box<[u64]>);
@@ -89,9 +111,8 @@ impl Team for Member {
         Ok(all.into_iter().map(|mut from| from.swap_remove(self.rank as usize)).collect())
     }
 
-    fn share(&self) -> Result<Option<Shared>> {
-        // SAFETY: the room outlives the files of its members.
-        Ok(Some(unsafe { Shared::new(&raw const self.room.shared, None) }))
+    fn share(&self) -> Result<Option<Box<dyn Shared>>> {
+        Ok(Some(Box::new(LateWord { word: self.room.shared.clone(), known: AtomicU64::new(7) })))
     }
 
     fn loan(&self, bytes: usize) -> Option<Box<dyn Loan>> {
@@ -114,7 +135,7 @@ fn at_each(size: u32, refuses: u64, hints: &[(&str, &str)], body: impl Fn(&Membe
         barrier: Barrier::new(size as usize),
         words: Mutex::new(vec![Vec::new(); size as usize]),
         bytes: Mutex::new(vec![Vec::new(); size as usize]),
-        shared: AtomicU64::new(0),
+        shared: Arc::default(),
         refuses,
         asked: AtomicU64::new(0),
         node: hints.iter().find(|(key, _)| *key == "node").map_or(size, |(_, ranks)| ranks.parse().unwrap()),

@@ -35,9 +35,14 @@ impl Engine {
         let _ = self.servant.engine.set(self);
     }
 
+    /// This engine, if it stays where it is.
+    pub(in crate::engine) fn for_ever(&self) -> Option<&'static Engine> {
+        self.servant.engine.get().copied()
+    }
+
     /// An exposure needs the thread. Where the system gives none, servants answer when the rank makes progress.
     pub(super) fn need_servant_thread(&self) {
-        let Some(&engine) = self.servant.engine.get() else { return };
+        let Some(engine) = self.for_ever() else { return };
         let mut state = self.servant.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.thread.is_none() {
             if !self.is_threaded() {
