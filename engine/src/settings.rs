@@ -116,6 +116,9 @@ pub const SETTINGS: [Setting; 13] = [
 /// Set by `serried run` for its ranks, not by people.
 pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
 
+/// Set by `serried run --restarts` for its ranks: how often the job has been started before.
+pub const RESTART: &str = "SERRIED_RESTART";
+
 /// What the engine of a rank takes from its environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -235,7 +238,8 @@ impl Settings {
 
 /// Names among `names` that begin like ours and are none.
 pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let known = |name: &str| name == SEGMENT || SETTINGS.iter().any(|setting| setting.name == name);
+    let ours = [SEGMENT, RESTART];
+    let known = |name: &str| ours.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);
     names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
 }
 
@@ -315,6 +319,6 @@ mod tests {
     #[test]
     fn misspelt_settings_are_found() {
         let wrong = concat!("SERRIED", "_MEMROY"); // in two, so that nobody counts it as a setting
-        assert_eq!(misspelt(["PATH", wrong, COPY, SEGMENT].into_iter()), [wrong]);
+        assert_eq!(misspelt(["PATH", wrong, COPY, SEGMENT, RESTART].into_iter()), [wrong]);
     }
 }

@@ -112,6 +112,11 @@ impl Agents {
         }
     }
 
+    /// The nodes on which something is left, as far as we know.
+    pub fn not_done(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.done).filter(|(_, is_done)| !**is_done).map(|(node, _)| node)
+    }
+
     /// The node of a rank.
     pub fn node_of(&self, rank: u32) -> u32 {
         self.map.place_of(rank).0
@@ -228,7 +233,7 @@ fn with_our_clock(text: &str, ahead: i64) -> String {
 /// # Errors
 /// A sentence.
 pub fn launch(plan: &Plan) -> Result<Launched, String> {
-    let mut launched = Launched::without_ranks(plan.size)?;
+    let mut launched = Launched::without_ranks(plan)?;
     for rank in 0..plan.size {
         launched.add_taps_of_elsewhere(plan, rank)?;
     }

@@ -85,6 +85,7 @@ impl Supervisor {
 
     /// Does what the guard has said: a signal, or nothing, for it has died.
     pub(super) fn follow(&mut self, said: Option<Passed>) {
+        self.asked_to_end |= said.is_some_and(|passed| signals::asks_to_end(passed.signal));
         match said {
             None => self.guard_has_died(),
             Some(passed) if passed.signal == libc::SIGTSTP => self.pause(),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::linux::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A pipe, closed on exec: the end to read and the end to write.
 ///
@@ -168,8 +169,13 @@ pub fn check(result: i32) -> io::Result<i32> {
     Ok(result)
 }
 
-/// Allows as many open files as the system lets us; returns the limit before.
+/// Allows as many open files as the system lets us; returns the limit before, also where it was raised already.
 pub fn raise_limit() -> Option<libc::rlimit> {
+    static BEFORE: OnceLock<Option<libc::rlimit>> = OnceLock::new();
+    *BEFORE.get_or_init(raise)
+}
+
+fn raise() -> Option<libc::rlimit> {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `before` and `wanted` are valid places.
     unsafe {

@@ -57,6 +57,8 @@ end
   --on-failure WHAT        when a rank fails: abort (default) ends the job; continue tells the other
                            ranks, whose calls that need it return MPIX_ERR_PROC_FAILED (also
                            --with-ft ulfm, --enable-recovery)
+  --restarts N             if a rank dies or a host is lost, start the job again, N times at most, on the
+                           hosts that are left; ranks read in SERRIED_RESTART how often that was
   --report FILE            if something goes wrong, write to FILE what was said of it and the last
                            64 MPI calls of each rank
   --stats                  at the end, show what each rank sent, received and waited for

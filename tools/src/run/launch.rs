@@ -69,7 +69,7 @@ pub fn launch(
         failures: Some(failures),
         keyboard,
         shares_terminal: plan.size == 1 && descriptors::is_terminal(0),
-        ..Launched::without_ranks(plan.size)?
+        ..Launched::without_ranks(plan)?
     };
     if plan.options.on_failure == OnFailure::Continue {
         launched.node.go_on_without_ranks();
@@ -101,12 +101,13 @@ impl Launched {
     ///
     /// # Errors
     /// A sentence.
-    pub fn without_ranks(size: u32) -> Result<Launched, String> {
+    pub fn without_ranks(plan: &Plan) -> Result<Launched, String> {
+        let size = plan.size;
         Ok(Launched {
             node: NodeSegment::create(size).map_err(|error| error.message().to_owned())?,
             ranks: Vec::with_capacity(size as usize),
             taps: Vec::new(),
-            outlets: Outlets::new(),
+            outlets: Outlets::new(plan.attempt > 0),
             failures: None,
             keyboard: None,
             shares_terminal: false,

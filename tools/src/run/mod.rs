@@ -29,6 +29,7 @@ mod memory_events;
 mod naps;
 mod news;
 mod option_table;
+mod option_values;
 mod options;
 mod outlets;
 mod output;
@@ -39,6 +40,7 @@ mod rank;
 mod rank_start;
 mod ranks;
 mod report;
+mod restarts;
 mod seen;
 mod spawn;
 mod spawned;
@@ -97,15 +99,16 @@ pub fn command(arguments: &[OsString]) -> i32 {
         say(&format!("serried: accepted, but without meaning {place}: {}\n", options.ignored.join(", ")));
     }
     crate::info::warn_of_misspelt();
+    restarts::prepare(&mut options);
     match plan::prepare(options, across) {
         Ok(plan) => start(plan, started),
         Err(text) => complain(&text, CANNOT_START),
     }
 }
 
-/// Divides into guard and launcher, starts the job and sees it to its end.
+/// Divides into guard and launcher, starts the job and sees it to its end, again if it fails and that is wanted.
 fn start(mut plan: Plan, started: Instant) -> i32 {
-    let signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP, libc::SIGXFSZ]) {
+    let mut signals = match Signals::take(&[libc::SIGCHLD, libc::SIGTSTP, libc::SIGXFSZ]) {
         Ok(signals) => signals,
         Err(cause) => return complain(&format!("no signals: {}", rank_start::because(&cause)), CANNOT_START),
     };
@@ -116,24 +119,35 @@ fn start(mut plan: Plan, started: Instant) -> i32 {
         }
     };
     let deadline = plan.options.timeout.map(|allowed| started + allowed);
-    let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
-    let launched = match &plan.across {
-        None => launch::launch(&plan, signals.before(), is_to_end).map(|job| (job, None)),
-        Some(across) => launch_across(&plan, across, &signals),
-    };
-    match launched {
-        Ok((job, agents)) => supervisor::Supervisor::new(plan, job, agents, signals, guard, started).run(),
-        Err(text) => {
-            descendants::kill_all(Duration::from_secs(5), &[]);
-            if let Some(spawned) = &mut plan.spawned {
-                spawned.answer(&text);
-                return CANNOT_START;
-            }
-            complain(&text, CANNOT_START);
-            say(&crate::doctor::short());
-            CANNOT_START
+    loop {
+        let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
+        let launched = match &plan.across {
+            None => launch::launch(&plan, signals.before(), is_to_end).map(|job| (job, None)),
+            Some(across) => launch_across(&plan, across, &signals),
+        };
+        let (job, agents) = match launched {
+            Ok(launched) => launched,
+            Err(text) => return not_launched(plan, &text),
+        };
+        let ended = supervisor::Supervisor::new(plan, job, agents, signals, guard, started).run();
+        let status = ended.status;
+        match ended.again(deadline) {
+            Some(again) => (plan, signals, guard) = again,
+            None => return status,
         }
     }
+}
+
+/// The job could not be started: ends what there is of it.
+fn not_launched(mut plan: Plan, text: &str) -> i32 {
+    descendants::kill_all(Duration::from_secs(5), &[]);
+    if let Some(spawned) = &mut plan.spawned {
+        spawned.answer(text);
+        return CANNOT_START;
+    }
+    complain(text, CANNOT_START);
+    say(&crate::doctor::short());
+    CANNOT_START
 }
 
 /// Starts the agents on other hosts.
@@ -149,7 +163,7 @@ fn launch_across(
 /// Hydra's `MPIEXEC_TIMEOUT`, where the command line sets no time.
 fn with_environment_timeout(mut options: options::Options) -> Result<options::Options, String> {
     if let (None, Ok(text)) = (options.timeout, std::env::var("MPIEXEC_TIMEOUT")) {
-        options.timeout = Some(options::seconds("MPIEXEC_TIMEOUT", &text)?);
+        options.timeout = Some(option_values::seconds("MPIEXEC_TIMEOUT", &text)?);
     }
     Ok(options)
 }

@@ -159,6 +159,8 @@ impl Supervisor {
                     false => format!("serried: no agent has answered on {host}{behind}; the job is not started\n"),
                 };
                 self.tell_unless_ending(&text, Reason::HostLost);
+                self.lost_nodes.push(nodes.start);
+                self.gave_up_at = Some(Instant::now());
                 self.nothing_more_from(nodes);
             }
         }
@@ -180,6 +182,7 @@ impl Supervisor {
                 String::new()
             };
             self.tell_unless_ending(&format!("serried: {why}\n{end}"), reason);
+            self.lost_nodes.push(nodes.start);
         }
         self.nothing_more_from(nodes);
     }
@@ -215,6 +218,8 @@ impl Supervisor {
     pub(super) fn sweep_agents(&mut self, signal: i32, now: Instant) {
         if let Some(agents) = &mut self.agents {
             if agents.sweep(signal, now) {
+                self.lost_nodes.extend(agents.not_done());
+                self.gave_up_at = Some(now);
                 agents.crew.abandon();
                 kill_all(Duration::from_secs(5), &[]);
             }

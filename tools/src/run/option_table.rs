@@ -50,6 +50,8 @@ pub enum Meaning {
     FaultTolerance,
     /// `--enable-recovery`, which Open MPI has for the same.
     Recovery,
+    /// `--restarts N`.
+    Restarts,
     /// `--report FILE`.
     Report,
     /// `--stats`.
@@ -117,6 +119,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("on-failure", OnFailure),
     ("with-ft", FaultTolerance),
     ("enable-recovery disable-auto-cleanup", Recovery),
+    ("restarts", Restarts),
     ("report", Report),
     ("stats", Statistics),
     ("library-path", LibraryPath),

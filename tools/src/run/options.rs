@@ -9,6 +9,7 @@ use super::across::host_list::{self, Host};
 use super::binding::{Bind, Map};
 use super::configuration;
 use super::option_table::{find, Meaning};
+use super::option_values::{count, keep_library_path, restarts, seconds};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -141,6 +142,8 @@ pub struct Options {
     pub on_deadlock: OnDeadlock,
     /// What to do when a rank fails.
     pub on_failure: OnFailure,
+    /// How often a job that has failed is started again.
+    pub restarts: u32,
     /// Whether to leave the library path alone.
     pub keep_library_path: bool,
     /// Whether the user only wants the help text.
@@ -189,6 +192,7 @@ impl Default for Options {
             report: None,
             on_deadlock: OnDeadlock::default(),
             on_failure: OnFailure::default(),
+            restarts: 0,
             keep_library_path: false,
             help: false,
             version: false,
@@ -438,6 +442,7 @@ impl Value<'_, '_> {
             Meaning::OnFailure => options.on_failure = OnFailure::named(&self.text()?)?,
             Meaning::FaultTolerance => options.on_failure = OnFailure::of_kind(&self.text()?)?,
             Meaning::Recovery => options.on_failure = OnFailure::Continue,
+            Meaning::Restarts => options.restarts = restarts(self.option, &self.text()?)?,
             Meaning::LibraryPath => options.keep_library_path = keep_library_path(&self.text()?)?,
             Meaning::LaunchOnly => options.keep_library_path = true,
             Meaning::ConfigurationFile => self.section.file = Some(self.next()?.into()),
@@ -461,33 +466,6 @@ impl Value<'_, '_> {
 fn set_output_folder(folder: &str, options: &mut Options) {
     options.output_file = Some(format!("{folder}/rank.%r/stdout"));
     options.error_file = Some(format!("{folder}/rank.%r/stderr"));
-}
-
-fn count(option: &str, what: &str, text: &str) -> Result<u32, String> {
-    const MOST: u32 = 65_536;
-    match text.parse::<u32>() {
-        Ok(ranks) if (1..=MOST).contains(&ranks) => Ok(ranks),
-        _ => Err(format!("{option} {text}: the number of {what} must be from 1 to {MOST}")),
-    }
-}
-
-/// A time in seconds, for `--timeout` and `MPIEXEC_TIMEOUT`.
-///
-/// # Errors
-/// A sentence for the user.
-pub fn seconds(option: &str, text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(format!("{option} {text}: the time must be a positive number of seconds")),
-    }
-}
-
-fn keep_library_path(text: &str) -> Result<bool, String> {
-    match text {
-        "keep" => Ok(true),
-        "serried" => Ok(false),
-        _ => Err(format!("--library-path {text}: known are keep and serried")),
-    }
 }
 
 fn unknown(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! Every place where output of the job goes: the launcher's own standard output
 //! and error, and the files that the user names.
 //!
-//! A file is emptied once and then only added to. Ranks whose patterns name the
+//! A file is emptied once and then only added to, also by further attempts of a job that is started again. Ranks whose patterns name the
 //! same file share it, so that their lines are never mixed.
 
 use super::descriptors;
@@ -22,17 +22,19 @@ pub struct Outlets {
     pub error: usize,
     /// Device and inode of files that are open, with their numbers.
     files: HashMap<(u64, u64), usize>,
+    /// Whether files keep what is in them.
+    keeps: bool,
 }
 
 impl Outlets {
-    /// The launcher's own streams.
-    pub fn new() -> Outlets {
+    /// The launcher's own streams. `keeps`: what earlier attempts have written to files stays.
+    pub fn new(keeps: bool) -> Outlets {
         let mut sinks = vec![Sink::new("standard output", 1)];
         let error = if descriptors::identity(1) == descriptors::identity(2) { OUTPUT } else { 1 };
         if error != OUTPUT {
             sinks.push(Sink::new("standard error", 2));
         }
-        Outlets { sinks, error, files: HashMap::new() }
+        Outlets { sinks, error, files: HashMap::new(), keeps }
     }
 
     /// The number of a file, which is made with its folders if it is not there.
@@ -48,7 +50,7 @@ impl Outlets {
         if let Some(&known) = self.files.get(&identity) {
             return Ok(known);
         }
-        if descriptors::is_regular(file.as_raw_fd()) {
+        if !self.keeps && descriptors::is_regular(file.as_raw_fd()) {
             file.set_len(0)?;
         }
         self.files.insert(identity, self.sinks.len());

@@ -31,6 +31,8 @@ pub struct Plan {
     pub host: String,
     /// The job that has started this one, if one has.
     pub spawned: Option<Spawned>,
+    /// How often the job has been started before.
+    pub attempt: u32,
 }
 
 /// A program ready to be executed.
@@ -65,7 +67,8 @@ pub fn prepare(options: Options, across: Option<Across>) -> Result<Plan, String>
     }
     if across.is_some() {
         programs.iter_mut().try_for_each(runs_from_here)?;
-        return Ok(Plan { options, programs, size, across, places: None, host: host_name(), spawned: None });
+        let host = host_name();
+        return Ok(Plan { options, programs, size, across, places: None, host, spawned: None, attempt: 0 });
     }
     let places = match options.bind {
         binding::Bind::None => None,
@@ -77,7 +80,8 @@ pub fn prepare(options: Options, across: Option<Across>) -> Result<Plan, String>
     if options.report_bindings {
         super::say(&binding::report(places.as_deref(), &(0..size).collect::<Vec<_>>(), None));
     }
-    Ok(Plan { options, programs, size, across: None, places, host: host_name(), spawned: None })
+    let host = host_name();
+    Ok(Plan { options, programs, size, across: None, places, host, spawned: None, attempt: 0 })
 }
 
 /// Has a program run in the same directory on every host.

@@ -7,6 +7,7 @@ use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
 use super::rank::Life;
+use super::restarts::Outcome;
 use super::spawned_job::{Heard, Spawned};
 use super::streams;
 use super::supervisor::Supervisor;
@@ -35,8 +36,8 @@ enum Source {
 }
 
 impl Supervisor {
-    /// Runs until nothing is left of the job; returns its exit status.
-    pub fn run(mut self) -> i32 {
+    /// Runs until nothing is left of the job.
+    pub fn run(mut self) -> Outcome {
         for said in self.guard.take_heard() {
             self.follow(said);
         }
@@ -58,10 +59,17 @@ impl Supervisor {
         if let Some(spawned) = &mut self.plan.spawned {
             spawned.has_ended(self.plan.size, status == 0);
         }
-        if status == 0 && self.lost {
-            return streams::OUTPUT_LOST;
+        Outcome {
+            status: if status == 0 && self.lost { streams::OUTPUT_LOST } else { status },
+            reason: self.ending.map(|ending| ending.reason),
+            has_failed: status != 0 && !self.asked_to_end,
+            has_begun: self.agents.is_none_or(|agents| agents.has_begun),
+            lost: self.lost_nodes,
+            gave_up_at: self.gave_up_at,
+            plan: self.plan,
+            signals: self.signals,
+            guard: self.guard,
         }
-        status
     }
 
     fn is_over(&self) -> bool {

@@ -37,6 +37,12 @@ pub struct Supervisor {
     pub(super) told: String,
     /// Whether output is lost.
     pub(super) lost: bool,
+    /// Nodes that were given up, or have lost their agent.
+    pub(super) lost_nodes: Vec<u32>,
+    /// When a node was given up that may still run.
+    pub(super) gave_up_at: Option<Instant>,
+    /// Whether the user wants the end.
+    pub(super) asked_to_end: bool,
 }
 
 impl Supervisor {
@@ -76,6 +82,9 @@ impl Supervisor {
             agents,
             told: String::new(),
             lost: false,
+            lost_nodes: Vec::new(),
+            gave_up_at: None,
+            asked_to_end: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A library path with our libraries in front makes programs built against MPICH pick ours up.
 
-use serried_engine::settings::SEGMENT;
+use serried_engine::settings::{RESTART, SEGMENT};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -55,7 +55,8 @@ pub fn preload_malloc(environment: &mut Environment) {
 /// Whether a variable is one by which a launcher speaks to its own ranks.
 pub fn belongs_to_launcher(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    name == SEGMENT.as_bytes() || OTHER_LAUNCHERS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+    [SEGMENT, RESTART].iter().any(|ours| name == ours.as_bytes())
+        || OTHER_LAUNCHERS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
 /// Puts a folder or file before all others of a variable that lists them.

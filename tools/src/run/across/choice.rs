@@ -17,17 +17,19 @@ pub struct Across {
 }
 
 /// Finds out where the ranks run, by the options and the batch system, and how many there are if nobody has said so;
-/// `None`: all on this machine.
+/// `None`: all on this machine. The options have all hosts then; those that are used are the first ones.
 ///
 /// # Errors
 /// A sentence for the user.
 pub fn choose(options: &mut Options, lookup: &allocation::Lookup) -> Result<Option<Across>, String> {
-    let hosts = match (options.hosts.take(), options.local_only) {
-        (_, true) => None,
-        (Some(hosts), _) => Some(hosts),
-        (None, _) => allocation::find(lookup)?.map(|allocation| allocation.hosts),
-    };
-    let Some(hosts) = hosts else {
+    match options.local_only {
+        true => options.hosts = None,
+        false if options.hosts.is_none() => {
+            options.hosts = allocation::find(lookup)?.map(|allocation| allocation.hosts);
+        }
+        false => {}
+    }
+    let Some(hosts) = options.hosts.clone() else {
         if let Some(ranks) = options.per_host.filter(|_| !options.local_only) {
             options.ignored.push(format!("-ppn {ranks}"));
         }
