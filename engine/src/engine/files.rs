@@ -208,7 +208,7 @@ impl Team for Ranks<'_> {
     }
 
     fn share(&self) -> Result<Option<Box<dyn Shared>>> {
-        self.engine.share_word(self.communicator)
+        self.engine.share_word(self.communicator, self)
     }
 
     fn loan(&self, bytes: usize) -> Option<Box<dyn Loan>> {

@@ -87,7 +87,7 @@ unsafe impl Sync for Control {}
 
 impl Control {
     /// Bytes for so many members.
-    pub fn bytes(members: u32) -> usize {
+    pub const fn bytes(members: u32) -> usize {
         HEAD_BYTES + members as usize * SEAT_BYTES
     }
 

@@ -111,6 +111,11 @@ impl Region {
         }
     }
 
+    /// All of it is reached by plain loads and stores, and begins here.
+    pub(crate) fn lies_at(&mut self, here: usize) {
+        (self.direct, self.here) = (0..self.bytes, here);
+    }
+
     /// This process has changed something there: wakes its owner, if that waits for it.
     #[inline]
     pub fn changed(&self) {

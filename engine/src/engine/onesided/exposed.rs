@@ -95,8 +95,7 @@ impl Engine {
             let mut region = self.find_region(exposure, told.owner as u32, entry);
             let owner = self.local_rank(&exposure.communicator, told.owner as u32);
             if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
-                region.direct = 0..entry.bytes;
-                region.here = self.job.node.blocks_area(owner.0) as usize + offset as usize;
+                region.lies_at(self.job.node.blocks_area(owner.0) as usize + offset as usize);
             }
             region
         })

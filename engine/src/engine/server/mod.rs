@@ -21,6 +21,7 @@ mod waiting_locks;
 mod wishes;
 
 use self::running::Here;
+use self::served_members::Entering;
 use self::server_words::ServerWords;
 pub(super) use self::wishes::UnderWay;
 use super::reason::Reason;
@@ -28,7 +29,7 @@ use super::waiting::Beside;
 use super::Engine;
 use crate::job::Nodes;
 use crate::onesided::server::{law, Grid, Settings};
-use crate::onesided::{Exposure, MOST_BYTES};
+use crate::onesided::{Exposure, Told, MOST_BYTES};
 use crate::settings::Extents;
 use crate::transport::network::without_signals;
 use crate::transport::Routed;
@@ -183,7 +184,7 @@ impl Engine {
         let is_of_job = || exposure.group().iter().all(|rank| !rank.is_foreign());
         let server = self.server.get().filter(|_| exposure.is_spread && is_of_job());
         let is_entered = match server {
-            Some(server) => self.say_entering(server, exposure)?,
+            Some(server) => self.say_entering(server, Entering::of(exposure, self.rank()))?,
             None => false,
         };
         let all = exposure.is_spread && self.all_say(parent, is_entered)?;
@@ -209,6 +210,33 @@ impl Engine {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether this node has a server.
+    pub(super) fn has_server(&self) -> bool {
+        self.server.get().is_some()
+    }
+
+    /// This node's server does from now on what ranks of other nodes ask for with bytes of this rank's blocks area, as
+    /// the only member of a context; `false` if there is none. Not collective.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub(super) fn enter_alone(&self, context: u64, told: Told) -> Result<bool> {
+        let Some(server) = self.server.get() else { return Ok(false) };
+        let is_entered = self.say_entering(server, Entering::alone(context, self.rank(), told))?;
+        if is_entered {
+            server.entered.lock().unwrap_or_else(PoisonError::into_inner).push((context, 0));
+        }
+        Ok(is_entered)
+    }
+
+    /// It does so no more.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub(super) fn leave_alone(&self, context: u64) -> Result<()> {
+        self.server.get().map_or(Ok(()), |server| self.leave_server_of(server, context, 0))
     }
 
     fn leave_server_of(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {

@@ -76,6 +76,11 @@ impl Entering {
         }
     }
 
+    /// Of a rank that is the only member of what it exposes: as many bytes of its blocks area as `told` says.
+    pub fn alone(context: u64, rank: u32, told: Told) -> Entering {
+        Entering { context, member: 0, size: 1, rank, is_dynamic: 0, first_mutex: 1, spare: 0, told }
+    }
+
     /// As bytes.
     pub fn to_bytes(self) -> Vec<u8> {
         // SAFETY: it is made of integers, without padding.
@@ -120,7 +125,10 @@ impl Member {
             first: told.first,
             last: told.last,
         };
-        let region = engine.open_region(Some(peer), Servant::default(), entry, (is_own, true));
+        let mut region = engine.open_region(Some(peer), Servant::default(), entry, (is_own, true));
+        if let Some(offset) = told.block.checked_sub(1) {
+            region.lies_at(base as usize + offset as usize);
+        }
         Some(Member { entering, local, region, control, known: Mutex::default() })
     }
 

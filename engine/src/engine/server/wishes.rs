@@ -4,7 +4,7 @@ use super::served_members::Entering;
 use super::{NodeServer, Reason};
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
-use crate::onesided::{Ask, Exposure, Servant};
+use crate::onesided::{Ask, Servant};
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::sync::atomic::{fence, AtomicU64, AtomicU8, Ordering};
 
@@ -112,9 +112,8 @@ impl Engine {
     }
 
     /// Enters what this member exposes; `false`: the server cannot serve it.
-    pub(super) fn say_entering(&self, server: &NodeServer, exposure: &Exposure) -> Result<bool> {
-        let body = Entering::of(exposure, self.rank()).to_bytes();
-        Ok(self.tell_server(server, What::Enter, body)? == DONE)
+    pub(super) fn say_entering(&self, server: &NodeServer, entering: Entering) -> Result<bool> {
+        Ok(self.tell_server(server, What::Enter, entering.to_bytes())? == DONE)
     }
 
     pub(super) fn say_leaving(&self, server: &NodeServer, context: u64, member: u32) -> Result<()> {

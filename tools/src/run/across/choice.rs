@@ -88,7 +88,9 @@ mod tests {
         let both = Some(format!("{A},{B} (vector,(0,2,2))"));
         assert_eq!(chosen("a", &[]).0, None);
         assert_eq!(chosen("a", &slurm).0, both);
-        assert_eq!(chosen("-n 2 a", &slurm).0, Some(format!("{A} (vector,(0,2,2))")));
+        let (across, options) = chosen("-n 2 a", &slurm);
+        assert_eq!(across, Some(format!("{A} (vector,(0,2,2))")));
+        assert_eq!(options.hosts.map_or(0, |hosts| hosts.len()), 2, "those that are spare are known");
         assert_eq!(chosen("-localonly a", &slurm).0, None);
         assert_eq!(chosen(&format!("--hosts {A}:2,{B}:2 a"), &[]).0, both);
         assert_eq!(chosen(&format!("--hosts {A},{B} -n 4 -ppn 2 a"), &[]).0, both);
