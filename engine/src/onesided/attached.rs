@@ -6,6 +6,7 @@
 //! changed. A list that was too short for more entries is kept until the exposure goes, so its address stays readable.
 
 use super::control::Seat;
+use crate::device::MemoryKind;
 use crate::{Class, Error, Result};
 use std::ops::Range;
 use std::sync::atomic::{fence, Ordering};
@@ -23,12 +24,19 @@ pub struct Entry {
     pub first: u64,
     /// up to this one.
     pub last: u64,
+    /// The kind of memory, as a number.
+    pub kind: u64,
 }
 
 impl Entry {
     /// The part that all reach directly.
     pub fn direct(&self) -> Range<u64> {
         self.first..self.last
+    }
+
+    /// The kind of memory.
+    pub fn memory_kind(&self) -> MemoryKind {
+        MemoryKind(self.kind as u16)
     }
 
     fn end(&self) -> u64 {

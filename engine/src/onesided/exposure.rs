@@ -1,7 +1,7 @@
 //! What the members of a communicator expose to each other.
 
 use super::control::Numbered;
-use super::{Attached, Control, Entry, Epochs, FairLock, Lock, Region};
+use super::{Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
 use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
@@ -56,6 +56,16 @@ pub(crate) struct Told {
     pub mutexes: u64,
     /// 1 + where those lie in its blocks area.
     pub mutexes_at: u64,
+    /// The kind of memory, as a number.
+    pub kind: u64,
+}
+
+impl Told {
+    /// The segment, as an entry.
+    pub fn entry(&self) -> Entry {
+        let Segment { address, bytes, .. } = self.segment;
+        Entry { address, bytes, first: self.first, last: self.last, kind: self.kind }
+    }
 }
 
 /// One of the locks of a member.
@@ -130,6 +140,8 @@ pub struct Exposure {
     pub(crate) is_over: AtomicBool,
     pub(crate) epochs: Epochs,
     pub(crate) attached: Attached,
+    /// What this member exposes of devices' memory.
+    pub(crate) device_pieces: DevicePieces,
     /// Threads of this process that wait for locks.
     pub(crate) waiters: AtomicU32,
     /// Where the own segment begins in this process.

@@ -1,5 +1,6 @@
 //! Where the exposed memory of a member is, for an origin.
 
+use crate::device::{DeviceMemory, MemoryKind};
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{Class, Error, JobRank, Result};
@@ -30,6 +31,10 @@ pub struct Region {
     pub(crate) own: bool,
     /// It is the server of the node that reaches it so, for others.
     pub(crate) for_server: bool,
+    /// The kind of memory. What is not the host's has no direct part.
+    pub(crate) kind: MemoryKind,
+    /// The driver of this process copies it, and knows it by this.
+    pub(crate) device: Option<DeviceMemory>,
 }
 
 /// A member that is asked for what is out of reach, and where.
@@ -54,6 +59,8 @@ pub enum Way {
     Direct(*mut u8),
     /// They are this process's own; others have to ask the kernel.
     Own(*mut u8),
+    /// They lie there in the memory of a device, for the driver of this process.
+    Device(*mut u8),
     /// They lie there in the process of their owner.
     Far(u64),
 }
@@ -105,10 +112,12 @@ impl Region {
             return (Way::Direct(here), end.min(self.direct.end) - offset);
         }
         let end = if offset < self.direct.start { end.min(self.direct.start) } else { end };
-        match self.own {
-            true => (Way::Own(here), end - offset),
-            false => (Way::Far(self.address + offset), end - offset),
-        }
+        let way = match (&self.device, self.own) {
+            (Some(_), _) => Way::Device(here),
+            (None, true) => Way::Own(here),
+            (None, false) => Way::Far(self.address + offset),
+        };
+        (way, end - offset)
     }
 
     /// All of it is reached by plain loads and stores, and begins here.
@@ -127,7 +136,8 @@ impl Region {
     /// Where bytes from `offset` on lie in this process, if plain loads and stores of it reach all of them.
     #[inline]
     pub(crate) fn here(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
-        let all = self.own || offset >= self.direct.start && offset + bytes <= self.direct.end;
+        let direct = offset >= self.direct.start && offset + bytes <= self.direct.end;
+        let all = direct || self.own && self.device.is_none();
         all.then(|| (self.here as u64).wrapping_add(offset) as *mut u8)
     }
 
@@ -181,6 +191,8 @@ mod tests {
             here: 5000,
             own,
             for_server: false,
+            kind: MemoryKind::HOST,
+            device: None,
         }
     }
 
@@ -194,6 +206,18 @@ mod tests {
         assert_eq!(far.here(20, 40), Some(5020 as *mut u8));
         assert_eq!((far.here(19, 2), far.here(59, 2)), (None, None));
         assert_eq!(region(true).here(0, 100), Some(5000 as *mut u8));
+    }
+
+    #[test]
+    fn memory_of_a_device_is_the_drivers() {
+        let kind = MemoryKind::CUDA;
+        let memory = DeviceMemory { kind, first: 4096, bytes: 8192, number: 1, device: 0, context: 0 };
+        let own = Region { kind, direct: 0..0, device: Some(memory), ..region(true) };
+        assert_eq!(own.way(5, 30), (Way::Device(5005 as *mut u8), 30));
+        assert_eq!((own.here(0, 8), own.here(8, 0)), (None, None));
+        let far = Region { kind, direct: 0..0, ..region(false) };
+        assert_eq!(far.way(5, 30), (Way::Far(1005), 30));
+        assert_eq!(far.here(0, 1), None);
     }
 
     #[test]

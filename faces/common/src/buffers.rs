@@ -11,7 +11,7 @@
 
 use super::{engine, page};
 use serried_engine::datatype::{Basic, Datatype, HostCopies, Use};
-use serried_engine::device;
+use serried_engine::device::{self, DeviceMemory};
 use serried_engine::request::RequestId;
 use serried_engine::{Class, Error, Result};
 use std::cell::RefCell;
@@ -72,6 +72,41 @@ pub fn refuse(name: &str, address: *const u8, instead: &str) -> Result<()> {
         memory.kind.name()
     );
     Err(Error::new(Class::UnsupportedOperation, sentence))
+}
+
+/// The device whose memory so many bytes are; `None` for memory of the host.
+///
+/// # Errors
+/// `Buffer` for bytes of which not all are of one kind of memory; what the driver says.
+pub fn whose(name: &str, address: *const u8, bytes: i64) -> Result<Option<DeviceMemory>> {
+    if !device::is_on() || bytes <= 0 || address.is_null() {
+        return Ok(None);
+    }
+    let first = device::find(address)?;
+    let last = match first {
+        Some(memory) if memory.contains(address.wrapping_add(bytes as usize - 1)) => first,
+        _ => device::find(address.wrapping_add(bytes as usize - 1))?,
+    };
+    let of = |found: &Option<DeviceMemory>| found.map(|memory| (memory.kind, memory.device, memory.context));
+    match of(&first) == of(&last) {
+        true => Ok(first),
+        false => Err(Error::new(
+            Class::Buffer,
+            format!(
+                "argument {name}: of {bytes} bytes at {address:p} the first is {} and the last is {}; they must be of one \
+                 device, or of the host",
+                place_of(first),
+                place_of(last)
+            ),
+        )),
+    }
+}
+
+fn place_of(found: Option<DeviceMemory>) -> String {
+    match found {
+        Some(memory) => format!("{} memory of device {}", memory.kind.name(), memory.device),
+        None => "memory of the host".to_owned(),
+    }
 }
 
 /// Bytes, as [`host`].

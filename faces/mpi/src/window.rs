@@ -33,6 +33,11 @@ impl Window {
         Window { exposure, size: own.bytes as i64, unit, flavor, model: abi::MPI_WIN_UNIFIED }
     }
 
+    /// What its members expose.
+    pub fn exposure(&self) -> &Arc<Exposure> {
+        &self.exposure
+    }
+
     /// Its members, and what the program gives a window as it gives it communicators: a
     /// name, hints, an error handler, attributes.
     pub fn members(&self) -> &Arc<Communicator> {

@@ -1,6 +1,6 @@
 /* ranks: 2 3
- * One-sided operations, files, packing and local reductions, with buffers of every kind of memory;
- * what takes no device memory says so. */
+ * One-sided operations on memory of the host, files, packing and local reductions, with buffers of every kind of
+ * memory. */
 #include "twice.h"
 
 static MPI_Win window;
@@ -117,25 +117,6 @@ static void packed(struct operation *o)
 
 static void reduced(struct operation *o) { WORKS(MPI_Reduce_local(o->send, o->receive, o->count, MPI_LONG, MPI_SUM)); }
 
-/* No window can be made of device memory; the error says so, and nothing is left behind. */
-static void refused(void)
-{
-    MPI_Win made;
-    char text[MPI_MAX_ERROR_STRING];
-    int length;
-    struct buffer buffer = buffer_of(DEVICE, 64);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int code = MPI_Win_create(buffer.at, 64, 1, MPI_INFO_NULL, MPI_COMM_SELF, &made);
-    CHECK_EQUAL(class_of(code), MPI_ERR_UNSUPPORTED_OPERATION);
-    MPI_Error_string(code, text, &length);
-    CHECK(strstr(text, "MPI_Win_create") && strstr(text, "cuda:device"));
-    WORKS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &made));
-    MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
-    CHECK_CLASS(MPI_Win_attach(made, buffer.at, 64), MPI_ERR_UNSUPPORTED_OPERATION);
-    WORKS(MPI_Win_free(&made));
-    buffer_free(&buffer);
-}
-
 static void asked(void)
 {
     MPI_Info info;
@@ -175,7 +156,6 @@ int main(int argc, char **argv)
     WORKS(MPI_File_close(&file));
     WORKS(MPI_Win_free(&window));
     MPI_Type_free(&gaps);
-    refused();
     asked();
     return check_end();
 }

@@ -1,5 +1,6 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
+use crate::device::MemoryKind;
 use crate::engine::server::UnderWay;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
@@ -17,6 +18,9 @@ pub(super) const ASKED: i32 = 3;
 /// Tags of answers begin here.
 const ANSWERED: u32 = 16;
 const ANSWERS: u32 = 1 << 28;
+/// The first byte of an answer that tells in words what went wrong, and how many of them there are.
+pub(super) const WITH_WORDS: u8 = 2;
+pub(super) const MOST_WORDS: usize = 500;
 /// Parts of a long operation that a server does at a time.
 const AT_A_TIME: usize = 8;
 
@@ -35,7 +39,9 @@ impl Engine {
 
     /// Whether memory of a region that is not direct has to be asked for.
     pub(super) fn is_served(&self, region: &Region) -> bool {
-        !region.own && !region.for_server && self.is_out_of_reach(region.peer)
+        !region.own
+            && !region.for_server
+            && (region.kind != MemoryKind::HOST || self.is_out_of_reach(region.peer))
     }
 
     /// Whether memory of a member is.
@@ -58,7 +64,7 @@ impl Engine {
         let mut message = Vec::with_capacity(HEAD_BYTES + data.len());
         message.extend(ask.words(tag).iter().flat_map(|word| word.to_ne_bytes()));
         message.extend_from_slice(data);
-        let mut room = vec![0u8; 8 + answer.len()];
+        let mut room = vec![0u8; 8 + answer.len().max(MOST_WORDS)];
         let wanted = Envelope { context: servant.context, source: servant.member as i32, tag };
         let asked = Envelope { context: servant.context, source: servant.me as i32, tag: ASKED };
         let request = self.start_receive(wanted, buffer(&mut room))?;
@@ -71,11 +77,15 @@ impl Engine {
         if let Some(error) = status.error {
             return Err(error);
         }
-        if room[..8] != [0; 8] || status.bytes as usize != room.len() {
-            return Err(refused(servant.member));
+        let (code, rest) = room[..status.bytes as usize].split_at_checked(8).unwrap_or((&[1], &[]));
+        match code.iter().all(|&byte| byte == 0) && rest.len() == answer.len() {
+            true => {
+                answer.copy_from_slice(rest);
+                Ok(())
+            }
+            false if code[0] == WITH_WORDS => Err(failed_there(servant.member, rest)),
+            false => Err(refused(servant.member)),
         }
-        answer.copy_from_slice(&room[8..]);
-        Ok(())
     }
 
     /// Asks a servant for several things, none of which needs the one before. A server does some at a time.
@@ -254,10 +264,10 @@ impl Engine {
 
     /// The piece of attached memory of a member in which an address lies.
     pub(super) fn ask_to_find(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
-        let mut answer = [0u8; 16];
+        let mut answer = [0u8; 24];
         self.ask(self.servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
         let word = |at: usize| u64::from_ne_bytes(answer[at..at + 8].try_into().expect("8 bytes"));
-        let entry = Entry { address: word(0), bytes: word(8), ..Entry::default() };
+        let entry = Entry { address: word(0), bytes: word(8), kind: word(16), ..Entry::default() };
         Ok((entry.address != 0).then_some(entry))
     }
 }
@@ -271,6 +281,12 @@ fn with_addresses(batch: &[(*mut u8, u64)], pieces: impl Iterator<Item = impl As
 
 pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {
     Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 }
+}
+
+#[cold]
+fn failed_there(member: u32, words: &[u8]) -> Error {
+    let words = String::from_utf8_lossy(words);
+    Error::new(Class::Other, format!("rank {member} could not do what it was asked for: {words}"))
 }
 
 #[cold]

@@ -2,11 +2,13 @@
 
 use super::exposing::Memory;
 use crate::collective::Operation;
+use crate::device::{DeviceMemory, MemoryKind};
 use crate::engine::Engine;
 use crate::onesided::{Entry, Exposure, Kind, Region, Segment, Servant, Told};
 use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, Ordering};
+use std::sync::Arc;
 
 /// Attaching, asking and freeing.
 impl Engine {
@@ -21,8 +23,31 @@ impl Engine {
         let segment = Segment { address: address as u64, bytes: bytes as u64, unit: 1 };
         let mut told = Told { segment, ..Told::default() };
         self.open_up(&mut told);
-        let Segment { address, bytes, .. } = segment;
-        let entry = Entry { address, bytes, first: told.first, last: told.last };
+        exposure.attached.add(told.entry(), exposure.control.seat(exposure.rank()));
+        Ok(())
+    }
+
+    /// The same with memory of a device: this member does what others ask for with it.
+    ///
+    /// # Errors
+    /// As [`Engine::attach`].
+    pub fn attach_device(
+        &self,
+        exposure: &Arc<Exposure>,
+        memory: DeviceMemory,
+        (address, bytes): (*mut u8, i64),
+    ) -> Result<()> {
+        only_dynamic(exposure)?;
+        Memory::OfDevice { address, bytes, memory }.check(1)?;
+        let entry = Entry {
+            address: address as u64,
+            bytes: bytes as u64,
+            kind: u64::from(memory.kind.0),
+            ..Entry::default()
+        };
+        exposure.attached.check(entry.address, entry.bytes)?;
+        self.serve_others_too(exposure)?;
+        exposure.device_pieces.add(entry.address, memory);
         exposure.attached.add(entry, exposure.control.seat(exposure.rank()));
         Ok(())
     }
@@ -47,11 +72,15 @@ impl Engine {
     pub fn detach(&self, exposure: &Exposure, address: *const u8) -> Result<()> {
         only_dynamic(exposure)?;
         let entry = exposure.attached.remove(address as u64, exposure.control.seat(exposure.rank()))?;
+        exposure.device_pieces.remove(entry.address);
         self.close(entry);
         Ok(())
     }
 
     fn close(&self, entry: Entry) {
+        if entry.memory_kind() != MemoryKind::HOST {
+            return;
+        }
         let address = entry.address as *mut u8;
         self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.direct());
     }
@@ -78,6 +107,7 @@ impl Engine {
             Some(here) if region.own || !region.direct.is_empty() || segment.bytes == 0 => {
                 Ok(Segment { address: here as u64, ..segment })
             }
+            None if region.own => Ok(Segment { address: region.here as u64, ..segment }),
             _ => Ok(nothing),
         }
     }
@@ -86,12 +116,7 @@ impl Engine {
     pub(in crate::engine) fn region_of<'a>(&self, exposure: &'a Exposure, rank: u32) -> &'a Region {
         exposure.regions[rank as usize].get_or_init(|| {
             let told = &exposure.told[rank as usize];
-            let entry = Entry {
-                address: told.segment.address,
-                bytes: told.segment.bytes,
-                first: told.first,
-                last: told.last,
-            };
+            let entry = told.entry();
             let mut region = self.find_region(exposure, told.owner as u32, entry);
             let owner = self.local_rank(&exposure.communicator, told.owner as u32);
             if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
@@ -104,7 +129,16 @@ impl Engine {
     /// Where memory of a member is for this process.
     pub(in crate::engine) fn find_region(&self, exposure: &Exposure, owner: u32, entry: Entry) -> Region {
         let (peer, own) = (exposure.peers[owner as usize], owner == exposure.rank());
-        self.open_region(peer, self.servant_of(exposure, owner), entry, (own, false))
+        let mut servant = self.servant_of(exposure, owner);
+        if entry.memory_kind() != MemoryKind::HOST {
+            // No server of a node reaches it.
+            servant.node = None;
+        }
+        let mut region = self.open_region(peer, servant, entry, (own, false));
+        if own && entry.memory_kind() != MemoryKind::HOST {
+            region.device = exposure.device_pieces.at(entry.address);
+        }
+        region
     }
 
     /// The same, for a process that may be on this node; for the server of the node if that is asked for.
@@ -126,6 +160,8 @@ impl Engine {
             here: entry.address as usize,
             own,
             for_server,
+            kind: entry.memory_kind(),
+            device: None,
         };
         let Some(peer) = peer else {
             region.direct = 0..0;

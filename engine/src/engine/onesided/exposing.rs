@@ -2,12 +2,14 @@
 
 use crate::collective::{Data, Operation};
 use crate::datatype::{Basic, Datatype};
+use crate::device::DeviceMemory;
 use crate::engine::Engine;
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Window};
 use crate::onesided::{
-    Attached, Control, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided, Segment, Told,
+    Attached, Control, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided, Segment,
+    Told,
 };
 use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
@@ -27,6 +29,15 @@ pub enum Memory {
         address: *mut u8,
         /// Its length; negative is an error.
         bytes: i64,
+    },
+    /// The same in the memory of a device.
+    OfDevice {
+        /// Where it begins.
+        address: *mut u8,
+        /// Its length.
+        bytes: i64,
+        /// Whose memory it is.
+        memory: DeviceMemory,
     },
     /// So many bytes that the library allocates (zeroed, 64-byte aligned), wherever it likes.
     Allocated(i64),
@@ -58,7 +69,7 @@ enum Trouble {
 impl Memory {
     fn kind(self) -> Kind {
         match self {
-            Memory::Given { .. } => Kind::Created,
+            Memory::Given { .. } | Memory::OfDevice { .. } => Kind::Created,
             Memory::Allocated(_) => Kind::Allocated,
             Memory::Shared(..) => Kind::Shared,
             Memory::Dynamic => Kind::Dynamic,
@@ -67,7 +78,8 @@ impl Memory {
 
     fn bytes(self) -> i64 {
         match self {
-            Memory::Given { bytes, .. } | Memory::Allocated(bytes) | Memory::Shared(bytes, _) => bytes,
+            Memory::Given { bytes, .. } | Memory::OfDevice { bytes, .. } => bytes,
+            Memory::Allocated(bytes) | Memory::Shared(bytes, _) => bytes,
             Memory::Dynamic => 0,
         }
     }
@@ -106,6 +118,23 @@ impl Engine {
         self.expose_with(parent, (memory, unit), 0)
     }
 
+    /// The same for memory that this member could perhaps not find out about: then it takes part all the same, and all
+    /// members fail.
+    ///
+    /// # Errors
+    /// As [`Engine::expose`]; the one that is given.
+    pub fn expose_found(
+        &self,
+        parent: &Arc<Communicator>,
+        memory: Result<Memory>,
+        unit: i64,
+    ) -> Result<Arc<Exposure>> {
+        let found = memory.as_ref().ok().copied();
+        let nothing = Memory::Given { address: std::ptr::null_mut(), bytes: -1 };
+        let made = self.expose_with(parent, (found.unwrap_or(nothing), unit), 0);
+        memory.and(made)
+    }
+
     /// The same with so many mutexes of this member.
     pub(super) fn expose_with(
         &self,
@@ -131,9 +160,13 @@ impl Engine {
             return Err(error);
         }
         let made = Arc::new(self.make(parent, memory.kind(), (told, peers), provided));
+        if let Memory::OfDevice { address, memory, .. } = memory {
+            made.device_pieces.add(address as u64, memory);
+        }
         let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
-        if self.needs_servants(parent, &made)? && !self.enter_servers(parent, &made)? {
-            self.begin_to_serve(&made)?;
+        let is_asked = self.needs_servants(parent, &made)? && !self.enter_servers(parent, &made)?;
+        if is_asked || mine.kind != 0 {
+            self.serve_others_too(&made)?;
         }
         Ok(made)
     }
@@ -172,6 +205,10 @@ impl Engine {
         let (address, is_ours) = match memory {
             Memory::Dynamic => return Ok(Provided::default()),
             Memory::Given { address, .. } => (address, false),
+            Memory::OfDevice { address, memory, .. } => {
+                (mine.segment.address, mine.kind) = (address as u64, u64::from(memory.kind.0));
+                return Ok(Provided::default());
+            }
             Memory::Allocated(bytes) => (allocate(bytes as u64, mine), true),
             Memory::Shared(_, false) => return Ok(self.provide_shared(parent, mine)),
             Memory::Shared(_, true) => return self.provide_in_one_piece(parent, mine),
@@ -348,6 +385,7 @@ impl Engine {
             has_servers: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             attached: Attached::default(),
+            device_pieces: DevicePieces::default(),
             waiters: AtomicU32::new(0),
             base: OnceLock::new(),
             provided: Mutex::new(provided),

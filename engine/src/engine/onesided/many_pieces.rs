@@ -5,8 +5,10 @@
 //! direct, a piece costs its copy and little else.
 
 use super::changing::MANY;
+use super::device_memory::copy_many_by_driver;
 use super::target_memory::AT_ONCE;
 use crate::datatype::Basic;
+use crate::device::MemoryKind;
 use crate::engine::Engine;
 use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant, MOST_BYTES};
 use crate::progress::changes::{Alone, Changes};
@@ -48,6 +50,8 @@ impl Engine {
             here: 0,
             own: true,
             for_server: false,
+            kind: MemoryKind::HOST,
+            device: None,
         }
     }
 
@@ -84,6 +88,12 @@ impl Engine {
             // SAFETY: by the caller.
             return pieces.in_batches(|batch| unsafe { self.ask_to_write_many(region, batch, bytes) });
         }
+        if region.direct.is_empty() && region.device.is_some() {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
+            unsafe { copy_many_by_driver(region, pieces, |here, there| (there, here.cast_const()))? };
+            region.changed();
+            return Ok(());
+        }
         pieces.each(|local, there| match region.here(first, length) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
             Some(_) => unsafe {
@@ -111,6 +121,10 @@ impl Engine {
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
             return pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch, bytes) });
+        }
+        if region.direct.is_empty() && region.device.is_some() {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
+            return unsafe { copy_many_by_driver(region, pieces, |here, there| (here, there.cast_const())) };
         }
         pieces.each(|local, there| match region.here(first, length) {
             // SAFETY: by the caller; what `place` has passed lies in the region.

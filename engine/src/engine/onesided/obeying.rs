@@ -71,7 +71,7 @@ impl Engine {
             }
             Ask::Find(address) => {
                 let found = served.find(self, address)?;
-                Ok([found.address, found.bytes].into_iter().flat_map(u64::to_ne_bytes).collect())
+                Ok([found.address, found.bytes, found.kind].into_iter().flat_map(u64::to_ne_bytes).collect())
             }
             Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
@@ -94,6 +94,9 @@ impl Engine {
             return Err(shorter());
         }
         let mut read = vec![0u8; if what == Many::Read { all as usize } else { 0 }];
+        if let Some(done) = self.obey_by_driver(served, (what, bytes), addresses, (data, &mut read)) {
+            return done.map(|()| read);
+        }
         let mut room = read.as_mut_slice();
         for address in addresses.chunks_exact(8) {
             let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));

@@ -4,7 +4,7 @@
 //! It changes elements as its own operations do: words by atomic instructions where the memory is direct for those
 //! who can, all others under the lock of its elements. So it makes no difference to anybody who does it.
 
-use super::asking::{buffer, ASKED};
+use super::asking::{buffer, ASKED, MOST_WORDS, WITH_WORDS};
 use super::locking::no_such_lock;
 use super::obeying::Served;
 use crate::core::Background;
@@ -13,7 +13,7 @@ use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
 use crate::onesided::{Ask, Entry, Exposure, Kind, Lock, LockOf, Numbered, Queued, Region};
 use crate::world::BootstrapChannel;
-use crate::Result;
+use crate::{Class, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -25,10 +25,16 @@ struct Master(*const Engine);
 unsafe impl Send for Master {}
 
 impl Engine {
-    /// Begins to serve the other members, until the exposure is freed.
-    pub(super) fn begin_to_serve(&self, exposure: &Arc<Exposure>) -> Result<()> {
+    /// Serves the other members from now on, until the exposure is freed.
+    pub(super) fn serve_others_too(&self, exposure: &Arc<Exposure>) -> Result<()> {
+        match exposure.size() == 1 || exposure.is_served.swap(true, Ordering::SeqCst) {
+            true => Ok(()),
+            false => self.begin_to_serve(exposure),
+        }
+    }
+
+    fn begin_to_serve(&self, exposure: &Arc<Exposure>) -> Result<()> {
         self.need_servant_thread();
-        exposure.is_served.store(true, Ordering::Relaxed);
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
         let (master, exposure) = (Master(self), Arc::downgrade(exposure));
@@ -95,10 +101,18 @@ impl Engine {
         Ok(true)
     }
 
-    /// Answers a member: 0 and what it gets, or 1.
+    /// Answers a member: 0 and what it gets; what its memory's device says; or 1.
     fn answer_to(&self, exposure: &Exposure, (rank, tag): (u32, i32), done: Result<Vec<u8>>) -> Result<()> {
-        let mut answer = vec![u8::from(done.is_err()); 8];
-        answer.extend(done.unwrap_or_default());
+        let (code, rest) = match done {
+            Ok(told) => (0, told),
+            Err(error) if error.class() == Class::Other => {
+                let words = error.message().as_bytes();
+                (WITH_WORDS, words[..words.len().min(MOST_WORDS)].to_vec())
+            }
+            Err(_) => (1, Vec::new()),
+        };
+        let mut answer = vec![code; 8];
+        answer.extend(rest);
         let envelope =
             Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
         self.send(exposure.group().job_rank(rank), envelope, buffer(&mut answer), Mode::Buffered)

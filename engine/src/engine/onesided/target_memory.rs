@@ -1,7 +1,9 @@
 //! Reaching into exposed memory: what lies where, and copying pieces of it.
 
+use super::device_memory::copy_by_driver;
 use super::runs::{Run, Stage};
 use crate::collective::Data;
+use crate::device::Piece;
 use crate::engine::Engine;
 use crate::onesided::{find, Entry, Exposure, Kind, Known, Region, Seat, Target, Way};
 use crate::transport::{AccessDescriptor, Means, OfferedMemory, Routed};
@@ -303,6 +305,10 @@ impl Engine {
             unsafe {
                 match way {
                     Way::Direct(here) | Way::Own(here) => ptr::copy(local, here, length as usize),
+                    Way::Device(to) => {
+                        let piece = Piece { to, from: local, bytes: length as usize };
+                        copy_by_driver(region, &[piece])?;
+                    }
                     Way::Far(there) => self.write_far(region, there, local, length)?,
                 }
                 local = local.add(length as usize);
@@ -330,6 +336,10 @@ impl Engine {
             unsafe {
                 match way {
                     Way::Direct(here) | Way::Own(here) => ptr::copy(here, local, length as usize),
+                    Way::Device(from) => {
+                        let piece = Piece { to: local, from, bytes: length as usize };
+                        copy_by_driver(region, &[piece])?;
+                    }
                     Way::Far(there) => self.read_far(region, there, local, length)?,
                 }
                 local = local.add(length as usize);

@@ -119,13 +119,7 @@ impl Member {
         let base = engine.job.node.blocks_area(local.0);
         // SAFETY: that member has lent this part of its area for them, zeroed; the node segment lives for ever.
         let control = unsafe { Control::new(base.add(told.control.checked_sub(1)? as usize), size) };
-        let entry = Entry {
-            address: told.segment.address,
-            bytes: told.segment.bytes,
-            first: told.first,
-            last: told.last,
-        };
-        let mut region = engine.open_region(Some(peer), Servant::default(), entry, (is_own, true));
+        let mut region = engine.open_region(Some(peer), Servant::default(), told.entry(), (is_own, true));
         if let Some(offset) = told.block.checked_sub(1) {
             region.lies_at(base as usize + offset as usize);
         }

@@ -13,12 +13,8 @@ use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What to do where a window shall lie in the memory of a device.
-const IN_HOST_MEMORY: &str =
-    "make the window of memory of the host; what operations send from and receive into may lie in device memory";
-
-fn make(comm: &Arc<Comm>, memory: Memory, unit: i64, info: Option<&Arc<Info>>) -> Result<Arc<Win>> {
-    let window = Arc::new(Win::new(engine()?.expose(comm, memory, unit)?));
+fn make(comm: &Arc<Comm>, memory: Result<Memory>, unit: i64, info: Option<&Arc<Info>>) -> Result<Arc<Win>> {
+    let window = Arc::new(Win::new(engine()?.expose_found(comm, memory, unit)?));
     hints::begin(&window, info.map(|info| &**info));
     Ok(window)
 }
@@ -32,8 +28,12 @@ pub fn win_create(
     comm: &Arc<Comm>,
     win: Out<Win>,
 ) -> Result<()> {
-    buffers::refuse("base", base.cast(), IN_HOST_MEMORY)?;
-    win.put(make(comm, Memory::Given { address: base.cast(), bytes: size }, disp_unit, info)?)
+    let (address, bytes) = (base.cast(), size);
+    let memory = buffers::whose("base", address, bytes).map(|found| match found {
+        Some(memory) => Memory::OfDevice { address, bytes, memory },
+        None => Memory::Given { address, bytes },
+    });
+    win.put(make(comm, memory, disp_unit, info)?)
 }
 
 /// A window whose memory the library allocates; `baseptr` gets its address.
@@ -46,7 +46,7 @@ fn allocate(
     win: &Out<Win>,
 ) -> Result<()> {
     not_null("baseptr", baseptr)?;
-    let made = make(comm, memory, unit, info)?;
+    let made = make(comm, Ok(memory), unit, info)?;
     store_address("baseptr", baseptr, made.own().address as *mut u8)?;
     win.put(made)
 }
@@ -93,13 +93,15 @@ pub fn win_shared_query(
 
 /// `MPI_Win_create_dynamic` (§12.2.4).
 pub fn win_create_dynamic(info: Option<&Arc<Info>>, comm: &Arc<Comm>, win: Out<Win>) -> Result<()> {
-    win.put(make(comm, Memory::Dynamic, 1, info)?)
+    win.put(make(comm, Ok(Memory::Dynamic), 1, info)?)
 }
 
 /// `MPI_Win_attach` (§12.2.4).
 pub fn win_attach(win: &Arc<Win>, base: *mut c_void, size: i64) -> Result<()> {
-    buffers::refuse("base", base.cast(), IN_HOST_MEMORY)?;
-    engine()?.attach(win, base.cast(), size)
+    match buffers::whose("base", base.cast(), size)? {
+        Some(memory) => engine()?.attach_device(win.exposure(), memory, (base.cast(), size)),
+        None => engine()?.attach(win, base.cast(), size),
+    }
 }
 
 /// `MPI_Win_detach` (§12.2.4).

@@ -1,0 +1,83 @@
+//! Exposed memory of devices, for the process whose driver copies it: the owner, when it does something there itself or
+//! is asked to.
+//!
+//! Elements are fetched, changed and stored under the lock of the owner's elements, as those of memory are that the kernel
+//! copies (`changing`).
+
+use super::obeying::Served;
+use crate::device::{self, Piece};
+use crate::engine::Engine;
+use crate::onesided::{Many, Pieces, Region};
+use crate::{Class, Error, Result};
+
+/// Pieces that are copied with one wait.
+const AT_A_TIME: usize = 1024;
+
+/// Copies pieces from or to a region, by the driver.
+///
+/// # Safety
+/// As [`device::copy`]; on one side the pieces lie in the region.
+pub(super) unsafe fn copy_by_driver(region: &Region, pieces: &[Piece]) -> Result<()> {
+    match &region.device {
+        // SAFETY: by the caller.
+        Some(memory) => unsafe { device::copy(memory, pieces) },
+        None => {
+            Err(Error::new(Class::Intern, "memory of a device is to be copied that no driver here knows"))
+        }
+    }
+}
+
+/// Copies many pieces with few waits: `piece` says from where to where each goes, from its address here and there.
+///
+/// # Safety
+/// As [`copy_by_driver`].
+pub(super) unsafe fn copy_many_by_driver(
+    region: &Region,
+    pieces: &impl Pieces,
+    piece: impl Fn(*mut u8, *mut u8) -> (*mut u8, *const u8),
+) -> Result<()> {
+    let mut batch = Vec::with_capacity(AT_A_TIME.min(pieces.number() as usize));
+    let bytes = pieces.bytes() as usize;
+    pieces.each(|here, there| {
+        let (to, from) = piece(here, region.mapped(there));
+        batch.push(Piece { to, from, bytes });
+        if batch.len() == AT_A_TIME {
+            // SAFETY: by the caller.
+            unsafe { copy_by_driver(region, &batch)? };
+            batch.clear();
+        }
+        Ok(())
+    })?;
+    // SAFETY: by the caller.
+    unsafe { copy_by_driver(region, &batch) }
+}
+
+impl Engine {
+    /// Reads or writes many pieces of a device's memory with one wait; `None` if they are not all in one region that the
+    /// driver of this process copies, or something else is to be done with them.
+    pub(super) fn obey_by_driver(
+        &self,
+        served: &impl Served,
+        (what, bytes): (Many, u64),
+        addresses: &[u8],
+        (data, read): (&[u8], &mut [u8]),
+    ) -> Option<Result<()>> {
+        let mut addresses = addresses
+            .chunks_exact(8)
+            .map(|address| u64::from_ne_bytes(address.try_into().expect("8 bytes")))
+            .peekable();
+        let region = served.region(self, *addresses.peek()?).ok()?;
+        region.device.as_ref().filter(|_| matches!(what, Many::Read | Many::Write))?;
+        let mut pieces = Vec::new();
+        for (address, at) in addresses.zip((0..).step_by(bytes as usize)) {
+            let there = region.mapped(region.place_of(address, bytes).ok()? + region.address);
+            let (to, from) = match what {
+                Many::Read => (read.as_mut_ptr().wrapping_add(at), there.cast_const()),
+                _ => (there, data.as_ptr().wrapping_add(at)),
+            };
+            pieces.push(Piece { to, from, bytes: bytes as usize });
+        }
+        // SAFETY: all lie in the region; the message, or the answer, has as many bytes.
+        Some(unsafe { copy_by_driver(&region, &pieces) }.map(|()| region.changed()))
+    }
+}
