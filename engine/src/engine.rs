@@ -92,6 +92,7 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let crowd = Crowd::join(&job.node, job.local_rank, doorbell);
         let page = job.page();
+        crate::device::counted::count_in(&page.counters.bytes_device, &page.counters.bytes_device_mapped);
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
@@ -321,6 +322,7 @@ mod bootstrap_messages;
 mod check;
 mod collectives;
 mod describe;
+pub mod device_pairs;
 mod failures;
 mod files;
 mod lanes;

@@ -28,12 +28,16 @@ impl Level {
     pub const CROWD: Level = Level(66);
     /// Bounce buffers that nobody uses.
     pub const BOUNCE: Level = Level(67);
+    /// Memory of devices that peers lend.
+    pub const BORROWED: Level = Level(68);
+    /// What this process shows those to which it lends.
+    pub const LENT: Level = Level(69);
     /// Streams of devices.
-    pub const DEVICE: Level = Level(68);
+    pub const DEVICE: Level = Level(70);
     /// Jobs that this process has started.
-    pub const CHILDREN: Level = Level(69);
+    pub const CHILDREN: Level = Level(71);
     /// Processes that were started apart.
-    pub const STRANGERS: Level = Level(70);
+    pub const STRANGERS: Level = Level(72);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {

@@ -2,6 +2,7 @@
 //! starts jobs, `serried info` says what is here.
 
 mod attach;
+mod device_memory;
 mod doctor;
 mod info;
 mod pairs;

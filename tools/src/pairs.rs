@@ -3,7 +3,8 @@
 //! Run by itself it starts a job of itself; run as a program of a job (behind
 //! whatever starts the program in a container, say) it is that job's ranks.
 
-use crate::run;
+use crate::{device_memory, run};
+use serried_engine::engine::device_pairs::OfDevice;
 use serried_engine::engine::pairs::Reached;
 use serried_engine::job::detect::{self, Launcher};
 use serried_engine::transport::Means;
@@ -39,8 +40,13 @@ fn start(arguments: &[OsString]) -> i32 {
 fn be_a_rank() -> Result<i32> {
     let engine = Engine::start()?;
     let pairs = engine.try_pairs()?;
-    let lines: Vec<String> =
-        pairs.iter().map(|found| format!("{} {} {}", engine.rank(), found.peer, in_words(found))).collect();
+    let devices: BTreeMap<u32, Option<OfDevice>> =
+        engine.try_devices(device_memory::of_first_device())?.into_iter().collect();
+    let line = |found: &Reached| {
+        let device = devices.get(&found.peer).and_then(Option::as_ref).map(of_device).unwrap_or_default();
+        format!("{} {} {}{device}", engine.rank(), found.peer, in_words(found))
+    };
+    let lines: Vec<String> = pairs.iter().map(line).collect();
     let texts = engine.gather_texts(&lines.join("\n"))?;
     if engine.rank() == 0 {
         print!("{}", table(engine.size(), &texts));
@@ -62,6 +68,15 @@ fn in_words(found: &Reached) -> String {
     };
     let why = if found.why.is_empty() { String::new() } else { format!("; no better because {}", found.why) };
     format!("memory in windows: {windows}\nother memory: {rest}{why}").replace('\n', "\t")
+}
+
+/// How memory of a device is read, as a further line.
+fn of_device(found: &OfDevice) -> String {
+    let words = match found {
+        Ok(()) => "mapped: one copy by the driver (CUDA IPC)".to_owned(),
+        Err(why) => format!("copied by its owner; not mapped because {why}"),
+    };
+    format!("\tmemory of devices: {}", words.replace(['\n', '\t'], " "))
 }
 
 /// Pairs of which the same is true stand together.

@@ -1,6 +1,7 @@
 //! What a kind of device has to offer.
 
 use super::kind::MemoryKind;
+use super::lent::{Lent, HANDLE_BYTES};
 use crate::Result;
 
 /// An allocation of device memory, as it was found at an address. It is of use as long as the
@@ -56,4 +57,19 @@ pub trait Device: Sync {
     /// # Safety
     /// As [`super::copy`].
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()>;
+
+    /// What other processes need to map an allocation.
+    ///
+    /// # Errors
+    /// What the driver says; also where it has no such thing.
+    fn lend(&self, memory: &DeviceMemory) -> Result<Lent>;
+
+    /// Maps so many bytes of another process's memory by a handle, on the device that it lies on.
+    ///
+    /// # Errors
+    /// What the driver says; where this process does not use that device.
+    fn map(&self, lent: &Lent, handle: [u8; HANDLE_BYTES], bytes: u64) -> Result<DeviceMemory>;
+
+    /// Gives back what [`Device::map`] has mapped. Nobody uses it any more.
+    fn unmap(&self, memory: &DeviceMemory);
 }

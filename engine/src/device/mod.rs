@@ -13,10 +13,13 @@
 //!   to. They are finished when [`copy`] returns.
 //! * The child of a fork uses no device.
 
+pub mod borrowing;
+pub mod counted;
 mod cuda;
 mod interface;
 pub mod kind;
 mod known_memory;
+pub mod lent;
 mod presence;
 
 pub use interface::{Device, DeviceMemory, Piece};
@@ -64,7 +67,8 @@ pub fn is_surely_host(address: *const u8) -> bool {
 pub unsafe fn copy(memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
     match presence::driver() {
         // SAFETY: by the caller.
-        Some(driver) => unsafe { driver.copy(memory, pieces) },
+        Some(driver) => unsafe { driver.copy(memory, pieces) }
+            .inspect(|()| counted::copied(pieces.iter().map(|piece| piece.bytes as u64).sum())),
         None => Err(gone()),
     }
 }

@@ -76,8 +76,13 @@ pub fn describe(wanted: Presence) -> String {
         (Presence::Off, _) => "not used, because SERRIED_GPU is off".into(),
         (_, false) => format!("none: there is none of {}", FILES.join(", ")),
         (_, true) if Cuda::load() => {
-            "CUDA: buffers may lie in device and managed memory; they are copied through memory of the host"
-                .into()
+            let lending = match Cuda::can_lend() {
+                true => "ranks of one node map each other's windows of it where they can (`serried info --pairs` tries it)",
+                false => "this driver has no functions to lend it to other processes",
+            };
+            format!(
+                "CUDA: buffers may lie in device and managed memory; they are copied through memory of the host; {lending}"
+            )
         }
         (_, true) => "libcuda.so.1 cannot be loaded, so buffers must lie in memory of the host".into(),
     }

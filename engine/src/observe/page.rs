@@ -147,6 +147,10 @@ pub struct Counters {
     pub unexpected_peak: AtomicU64,
     /// Collective operations started.
     pub collectives: AtomicU64,
+    /// Bytes that drivers of devices have copied.
+    pub bytes_device: AtomicU64,
+    /// Those of them that went straight from or to device memory of a peer.
+    pub bytes_device_mapped: AtomicU64,
 }
 
 /// Totals of files since the start, of what has gone to file systems and come from them; each only grows.

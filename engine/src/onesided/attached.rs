@@ -26,6 +26,8 @@ pub struct Entry {
     pub last: u64,
     /// The kind of memory, as a number.
     pub kind: u64,
+    /// 1 + where it is told in the blocks area of the owner how this memory of a device is mapped; 0: nowhere.
+    pub lent: u64,
 }
 
 impl Entry {

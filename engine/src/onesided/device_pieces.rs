@@ -4,28 +4,43 @@
 use crate::device::DeviceMemory;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pieces that this member exposes in one exposure: where each begins, and whose memory it is.
+/// A piece: where it begins, whose memory it is, and 1 + where others are told how to map it (0: nowhere).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicePiece {
+    pub address: u64,
+    pub memory: DeviceMemory,
+    pub lent: u64,
+}
+
+/// Pieces that this member exposes in one exposure.
 #[derive(Debug, Default)]
-pub struct DevicePieces(Mutex<Vec<(u64, DeviceMemory)>>);
+pub struct DevicePieces(Mutex<Vec<DevicePiece>>);
 
 impl DevicePieces {
-    fn list(&self) -> MutexGuard<'_, Vec<(u64, DeviceMemory)>> {
+    fn list(&self) -> MutexGuard<'_, Vec<DevicePiece>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A piece is exposed.
-    pub fn add(&self, address: u64, memory: DeviceMemory) {
-        self.list().push((address, memory));
+    pub fn add(&self, piece: DevicePiece) {
+        self.list().push(piece);
     }
 
-    /// It is not any more.
-    pub fn remove(&self, address: u64) {
-        self.list().retain(|one| one.0 != address);
+    /// The one at an address is not any more.
+    pub fn remove(&self, address: u64) -> Option<DevicePiece> {
+        let mut list = self.list();
+        let place = list.iter().position(|one| one.address == address)?;
+        Some(list.swap_remove(place))
+    }
+
+    /// None is any more: they were these.
+    pub fn take_all(&self) -> Vec<DevicePiece> {
+        std::mem::take(&mut self.list())
     }
 
     /// The memory of the piece that begins at an address.
     pub fn at(&self, address: u64) -> Option<DeviceMemory> {
-        self.list().iter().find(|one| one.0 == address).map(|one| one.1)
+        self.list().iter().find(|one| one.address == address).map(|one| one.memory)
     }
 }
 
@@ -44,13 +59,14 @@ mod tests {
             device: 0,
             context: 7,
         };
+        let piece = |address, number| DevicePiece { address, memory: memory(number), lent: 0 };
         let pieces = DevicePieces::default();
-        pieces.add(4096, memory(1));
-        pieces.add(4352, memory(2));
+        pieces.add(piece(4096, 1));
+        pieces.add(piece(4352, 2));
         assert_eq!(pieces.at(4352), Some(memory(2)));
-        pieces.remove(4096);
+        assert_eq!(pieces.remove(4096), Some(piece(4096, 1)));
         assert_eq!((pieces.at(4096), pieces.at(4100)), (None, None));
-        pieces.add(4096, memory(3));
+        pieces.add(piece(4096, 3));
         assert_eq!(pieces.at(4096), Some(memory(3)));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::control::Numbered;
 use super::{Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
+use crate::device::borrowing::Mapping;
 use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
@@ -58,13 +59,15 @@ pub(crate) struct Told {
     pub mutexes_at: u64,
     /// The kind of memory, as a number.
     pub kind: u64,
+    /// As in [`Entry`].
+    pub lent: u64,
 }
 
 impl Told {
     /// The segment, as an entry.
     pub fn entry(&self) -> Entry {
         let Segment { address, bytes, .. } = self.segment;
-        Entry { address, bytes, first: self.first, last: self.last, kind: self.kind }
+        Entry { address, bytes, first: self.first, last: self.last, kind: self.kind, lent: self.lent }
     }
 }
 
@@ -142,6 +145,8 @@ pub struct Exposure {
     pub(crate) attached: Attached,
     /// What this member exposes of devices' memory.
     pub(crate) device_pieces: DevicePieces,
+    /// What is mapped here of other members' devices' memory.
+    pub(crate) mappings: Mutex<Vec<Arc<Mapping>>>,
     /// Threads of this process that wait for locks.
     pub(crate) waiters: AtomicU32,
     /// Where the own segment begins in this process.

@@ -33,7 +33,7 @@ pub use addresses::Addresses;
 pub use assertions::Assertions;
 pub(crate) use attached::{find, Attached, Entry};
 pub(crate) use control::{Control, Numbered, Seat};
-pub(crate) use device_pieces::DevicePieces;
+pub(crate) use device_pieces::{DevicePiece, DevicePieces};
 pub(crate) use epochs::Epochs;
 pub use exposure::{Exposure, Kind, LockOf, Segment};
 pub(crate) use exposure::{Known, Mutexes, Provided, Queued, Told};

@@ -1,10 +1,12 @@
 //! Where the exposed memory of a member is, for an origin.
 
+use crate::device::borrowing::Mapping;
 use crate::device::{DeviceMemory, MemoryKind};
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{Class, Error, JobRank, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A piece of exposed memory of a member, as this process reaches it.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Region {
     pub(crate) kind: MemoryKind,
     /// The driver of this process copies it, and knows it by this.
     pub(crate) device: Option<DeviceMemory>,
+    /// It is another process's, and mapped here.
+    pub(crate) mapping: Option<Arc<Mapping>>,
 }
 
 /// A member that is asked for what is out of reach, and where.
@@ -193,6 +197,7 @@ mod tests {
             for_server: false,
             kind: MemoryKind::HOST,
             device: None,
+            mapping: None,
         }
     }
 

@@ -31,6 +31,10 @@ impl Contexts {
         PRIMARY
     }
 
+    pub fn has_primary(&self) -> bool {
+        self.is_there(PRIMARY)
+    }
+
     pub fn create(&mut self) -> Handle {
         if self.there.is_empty() {
             self.there.push(false);

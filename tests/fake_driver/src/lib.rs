@@ -7,6 +7,8 @@
 //!   that a seed draws (`FAKE_CUDA_SEED`). Until then its target is poisoned, so that a forgotten
 //!   wait shows as wrong data (`streams`).
 //! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
+//! * Handles of memory are good for other processes, once in each, as long as the allocation is there; `FAKE_CUDA_IPC`
+//!   has them refused (`off`), each process have another device (`apart`), or the wrong memory mapped (`wrong`) (`lent`).
 //! * Addresses, and contexts, are used again; the numbers of allocations are not.
 //! * Calls are counted, and the n-th call of a function can be made to fail (`calls`).
 
@@ -15,6 +17,9 @@
 mod calls;
 mod context_functions;
 mod contexts;
+mod lending_functions;
+mod lent;
+mod mapped;
 mod memory;
 mod memory_functions;
 mod pointers;
@@ -34,6 +39,8 @@ const INVALID_VALUE: Answer = 1;
 const OUT_OF_MEMORY: Answer = 2;
 const NOT_INITIALIZED: Answer = 3;
 const INVALID_CONTEXT: Answer = 201;
+const ALREADY_MAPPED: Answer = 208;
 const INVALID_HANDLE: Answer = 400;
 const CONTEXT_IS_DESTROYED: Answer = 709;
 const LAUNCH_FAILED: Answer = 719;
+const NOT_SUPPORTED: Answer = 801;

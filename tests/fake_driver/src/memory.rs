@@ -1,12 +1,12 @@
 //! Memory of the device, mapped twice: for the program without access (managed memory with it), and
 //! for the driver.
 
+use crate::mapped::{place_of, Mapped, BYTES, NUMBERS_BYTES};
 use crate::{Answer, Handle, INVALID_VALUE, OUT_OF_MEMORY};
 use std::ffi::c_int;
 use std::ptr;
+use std::sync::atomic::Ordering;
 
-/// Bytes of each sort of memory.
-const BYTES: usize = 1 << 30;
 /// Allocations begin at multiples of this, with a gap behind each.
 const ALIGNMENT: usize = 512;
 /// What fresh memory holds.
@@ -28,12 +28,15 @@ pub struct Allocation {
     pub number: u64,
     pub sort: Sort,
     pub context: Handle,
+    /// It is another process's.
+    pub mapped: Option<Mapped>,
 }
 
 /// Memory of one sort, as it is mapped for the program and for the driver.
 struct Arena {
     program: usize,
     driver: usize,
+    file: c_int,
 }
 
 #[derive(Default)]
@@ -50,17 +53,16 @@ impl Arena {
         unsafe {
             let file =
                 libc::syscall(libc::SYS_memfd_create, c"fake device".as_ptr(), libc::MFD_CLOEXEC) as c_int;
-            if file < 0 || libc::ftruncate(file, BYTES as libc::off_t) != 0 {
+            if file < 0 || libc::ftruncate(file, (BYTES + NUMBERS_BYTES) as libc::off_t) != 0 {
                 return None;
             }
             let map = |access| {
                 let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-                let mapped = libc::mmap(ptr::null_mut(), BYTES, access, flags, file, 0);
+                let mapped = libc::mmap(ptr::null_mut(), BYTES + NUMBERS_BYTES, access, flags, file, 0);
                 (mapped != libc::MAP_FAILED).then_some(mapped as usize)
             };
-            let arena = Arena { program: map(access)?, driver: map(libc::PROT_READ | libc::PROT_WRITE)? };
-            libc::close(file);
-            Some(arena)
+            // The file stays open for other processes.
+            Some(Arena { program: map(access)?, driver: map(libc::PROT_READ | libc::PROT_WRITE)?, file })
         }
     }
 }
@@ -100,7 +102,8 @@ impl Memory {
             return Err(OUT_OF_MEMORY);
         }
         self.numbers += 1;
-        self.live.push(Allocation { first, bytes, number: self.numbers, sort, context });
+        self.live.push(Allocation { first, bytes, number: self.numbers, sort, context, mapped: None });
+        self.say(first, self.numbers, true);
         let there = self.for_driver(first, bytes)?;
         // SAFETY: memory of the driver, which nobody else uses.
         unsafe { ptr::write_bytes(there as *mut u8, FRESH, bytes) };
@@ -108,8 +111,46 @@ impl Memory {
     }
 
     fn is_of_device(&self, address: usize) -> bool {
+        let is_mapped = |mapped: &Mapped| (mapped.program..mapped.program + mapped.length).contains(&address);
+        self.arena_of(address).is_some() || self.live.iter().flat_map(|one| &one.mapped).any(is_mapped)
+    }
+
+    fn arena_of(&self, address: usize) -> Option<&Arena> {
         let mut arenas = self.arenas.iter().flatten();
-        arenas.any(|arena| (arena.program..arena.program + BYTES).contains(&address))
+        arenas.find(|arena| (arena.program..arena.program + BYTES).contains(&address))
+    }
+
+    /// The file in which an address lies, and where.
+    pub fn place_in_file(&self, address: usize) -> Option<(c_int, usize)> {
+        self.arena_of(address).map(|arena| (arena.file, address - arena.program))
+    }
+
+    /// Tells other processes that an allocation is there, or not any more.
+    fn say(&self, first: usize, number: u64, is_there: bool) {
+        if let Some(arena) = self.arena_of(first) {
+            // SAFETY: mapped behind the memory.
+            let place = unsafe { place_of(arena.driver + BYTES, number) };
+            place.store(if is_there { number } else { 0 }, Ordering::SeqCst);
+        }
+    }
+
+    pub fn all(&self) -> &[Allocation] {
+        &self.live
+    }
+
+    /// Memory of another process has been mapped.
+    pub fn add_mapped(&mut self, first: usize, bytes: usize, context: Handle, mapped: Mapped) {
+        self.numbers += 1;
+        let (number, sort, mapped) = (self.numbers, Sort::Device, Some(mapped));
+        self.live.push(Allocation { first, bytes, number, sort, context, mapped });
+    }
+
+    /// An allocation is not there any more.
+    pub fn forget(&mut self, first: usize) -> Result<(), Answer> {
+        let place = self.live.iter().position(|one| one.first == first).ok_or(INVALID_VALUE)?;
+        let one = self.live.swap_remove(place);
+        self.say(first, one.number, false);
+        Ok(())
     }
 
     /// Where the driver has bytes: its own mapping, or the program's memory of the host.
@@ -121,20 +162,26 @@ impl Memory {
         if address + bytes > one.first + one.bytes {
             return Err(INVALID_VALUE);
         }
-        let mut arenas = self.arenas.iter().flatten();
-        let arena = arenas.find(|arena| (arena.program..arena.program + BYTES).contains(&address));
-        arena.map(|arena| address - arena.program + arena.driver).ok_or(INVALID_VALUE)
+        if let Some(mapped) = &one.mapped {
+            return Ok(address - mapped.program + mapped.driver);
+        }
+        self.arena_of(address).map(|arena| address - arena.program + arena.driver).ok_or(INVALID_VALUE)
     }
 
     /// Gives an allocation back.
     pub fn free(&mut self, first: usize) -> Result<(), Answer> {
-        let place = self.live.iter().position(|one| one.first == first).ok_or(INVALID_VALUE)?;
-        self.live.swap_remove(place);
-        Ok(())
+        match self.find(first) {
+            Some(one) if one.mapped.is_some() => Err(INVALID_VALUE),
+            _ => self.forget(first),
+        }
     }
 
     pub fn context_goes(&mut self, context: Handle) {
-        self.live.retain(|one| one.sort != Sort::Device || one.context != context);
+        let is_of_it = |one: &Allocation| one.sort == Sort::Device && one.context == context;
+        let all: Vec<usize> = self.live.iter().filter(|one| is_of_it(one)).map(|one| one.first).collect();
+        for first in all {
+            let _ = self.forget(first);
+        }
     }
 
     /// Copies at once.

@@ -39,9 +39,11 @@ fn words(answer: Answer) -> Option<(&'static CStr, &'static CStr)> {
         2 => (c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
         3 => (c"CUDA_ERROR_NOT_INITIALIZED", c"initialization error"),
         201 => (c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
+        208 => (c"CUDA_ERROR_ALREADY_MAPPED", c"resource already mapped"),
         400 => (c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
         709 => (c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
         719 => (c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
+        801 => (c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
         _ => return None,
     })
 }

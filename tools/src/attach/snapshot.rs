@@ -129,7 +129,11 @@ totals! {
     /// The most of them.
     unexpected_peak,
     /// Collective operations.
-    collectives
+    collectives,
+    /// Bytes copied by drivers of devices.
+    bytes_device,
+    /// Those of them that were a peer's.
+    bytes_device_mapped
 }
 
 impl Snapshot {

@@ -240,6 +240,7 @@ fn totals(snapshot: &Snapshot, now: u64) -> Counts {
             cross_memory: totals.bytes_cross_memory as f64,
             memory_file: totals.bytes_memory_file as f64,
             direct: totals.bytes_direct as f64,
+            device: totals.bytes_device as f64,
         },
         files: Files {
             bytes_read: totals.files.bytes_read as f64,

@@ -194,17 +194,20 @@ pub struct Means {
     pub memory_file: f64,
     /// By plain loads and stores.
     pub direct: f64,
+    /// By drivers of devices, before and after other means too.
+    pub device: f64,
 }
 
 impl Means {
     /// Names and values, in the order in which all faces show them.
-    pub fn list(&self) -> [(&'static str, f64); 5] {
+    pub fn list(&self) -> [(&'static str, f64); 6] {
         [
             ("inline", self.inline),
             ("cells", self.cells),
             ("cross_memory", self.cross_memory),
             ("memory_file", self.memory_file),
             ("direct", self.direct),
+            ("device", self.device),
         ]
     }
 }
@@ -228,6 +231,7 @@ impl Counts {
                 cross_memory: f(a.cross_memory, b.cross_memory),
                 memory_file: f(a.memory_file, b.memory_file),
                 direct: f(a.direct, b.direct),
+                device: f(a.device, b.device),
             },
             files: self.files.combine(&other.files, f),
         }

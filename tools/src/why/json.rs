@@ -60,6 +60,8 @@ fn of_rank(seen: &Seen, rank: usize) -> String {
         ("direct", totals.bytes_direct.to_string()),
         ("cross_memory", totals.bytes_cross_memory.to_string()),
         ("memory_file", totals.bytes_memory_file.to_string()),
+        ("device", totals.bytes_device.to_string()),
+        ("device_mapped", totals.bytes_device_mapped.to_string()),
     ];
     members.push(("bytes", object(&moved)));
     object(&members)

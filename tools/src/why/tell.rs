@@ -135,6 +135,7 @@ fn means(text: &mut String, seen: &Seen) {
             (totals.bytes_direct, "from mapped memory"),
             (totals.bytes_cross_memory, "copied by the kernel"),
             (totals.bytes_memory_file, "from memory files"),
+            (totals.bytes_device, "by the driver of a device"),
         ];
         let used: Vec<String> = all
             .iter()

@@ -29,10 +29,10 @@ struct Stream {
 }
 
 /// The context of this thread for as long as it lives; then it is the one before again.
-struct Current<'a>(&'a EntryPoints);
+pub(super) struct Current<'a>(&'a EntryPoints);
 
 impl<'a> Current<'a> {
-    fn new(entry: &'a EntryPoints, context: usize) -> std::result::Result<Current<'a>, Failed> {
+    pub fn new(entry: &'a EntryPoints, context: usize) -> std::result::Result<Current<'a>, Failed> {
         // SAFETY: a context of the driver, or one that it finds to be none.
         match unsafe { (entry.push_context)(context as Handle) } {
             SUCCESS => Ok(Current(entry)),
@@ -50,9 +50,9 @@ impl Drop for Current<'_> {
 }
 
 /// A function that failed, and its answer.
-type Failed = (&'static str, Answer);
+pub(super) type Failed = (&'static str, Answer);
 
-fn succeed(function: &'static str, answer: Answer) -> std::result::Result<(), Failed> {
+pub(super) fn succeed(function: &'static str, answer: Answer) -> std::result::Result<(), Failed> {
     match answer {
         SUCCESS => Ok(()),
         _ => Err((function, answer)),
@@ -143,7 +143,7 @@ impl Streams {
 }
 
 /// The primary context of a device, for memory that belongs to none (pools, mapped memory).
-fn primary(entry: &EntryPoints, device: i32) -> std::result::Result<usize, Failed> {
+pub(super) fn primary(entry: &EntryPoints, device: i32) -> std::result::Result<usize, Failed> {
     let mut context = ptr::null_mut();
     // SAFETY: stores a context; it is kept until the process ends.
     succeed("cuDevicePrimaryCtxRetain", unsafe { (entry.retain_primary)(&raw mut context, device) })?;

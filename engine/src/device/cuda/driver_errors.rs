@@ -31,7 +31,7 @@ impl EntryPoints {
     }
 
     #[cold]
-    fn failure(&self, function: &str, answer: Answer) -> Error {
+    pub fn failure(&self, function: &str, answer: Answer) -> Error {
         let mut name = std::ptr::null();
         let mut text = std::ptr::null();
         // SAFETY: both store the address of a string that lives for ever, or null.

@@ -1,5 +1,6 @@
 //! The driver's functions, by the names of their present interfaces: a bare name can be an old one.
 
+use crate::device::lent::HANDLE_BYTES;
 use crate::loaded_library::LoadedLibrary;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 
@@ -9,6 +10,11 @@ pub(super) type Answer = c_int;
 pub(super) type Address = u64;
 /// `CUcontext`, `CUstream`.
 pub(super) type Handle = *mut c_void;
+
+/// `CUipcMemHandle`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct MemHandle(pub [u8; HANDLE_BYTES]);
 
 const LIBRARY: &CStr = c"libcuda.so.1";
 
@@ -23,16 +29,16 @@ pub(super) fn load() -> Option<LoadedLibrary> {
 }
 
 macro_rules! entry_points {
-    ($($field:ident $name:literal ($($argument:ty),*);)*) => {
-        /// The functions that all of this needs.
-        pub(super) struct EntryPoints {
+    ($(#[$about:meta])* $table:ident $($field:ident $name:literal ($($argument:ty),*);)*) => {
+        $(#[$about])*
+        pub(super) struct $table {
             $(pub $field: unsafe extern "C" fn($($argument),*) -> Answer,)*
         }
 
-        impl EntryPoints {
+        impl $table {
             /// Looks them up; `None` if one is not there.
-            pub fn of(library: LoadedLibrary) -> Option<EntryPoints> {
-                Some(EntryPoints {
+            pub fn of(library: LoadedLibrary) -> Option<$table> {
+                Some($table {
                     $($field: {
                         let name = CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()).ok()?;
                         // SAFETY: the types are those of the driver's documentation for these names.
@@ -47,6 +53,8 @@ macro_rules! entry_points {
 }
 
 entry_points! {
+    /// The functions that all of this needs.
+    EntryPoints
     pointer_attributes "cuPointerGetAttributes" (c_uint, *const c_int, *const *mut c_void, Address);
     set_pointer_attribute "cuPointerSetAttribute" (*const c_void, c_int, Address);
     push_context "cuCtxPushCurrent_v2" (Handle);
@@ -57,4 +65,17 @@ entry_points! {
     synchronize "cuStreamSynchronize" (Handle);
     error_name "cuGetErrorName" (Answer, *mut *const c_char);
     error_text "cuGetErrorString" (Answer, *mut *const c_char);
+}
+
+entry_points! {
+    /// Those with which processes lend memory to each other; without them all of it is copied by its owner.
+    IpcEntryPoints
+    handle "cuIpcGetMemHandle" (*mut MemHandle, Address);
+    open "cuIpcOpenMemHandle_v2" (*mut Address, MemHandle, c_uint);
+    close "cuIpcCloseMemHandle" (Address);
+    allocate "cuMemAlloc_v2" (*mut Address, usize);
+    devices "cuDeviceGetCount" (*mut c_int);
+    device "cuDeviceGet" (*mut c_int, c_int);
+    uuid "cuDeviceGetUuid_v2" (*mut u8, c_int);
+    state "cuDevicePrimaryCtxGetState" (c_int, *mut c_uint, *mut c_int);
 }

@@ -7,17 +7,21 @@
 mod copy_streams;
 mod driver_errors;
 mod entry_points;
+mod ipc;
 mod pointer;
 
 use super::interface::{Device, DeviceMemory, Piece};
+use super::lent::{Lent, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
-use entry_points::EntryPoints;
+use entry_points::{EntryPoints, IpcEntryPoints};
+use ipc::Ipc;
 
 /// The driver.
 pub(super) struct Cuda {
     entry: EntryPoints,
     streams: Streams,
+    ipc: Ipc,
 }
 
 impl Cuda {
@@ -31,9 +35,16 @@ impl Cuda {
         entry_points::load().and_then(EntryPoints::of).is_some()
     }
 
+    /// Whether the library, which is loaded, has functions to lend memory to other processes.
+    pub fn can_lend() -> bool {
+        entry_points::library().and_then(IpcEntryPoints::of).is_some()
+    }
+
     /// The driver; `None` as long as the program has not loaded its library.
     pub fn of_process() -> Option<Cuda> {
-        Some(Cuda { entry: EntryPoints::of(entry_points::library()?)?, streams: Streams::default() })
+        let entry = EntryPoints::of(entry_points::library()?)?;
+        let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
+        Some(Cuda { entry, streams: Streams::default(), ipc })
     }
 }
 
@@ -45,5 +56,19 @@ impl Device for Cuda {
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
         // SAFETY: by the caller.
         unsafe { self.streams.copy(&self.entry, memory, pieces) }
+    }
+
+    fn lend(&self, memory: &DeviceMemory) -> Result<Lent> {
+        // SAFETY: what is copied is memory of ours.
+        let copy = |memory: &DeviceMemory, pieces: &[Piece]| unsafe { self.copy(memory, pieces) };
+        self.ipc.lend(&self.entry, memory, copy)
+    }
+
+    fn map(&self, lent: &Lent, handle: [u8; HANDLE_BYTES], bytes: u64) -> Result<DeviceMemory> {
+        self.ipc.map(&self.entry, lent, handle, bytes)
+    }
+
+    fn unmap(&self, memory: &DeviceMemory) {
+        self.ipc.unmap(&self.entry, memory);
     }
 }

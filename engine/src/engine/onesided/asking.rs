@@ -41,6 +41,7 @@ impl Engine {
     pub(super) fn is_served(&self, region: &Region) -> bool {
         !region.own
             && !region.for_server
+            && region.device.is_none()
             && (region.kind != MemoryKind::HOST || self.is_out_of_reach(region.peer))
     }
 
@@ -264,10 +265,11 @@ impl Engine {
 
     /// The piece of attached memory of a member in which an address lies.
     pub(super) fn ask_to_find(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
-        let mut answer = [0u8; 24];
+        let mut answer = [0u8; 32];
         self.ask(self.servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
         let word = |at: usize| u64::from_ne_bytes(answer[at..at + 8].try_into().expect("8 bytes"));
-        let entry = Entry { address: word(0), bytes: word(8), kind: word(16), ..Entry::default() };
+        let (kind, lent) = (word(16), word(24));
+        let entry = Entry { address: word(0), bytes: word(8), kind, lent, ..Entry::default() };
         Ok((entry.address != 0).then_some(entry))
     }
 }

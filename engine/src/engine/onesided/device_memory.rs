@@ -5,7 +5,7 @@
 //! copies (`changing`).
 
 use super::obeying::Served;
-use crate::device::{self, Piece};
+use crate::device::{self, counted, Piece};
 use crate::engine::Engine;
 use crate::onesided::{Many, Pieces, Region};
 use crate::{Class, Error, Result};
@@ -20,7 +20,11 @@ const AT_A_TIME: usize = 1024;
 pub(super) unsafe fn copy_by_driver(region: &Region, pieces: &[Piece]) -> Result<()> {
     match &region.device {
         // SAFETY: by the caller.
-        Some(memory) => unsafe { device::copy(memory, pieces) },
+        Some(memory) => unsafe { device::copy(memory, pieces) }.inspect(|()| {
+            if region.mapping.is_some() {
+                counted::mapped(pieces.iter().map(|piece| piece.bytes as u64).sum());
+            }
+        }),
         None => {
             Err(Error::new(Class::Intern, "memory of a device is to be copied that no driver here knows"))
         }

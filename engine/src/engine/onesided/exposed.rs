@@ -4,7 +4,7 @@ use super::exposing::Memory;
 use crate::collective::Operation;
 use crate::device::{DeviceMemory, MemoryKind};
 use crate::engine::Engine;
-use crate::onesided::{Entry, Exposure, Kind, Region, Segment, Servant, Told};
+use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region, Segment, Servant, Told};
 use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, Ordering};
@@ -47,8 +47,9 @@ impl Engine {
         };
         exposure.attached.check(entry.address, entry.bytes)?;
         self.serve_others_too(exposure)?;
-        exposure.device_pieces.add(entry.address, memory);
-        exposure.attached.add(entry, exposure.control.seat(exposure.rank()));
+        let lent = self.lend_to_node(&memory);
+        exposure.device_pieces.add(DevicePiece { address: entry.address, memory, lent });
+        exposure.attached.add(Entry { lent, ..entry }, exposure.control.seat(exposure.rank()));
         Ok(())
     }
 
@@ -72,7 +73,7 @@ impl Engine {
     pub fn detach(&self, exposure: &Exposure, address: *const u8) -> Result<()> {
         only_dynamic(exposure)?;
         let entry = exposure.attached.remove(address as u64, exposure.control.seat(exposure.rank()))?;
-        exposure.device_pieces.remove(entry.address);
+        exposure.device_pieces.remove(entry.address).into_iter().for_each(|piece| self.lend_no_more(piece));
         self.close(entry);
         Ok(())
     }
@@ -135,8 +136,10 @@ impl Engine {
             servant.node = None;
         }
         let mut region = self.open_region(peer, servant, entry, (own, false));
-        if own && entry.memory_kind() != MemoryKind::HOST {
-            region.device = exposure.device_pieces.at(entry.address);
+        match own {
+            _ if entry.memory_kind() == MemoryKind::HOST => {}
+            true => region.device = exposure.device_pieces.at(entry.address),
+            false => self.map_device(exposure, owner, entry, &mut region),
         }
         region
     }
@@ -162,6 +165,7 @@ impl Engine {
             for_server,
             kind: entry.memory_kind(),
             device: None,
+            mapping: None,
         };
         let Some(peer) = peer else {
             region.direct = 0..0;
@@ -199,9 +203,11 @@ impl Engine {
     pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
         exposure.epochs.check_free()?;
         fence(Ordering::SeqCst);
+        self.unmap_devices(exposure);
         self.run_collective(&exposure.communicator, &Operation::Barrier)?;
         self.leave_server(exposure)?;
         self.end_to_serve(exposure);
+        exposure.device_pieces.take_all().into_iter().for_each(|piece| self.lend_no_more(piece));
         exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
         self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
         exposure.communicator.free();

@@ -8,8 +8,8 @@ use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Window};
 use crate::onesided::{
-    Attached, Control, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided, Segment,
-    Told,
+    Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided,
+    Segment, Told,
 };
 use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
@@ -157,11 +157,12 @@ impl Engine {
         let told = self.tell_all(parent, mine)?;
         if let Some(error) = wrong.or_else(|| trouble_of(&told)) {
             self.take_back(provided, mine.control);
+            mine.lent.checked_sub(1).into_iter().for_each(|place| self.pool().take_back(place as usize));
             return Err(error);
         }
         let made = Arc::new(self.make(parent, memory.kind(), (told, peers), provided));
         if let Memory::OfDevice { address, memory, .. } = memory {
-            made.device_pieces.add(address as u64, memory);
+            made.device_pieces.add(DevicePiece { address: address as u64, memory, lent: mine.lent });
         }
         let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
         let is_asked = self.needs_servants(parent, &made)? && !self.enter_servers(parent, &made)?;
@@ -207,6 +208,7 @@ impl Engine {
             Memory::Given { address, .. } => (address, false),
             Memory::OfDevice { address, memory, .. } => {
                 (mine.segment.address, mine.kind) = (address as u64, u64::from(memory.kind.0));
+                mine.lent = self.lend_to_node(&memory);
                 return Ok(Provided::default());
             }
             Memory::Allocated(bytes) => (allocate(bytes as u64, mine), true),
@@ -386,6 +388,7 @@ impl Engine {
             is_over: AtomicBool::new(false),
             attached: Attached::default(),
             device_pieces: DevicePieces::default(),
+            mappings: Mutex::default(),
             waiters: AtomicU32::new(0),
             base: OnceLock::new(),
             provided: Mutex::new(provided),

@@ -52,6 +52,7 @@ impl Engine {
             for_server: false,
             kind: MemoryKind::HOST,
             device: None,
+            mapping: None,
         }
     }
 

@@ -71,7 +71,8 @@ impl Engine {
             }
             Ask::Find(address) => {
                 let found = served.find(self, address)?;
-                Ok([found.address, found.bytes, found.kind].into_iter().flat_map(u64::to_ne_bytes).collect())
+                let words = [found.address, found.bytes, found.kind, found.lent];
+                Ok(words.into_iter().flat_map(u64::to_ne_bytes).collect())
             }
             Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),

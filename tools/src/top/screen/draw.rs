@@ -74,7 +74,10 @@ fn rates(state: &State) -> String {
 }
 
 fn by_means(state: &State) -> String {
-    let means = sum(state).bytes_by.list().map(|(name, value)| format!("{} {}", short(name), bytes(value)));
+    // Most jobs use no device.
+    let shown =
+        sum(state).bytes_by.list().into_iter().filter(|&(name, value)| name != "device" || value > 0.0);
+    let means: Vec<_> = shown.map(|(name, value)| format!("{} {}", short(name), bytes(value))).collect();
     format!("by means:   {}", means.join(", "))
 }
 

@@ -124,7 +124,7 @@ const fn derived(
 }
 
 /// All of them.
-pub static VARIABLES: [Variable; 24] = [
+pub static VARIABLES: [Variable; 26] = [
     Variable {
         name: "state",
         class: Class::State,
@@ -159,6 +159,18 @@ pub static VARIABLES: [Variable; 24] = [
         Class::Sum,
         "bytes read from mapped memory of the sender: one copy, no system call",
         |page| &page.counters.bytes_direct,
+    ),
+    counter(
+        "bytes_device",
+        Class::Sum,
+        "bytes that the drivers of devices copied: to and from host memory that stands for buffers, and windows",
+        |page| &page.counters.bytes_device,
+    ),
+    counter(
+        "bytes_device_mapped",
+        Class::Sum,
+        "those of them that went straight from or to device memory of another rank: one copy",
+        |page| &page.counters.bytes_device_mapped,
     ),
     counter("sleeps", Class::Counter, "times that this rank went to sleep", |page| &page.counters.sleeps),
     counter("waiting_nanoseconds", Class::Timer, "nanoseconds in waits that became sleeps", |page| {

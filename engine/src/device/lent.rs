@@ -1,0 +1,63 @@
+//! What a process tells others of memory of a device, so that they map it.
+
+use crate::memory::system_calls;
+use std::sync::OnceLock;
+
+/// Bytes of a driver's handle.
+pub const HANDLE_BYTES: usize = 64;
+/// Bytes of a secret.
+pub const SECRET_BYTES: usize = 16;
+
+/// Memory with a secret in it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Proof {
+    /// By this it is mapped.
+    pub handle: [u8; HANDLE_BYTES],
+    /// This is in it.
+    pub secret: [u8; SECRET_BYTES],
+}
+
+/// An allocation, in memory that others read.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Lent {
+    /// A number of its process, by chance.
+    pub owner: u64,
+    /// The number of the allocation there.
+    pub number: u64,
+    /// Where it begins there.
+    pub first: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// The device, as all processes know it.
+    pub device: [u8; 16],
+    /// By this it is mapped.
+    pub handle: [u8; HANDLE_BYTES],
+    /// What shows that mappings are right.
+    pub proof: Proof,
+}
+
+impl Default for Lent {
+    fn default() -> Lent {
+        let proof = Proof { handle: [0; HANDLE_BYTES], secret: [0; SECRET_BYTES] };
+        Lent {
+            owner: own_number(),
+            number: 0,
+            first: 0,
+            bytes: 0,
+            device: [0; 16],
+            handle: [0; HANDLE_BYTES],
+            proof,
+        }
+    }
+}
+
+fn own_number() -> u64 {
+    static NUMBER: OnceLock<u64> = OnceLock::new();
+    *NUMBER.get_or_init(|| {
+        let mut bytes = [0; 8];
+        assert_eq!(system_calls::random(&mut bytes, 0), 8, "the system has no random bytes");
+        u64::from_ne_bytes(bytes)
+    })
+}

@@ -1,0 +1,64 @@
+//! Memory of devices that members of one node lend to each other, so that an origin copies it by itself.
+//!
+//! The owner writes what others need into its blocks area when the memory is exposed. An origin maps it at its first
+//! operation there. Where one of both cannot be, the owner's servant does what is asked, as ever.
+
+use crate::device::borrowing;
+use crate::device::lent::Lent;
+use crate::device::{DeviceMemory, MemoryKind};
+use crate::engine::Engine;
+use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region};
+use std::sync::{Arc, PoisonError};
+
+/// Mappings that an exposure keeps of memory that is attached and detached.
+const MOST_KEPT: usize = 32;
+
+impl Engine {
+    /// Tells the processes of this node how they map memory: 1 + where, in the blocks area; 0 if they cannot.
+    pub(super) fn lend_to_node(&self, memory: &DeviceMemory) -> u64 {
+        if self.job.node.local_ranks() == 1 || memory.kind != MemoryKind::CUDA {
+            return 0;
+        }
+        let Ok(lent) = borrowing::lend(memory) else { return 0 };
+        let Some(offset) = self.pool().lend_plain(size_of::<Lent>().next_multiple_of(64)) else { return 0 };
+        let base = self.job.node.blocks_area(self.job.local_rank);
+        // SAFETY: just lent, so long; others read it when they have been told where it is.
+        unsafe { base.add(offset).cast::<Lent>().write_unaligned(lent) };
+        1 + offset as u64
+    }
+
+    /// Memory is not exposed any more.
+    pub(super) fn lend_no_more(&self, piece: DevicePiece) {
+        if let Some(offset) = piece.lent.checked_sub(1) {
+            self.pool().take_back(offset as usize);
+        }
+    }
+
+    /// Maps memory of another member, if it can be.
+    pub(super) fn map_device(&self, exposure: &Exposure, owner: u32, entry: Entry, region: &mut Region) {
+        let Some(offset) = entry.lent.checked_sub(1) else { return };
+        let Some(local) = self.local_rank(&exposure.communicator, owner) else { return };
+        let base = self.job.node.blocks_area(local.0);
+        // SAFETY: the owner has written it there before it told us.
+        let lent = unsafe { base.add(offset as usize).cast::<Lent>().read_unaligned() };
+        let Ok(mapping) = borrowing::map(&lent) else { return };
+        region.device = Some(mapping.memory());
+        region.here = mapping.here(entry.address);
+        let mut kept = exposure.mappings.lock().unwrap_or_else(PoisonError::into_inner);
+        if exposure.kind == Kind::Dynamic && kept.iter().any(|one| one.is_of_same(&mapping)) {
+            drop(kept);
+        } else {
+            if exposure.kind == Kind::Dynamic && kept.len() == MOST_KEPT {
+                kept.remove(0);
+            }
+            kept.push(Arc::clone(&mapping));
+        }
+        region.mapping = Some(mapping);
+    }
+
+    /// No operation on other members' memory comes any more: before they may give it back to the driver.
+    pub(super) fn unmap_devices(&self, exposure: &Exposure) {
+        let kept = std::mem::take(&mut *exposure.mappings.lock().unwrap_or_else(PoisonError::into_inner));
+        kept.iter().for_each(|mapping| mapping.give_back());
+    }
+}
