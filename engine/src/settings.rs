@@ -115,6 +115,8 @@ pub const SETTINGS: [Setting; 13] = [
 
 /// Set by `serried run` for its ranks, not by people.
 pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
+/// The same: kinds of memory that were asked for (`--memory-alloc-kinds`).
+pub const MEMORY_KINDS: &str = "SERRIED_MEMORY_KINDS";
 
 /// Set by `serried run --restarts` for its ranks: how often the job has been started before.
 pub const RESTART: &str = "SERRIED_RESTART";
@@ -238,7 +240,7 @@ impl Settings {
 
 /// Names among `names` that begin like ours and are none.
 pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let ours = [SEGMENT, RESTART];
+    let ours = [SEGMENT, RESTART, MEMORY_KINDS];
     let known = |name: &str| ours.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);
     names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
 }

@@ -42,8 +42,9 @@ const KNOWN: [(&str, &str); 27] = [
     (REPLACE, "false"),
     (SUMS, "false"),
 ];
-/// Further hints of ROMIO, which are reported as they were given.
-const OF_ROMIO: [&str; 9] = [
+/// Further hints, mostly of ROMIO, which are reported as they were given.
+const FURTHER: [&str; 10] = [
+    "mpi_assert_memory_alloc_kinds",
     "romio_cb_pfr",
     "romio_cb_fr_types",
     "romio_cb_fr_alignment",
@@ -64,7 +65,7 @@ pub(super) struct Hints {
 
 /// Whether a hint is one that files know.
 pub fn accepted(key: &str) -> bool {
-    KNOWN.iter().any(|(known, _)| *known == key) || OF_ROMIO.contains(&key)
+    KNOWN.iter().any(|(known, _)| *known == key) || FURTHER.contains(&key)
 }
 
 impl Hints {

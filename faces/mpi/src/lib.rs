@@ -28,6 +28,7 @@ mod internals;
 #[cfg(target_env = "gnu")]
 #[path = "../../malloc/src/symbols.rs"]
 mod malloc;
+mod memory_kinds;
 mod objects;
 mod predefined;
 mod predefined_datatypes;

@@ -2,6 +2,7 @@
 
 use crate::abi::*;
 use crate::handle::{self, Handle as _, COMMS};
+use crate::memory_kinds;
 use crate::objects::{Comm, ErrorHandler, Group, Info, Op};
 use serried_engine::engine::Engine;
 use serried_engine::job::detect;
@@ -88,6 +89,7 @@ pub fn environment_info(mut arguments: impl Iterator<Item = String>) -> serried_
     if let Ok(directory) = std::env::current_dir() {
         entries.push(("wdir", directory.display().to_string()));
     }
+    entries.extend(memory_kinds::asked_at_start().map(|kinds| (memory_kinds::SUPPORTED, kinds)));
     let info = Info::default();
     for (key, mut value) in entries {
         let mut length = value.len().min(LONGEST_VALUE);

@@ -37,6 +37,8 @@ environment (ranks inherit the launcher's)
   -env NAME VALUE          set a variable for this program
   --unset-env NAME         remove a variable
   -genvnone, -envnone      start from an empty environment
+  --memory-alloc-kinds KINDS   kinds of memory to ask for, such as system,cuda:device: what is there
+                           of them is in mpi_memory_alloc_kinds
   --library-path WHICH     serried (default): programs built against MPICH's or the
                            standard ABI's library find ours first; keep: leave it alone
   --launch-only            the same as --library-path keep: to start programs linked to

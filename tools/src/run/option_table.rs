@@ -20,6 +20,8 @@ pub enum Meaning {
     Unset,
     /// `-wdir FOLDER`.
     Directory,
+    /// `--memory-alloc-kinds KINDS`.
+    MemoryKinds,
     /// `--bind-to KIND`.
     Bind,
     /// `--map-by KIND`.
@@ -104,6 +106,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("x set-env", Export),
     ("unset unset-env", Unset),
     ("wdir wd dir", Directory),
+    ("memory-alloc-kinds memory-allocation-kinds", MemoryKinds),
     ("bind-to binding", Bind),
     ("map-by", Map),
     ("report-bindings", ReportBindings),

@@ -10,6 +10,7 @@ use super::binding::{Bind, Map};
 use super::configuration;
 use super::option_table::{find, Meaning};
 use super::option_values::{count, keep_library_path, restarts, seconds};
+use serried_engine::settings::MEMORY_KINDS;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -433,6 +434,7 @@ impl Value<'_, '_> {
             Meaning::GlobalEnvironment => options.environment.push(self.assignment()?),
             Meaning::Export => options.environment.extend(self.export()?),
             Meaning::Unset => options.unset.push(self.next()?),
+            Meaning::MemoryKinds => options.environment.push((MEMORY_KINDS.into(), self.next()?)),
             Meaning::GlobalEnvironmentNone => options.empty_environment = true,
             Meaning::Bind => options.bind = Bind::named(&self.text()?)?,
             Meaning::ReportBindings => options.report_bindings = true,

@@ -22,6 +22,14 @@ fn every_spelling_of_the_count_is_understood() {
 }
 
 #[test]
+fn kinds_of_memory_are_told_to_all_ranks() {
+    for line in ["--memory-alloc-kinds system,cuda:device a", "-memory-alloc-kinds=system,cuda:device a"] {
+        let told = [("SERRIED_MEMORY_KINDS".into(), "system,cuda:device".into())];
+        assert_eq!(read(line).unwrap().environment, told, "{line}");
+    }
+}
+
+#[test]
 fn a_colon_begins_another_program() {
     let options = read("-n 1 -env A 1 a x : -n 2 -wdir /tmp b -n 3").unwrap();
     assert_eq!(options.programs.len(), 2);

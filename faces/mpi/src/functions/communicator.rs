@@ -1,12 +1,12 @@
 //! Communicators (MPI-5.0 §7.4, §7.6, §7.8).
 
 use super::group::comparison;
-use super::info::with_memory_kinds;
 use crate::abi;
 use crate::arguments::{read_string, write_string, OutValue};
 use crate::entry::engine;
 use crate::handle::{Handle, COMMS};
 use crate::handle_arguments::{InOut, Out};
+use crate::memory_kinds::with_kinds;
 use crate::objects::{Comm, Group, Info};
 use crate::request::OutRequest;
 use serried_engine::engine::agreed::Agreed;
@@ -242,5 +242,5 @@ pub fn comm_set_info(comm: &Arc<Comm>, info: Option<&Arc<Info>>) -> Result<()> {
 
 /// `MPI_Comm_get_info`.
 pub fn comm_get_info(comm: &Arc<Comm>, info_used: Out<Info>) -> Result<()> {
-    info_used.put(with_memory_kinds(comm.hints())?)
+    info_used.put(with_kinds(comm.hints())?)
 }

@@ -5,7 +5,6 @@ use crate::arguments::{not_null, number, read_string, write_string, OutValue};
 use crate::handle_arguments::{InOut, Out};
 use crate::objects::Info;
 use crate::predefined::{LONGEST_KEY, LONGEST_VALUE};
-use serried_engine::device;
 use serried_engine::world::info::{check_key, check_value};
 use serried_engine::Result;
 use std::ffi::{c_char, c_int, c_void};
@@ -144,25 +143,4 @@ pub fn info_create_env(argc: c_int, argv: *mut c_void, info: Out<Info>) -> Resul
         arguments.push(read_string("argv", argument)?);
     }
     info.put(Arc::new(crate::predefined::environment_info(arguments.into_iter())?))
-}
-
-/// What `MPI_*_get_info` gives: the hints, and the kinds of memory that buffers may lie in (MPI-5.0
-/// §12.5.3, the side document on memory allocation kinds).
-///
-/// # Errors
-/// None: the key and the value fit.
-pub fn with_memory_kinds(info: Info) -> Result<Arc<Info>> {
-    info.set(MEMORY_KINDS, memory_kinds())?;
-    Ok(Arc::new(info))
-}
-
-/// The key for kinds of memory.
-pub const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
-
-/// `cuda` is there as soon as the program has loaded the driver.
-fn memory_kinds() -> &'static str {
-    match device::is_reached() {
-        true => "mpi,system,cuda",
-        false => "mpi,system",
-    }
 }

@@ -3,15 +3,13 @@
 
 use super::errhandler::check;
 use super::group::put as put_group;
-use super::info::{with_memory_kinds, MEMORY_KINDS};
 use crate::abi;
 use crate::arguments::{number, read_string, write_string, OutValue};
-use crate::common::settings;
 use crate::entry::engine;
 use crate::handle_arguments::{InOut, Out};
+use crate::memory_kinds::{self, with_kinds};
 use crate::objects::{Comm, ErrorHandler, Group, Info, Session};
 use crate::start::{acquire_engine, release_engine};
-use serried_engine::device;
 use serried_engine::world::create;
 use serried_engine::world::errhandler::Subject;
 use serried_engine::{Class, Error, Result};
@@ -35,9 +33,8 @@ pub fn session_init(
     }
     let known = Info::default();
     known.set("thread_level", level.unwrap_or("MPI_THREAD_MULTIPLE"))?;
-    if info.and_then(|info| info.get(MEMORY_KINDS)).is_some_and(|kinds| kinds.contains("cuda")) {
-        // From now on it can be told whether the driver is there.
-        let _ = settings::current().map(|settings| device::is_offered(settings.gpu));
+    if let Some(kinds) = info.and_then(|info| info.get(memory_kinds::SUPPORTED)) {
+        memory_kinds::ask(&kinds);
     }
     known.set("mpi_size", &engine.size().to_string())?;
     session.put(Arc::new(Session::new(engine.rank(), engine.size(), known, errhandler.clone())))
@@ -51,7 +48,7 @@ pub fn session_finalize(session: InOut<Session>) -> Result<()> {
 
 /// `MPI_Session_get_info`.
 pub fn session_get_info(session: &Arc<Session>, info_used: Out<Info>) -> Result<()> {
-    info_used.put(with_memory_kinds(session.info().clone())?)
+    info_used.put(with_kinds(session.info().clone())?)
 }
 
 /// `MPI_Session_get_num_psets`.

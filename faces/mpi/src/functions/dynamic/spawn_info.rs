@@ -1,8 +1,11 @@
-//! The info keys with which processes are started (MPI-5.0 §11.8.4): `wdir`, `path`, `host`, `soft`; and `env`, lines
+//! The info keys with which processes are started (MPI-5.0 §11.8.4): `wdir`, `path`, `host`, `soft`,
+//! `mpi_memory_alloc_kinds`; and `env`, lines
 //! `NAME=VALUE`, which other libraries have too. Keys that are not known are ignored, as MPI says.
 
+use crate::memory_kinds;
 use crate::objects::Info;
 use serried_engine::job::starter::Program;
+use serried_engine::settings::MEMORY_KINDS;
 use serried_engine::{Class, Error, Result};
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,6 +31,9 @@ pub fn apply(info: &Info, mut program: Program) -> Result<Program> {
             };
             program.variables.push((name.into(), value.into()));
         }
+    }
+    if let Some(kinds) = info.get(memory_kinds::SUPPORTED) {
+        program.variables.push((MEMORY_KINDS.into(), kinds.into()));
     }
     if let Some(counts) = info.get("soft") {
         program.ranks = of_soft(&counts, program.ranks)?;
@@ -126,6 +132,9 @@ mod tests {
         let applied = apply(&info, program.clone()).unwrap();
         assert_eq!(applied.variables, [("A".into(), "1".into()), ("B".into(), "x=y".into())]);
         assert_eq!(applied.directory, "/tmp");
+        info.set(memory_kinds::SUPPORTED, "cuda:device").unwrap();
+        let asked = apply(&info, program.clone()).unwrap().variables;
+        assert_eq!(asked[2], (MEMORY_KINDS.into(), "cuda:device".into()));
         info.set("env", "nonsense").unwrap();
         assert_eq!(apply(&info, program).unwrap_err().class(), Class::Spawn);
     }

@@ -4,8 +4,8 @@ use super::mode;
 use crate::arguments::{read_string, OutValue};
 use crate::entry::engine;
 use crate::error_handler;
-use crate::functions::info::with_memory_kinds;
 use crate::handle_arguments::{InOutFile, Out, OutFile};
+use crate::memory_kinds::with_kinds;
 use crate::objects::{Comm, File, Group, Info};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int};
@@ -88,7 +88,7 @@ pub fn file_set_info(fh: &Arc<File>, info: Option<&Arc<Info>>) -> Result<()> {
 
 /// `MPI_File_get_info` (§14.2.8).
 pub fn file_get_info(fh: &Arc<File>, info_used: Out<Info>) -> Result<()> {
-    info_used.put(with_memory_kinds(fh.hints())?)
+    info_used.put(with_kinds(fh.hints())?)
 }
 
 /// `MPI_File_set_atomicity` (§14.6.1).

@@ -4,6 +4,7 @@
 //! All of them but `alloc_shared_noncontig` allow an implementation to do less. This one
 //! does not need it: accumulates are atomic and in order whatever the hints say.
 
+use crate::memory_kinds::ASSERTED;
 use crate::objects::{Info, Win};
 use serried_engine::onesided::Kind;
 
@@ -36,6 +37,13 @@ pub fn apart(info: Option<&Info>) -> bool {
     info.and_then(|info| info.get(APART.0)).is_some_and(|value| value == "true")
 }
 
+/// The kinds of memory that a program says it uses with a window.
+fn keep_assertion(hints: &Info, given: Option<&Info>) {
+    if let Some(kinds) = given.and_then(|info| info.get(ASSERTED)) {
+        let _ = hints.set(ASSERTED, &kinds); // it has been one
+    }
+}
+
 /// The hints of a new window.
 pub fn begin(window: &Win, info: Option<&Info>) {
     let hints = Info::default();
@@ -44,6 +52,7 @@ pub fn begin(window: &Win, info: Option<&Info>) {
         let given = info.and_then(|info| info.get(key)).filter(|value| valid(value));
         let _ = hints.set(key, given.as_deref().unwrap_or(default)); // has been one, or is short
     }
+    keep_assertion(&hints, info);
     window.members().set_hints(&hints);
 }
 
@@ -56,6 +65,7 @@ pub fn change(window: &Win, info: &Info) {
             let _ = taken.set(key, &value); // it has been one
         }
     }
+    keep_assertion(&taken, Some(info));
     window.members().set_hints(&taken);
 }
 

@@ -4,8 +4,8 @@ use super::hints;
 use crate::arguments::{rank_text, OutValue};
 use crate::common::page;
 use crate::functions::communicator::{read_name, write_name};
-use crate::functions::info::with_memory_kinds;
 use crate::handle_arguments::Out;
+use crate::memory_kinds::with_kinds;
 use crate::objects::{Group, Info, Win};
 use serried_engine::message::PROC_NULL;
 use serried_engine::observe::page::NONE;
@@ -71,5 +71,5 @@ pub fn win_set_info(win: &Arc<Win>, info: Option<&Arc<Info>>) -> Result<()> {
 
 /// `MPI_Win_get_info` (§12.2.8).
 pub fn win_get_info(win: &Arc<Win>, info_used: Out<Info>) -> Result<()> {
-    info_used.put(with_memory_kinds(win.members().hints())?)
+    info_used.put(with_kinds(win.members().hints())?)
 }
