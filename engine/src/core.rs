@@ -44,6 +44,8 @@ pub struct Core {
     pub(crate) outbox: HashMap<JobRank, VecDeque<Waiting>>,
     /// Sends that go in parts, by request.
     pub(crate) streams: VecDeque<u32>,
+    /// Peers that do not map device memory of this rank: it is copied to the host for them.
+    pub(crate) filled_for: Vec<JobRank>,
     /// Partitioned receives that wait for their sender's announcement.
     pub(crate) unmatched: Vec<u32>,
     /// Collective operations under way, by request.
@@ -158,6 +160,7 @@ impl Core {
             requests: Slab::new(lane),
             outbox: HashMap::new(),
             streams: VecDeque::new(),
+            filled_for: Vec::new(),
             unmatched: Vec::new(),
             collectives: Vec::new(),
             later: Vec::new(),
@@ -264,6 +267,8 @@ impl Core {
                 self.begin_stream(arrival.read());
                 Ok(())
             }
+            wire::FILL => self.fill(arrival),
+            wire::FILLED => self.filled(arrival),
             wire::CHUNK => {
                 self.arrived_chunk(arrival);
                 Ok(())

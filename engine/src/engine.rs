@@ -54,6 +54,8 @@ pub struct Engine {
     server: OnceLock<server::NodeServer>,
     /// The thread that answers for this rank's memory where others do not reach it.
     servant: ServantThread,
+    /// What peers have been told of device memory that messages are sent from: numbers, and where.
+    lent: Mutex<Vec<(u64, u64)>>,
 }
 
 impl Engine {
@@ -121,6 +123,7 @@ impl Engine {
             nodes,
             server: OnceLock::new(),
             servant: ServantThread::default(),
+            lent: Mutex::default(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
         engine.meet_parents()?;

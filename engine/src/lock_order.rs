@@ -34,10 +34,12 @@ impl Level {
     pub const LENT: Level = Level(69);
     /// Streams of devices.
     pub const DEVICE: Level = Level(70);
+    /// Host memory that stands for that of devices.
+    pub const STAND_INS: Level = Level(71);
     /// Jobs that this process has started.
-    pub const CHILDREN: Level = Level(71);
+    pub const CHILDREN: Level = Level(72);
     /// Processes that were started apart.
-    pub const STRANGERS: Level = Level(72);
+    pub const STRANGERS: Level = Level(73);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {

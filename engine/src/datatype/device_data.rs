@@ -1,6 +1,7 @@
 //! Data whose bytes lie in device memory: finding them, and host memory that stands for them.
 
 use super::Datatype;
+use crate::device::stand_ins::{self, StandIn};
 use crate::device::{self, DeviceMemory, Piece};
 use crate::{Class, Error, Result};
 use std::alloc::{alloc_zeroed, dealloc, Layout};
@@ -64,6 +65,8 @@ pub struct HostCopy {
     layout: Layout,
     /// Of the first byte of the room, from the address that displacements count from.
     begin: i64,
+    /// It is among `device::stand_ins`.
+    stands_in: bool,
 }
 
 // SAFETY: the room is its own, and the program lends the data until the operation is complete,
@@ -91,7 +94,32 @@ impl HostCopy {
         if room.is_null() {
             return Err(no_room(bytes));
         }
-        Ok(HostCopy { memory, address, count, datatype: Arc::clone(datatype), room, layout, begin })
+        Ok(HostCopy {
+            memory,
+            address,
+            count,
+            datatype: Arc::clone(datatype),
+            room,
+            layout,
+            begin,
+            stands_in: false,
+        })
+    }
+
+    /// Lets peers that can map the device memory pass this by, if the data are a block; `lent` says how they map it. Whether
+    /// it is so.
+    pub fn stand_in(&mut self, lent: u64, is_filled: bool) -> bool {
+        let Some((offset, bytes)) = self.datatype.dense(self.count) else { return false };
+        let (there, memory) = (self.address.wrapping_offset(offset as isize) as usize, self.memory);
+        let (room, bytes) = (self.room as usize, bytes as usize);
+        stand_ins::add(StandIn { room, bytes, there, memory, lent, is_filled, is_passed_by: false });
+        self.stands_in = true;
+        true
+    }
+
+    /// Whether the data have gone to the device already.
+    pub fn is_passed_by(&self) -> bool {
+        self.stands_in && stand_ins::is_passed_by(self.room as usize)
     }
 
     /// What stands for the address that displacements count from.
@@ -160,6 +188,9 @@ impl HostCopy {
 
 impl Drop for HostCopy {
     fn drop(&mut self) {
+        if self.stands_in {
+            stand_ins::remove(self.room as usize);
+        }
         // SAFETY: allocated in `new`, with this layout.
         unsafe { dealloc(self.room, self.layout) };
     }

@@ -56,6 +56,35 @@ impl HostCopies {
         Ok(stands)
     }
 
+    /// The same for a large message: the data are fetched only if the peer does not map them (`lent` says how it does), and
+    /// what has gone straight to the device is not stored.
+    ///
+    /// # Errors
+    /// As [`HostCopies::add`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn add_of_message(
+        &mut self,
+        memory: DeviceMemory,
+        (address, count): (*mut u8, u64),
+        datatype: &Arc<Datatype>,
+        (used, lent): (Use, u64),
+    ) -> Result<*mut u8> {
+        let mut copy = HostCopy::new(memory, address, count, datatype)?;
+        if used == Use::Change || !copy.stand_in(lent, false) {
+            // SAFETY: by the caller.
+            unsafe { copy.fetch(copy.all())? };
+        }
+        if used == Use::Change {
+            copy.stand_in(0, true);
+        }
+        let stands = copy.address();
+        self.all.push((copy, used));
+        self.is_due.store(true, Ordering::Relaxed);
+        Ok(stands)
+    }
+
     /// Whether no buffer lies in device memory.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -93,6 +122,9 @@ impl HostCopies {
     /// # Safety
     /// As [`HostCopies::store`].
     unsafe fn store_rest(&self, copy: &HostCopy) -> Result<()> {
+        if copy.is_passed_by() {
+            return Ok(());
+        }
         if self.parts.is_empty() {
             // SAFETY: by the caller.
             return unsafe { copy.store(copy.all()) };

@@ -10,11 +10,14 @@ use super::lent::{Lent, SECRET_BYTES};
 use super::presence;
 use crate::lock_order::{self, Level};
 use crate::{Class, Error, Result};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How often the secret of an owner is looked for in vain.
 const MOST_TRIES: u32 = 3;
+/// Allocations that stay mapped for messages.
+const MOST_KEPT: usize = 32;
 /// Refusals that are remembered.
 const MOST_REFUSALS: usize = 256;
 
@@ -136,6 +139,25 @@ pub fn map(lent: &Lent) -> Result<Arc<Mapping>> {
         }
     })?;
     Ok(Arc::new(Mapping { key, memory, first_there: lent.first, is_over: AtomicBool::new(false) }))
+}
+
+/// The same for a message: it stays mapped for further ones, as long as not many others come.
+///
+/// # Errors
+/// As [`map`].
+pub fn map_for_messages(lent: &Lent) -> Result<Arc<Mapping>> {
+    static KEPT: Mutex<VecDeque<Arc<Mapping>>> = Mutex::new(VecDeque::new());
+    let key = (lent.owner, lent.number);
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = kept.iter().find(|one| one.key == key) {
+        return Ok(Arc::clone(found));
+    }
+    let mapping = map(lent)?;
+    kept.push_back(Arc::clone(&mapping));
+    let oldest = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
+    drop(kept);
+    drop(oldest);
+    Ok(mapping)
 }
 
 impl Table {

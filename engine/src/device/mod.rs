@@ -21,6 +21,7 @@ pub mod kind;
 mod known_memory;
 pub mod lent;
 mod presence;
+pub mod stand_ins;
 
 pub use interface::{Device, DeviceMemory, Piece};
 pub use kind::MemoryKind;

@@ -16,6 +16,7 @@
 mod aside;
 pub mod buffer;
 mod collective;
+mod device_messages;
 pub mod failed;
 pub mod later;
 pub mod letter;

@@ -20,6 +20,9 @@ impl Core {
         if taken == 0 {
             return self.received_all(index, offer);
         }
+        if offer.is_of_device() {
+            return self.accept_of_device(index, offer, taken);
+        }
         events::raise(Kind::Rendezvous, [u64::from(offer.peer), taken, 0, 0]);
         if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
             return match offer.memory().key != 0 && !self.too_many_pieces(index) {
@@ -77,7 +80,7 @@ impl Core {
     pub(super) fn read_at_once(&mut self, offer: &Offer, target: *mut u8) -> bool {
         // Where no address is told there is nothing to be read, also not by the sender itself.
         let memory = offer.memory();
-        if !memory.is_reachable() || offer.bytes >= together::SHARED_MAPPED_BYTES {
+        if !memory.is_reachable() || offer.is_of_device() || offer.bytes >= together::SHARED_MAPPED_BYTES {
             return false;
         }
         let Some(source) = self.transport.direct(offer.peer, memory) else {

@@ -220,10 +220,17 @@ impl Core {
     ) -> Result<u32> {
         let bytes = buffer.bytes();
         let private = left == Left::Private;
+        let of_device = match buffer.dense() {
+            Some(address) if owned.is_none() => self.offered_of_device(peer, address)?,
+            _ => None,
+        };
         let is_far = self.transport.is_far(peer);
         // The address is offered even if nothing can be read there directly:
         // the receiver knows what it can reach.
         let memory = match buffer.dense() {
+            _ if of_device.is_some() => {
+                of_device.map_or(AccessDescriptor::unreachable(bytes), |found| found.0)
+            }
             Some(address) if is_far && !private => self.transport.register(peer, address, bytes),
             Some(address) if !private => {
                 if owned.is_none() && !address.is_null() {
@@ -235,7 +242,8 @@ impl Core {
         };
         let send = Send { private, memory, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.insert_send(send)?;
-        let offer = Offer::new(memory, self.name_for(peer), request, left == Left::Eagerly);
+        let offer = Offer::new(memory, self.name_for(peer), request, left == Left::Eagerly)
+            .described_at(of_device.map_or(0, |found| found.1));
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok(request)
     }

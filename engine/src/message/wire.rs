@@ -36,6 +36,12 @@ pub const HELD: u8 = 12;
 /// failed, if it has.
 pub const FETCHED: u8 = 13;
 
+/// To the sender: a message that it has offered in device memory is wanted in host memory; the header is the number of its
+/// request, the payload a [`Ticket`] of the receiver.
+pub const FILL: u8 = 15;
+/// To the receiver: it is there; the header is a [`Filled`], the payload an [`Offer`].
+pub const FILLED: u8 = 16;
+
 /// Look again: something in shared memory has changed.
 pub const NUDGE: u8 = 14;
 
@@ -57,6 +63,27 @@ impl Fetched {
     /// As it arrived.
     pub fn of(header: [u64; 2]) -> Fetched {
         Fetched { bytes: header[0], request: header[1] as u32 }
+    }
+}
+
+/// Header of [`FILLED`].
+#[derive(Clone, Copy, Debug)]
+pub struct Filled {
+    /// The receive.
+    pub request: u32,
+    /// Not 0: there is no message.
+    pub failed: u32,
+}
+
+impl Filled {
+    /// As it travels.
+    pub fn header(self) -> [u64; 2] {
+        [self.request as u64, self.failed as u64]
+    }
+
+    /// As it arrived.
+    pub fn of(header: [u64; 2]) -> Filled {
+        Filled { request: header[0] as u32, failed: header[1] as u32 }
     }
 }
 
@@ -104,8 +131,8 @@ pub struct Offer {
     /// 1: the send shall not wait for the receive, so a receiver that has none
     /// yet takes the message to itself.
     eager: u16,
-    /// Not used.
-    spare: u32,
+    /// Of device memory: 1 + the place where it is described in the sender's blocks area, in units of 64 bytes.
+    place: u32,
 }
 
 impl Offer {
@@ -113,7 +140,7 @@ impl Offer {
     #[inline]
     pub fn new(memory: AccessDescriptor, peer: JobRank, request: u32, is_eager: bool) -> Offer {
         let AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) } = memory;
-        Offer { bytes, address, key, peer, request, kind, eager: u16::from(is_eager), spare: 0 }
+        Offer { bytes, address, key, peer, request, kind, eager: u16::from(is_eager), place: 0 }
     }
 
     /// Where the message is.
@@ -121,6 +148,16 @@ impl Offer {
     pub fn memory(&self) -> AccessDescriptor {
         let Offer { bytes, address, key, kind, .. } = *self;
         AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) }
+    }
+
+    /// The same with the place where its device memory is described.
+    pub fn described_at(self, place: u32) -> Offer {
+        Offer { place, ..self }
+    }
+
+    /// That place, and one; 0: none.
+    pub fn place(&self) -> u32 {
+        self.place
     }
 
     /// Whether the send shall not wait for the receive.

@@ -12,6 +12,7 @@
 use super::{engine, page};
 use serried_engine::datatype::{Basic, Datatype, HostCopies, Use};
 use serried_engine::device::{self, DeviceMemory};
+use serried_engine::message::EAGER_FAR_BYTES;
 use serried_engine::request::RequestId;
 use serried_engine::{Class, Error, Result};
 use std::cell::RefCell;
@@ -121,15 +122,41 @@ pub fn host_bytes(address: *mut u8, bytes: usize, used: Use) -> Result<*mut u8> 
     }
 }
 
+/// The same for the buffer of one message, sent or received once: a peer that maps the memory of a large one passes the
+/// host memory by.
+///
+/// # Errors
+/// As [`host`].
+#[cold]
+pub fn host_of_message(address: *mut u8, count: u64, datatype: &Arc<Datatype>, used: Use) -> Result<*mut u8> {
+    let bytes = datatype.size().saturating_mul(count);
+    let engine = engine::running().filter(|_| bytes > EAGER_FAR_BYTES);
+    let Some(engine) = engine else { return host(address, count, datatype, used) };
+    with_found(address, count, datatype, |memory, copies| {
+        let lent = if used == Use::Read { engine.lend_for_messages(&memory) } else { 0 };
+        // SAFETY: as in `find`.
+        unsafe { copies.add_of_message(memory, (address, count), datatype, (used, lent)) }
+    })
+}
+
 #[cold]
 fn find(address: *mut u8, count: u64, datatype: &Arc<Datatype>, used: Use) -> Result<*mut u8> {
+    with_found(address, count, datatype, |memory, copies| {
+        // SAFETY: MPI says that the program lends the buffer until the call, or its request, is complete.
+        unsafe { copies.add(memory, (address, count), datatype, used) }
+    })
+}
+
+fn with_found(
+    address: *mut u8,
+    count: u64,
+    datatype: &Arc<Datatype>,
+    add: impl FnOnce(DeviceMemory, &mut HostCopies) -> Result<*mut u8>,
+) -> Result<*mut u8> {
     let Some(memory) = datatype.find_device(address, count)? else { return Ok(address) };
     // The call shall end where its buffers are looked at.
     page::own().hold_up();
-    let added = of_thread(|calls| {
-        // SAFETY: MPI says that the program lends the buffer until the call, or its request, is complete.
-        unsafe { calls.now.copies.add(memory, (address, count), datatype, used) }
-    });
+    let added = of_thread(|calls| add(memory, &mut calls.now.copies));
     added.unwrap_or_else(|| {
         let sentence = "a buffer in the memory of a GPU cannot be used by a thread that is ending";
         Err(Error::new(Class::Buffer, sentence))

@@ -27,6 +27,25 @@ impl Engine {
         1 + offset as u64
     }
 
+    /// The same for messages: what was told of an allocation stands for further ones.
+    pub fn lend_for_messages(&self, memory: &DeviceMemory) -> u64 {
+        let known = |told: &[(u64, u64)]| told.iter().find(|one| one.0 == memory.number).map(|one| one.1);
+        let told = || self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = known(&told()) {
+            return place;
+        }
+        let place = self.lend_to_node(memory);
+        let mut told = told();
+        told.push((memory.number, place));
+        let oldest = if told.len() > MOST_KEPT { Some(told.remove(0)) } else { None };
+        drop(told);
+        // A peer that still reads it there finds the number of another allocation.
+        if let Some(offset) = oldest.and_then(|one| one.1.checked_sub(1)) {
+            self.pool().take_back(offset as usize);
+        }
+        place
+    }
+
     /// Memory is not exposed any more.
     pub(super) fn lend_no_more(&self, piece: DevicePiece) {
         if let Some(offset) = piece.lent.checked_sub(1) {

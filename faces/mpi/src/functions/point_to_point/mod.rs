@@ -64,6 +64,19 @@ pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -
     }
 }
 
+/// The same of a message that is sent or received once.
+#[inline(always)]
+fn data_of_message(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -> Result<Buffer> {
+    let buffer = check_data(buf, count, datatype)?;
+    match device::is_on() {
+        true => {
+            let host = buffers::host_of_message(buf.cast(), count as u64, datatype, used)?;
+            Ok(Buffer::new(host, count as u64, datatype))
+        }
+        false => Ok(buffer),
+    }
+}
+
 /// Checks data; the buffer as the program has it, which may lie in the memory of a device.
 #[inline(always)]
 pub fn check_data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
@@ -152,7 +165,12 @@ pub fn outgoing(
     tag: i32,
     comm: &Comm,
 ) -> Result<Outgoing> {
-    let buffer = data(buf.cast_mut(), count, datatype, Use::Read)?;
+    outgoing_from(data(buf.cast_mut(), count, datatype, Use::Read)?, dest, tag, comm)
+}
+
+/// Checks a send from a buffer that has been checked.
+#[inline(always)]
+fn outgoing_from(buffer: Buffer, dest: i32, tag: i32, comm: &Comm) -> Result<Outgoing> {
     check_revoked(comm)?;
     let peer = destination(comm, dest)?;
     if tag < 0 {
@@ -189,7 +207,12 @@ pub fn incoming(
     tag: i32,
     comm: &Comm,
 ) -> Result<Incoming> {
-    let buffer = data(buf, count, datatype, Use::Change)?;
+    incoming_to(data(buf, count, datatype, Use::Change)?, source, tag, comm)
+}
+
+/// Checks a receive into a buffer that has been checked.
+#[inline(always)]
+fn incoming_to(buffer: Buffer, source: i32, tag: i32, comm: &Comm) -> Result<Incoming> {
     let (wanted, null_process) = wanted(source, tag, buffer.bytes(), comm)?;
     Ok(Incoming { buffer, wanted, null_process })
 }
@@ -266,7 +289,8 @@ fn send_any(
     comm: &Comm,
     mode: Mode,
 ) -> Result<()> {
-    outgoing(buf, count, datatype, dest, tag, comm)?.send(mode)
+    let buffer = data_of_message(buf.cast_mut(), count, datatype, Use::Read)?;
+    outgoing_from(buffer, dest, tag, comm)?.send(mode)
 }
 
 /// A nonblocking send the long way.
@@ -282,7 +306,8 @@ fn start_any(
     request: OutRequest,
     mode: Mode,
 ) -> Result<()> {
-    request.put(outgoing(buf, count, datatype, dest, tag, comm)?.start(mode)?);
+    let buffer = data_of_message(buf.cast_mut(), count, datatype, Use::Read)?;
+    request.put(outgoing_from(buffer, dest, tag, comm)?.start(mode)?);
     Ok(())
 }
 
@@ -316,7 +341,8 @@ fn receive_any(
     comm: &Comm,
     status: StatusOut,
 ) -> Result<()> {
-    report(incoming(buf, count, datatype, source, tag, comm)?.receive()?, status)
+    let buffer = data_of_message(buf, count, datatype, Use::Change)?;
+    report(incoming_to(buffer, source, tag, comm)?.receive()?, status)
 }
 
 macro_rules! sends {
@@ -403,7 +429,8 @@ fn start_receive_any(
     tag: i32,
     comm: &Comm,
 ) -> Result<RequestId> {
-    incoming(buf, count, datatype, source, tag, comm)?.start()
+    let buffer = data_of_message(buf, count, datatype, Use::Change)?;
+    incoming_to(buffer, source, tag, comm)?.start()
 }
 
 /// `MPI_Recv_init` (§3.9).
