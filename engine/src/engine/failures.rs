@@ -19,8 +19,7 @@ use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 /// The members of a group that have failed, each with its number, in the order in which they have.
 pub(super) fn failures_of(job: &Job, group: &Group) -> Vec<(u32, JobRank)> {
-    let failed = (1..).zip(job.node.failed());
-    let failed = failed.map(|(number, local)| (number, JobRank(job.local_ranks[local as usize])));
+    let failed = (1..).zip(job.failed());
     failed.filter(|&(_, rank)| group.rank_of(rank).is_some()).collect()
 }
 
@@ -108,6 +107,9 @@ impl Engine {
 
     #[cold]
     fn end_what_failed(&self, reason: Reason) -> Result<()> {
+        if !self.have_been_heard_out() {
+            return Ok(());
+        }
         let affected = self.affected();
         for lane in self.lanes.each() {
             let mut core = lane.lock();
@@ -124,6 +126,17 @@ impl Engine {
             }
         }
         self.can_be_met(reason, &affected)
+    }
+
+    /// Whether all is here that those of other nodes had sent that have failed. Who waits is woken when it comes.
+    fn have_been_heard_out(&self) -> bool {
+        let far: Vec<_> = self.job.failed().into_iter().filter(|&rank| !self.is_near(rank)).collect();
+        let mut all = true;
+        for lane in self.lanes.each().filter(|_| !far.is_empty()) {
+            let mut core = lane.lock();
+            far.iter().for_each(|&rank| all &= core.transport.outlive(rank));
+        }
+        all
     }
 
     /// The communicators that processes have failed of, or that were revoked.
@@ -276,7 +289,6 @@ impl Engine {
 
     /// The error that names the rank that has failed first.
     pub(super) fn first_failed(&self) -> Option<Error> {
-        let first = *self.job.node.failed().first()?;
-        Some(failed::failed(JobRank(self.job.local_ranks[first as usize])))
+        self.job.failed().first().map(|&first| failed::failed(first))
     }
 }

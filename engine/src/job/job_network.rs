@@ -28,6 +28,11 @@ impl JobNetwork {
     pub fn map(&self) -> &NodeMap {
         self.table.map()
     }
+
+    /// As so manieth of all a rank of the job has failed, if it has.
+    pub fn failure_of(&self, rank: JobRank) -> Option<u32> {
+        self.table.failure_of(rank.0)
+    }
 }
 
 /// Under which key a launcher keeps the card of a node.
@@ -70,6 +75,14 @@ impl NodeDirectory for JobNetwork {
 
     fn listeners(&self) -> Vec<BorrowedFd<'_>> {
         self.listeners.iter().map(AsFd::as_fd).collect()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.table.goes_on_without_ranks()
+    }
+
+    fn has_failed(&self, rank: JobRank) -> bool {
+        self.failure_of(rank).is_some()
     }
 }
 

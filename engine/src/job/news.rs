@@ -1,6 +1,9 @@
 //! What the ranks of a node know of those that have failed, and of communicators that were revoked: lists in the node
 //! segment that only grow; and by which tables those that are left agree.
 //!
+//! In a job on several nodes the launcher numbers both, and the agent of each node writes them in that order. Who has
+//! failed stands in the table of nodes then (`node_table`), and here only how many.
+//!
 //! `news` changes after each entry. A rank that finds it changed reads the lists; all see the same.
 
 use super::agreements::{self, Agreements};
@@ -13,7 +16,19 @@ use std::sync::PoisonError;
 impl Job {
     /// As so manieth of all a rank has failed, if it has.
     pub fn failure_of(&self, rank: JobRank) -> Option<u32> {
-        self.node.failure_of(self.local(rank)?.0)
+        match self.network() {
+            Some(network) => network.failure_of(rank).filter(|&number| number <= self.node.failures()),
+            None => self.node.failure_of(self.local(rank)?.0),
+        }
+    }
+
+    /// The ranks that have failed, in that order.
+    pub fn failed(&self) -> Vec<JobRank> {
+        let ranks = match self.network() {
+            Some(_) => self.node.failed_of(self.size, |rank| self.failure_of(JobRank(rank))),
+            None => self.node.failed().into_iter().map(|local| self.local_ranks[local as usize]).collect(),
+        };
+        ranks.into_iter().map(JobRank).collect()
     }
 }
 
@@ -39,6 +54,15 @@ impl NodeSegment {
     pub fn note_failure(&self, local_rank: u32) {
         let number = self.failures() + 1;
         self.page(local_rank).identity.failed.store(number, Relaxed);
+        self.note_failures(number);
+    }
+
+    /// The same of a rank of another node, which the table of nodes names.
+    pub fn note_failure_elsewhere(&self) {
+        self.note_failures(self.failures() + 1);
+    }
+
+    fn note_failures(&self, number: u32) {
         self.header().failures.store(number, Release); // failures: paired with `failures`
         self.header().news.fetch_add(1, AcqRel); // news: paired with `news`
     }
@@ -57,14 +81,19 @@ impl NodeSegment {
 
     /// The local ranks that have failed, in that order. They are looked for once after each failure.
     pub fn failed(&self) -> Vec<u32> {
+        self.failed_of(self.local_ranks(), |rank| self.failure_of(rank))
+    }
+
+    /// Those of so many ranks that have failed, in that order, each by its number; ask with the same ones always.
+    fn failed_of(&self, ranks: u32, number_of: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
         let count = self.failures() as usize;
         if count == 0 {
             return Vec::new();
         }
         let mut known = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < count {
-            let numbered = |rank| Some((self.failure_of(rank)?, rank));
-            let mut failed: Vec<_> = (0..self.local_ranks()).filter_map(numbered).collect();
+            let numbered = |rank| Some((number_of(rank)?, rank));
+            let mut failed: Vec<_> = (0..ranks).filter_map(numbered).collect();
             failed.sort_unstable();
             *known = failed.into_iter().map(|(_, rank)| rank).collect();
         }

@@ -75,6 +75,16 @@ pub trait NodeDirectory: Send + Sync {
     fn keys(&self) -> Vec<JobKey> {
         vec![self.key()]
     }
+
+    /// Whether the job goes on without ranks that fail: its launcher says who has, and nobody else.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// Whether the launcher has said that a rank has failed.
+    fn has_failed(&self, _: JobRank) -> bool {
+        false
+    }
 }
 
 /// The card of a node.

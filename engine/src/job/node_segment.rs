@@ -98,7 +98,7 @@ pub struct NodeSegment {
     local_ranks: u32,
     /// Whether the file has windows.
     windows: bool,
-    /// The local ranks that are known here to have failed, in that order.
+    /// The ranks that are known here to have failed, in that order: by their local numbers where all are on this node.
     pub(super) failed: Mutex<Vec<u32>>,
 }
 

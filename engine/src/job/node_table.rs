@@ -2,9 +2,11 @@
 //! the secret of the job, and the cards of the nodes as far as somebody has asked for them.
 //!
 //! ```text
-//! 64 bytes: magic, version and own node, ranks and number of blocks of the map, (free), the key
+//! 64 bytes: magic, version and own node, ranks and number of blocks of the map, failures and whether the job goes on
+//!           without ranks that fail, the key
 //! 16 bytes for each block of the map, in whole lines of 64
 //! 96 bytes for each node: 8 the length of its card, 0 while it is not there; the card
+//! 4 bytes for each rank: as so manieth of all it has failed (address space, not memory, while none has)
 //! ```
 //!
 //! It lies in a memfd of its own. Its beginning is written once, before any other rank has it. A card is written by
@@ -15,14 +17,15 @@ use super::node_map::{Block, NodeMap};
 use crate::memory::segment::{self, Segment};
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried2");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes for each node.
 pub const ENTRY_BYTES: usize = 96;
 const HEAD_WORDS: usize = 8;
 const ENTRY_WORDS: usize = ENTRY_BYTES / 8;
+const FAILURES_WORD: usize = 3;
 const KEY_WORD: usize = 4;
 
 /// The table, mapped.
@@ -39,7 +42,7 @@ impl NodeTable {
     /// # Errors
     /// `NoMem` when the system refuses the memory.
     pub fn create(own_node: u32, map: &NodeMap, key: &JobKey) -> Result<NodeTable> {
-        let bytes = entry_at(map, map.nodes()) * 8;
+        let bytes = bytes_of(map);
         let segment = Segment::create(c"serried-table", bytes, bytes as u64)?;
         segment.reserve(0, bytes.min(entry_at(map, 0) * 8))?;
         let table = NodeTable { segment, map: map.clone(), own_node };
@@ -74,7 +77,7 @@ impl NodeTable {
             Block { first, nodes, ranks }
         });
         let map = NodeMap::new(&blocks.collect::<Vec<_>>(), size).ok_or_else(foreign)?;
-        let fits = bytes == entry_at(&map, map.nodes()) * 8 && own_node < map.nodes();
+        let fits = bytes == bytes_of(&map) && own_node < map.nodes();
         match words[0].load(Acquire) == MAGIC && version == VERSION && fits {
             true => Ok(NodeTable { segment, map, own_node }),
             false => Err(foreign()),
@@ -138,9 +141,57 @@ impl NodeTable {
         Ok(())
     }
 
+    /// Says that the job goes on without ranks that fail; before any rank has the table.
+    pub fn go_on_without_ranks(&self) {
+        self.words()[FAILURES_WORD].store(pair(0, 1), Relaxed);
+    }
+
+    /// Whether the job goes on without ranks that fail.
+    pub fn goes_on_without_ranks(&self) -> bool {
+        unpaired(&self.words()[FAILURES_WORD]).1 != 0
+    }
+
+    /// Says that a rank has failed, and as so manieth of all. Whoever has made the table does, and for each rank once.
+    ///
+    /// # Errors
+    /// `NoMem` when the limits of the machine do not allow it.
+    pub fn note_failure(&self, rank: u32, number: u32) -> Result<()> {
+        self.segment.reserve(entry_at(&self.map, self.map.nodes()) * 8, failures_bytes(&self.map))?;
+        self.numbers()[rank as usize].store(number, Relaxed);
+        self.words()[FAILURES_WORD].store(pair(number, 1), Release); // failed: paired with `failure_of`
+        Ok(())
+    }
+
+    /// As so manieth of all a rank has failed, if it has.
+    pub fn failure_of(&self, rank: u32) -> Option<u32> {
+        let failures = self.words()[FAILURES_WORD].load(Acquire) as u32; // failed: paired with `note_failure`
+        if failures == 0 {
+            return None;
+        }
+        let number = self.numbers().get(rank as usize)?.load(Relaxed);
+        (1..=failures).contains(&number).then_some(number)
+    }
+
     fn words(&self) -> &[AtomicU64] {
         words_of(&self.segment)
     }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        let place = &self.words()[entry_at(&self.map, self.map.nodes())..];
+        // SAFETY: the words are followed by nothing else of the segment, and each is two numbers; every bit pattern is a
+        // valid atomic.
+        unsafe { std::slice::from_raw_parts(place.as_ptr().cast::<AtomicU32>(), 2 * place.len()) }
+    }
+}
+
+/// Bytes of the table.
+fn bytes_of(map: &NodeMap) -> usize {
+    entry_at(map, map.nodes()) * 8 + failures_bytes(map)
+}
+
+/// Bytes of it for the ranks that have failed.
+fn failures_bytes(map: &NodeMap) -> usize {
+    (4 * map.size() as usize).next_multiple_of(64)
 }
 
 fn words_of(segment: &Segment) -> &[AtomicU64] {
@@ -221,6 +272,20 @@ mod tests {
             status.st_blocks
         };
         assert!(blocks * 512 <= 12 * 8192, "{blocks} blocks of 512 bytes");
+    }
+
+    #[test]
+    fn ranks_of_any_node_that_have_failed_are_known_by_their_number() {
+        let (map, key) = (NodeMap::parse("(vector,(0,2,3),(2,3,1))", 9).unwrap(), JobKey([2; 32]));
+        let table = NodeTable::create(1, &map, &key).unwrap();
+        assert!(!table.goes_on_without_ranks());
+        table.go_on_without_ranks();
+        let other = NodeTable::open(table.descriptor().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!((other.goes_on_without_ranks(), other.failure_of(8)), (true, None));
+        table.note_failure(8, 1).unwrap();
+        table.note_failure(0, 2).unwrap();
+        assert_eq!([8, 0, 1, 9].map(|rank| other.failure_of(rank)), [Some(1), Some(2), None, None]);
+        assert!(other.goes_on_without_ranks() && other.key() == key);
     }
 
     #[test]

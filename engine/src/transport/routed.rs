@@ -54,8 +54,7 @@ const OVER_NETWORK: u64 = 1 << 63;
 impl Routed {
     /// Goes to the ranks of the node by `node`, and to those that are far by the network, if there is one.
     pub fn new(routes: Arc<Routes>, node: NodeTransport, network: Option<Box<dyn Network>>) -> Routed {
-        let far = network.map(|network| Far::new(network, false));
-        Routed { is_plain: routes.are_plain(), routes, node, far }
+        Routed { is_plain: routes.are_plain(), routes, node, far: network.map(|one| Far::new(one, false)) }
     }
 
     /// Another lane of the same rank; see [`NodeTransport::beside`].
@@ -115,6 +114,11 @@ impl Routed {
     /// No communicator has a process of another job any more: whether it can be reached is all the same.
     pub fn forget(&mut self, peer: JobRank) {
         self.far.iter_mut().for_each(|far| far.network.forget(peer));
+    }
+
+    /// As [`Network::outlive`].
+    pub fn outlive(&mut self, peer: JobRank) -> bool {
+        self.here(peer).is_some() || self.far.as_mut().is_none_or(|far| far.network.outlive(peer))
     }
 
     /// The network, for a rank that the node does not reach.
@@ -439,9 +443,7 @@ impl Offers for Routed {
     }
 
     fn forget_withdrawn(&mut self, peer: JobRank, number: u32) {
-        if let Some(local) = self.here(peer) {
-            self.node.forget_withdrawn(local, number);
-        }
+        self.here(peer).into_iter().for_each(|local| self.node.forget_withdrawn(local, number));
     }
 
     fn withdraw(&mut self, peer: JobRank, number: u32) -> Result<bool> {
@@ -494,6 +496,8 @@ impl SharedTasks for Routed {
 
 #[cold]
 fn no_way(peer: JobRank) -> Error {
-    let message = format!("rank {peer} is on another node, and no transport of this rank goes there");
-    Error::new(Class::Intern, message)
+    Error::new(
+        Class::Intern,
+        format!("rank {peer} is on another node, and no transport of this rank goes there"),
+    )
 }

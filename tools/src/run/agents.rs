@@ -8,6 +8,7 @@ use super::across::muster::Muster;
 use super::across::orders::{Order, ALL};
 use super::across::remote_shell::RemoteShell;
 use super::launch::Launched;
+use super::options::OnFailure;
 use super::plan::Plan;
 use serried_engine::job::{JobKey, NodeMap, NodeSegment};
 use serried_engine::observe::mirror::{self, Changes};
@@ -74,6 +75,7 @@ impl Agents {
             order: options.map,
             report_bindings: options.report_bindings,
             together: options.error_file.is_some() && options.error_file == options.output_file,
+            goes_on: options.on_failure == OnFailure::Continue,
             patience: options.host_timeout,
             shell,
             serried: own_path(options.shell.serried.clone())?,

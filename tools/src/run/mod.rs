@@ -89,11 +89,6 @@ pub fn command(arguments: &[OsString]) -> i32 {
         Ok(across) => across,
         Err(text) => return complain(&text, USAGE_ERROR),
     };
-    if across.is_some() && options.on_failure == options::OnFailure::Continue {
-        let text =
-            "--on-failure=continue is for jobs on one machine so far; without it a failure ends the job";
-        return complain(text, USAGE_ERROR);
-    }
     if !options.ignored.is_empty() {
         let place = if across.is_some() { "here" } else { "on one machine" };
         say(&format!("serried: accepted, but without meaning {place}: {}\n", options.ignored.join(", ")));

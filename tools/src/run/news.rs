@@ -154,8 +154,13 @@ impl Supervisor {
             )),
             _ => {
                 let ranks = self.ranks_in_words(nodes.clone());
+                let words =
+                    format!("serried: {host}{behind} has not answered for {limit:?} and is given up ({ranks})");
+                if self.goes_on_without_host(&self.ranks_of(nodes.clone()), &words) {
+                    return self.nothing_more_from(nodes);
+                }
                 let text = match self.agents.as_ref().is_some_and(|agents| agents.has_begun) {
-                    true => format!("serried: {host}{behind} has not answered for {limit:?} and is given up ({ranks}); the job is ended\n"),
+                    true => format!("{words}; the job is ended\n"),
                     false => format!("serried: no agent has answered on {host}{behind}; the job is not started\n"),
                 };
                 self.tell_unless_ending(&text, Reason::HostLost);
@@ -170,12 +175,15 @@ impl Supervisor {
     fn lost(&mut self, nodes: std::ops::Range<u32>, why: &str) {
         let has_begun = self.agents.as_ref().is_some_and(|agents| agents.has_begun);
         let reason = if has_begun { Reason::HostLost } else { Reason::CannotStart };
-        let ranks: Vec<u32> =
-            self.agents.as_ref().map(|agents| agents.ranks_of(nodes.clone())).unwrap_or_default();
+        let ranks = self.ranks_of(nodes.clone());
         let some_run = ranks.iter().any(|&rank| self.ranks[rank as usize].life != Life::Ended);
         if some_run || !why.is_empty() {
             let ranks = self.ranks_in_words(nodes.clone());
             let why = if why.is_empty() { "its agent has gone" } else { why };
+            let words = format!("serried: {why}\n  Its ranks have gone with it ({ranks})");
+            if some_run && self.goes_on_without_host(&self.ranks_of(nodes.clone()), &words) {
+                return self.nothing_more_from(nodes);
+            }
             let end = if has_begun {
                 format!("  Its ranks have gone with it ({ranks}); the job is ended.\n")
             } else {
@@ -189,8 +197,7 @@ impl Supervisor {
 
     /// Ranks of these nodes have gone, as far as we can know.
     fn nothing_more_from(&mut self, nodes: std::ops::Range<u32>) {
-        let ranks: Vec<u32> =
-            self.agents.as_ref().map(|agents| agents.ranks_of(nodes.clone())).unwrap_or_default();
+        let ranks = self.ranks_of(nodes.clone());
         for &rank in &ranks {
             self.ranks[rank as usize].life = Life::Ended;
         }
@@ -203,9 +210,13 @@ impl Supervisor {
         }
     }
 
+    fn ranks_of(&self, nodes: std::ops::Range<u32>) -> Vec<u32> {
+        self.agents.as_ref().map(|agents| agents.ranks_of(nodes)).unwrap_or_default()
+    }
+
     /// The ranks of some nodes, for people.
     fn ranks_in_words(&self, nodes: std::ops::Range<u32>) -> String {
-        let ranks = self.agents.as_ref().map(|agents| agents.ranks_of(nodes)).unwrap_or_default();
+        let ranks = self.ranks_of(nodes);
         let numbers: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
         match numbers.len() {
             1 => format!("rank {}", numbers[0]),

@@ -1,8 +1,10 @@
 //! Jobs that go on without the ranks that have failed (`--on-failure=continue`).
 //!
-//! A rank counts as failed when its process has ended between MPI_Init and MPI_Finalize. The others read that in the
-//! node segment, where this is written, and are rung; what they do about it is theirs.
+//! A rank counts as failed when its process has ended between MPI_Init and MPI_Finalize, or when nothing is heard of its
+//! host any more. The others read that in the node segment, where this is written, and are rung; what they do about it is
+//! theirs. On other hosts the agents write it, all in the order in which it is said here.
 
+use super::across::orders::Order;
 use super::options::OnFailure;
 use super::rank::Life;
 use super::supervisor::Supervisor;
@@ -27,12 +29,8 @@ impl Supervisor {
             }
             _ => return false,
         }
-        let node = &self.job.node;
-        if let Ok(view) = NodeView::open(node.descriptor().as_fd(), true) {
-            note_failure_in(&view, failure.rank);
-        }
-        node.note_failure(failure.rank);
-        if (0..self.plan.size).all(|rank| node.failure_of(rank).is_some()) {
+        self.note_failure(failure.rank);
+        if !self.is_anybody_left() {
             return false;
         }
         let text = self.story(failure);
@@ -41,8 +39,50 @@ impl Supervisor {
         true
     }
 
+    /// Whether the job goes on without the ranks of a host that has gone: if so, they have failed, and that has been told,
+    /// with these words before it.
+    pub(super) fn goes_on_without_host(&mut self, ranks: &[u32], words: &str) -> bool {
+        let lost = ranks.iter().copied().filter(|&rank| self.ranks[rank as usize].life != Life::Ended);
+        let lost: Vec<(u32, Stage)> = lost.map(|rank| (rank, self.stage(rank))).collect();
+        let has_begun = self.agents.as_ref().is_some_and(|agents| agents.has_begun);
+        // Whoever has not called MPI_Init may be waited for without end.
+        let may_be_missed = lost.iter().any(|(_, stage)| !stage.takes_part() && *stage != Stage::Finalized);
+        let is_wanted = self.plan.options.on_failure == OnFailure::Continue;
+        if !is_wanted || self.ending.is_some() || !has_begun || may_be_missed {
+            return false;
+        }
+        for &(rank, _) in lost.iter().filter(|(_, stage)| stage.takes_part()) {
+            self.ranks[rank as usize].life = Life::Ended;
+            self.note_failure(rank);
+        }
+        if !self.is_anybody_left() {
+            return false;
+        }
+        self.tell(&format!("{words}; the job goes on without them (--on-failure=continue)\n"));
+        true
+    }
+
+    fn is_anybody_left(&self) -> bool {
+        (0..self.plan.size).any(|rank| self.job.node.failure_of(rank).is_none())
+    }
+
+    /// Says that a rank has failed, to observers of the job and to the ranks.
+    fn note_failure(&mut self, rank: u32) {
+        if let Some(view) = self.view_of_ranks() {
+            note_failure_in(&view, rank);
+        }
+        self.job.node.note_failure(rank);
+        self.order_all(&Order::Failed(rank));
+    }
+
+    /// The node segment, if the ranks are here.
+    fn view_of_ranks(&self) -> Option<NodeView> {
+        let segment = self.job.node.descriptor();
+        self.agents.is_none().then(|| NodeView::open(segment.as_fd(), true).ok()).flatten()
+    }
+
     fn ring_all(&self) {
-        let Ok(view) = NodeView::open(self.job.node.descriptor().as_fd(), true) else { return };
+        let Some(view) = self.view_of_ranks() else { return };
         let alive = (0..self.plan.size).filter(|&rank| self.ranks[rank as usize].life != Life::Ended);
         alive.filter_map(|rank| doorbell_in(&view, rank)).for_each(|doorbell| doorbell.ring());
     }

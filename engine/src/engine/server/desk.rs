@@ -208,11 +208,17 @@ impl At<'_> {
         is_there
     }
 
-    /// Members of ranks that have failed are served no more.
+    /// Members of ranks that have failed are served no more, and a node whose first rank has failed has no server.
     pub fn forget_failed(&mut self) {
         let engine = self.engine;
         self.desk.members.retain(|_, member| engine.failure_of(member.rank()).is_none());
         self.count_members();
+        for rank in engine.job.failed() {
+            let node = engine.node_of(rank);
+            if !engine.is_near(rank) && (0..rank.0).all(|other| engine.node_of(JobRank(other)) != node) {
+                self.desk.mail.lose(node);
+            }
+        }
     }
 
     fn count_members(&self) {

@@ -117,6 +117,11 @@ impl Mail {
         Some((arrival.header[0] as u32, sort, message))
     }
 
+    /// A node has no server any more: the rank that had it has failed.
+    pub fn lose(&mut self, node: u32) {
+        self.lost.push(node);
+    }
+
     /// A node that cannot be reached any more; each is named once.
     pub fn next_lost(&mut self, node_of: impl Fn(JobRank) -> u32) -> Option<u32> {
         let found = std::mem::take(&mut self.lost).into_iter().chain(self.network.lost().map(node_of));

@@ -351,6 +351,10 @@ impl Network for Fabric {
     fn forget(&mut self, peer: JobRank) {
         self.wire.forget(peer);
     }
+
+    fn outlive(&mut self, peer: JobRank) -> bool {
+        self.wire.outlive(peer)
+    }
 }
 
 impl OfferedMemory for Fabric {}

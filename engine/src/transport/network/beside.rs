@@ -231,4 +231,8 @@ impl Network for Beside {
     fn forget(&mut self, peer: JobRank) {
         self.to(peer).forget(peer);
     }
+
+    fn outlive(&mut self, peer: JobRank) -> bool {
+        self.to(peer).outlive(peer)
+    }
 }

@@ -17,6 +17,7 @@ impl Wire {
     pub(super) fn go_on(&mut self, index: usize) {
         match self.links[index].state {
             State::Up(_) => self.flush(index),
+            State::Idle if self.links[index].failed_since.is_some() => {}
             State::Idle => self.connect(index, Duration::ZERO),
             State::Asked => {}
         }
@@ -48,6 +49,9 @@ impl Wire {
         match outcome {
             Outcome::Connected(peer, socket, is_mine) => {
                 let (is_lower, index) = (self.is_lower_than(peer), self.link_to(peer));
+                if self.links[index].is_parted {
+                    return;
+                }
                 match self.links[index].use_of(is_lower, is_mine) {
                     Use::Now => self.take_connection(index, socket, is_mine),
                     Use::Aside { is_of_lower } => {
@@ -58,7 +62,10 @@ impl Wire {
             Outcome::Failed(peer, nobody_listens) => {
                 let index = self.link_to(peer);
                 if let State::Asked = self.links[index].state {
-                    self.links[index].is_out_of_reach(nobody_listens);
+                    // Where the job goes on without ranks that fail, its launcher says who has.
+                    if peer.is_foreign() || !self.porter.me().directory.goes_on() {
+                        self.links[index].is_out_of_reach(nobody_listens);
+                    }
                     self.connect(index, PAUSE);
                 }
             }
@@ -139,7 +146,7 @@ impl Wire {
         link.serving.clear();
         if let Some(aside) = link.aside.take() {
             self.take_aside(index, aside);
-        } else if !link.credits.leaves() {
+        } else if !link.credits.leaves() && link.failed_since.is_none() {
             let after = if is_lower { Duration::ZERO } else { PAUSE };
             self.connect(index, after);
         }

@@ -75,6 +75,11 @@ impl Fetches {
         self.by_number.get(&number).is_some_and(due)
     }
 
+    /// Nothing more comes over a link.
+    pub fn drop_those_over(&mut self, link: usize) {
+        self.by_number.retain(|_, fetch| fetch.link != link);
+    }
+
     /// The questions for what is to come over a link, as frames.
     fn questions(&self, link: usize) -> Vec<u8> {
         let mut asked: Vec<_> = self.by_number.iter().filter(|(_, fetch)| fetch.link == link).collect();

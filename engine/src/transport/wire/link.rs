@@ -121,6 +121,10 @@ pub struct Link {
     pub was_up: bool,
     /// It waits in the list of those that have to be told something.
     pub is_owing: bool,
+    /// Since when it is known to have failed, in a job that goes on.
+    pub failed_since: Option<Instant>,
+    /// It has failed, and nothing comes from it or goes to it any more.
+    pub is_parted: bool,
     /// Since when it cannot be reached, and whether its system says that nobody listens.
     unreachable: Option<(Instant, bool)>,
 }
@@ -140,6 +144,8 @@ impl Link {
             aside: None,
             was_up: false,
             is_owing: false,
+            failed_since: None,
+            is_parted: false,
             unreachable: None,
         }
     }

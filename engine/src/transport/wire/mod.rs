@@ -17,6 +17,7 @@ mod intake;
 mod link;
 mod long_payloads;
 mod moving;
+mod outlived;
 mod porter;
 mod proofs;
 mod reception;
@@ -182,6 +183,10 @@ impl Wire {
 
     /// Whether a frame can be sent now: [`Wire::send`] may follow.
     fn may_send(&mut self, index: usize) -> Result<May> {
+        if self.links[index].is_parted {
+            // Who waits for that is told that the peer has failed.
+            return Ok(May::Wait);
+        }
         if !self.links[index].was_up {
             self.go_on(index);
             self.hear_of_connections();
@@ -348,6 +353,11 @@ impl Network for Wire {
             (link.state, link.aside) = (State::Idle, None);
             self.unconnected.retain(|&one| one != index as usize);
         }
+    }
+
+    fn outlive(&mut self, peer: JobRank) -> bool {
+        let index = self.by_rank.get(&peer).copied();
+        index.is_none_or(|index| self.has_heard_out(index as usize))
     }
 }
 

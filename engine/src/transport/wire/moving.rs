@@ -204,6 +204,7 @@ impl Wire {
         let (mut before, mut since) = (usize::MAX, Instant::now());
         loop {
             self.take_in();
+            self.part_with_the_failed();
             let left: usize = self.links.iter().map(Link::not_with_the_peer).sum();
             if left != before {
                 (before, since) = (left, Instant::now());

@@ -32,6 +32,8 @@ pub struct AgentPlan {
     pub report_bindings: bool,
     /// Whether standard output and error of a rank go one way.
     pub together: bool,
+    /// Whether the job goes on without ranks that fail.
+    pub goes_on: bool,
     /// After so long a silent host is given up.
     pub patience: Duration,
     /// How to start agents on other hosts.
@@ -66,6 +68,7 @@ impl AgentPlan {
         writer.list(&self.programs, put_program);
         writer.byte(self.bind as u8).byte(self.order as u8);
         writer.byte(u8::from(self.report_bindings)).byte(u8::from(self.together));
+        writer.byte(u8::from(self.goes_on));
         writer.long(self.patience.as_millis() as u64);
         writer.list(self.shell.words(), |writer, word| writer.bytes(word.as_bytes()).end());
         writer.bytes(self.serried.as_os_str().as_encoded_bytes());
@@ -86,6 +89,7 @@ impl AgentPlan {
             [Bind::None, Bind::Core, Bind::Numa, Bind::Socket].into_iter().nth(reader.byte()?.into())?;
         let order = [Map::Close, Map::Numa, Map::Socket].into_iter().nth(reader.byte()?.into())?;
         let (report_bindings, together) = (reader.byte()? != 0, reader.byte()? != 0);
+        let goes_on = reader.byte()? != 0;
         let patience = Duration::from_millis(reader.long()?);
         let shell = RemoteShell::of_words(reader.list(Reader::text)?);
         let serried = PathBuf::from(reader.text()?);
@@ -101,6 +105,7 @@ impl AgentPlan {
             order,
             report_bindings,
             together,
+            goes_on,
             patience,
             shell,
             serried,
@@ -148,6 +153,7 @@ mod tests {
             order: Map::Socket,
             report_bindings: true,
             together: true,
+            goes_on: true,
             patience: Duration::from_secs(10),
             shell: RemoteShell::named("ssh", None).unwrap(),
             serried: "/opt/serried/bin/serried".into(),

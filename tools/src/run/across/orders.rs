@@ -111,6 +111,8 @@ pub enum Order {
     Paused(bool),
     /// Nothing is left of the job on any host: agents go.
     Leave,
+    /// A rank has failed, and the job goes on without it. All nodes are told of all in one order.
+    Failed(u32),
 }
 
 /// What agents say to the launcher.
@@ -228,6 +230,7 @@ impl Order {
             Order::Ask { rank, number } => new(9, &|writer| writer.number(*rank).long(*number).end()),
             Order::Paused(is) => new(10, &|writer| writer.byte(u8::from(*is)).end()),
             Order::Leave => new(11, &|_| {}),
+            Order::Failed(rank) => new(12, &|writer| writer.number(*rank).end()),
         }
     }
 
@@ -251,6 +254,7 @@ impl Order {
                 9 => Order::Ask { rank: reader.number()?, number: reader.long()? },
                 10 => Order::Paused(reader.byte()? != 0),
                 11 => Order::Leave,
+                12 => Order::Failed(reader.number()?),
                 _ => return None,
             })
         };
@@ -388,6 +392,7 @@ mod tests {
             Order::Ask { rank: 7, number: 1 << 40 },
             Order::Paused(true),
             Order::Leave,
+            Order::Failed(7),
         ];
         let mut bytes = Vec::new();
         orders.iter().for_each(|order| order.frame(ALL).put(&mut bytes));

@@ -29,8 +29,8 @@ pub struct Here {
     pub node: NodeSegment,
     /// The same for who asks them.
     pub view: NodeView,
-    /// Keeps the table of nodes.
-    _table: NodeTable,
+    /// The table of nodes.
+    pub table: NodeTable,
     /// Their numbers in the job, ascending.
     pub numbers: Vec<u32>,
     /// The ranks.
@@ -102,13 +102,17 @@ impl Here {
         let view = NodeView::open(node.descriptor(), true).map_err(told)?;
         let table = NodeTable::create(plan.node(), &plan.map, &plan.key).map_err(told)?;
         cards.iter().try_for_each(|card| table.keep(card)).map_err(told)?;
+        if plan.goes_on {
+            node.go_on_without_ranks();
+            table.go_on_without_ranks();
+        }
         let (failures, report) = pipe().map_err(said("a pipe"))?;
         never_block(&failures);
         let inheritance = Inheritance { mask, open_files: open_files.as_ref() };
         let mut here = Here {
             node,
             view,
-            _table: table,
+            table,
             ranks: Vec::with_capacity(numbers.len()),
             taps: Vec::new(),
             failures: Some(failures),
@@ -128,7 +132,7 @@ impl Here {
             Bind::None => None,
             bind => binding::places(bind, plan.order, here.numbers.len(), &topology::read()),
         };
-        let others: Vec<RawFd> = [here._table.descriptor().as_raw_fd()]
+        let others: Vec<RawFd> = [here.table.descriptor().as_raw_fd()]
             .into_iter()
             .chain(listeners.sockets.iter().map(AsRawFd::as_raw_fd))
             .collect();

@@ -11,6 +11,7 @@
 mod answers;
 mod here;
 mod obedience;
+mod outliving;
 mod telling;
 
 use super::across::agent_plan::AgentPlan;

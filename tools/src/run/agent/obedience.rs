@@ -52,6 +52,7 @@ impl Agent {
                 speaker.answer(&text);
             }
             Order::Ask { rank, number } => self.ask(rank, number),
+            Order::Failed(rank) => here.outlive(rank),
             _ => {}
         }
     }

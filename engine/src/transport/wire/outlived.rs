@@ -1,0 +1,57 @@
+//! Peers that have failed, in a job that goes on without them: what they had sent is still read, and then nothing is left
+//! of them here.
+//!
+//! The launcher alone says who has failed. A connection that has broken says nothing: it is made again until the
+//! launcher has spoken.
+
+use super::link::State;
+use super::Wire;
+use crate::transport::network::LEAVE;
+use std::time::{Duration, Instant};
+
+/// What a peer had sent before it failed may be on its way for so long, where no end of its connection comes.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+impl Wire {
+    /// A peer has failed. Whether all has been read that it had sent: nothing comes from it any more then.
+    pub(super) fn has_heard_out(&mut self, index: usize) -> bool {
+        let link = &mut self.links[index];
+        let since = *link.failed_since.get_or_insert_with(Instant::now);
+        if matches!(link.state, State::Up(_)) && since.elapsed() < LAST_WORDS {
+            return false;
+        }
+        self.part_with(index);
+        true
+    }
+
+    /// Parts with those of whom the launcher has said that they have failed, heard out or not.
+    pub(super) fn part_with_the_failed(&mut self) {
+        let directory = self.porter.me().directory;
+        for index in 0..self.links.len() {
+            if directory.has_failed(self.links[index].peer) {
+                self.links[index].failed_since.get_or_insert_with(Instant::now);
+                self.part_with(index);
+            }
+        }
+    }
+
+    fn part_with(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if link.is_parted {
+            return;
+        }
+        link.is_parted = true;
+        link.credits.tells(LEAVE);
+        (link.state, link.aside) = (State::Idle, None);
+        link.serving.clear();
+        link.outgoing = Default::default();
+        if self.source == index {
+            self.intake.clear();
+        }
+        if self.hot == Some(index) {
+            self.hot = None;
+        }
+        self.unconnected.retain(|&one| one != index);
+        self.fetches.drop_those_over(index);
+    }
+}
