@@ -20,7 +20,7 @@ use crate::settings::Settings;
 use crate::transport::Packets;
 use crate::world::{Communicator, Contexts};
 use crate::Result;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, Weak};
 
 pub use describe::Directory;
@@ -46,6 +46,10 @@ pub struct Engine {
     directory: OnceLock<Directory>,
     /// Communicators that no program can name.
     unnamed: Mutex<Vec<Weak<Communicator>>>,
+    /// Ranks of other nodes have failed, and what they had sent may still come.
+    is_hearing_out: AtomicBool,
+    /// Agreements of ranks of several nodes of which threads that wait have been told.
+    decisions: AtomicU32,
     /// Members compare their collective calls.
     checks: bool,
     /// The nodes that ranks pretend to be on.
@@ -119,6 +123,8 @@ impl Engine {
             answers: Mutex::default(),
             directory: OnceLock::new(),
             unnamed: Mutex::default(),
+            is_hearing_out: AtomicBool::new(false),
+            decisions: AtomicU32::new(0),
             checks,
             nodes,
             server: OnceLock::new(),

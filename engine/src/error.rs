@@ -323,6 +323,11 @@ impl Error {
         self.0.class
     }
 
+    /// Whether a member has failed, or has revoked the communicator: the other members hear of it by themselves.
+    pub fn is_known_to_all(&self) -> bool {
+        matches!(self.class(), Class::ProcFailed | Class::Revoked)
+    }
+
     /// The sentence for a person, in the engine's words.
     pub fn message(&self) -> &str {
         &self.0.message

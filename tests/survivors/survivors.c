@@ -241,6 +241,19 @@ static void storm(unsigned seed)
 	MPI_Comm_free(&comm);
 }
 
+/* The last one is lost with its host, which the test takes away when all are up. */
+static void host(void)
+{
+	int got;
+	printf("up\n");
+	fflush(stdout);
+	if (rank == last)
+		for (;;)
+			pause();
+	CHECK(says(MPI_Recv(&got, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), FAILED));
+	CHECK(says(MPI_Barrier(MPI_COMM_WORLD), FAILED));
+}
+
 /* An error that nobody handles. */
 static void fatal(void)
 {
@@ -252,7 +265,8 @@ static void fatal(void)
 
 static const struct test tests[] = {
 	{ "receive", receive },   { "send", send },   { "before", before }, { "any", any },
-	{ "revoke", is_revoked }, { "fatal", fatal }, { NULL, NULL },
+	{ "revoke", is_revoked }, { "fatal", fatal },
+	{ "host", host },           { NULL, NULL },
 };
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@ use super::port::{Data, Port, Ticket};
 use super::temporary::Temporary;
 use crate::datatype::Datatype;
 use crate::reduce::{Exact, Operator};
-use crate::{Class, Error, Result};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// What one step does.
@@ -291,9 +291,7 @@ impl Schedule {
     /// that all is well so far; they hear of it by themselves. After every other failure the messages go on, for nobody
     /// else knows of it.
     fn is_over(&self) -> bool {
-        self.failure
-            .as_ref()
-            .is_some_and(|failure| matches!(failure.class(), Class::ProcFailed | Class::Revoked))
+        self.failure.as_ref().is_some_and(Error::is_known_to_all)
     }
 
     /// Keeps the first failure for the end.

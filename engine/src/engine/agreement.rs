@@ -1,5 +1,6 @@
-//! Agreement of the members of a communicator, whichever of them fail meanwhile (ULFM). The method is that of
-//! `job::agreements`; here are its members, and how they wake each other.
+//! Agreement of the members of a communicator, whichever of them fail meanwhile (ULFM). On one node the method is that of
+//! `job::agreements`; here are its members, and how they wake each other. Members on several nodes say what they have to
+//! say to the launcher, which decides, and find the decision in the same table (`job::voicing`).
 //!
 //! The agreements of a communicator follow each other: a member speaks for one when it has the decision of the one
 //! before.
@@ -7,6 +8,7 @@
 use super::failures::failures_of;
 use super::Engine;
 use crate::job::agreements::{look, Agreements, Ballot, Decision, Electorate, Voice};
+use crate::job::voicing::{Contribution, Said};
 use crate::job::Job;
 use crate::message::failed;
 use crate::request::RequestId;
@@ -21,7 +23,10 @@ struct Members {
     ranks: Vec<JobRank>,
     /// On which side each of them is.
     sides: Vec<usize>,
+    /// The tables of all of them, where they are on one node; else none.
     tables: Vec<&'static Agreements>,
+    /// That of this process.
+    own: &'static Agreements,
 }
 
 impl Members {
@@ -34,13 +39,18 @@ impl Members {
         let (ranks, sides): (Vec<_>, Vec<_>) =
             ranks.into_iter().map(|(rank, side)| (rank, side ^ first)).unzip();
         let job = engine.job;
-        let table = |&rank: &JobRank| {
-            let local = job.local(rank).filter(|_| engine.is_near(rank));
-            let apart = || Error::not_there_yet("agreement of processes on several nodes or in several jobs");
-            job.node.agreements(local.ok_or_else(apart)?.0)
-        };
-        let tables = ranks.iter().map(table).collect::<Result<_>>()?;
-        Ok(Members { job, ranks, sides, tables })
+        if ranks.iter().any(|rank| rank.is_foreign()) {
+            return Err(Error::not_there_yet("agreement of processes in several jobs"));
+        }
+        let locals: Option<Vec<_>> = ranks.iter().map(|&rank| job.local(rank)).collect();
+        let tables =
+            locals.iter().flatten().map(|local| job.node.agreements(local.0)).collect::<Result<_>>()?;
+        Ok(Members { job, ranks, sides, tables, own: job.node.agreements(job.local_rank)? })
+    }
+
+    /// Whether they are on several nodes.
+    fn are_apart(&self) -> bool {
+        self.tables.is_empty()
     }
 }
 
@@ -105,6 +115,17 @@ impl Agreement {
         self.members.sides[self.me]
     }
 
+    fn tell_launcher(&self, contexts: &Contexts) -> Result<()> {
+        let ranks = self.members.ranks.iter().map(|rank| rank.0);
+        self.members.job.say(&Said::Contribution(Contribution {
+            ballot: self.ballot,
+            voice: self.voice,
+            side: self.side(),
+            contexts: [(); 2].map(|()| contexts.propose().unwrap_or(0)),
+            parts: Contribution::parts_of(ranks),
+        }))
+    }
+
     /// The bits that all have; of an intercommunicator, those that all of the other group have.
     fn flag(&self, decision: Decision) -> u32 {
         let side = self.side();
@@ -143,14 +164,23 @@ impl Agreement {
 
 impl Pending<Decision> for Agreement {
     fn poll(&mut self, channel: &dyn BootstrapChannel) -> Result<Option<Decision>> {
-        let Agreement { members, communicator, me, ballot, .. } = self;
+        let Agreement { members, communicator, ballot, .. } = self;
         if !self.has_spoken {
             if communicator.agreed.load(Relaxed) + 1 != ballot.number {
                 return Ok(None);
             }
-            members.tables[*me].speak(*ballot, self.voice);
+            members.own.speak(*ballot, self.voice);
             self.has_spoken = true;
-            channel.nudge(ballot.context, &members.ranks)?;
+            match members.are_apart() {
+                true => self.tell_launcher(channel.contexts())?,
+                false => channel.nudge(ballot.context, &members.ranks)?,
+            }
+        }
+        let Agreement { members, communicator, me, ballot, .. } = self;
+        if members.are_apart() {
+            let decision = members.own.decision(*ballot);
+            communicator.agreed.fetch_add(u32::from(decision.is_some()), Relaxed);
+            return Ok(decision);
         }
         let seen = Seen { members, contexts: channel.contexts() };
         let Some((decision, is_mine)) = look(*ballot, *me, &seen) else { return Ok(None) };
@@ -201,7 +231,7 @@ impl Engine {
     ///
     /// # Errors
     /// `ProcFailed`, at all of them, unless all failures are acknowledged by all of them; the flag is taken then too.
-    /// `UnsupportedOperation` where members are on several nodes or in several jobs.
+    /// `UnsupportedOperation` where members are in several jobs, or on several nodes under another launcher than ours.
     pub fn agree_on(
         &self,
         communicator: &Arc<Communicator>,

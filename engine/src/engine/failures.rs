@@ -8,6 +8,8 @@
 
 use super::reason::Reason;
 use super::Engine;
+use crate::job::news::too_many;
+use crate::job::voicing::Said;
 use crate::job::Job;
 use crate::message::failed::{self, Affected};
 use crate::message::{wire, ANY_SOURCE};
@@ -99,33 +101,58 @@ impl Engine {
     /// `ProcFailed` or `ProcFailedPending` when `reason` is no request that ends, and cannot be met any more.
     #[inline]
     pub(super) fn look_for_failures(&self, reason: Reason) -> Result<()> {
+        if self.job.node.decisions() != self.decisions.load(Relaxed) {
+            self.look_for_decisions();
+        }
         match self.news() {
             0 => Ok(()),
             _ => self.end_what_failed(reason),
         }
     }
 
+    /// Ranks of several nodes have agreed: whoever waits for that looks again.
+    #[cold]
+    fn look_for_decisions(&self) {
+        self.decisions.store(self.job.node.decisions(), Relaxed);
+        for lane in self.lanes.each() {
+            let mut core = lane.lock();
+            core.epoch += 1;
+            self.rouse(&core);
+        }
+    }
+
     #[cold]
     fn end_what_failed(&self, reason: Reason) -> Result<()> {
-        if !self.have_been_heard_out() {
-            return Ok(());
-        }
-        let affected = self.affected();
+        let all_is_heard = self.have_been_heard_out();
+        self.is_hearing_out.store(!all_is_heard, Relaxed);
+        let affected = if all_is_heard { self.affected() } else { Vec::new() };
+        let mut is_new = false;
         for lane in self.lanes.each() {
             let mut core = lane.lock();
             let before = core.epoch;
             // Whoever waits for something else than messages looks again.
             let news = self.news();
-            core.epoch += u64::from(std::mem::replace(&mut core.news, news) != news);
+            let has_changed = std::mem::replace(&mut core.news, news) != news;
+            core.epoch += u64::from(has_changed);
+            is_new |= has_changed;
             affected.iter().for_each(|one| core.end_what_waits_for(one));
-            let gone: Vec<JobRank> =
-                core.outbox.keys().copied().filter(|&peer| self.failure_of(peer).is_some()).collect();
+            let has_gone = |peer: &JobRank| all_is_heard && self.failure_of(*peer).is_some();
+            let gone: Vec<JobRank> = core.outbox.keys().copied().filter(has_gone).collect();
             gone.into_iter().for_each(|peer| core.unsend_all_to(peer));
             if core.epoch != before {
                 self.rouse(&core);
             }
         }
+        if is_new {
+            self.ring_server();
+        }
         self.can_be_met(reason, &affected)
+    }
+
+    /// The error of what cannot be done any more in a communicator that a process has failed of, or that was revoked.
+    pub(super) fn failed_in(&self, context: u64) -> Option<Error> {
+        let affected = if self.news() == 0 { Vec::new() } else { self.affected() };
+        affected.iter().find(|one| one.context == context & !1).map(Affected::error)
     }
 
     /// Whether all is here that those of other nodes had sent that have failed. Who waits is woken when it comes.
@@ -211,18 +238,25 @@ impl Engine {
     /// Revokes a communicator: every call of every member that waits in it, or would, ends with `Revoked`.
     ///
     /// # Errors
-    /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are on several nodes.
+    /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are in several jobs, or on several nodes
+    /// under another launcher than ours.
     pub fn revoke(&self, communicator: &Communicator) -> Result<()> {
-        let members: Vec<_> = communicator.groups().flat_map(|group| group.iter()).collect();
-        if members.iter().any(|&member| !self.is_near(member)) {
-            return Err(Error::not_there_yet(
-                "revoking a communicator of processes on several nodes or in several jobs",
-            ));
+        let mut members: Vec<_> = communicator.groups().flat_map(|group| group.iter()).collect();
+        if members.iter().any(|member| member.is_foreign()) {
+            return Err(Error::not_there_yet("revoking a communicator of processes in several jobs"));
         }
         if self.is_revoked(communicator) {
             return Ok(());
         }
+        if self.job.node.has_no_room_for_revocations() {
+            return Err(too_many());
+        }
+        // Others are told by their agents. The launcher is told first: whoever is killed in between has told all or nobody.
+        if members.iter().any(|&member| self.job.local(member).is_none()) {
+            self.job.say(&Said::Revocation(communicator.context()))?;
+        }
         self.job.node.note_revocation(communicator.context())?;
+        members.retain(|&member| self.job.local(member).is_some());
         self.nudge_those_left(communicator.context(), &members)?;
         self.look_for_failures(Reason::Flush)
     }

@@ -6,7 +6,7 @@ use crate::collective::node::Member;
 use crate::collective::{Members, Operation, Schedule};
 use crate::observe::page::add_together;
 use crate::world::Communicator;
-use crate::{JobRank, Result};
+use crate::{Error, JobRank, Result};
 use std::sync::Arc;
 
 impl Engine {
@@ -88,9 +88,13 @@ impl Engine {
             // Messages are counted where they are started.
             add_together(&self.page.counters.collectives, 1);
         }
-        let mut done = Ok(());
+        let mut done: Result<()> = Ok(());
         for phase in phases {
-            // After a failure too, or others would wait for ever.
+            // After a failure too, or others would wait for ever; but who hears of it by itself must not be told that all is
+            // well so far.
+            if done.as_ref().is_err_and(Error::is_known_to_all) {
+                break;
+            }
             let outcome = self.run_phase(communicator, me, phase, tag);
             done = done.and(outcome);
         }

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Each rank is a node.
 pub(super) struct Pretended {
+    job: &'static Job,
     own: u32,
     key: JobKey,
     listener: TcpListener,
@@ -23,7 +24,7 @@ impl Pretended {
     ///
     /// # Errors
     /// What the system refuses; `Other` when the launcher breaks off.
-    pub(super) fn meet(job: &Job) -> Result<Pretended> {
+    pub(super) fn meet(job: &'static Job) -> Result<Pretended> {
         let system = |error| refused("listening", &error);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(system)?;
         listener.set_nonblocking(true).map_err(system)?;
@@ -41,7 +42,7 @@ impl Pretended {
             told.and_then(|text| text.parse().ok()).ok_or_else(|| silent(rank))
         };
         let ports = (0..job.size).map(&mut port_of).collect::<Result<_>>()?;
-        Ok(Pretended { own: job.rank, key, listener, ports })
+        Ok(Pretended { job, own: job.rank, key, listener, ports })
     }
 }
 
@@ -70,6 +71,14 @@ impl NodeDirectory for Pretended {
 
     fn listeners(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.listener.as_fd()]
+    }
+
+    fn goes_on(&self) -> bool {
+        self.job.node.goes_on_without_ranks()
+    }
+
+    fn has_failed(&self, rank: JobRank) -> bool {
+        self.job.failure_of(rank).is_some()
     }
 }
 

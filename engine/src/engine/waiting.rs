@@ -12,7 +12,8 @@ use crate::transport::{Arrivals, Packets};
 use crate::Result;
 use std::sync::atomic::Ordering;
 
-/// Nanoseconds after which a lane is looked at again in which another thread was busy.
+/// Nanoseconds after which a lane is looked at again in which another thread was busy, or which waits for the last words of
+/// a rank that has failed.
 const SOON: u64 = 1_000_000;
 
 /// What a wait looks at beside the mailbox.
@@ -209,7 +210,8 @@ impl Engine {
             }
             wanted || changed() || beside.holds() || asked
         };
-        let limit = if busy { SOON } else { beside.longest() };
+        let is_soon = busy || self.is_hearing_out.load(Ordering::Relaxed);
+        let limit = if is_soon { SOON } else { beside.longest() };
         self.sleeper.sleep_unless(self.doorbell, work, limit);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();

@@ -49,7 +49,7 @@ struct Turn {
 }
 
 /// An agreement as a member sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ballot {
     /// The context of the communicator.
     pub context: u64,
@@ -122,7 +122,8 @@ impl Agreements {
         Some(Voice { flag: turn.flag.load(Relaxed), acknowledged: turn.acknowledged.load(Relaxed) })
     }
 
-    fn decision(&self, ballot: Ballot) -> Option<Decision> {
+    /// The decision of an agreement, if it stands here.
+    pub fn decision(&self, ballot: Ballot) -> Option<Decision> {
         let turn = self.turn(ballot).filter(|turn| turn.is_decided.load(Acquire) == 1)?;
         let words = turn.decision.each_ref().map(|word| word.load(Relaxed));
         let [flag, other_flag, acknowledged, failures] = words;
@@ -130,8 +131,10 @@ impl Agreements {
         Some(Decision { flags: [flag, other_flag], acknowledged, failures, contexts })
     }
 
-    fn decide(&self, ballot: Ballot, decision: Decision) {
-        let Some(turn) = self.turn(ballot) else { return };
+    /// Writes down the decision of an agreement, if the owner of the table has spoken for it; whether it has. Where members
+    /// are on several nodes, the agent of each does so for all ranks that it has, once.
+    pub fn decide(&self, ballot: Ballot, decision: Decision) -> bool {
+        let Some(turn) = self.turn(ballot) else { return false };
         let [flag, other_flag] = decision.flags;
         let words = [flag, other_flag, decision.acknowledged, decision.failures];
         turn.decision.iter().zip(words).for_each(|(place, word)| place.store(word, Relaxed));
@@ -140,6 +143,7 @@ impl Agreements {
             .zip(decision.contexts)
             .for_each(|(place, context)| place.store(context, Relaxed));
         turn.is_decided.store(1, Release);
+        true
     }
 }
 

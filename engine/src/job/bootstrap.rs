@@ -4,7 +4,7 @@
 //! (64 and 1000 bytes are safe everywhere).
 
 use super::NodeMap;
-use crate::Result;
+use crate::{Error, Result};
 
 /// The services of a launcher.
 pub trait Bootstrap: Send {
@@ -47,6 +47,16 @@ pub trait Bootstrap: Send {
     /// Asks for the end of the whole job; failures are nobody's business here.
     /// Returns whether the launcher itself tells people which rank asked.
     fn abort(&mut self, code: i32, message: &str) -> bool;
+
+    /// Says a line that is not answered; only our own launcher understands it.
+    ///
+    /// # Errors
+    /// `UnsupportedOperation` where it is another one; `Other` when it has gone.
+    fn say(&mut self, _line: &str) -> Result<()> {
+        Err(Error::not_there_yet(
+            "agreement of processes on several nodes, under another launcher than serried run,",
+        ))
+    }
 
     /// Takes leave: from here on the end of this process is no failure.
     ///

@@ -18,7 +18,7 @@ pub mod hardware;
 mod job_network;
 mod listen;
 pub mod names_folder;
-mod news;
+pub mod news;
 pub mod node_card;
 pub mod node_map;
 pub mod node_segment;
@@ -43,6 +43,7 @@ pub mod strangers;
 #[cfg(test)]
 mod tests;
 pub mod universe;
+pub mod voicing;
 
 pub use birth::{Birth, Descent};
 pub use bootstrap::Bootstrap;
@@ -208,6 +209,14 @@ impl Job {
                 universe::join(first.map_err(refused)?, 0, self.rank, self.size)
             }
         }
+    }
+
+    /// Says something to the launcher, which answers nothing; see [`voicing`].
+    ///
+    /// # Errors
+    /// `UnsupportedOperation` where that is not our own, or has the ranks of this node only.
+    pub fn say(&self, said: &voicing::Said) -> Result<()> {
+        self.bootstrap().say(&said.line())
     }
 
     /// The launcher's services, for exchange between nodes.

@@ -36,7 +36,7 @@ impl NodeSegment {
     /// A number that changes when a rank has failed or a communicator was revoked; 0: never so far.
     #[inline]
     pub fn news(&self) -> u32 {
-        self.header().news.load(Acquire) // news: paired with `note_failure` and `note_revocation`
+        self.header().news.load(Acquire) // news: paired with `note_failures` and `note_revocation`
     }
 
     /// Says that the job goes on without ranks that fail; the launcher does, before it starts any.
@@ -109,14 +109,26 @@ impl NodeSegment {
         let next = header
             .revocations
             .fetch_update(AcqRel, Relaxed, |next| ((next as usize) < REVOCATIONS).then_some(next + 1));
-        let next = next.map_err(|_| {
-            let sentence =
-                format!("{REVOCATIONS} communicators were revoked in this job, the most that can be");
-            Error::new(Class::NoMem, sentence)
-        })?;
+        let next = next.map_err(|_| too_many())?;
         header.revoked[next as usize].store(context, Release); // revoked: paired with `is_revoked`
         header.news.fetch_add(1, AcqRel); // news: paired with `news`
         Ok(())
+    }
+
+    /// Whether no more communicators can be revoked.
+    pub fn has_no_room_for_revocations(&self) -> bool {
+        self.header().revocations.load(Acquire) as usize == REVOCATIONS
+    }
+
+    /// Says that an agreement of ranks of several nodes was decided. Those who wait for it have to be rung afterwards.
+    pub fn note_decision(&self) {
+        self.header().decisions.fetch_add(1, AcqRel); // decisions: paired with `decisions`
+    }
+
+    /// A number that changes when one was.
+    #[inline]
+    pub fn decisions(&self) -> u32 {
+        self.header().decisions.load(Acquire) // decisions: paired with `note_decision`
     }
 
     /// Whether the communicator of a context was revoked; 0 is that of none.
@@ -137,6 +149,13 @@ impl NodeSegment {
         // every bit pattern is a valid table of atomics.
         Ok(unsafe { &*self.segment.base().add(place).cast::<Agreements>() })
     }
+}
+
+/// The error of one more revocation.
+#[cold]
+pub fn too_many() -> Error {
+    let sentence = format!("{REVOCATIONS} communicators were revoked in this job, the most that can be");
+    Error::new(Class::NoMem, sentence)
 }
 
 #[cfg(test)]

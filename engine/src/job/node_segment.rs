@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 19;
+const VERSION: u32 = 20;
 const HEADER_BYTES: usize = 4096;
 /// Communicators that can be revoked in the life of a job.
 pub(super) const REVOCATIONS: usize = 480;
@@ -85,6 +85,8 @@ pub(super) struct Header {
     pub(super) revoked: [AtomicU64; REVOCATIONS],
     /// Changes with each of both.
     pub(super) news: AtomicU32,
+    /// Agreements of ranks of several nodes that were decided. The agent writes it.
+    pub(super) decisions: AtomicU32,
     /// 1: the job goes on without ranks that fail. The launcher writes it before it starts any.
     pub(super) goes_on: AtomicU32,
 }

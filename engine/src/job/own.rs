@@ -5,7 +5,7 @@
 
 use super::birth::Descent;
 use super::detect::Others;
-use super::pmi1::Connection;
+use super::pmi1::{self, Connection};
 use super::{Bootstrap, NodeMap, NodeSegment, NodeTable, Started};
 use crate::{Class, Error, Result};
 use std::os::fd::OwnedFd;
@@ -54,10 +54,13 @@ impl Own {
         if let Some(socket) = self.socket.take() {
             self.connection = Some(Connection::open(socket)?);
         }
-        self.connection
-            .as_mut()
-            .ok_or_else(|| Error::new(Class::Other, "the launcher has closed its connection"))
+        self.connection.as_mut().ok_or_else(gone)
     }
+}
+
+#[cold]
+fn gone() -> Error {
+    Error::new(Class::Other, "the launcher has closed its connection")
 }
 
 impl Bootstrap for Own {
@@ -95,6 +98,15 @@ impl Bootstrap for Own {
             connection.abort(code, message);
         }
         true
+    }
+
+    fn say(&mut self, line: &str) -> Result<()> {
+        match (&mut self.socket, &mut self.connection) {
+            // Nobody has to be greeted for that.
+            (Some(socket), _) => pmi1::send(socket, line),
+            (_, Some(connection)) => connection.say(line),
+            (None, None) => Err(gone()),
+        }
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -67,9 +67,13 @@ impl<S: Read + Write> Connection<S> {
         self.ask("cmd=finalize", "finalize_ack").map(drop)
     }
 
+    /// Says a line that is not answered.
+    pub(super) fn say(&mut self, line: &str) -> Result<()> {
+        self.send(line)
+    }
+
     fn send(&mut self, line: &str) -> Result<()> {
-        let written = self.stream.get_mut().write_all(format!("{line}\n").as_bytes());
-        written.map_err(|cause| broken(&cause.to_string()))
+        send(self.stream.get_mut(), line)
     }
 
     fn receive(&mut self) -> Result<String> {
@@ -90,6 +94,11 @@ impl<S: Read + Write> Connection<S> {
         }
         Ok(answer)
     }
+}
+
+/// Sends a line.
+pub(super) fn send(stream: &mut impl Write, line: &str) -> Result<()> {
+    stream.write_all(format!("{line}\n").as_bytes()).map_err(|cause| broken(&cause.to_string()))
 }
 
 fn broken(what: &str) -> Error {

@@ -4,10 +4,12 @@
 //! would have to do ends with an error. A collective is over at every member at once: no member waits for another
 //! that has given it up, because each of them hears of the failure by itself.
 
+use super::wire::{Fetched, FETCHED};
 use super::work::Work;
 use super::ANY_SOURCE;
 use crate::core::Core;
 use crate::request::Request;
+use crate::transport::{RemoteMemory, Told};
 use crate::{Class, Error, JobRank};
 
 /// A communicator that processes have failed of.
@@ -101,10 +103,20 @@ impl Core {
             self.requests.each().filter(|(_, request)| affected.ends(request)).map(|(i, _)| i).collect();
         for request in over {
             self.unsend(request);
+            self.forget_fetches(request);
+            self.requests.retire(request);
             self.streams.retain(|&stream| stream != request);
             self.complete_with(request, affected.error());
         }
         self.end_later_of(affected.context, &affected.error());
+    }
+
+    /// What was being fetched for a receive is not wanted any more.
+    fn forget_fetches(&mut self, request: u32) {
+        let Work::Receive(receive) = &self.requests[request].work else { return };
+        let Some(sender) = receive.sender else { return };
+        let is_for_it = |told: &Told| told.kind == FETCHED && Fetched::of(told.header).request == request;
+        self.transport.forget_fetches(sender.peer, &is_for_it);
     }
 
     /// The error of a request that is a receive from any source in one of these communicators.

@@ -55,6 +55,8 @@ pub struct Request {
     pub active: bool,
     /// Nobody will ask for it again: it goes when it completes.
     pub detached: bool,
+    /// A peer may still name it, although it has ended: its place is given to nobody else.
+    is_retired: bool,
     /// Can be started again.
     pub persistent: bool,
     /// How it ended.
@@ -72,6 +74,7 @@ impl Request {
             complete: false,
             active: true,
             detached: false,
+            is_retired: false,
             persistent: false,
             status: Status::empty(),
             work,
@@ -165,7 +168,11 @@ impl Slab {
     /// there, so this is tried again when fewer are.
     #[cold]
     fn give_back(&mut self) {
-        let used = self.requests.iter().rposition(|request| request.used).map_or(0, |last| last + 1);
+        let used = self
+            .requests
+            .iter()
+            .rposition(|request| request.used || request.is_retired)
+            .map_or(0, |last| last + 1);
         self.requests.truncate(used);
         self.requests.shrink_to_fit();
         self.free.retain(|&index| place(index) < used);
@@ -201,6 +208,9 @@ impl Slab {
         let request = &mut self[index];
         request.used = false;
         request.generation = ((request.generation as u32 + 1) % GENERATIONS) as u8;
+        if request.is_retired {
+            return;
+        }
         self.free.push(index);
         if self.requests.len() - self.free.len() <= self.give_back_at {
             self.give_back();
@@ -229,6 +239,11 @@ impl Slab {
                 self.left.insert(index, Arc::clone(&left));
             }
         }
+    }
+
+    /// A request ends although a peer may have begun to do something for it, and will name it: that must not meet another.
+    pub fn retire(&mut self, index: u32) {
+        self[index].is_retired = true;
     }
 
     /// Removes a request that is complete and that nobody will ask for.
@@ -314,6 +329,18 @@ impl std::ops::IndexMut<u32> for Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_a_request_that_a_peer_may_still_name_is_given_to_nobody() {
+        let mut slab = Slab::default();
+        let given_up = slab.insert(Work::Nothing).unwrap();
+        slab.retire(given_up);
+        slab.remove(given_up);
+        let others: Vec<u32> = (0..2 * KEPT).map(|_| slab.insert(Work::Nothing).unwrap()).collect();
+        assert!(!slab.is_used(given_up) && !others.contains(&given_up));
+        others.into_iter().for_each(|index| drop(slab.remove(index)));
+        assert!(slab.requests.len() > given_up as usize && !slab.free.contains(&given_up));
+    }
 
     #[test]
     fn a_burst_gives_its_places_back_and_old_ids_stay_stale() {

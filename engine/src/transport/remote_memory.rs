@@ -46,4 +46,7 @@ pub trait RemoteMemory: Reaches {
     ) -> Result<()> {
         Err(Error::new(Class::Intern, format!("this transport does not fetch memory of rank {peer}")))
     }
+
+    /// What was to be told so is not wanted any more: the pieces may be used for something else when this returns.
+    fn forget_fetches(&mut self, _peer: Self::Peer, _is_meant: &dyn Fn(&Told) -> bool) {}
 }

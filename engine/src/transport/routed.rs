@@ -194,9 +194,7 @@ impl Packets for Routed {
     #[inline]
     fn arrivals(&self) -> Arrivals {
         let mut arrivals = self.node.arrivals();
-        if let Some(far) = &self.far {
-            arrivals.ask(far.network.ready());
-        }
+        self.far.iter().for_each(|far| arrivals.ask(far.network.ready()));
         arrivals
     }
 
@@ -288,8 +286,7 @@ impl Payloads for Routed {
     fn release(&mut self, retained: Retained) {
         match &mut self.far {
             Some(far) if retained.token & OVER_NETWORK != 0 => {
-                let token = retained.token & !OVER_NETWORK;
-                far.network.release(Retained { token, ..retained });
+                far.network.release(Retained { token: retained.token & !OVER_NETWORK, ..retained });
             }
             _ => self.node.release(retained),
         }
@@ -306,9 +303,11 @@ impl RemoteMemory for Routed {
     }
 
     fn unregister(&mut self, peer: JobRank, memory: AccessDescriptor) {
-        if let (None, Some(far)) = (self.here(peer), &mut self.far) {
-            far.network.unregister(peer, memory);
-        }
+        self.far.iter_mut().for_each(|far| far.network.unregister(peer, memory));
+    }
+
+    fn forget_fetches(&mut self, peer: JobRank, is_meant: &dyn Fn(&Told) -> bool) {
+        self.far.iter_mut().for_each(|far| far.network.forget_fetches(peer, is_meant));
     }
 
     unsafe fn fetch(

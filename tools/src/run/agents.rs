@@ -119,6 +119,11 @@ impl Agents {
         (0..).zip(&self.done).filter(|(_, is_done)| !**is_done).map(|(node, _)| node)
     }
 
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u32 {
+        self.map.nodes()
+    }
+
     /// The node of a rank.
     pub fn node_of(&self, rank: u32) -> u32 {
         self.map.place_of(rank).0

@@ -8,6 +8,7 @@ use super::pmi_server::Action;
 use super::supervisor::Supervisor;
 use super::verdict::{Cause, Failure, Stage};
 use crate::system::signals;
+use serried_engine::job::voicing::Said;
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
@@ -34,8 +35,10 @@ impl Supervisor {
         self.ranks[rank as usize].heard.extend_from_slice(bytes);
         while let Some(end) = self.ranks[rank as usize].heard.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.ranks[rank as usize].heard.drain(..=end).collect();
-            for action in self.pmi.line(rank, &String::from_utf8_lossy(&line)) {
-                self.act(action);
+            let line = String::from_utf8_lossy(&line);
+            match Said::read(&line) {
+                Some(said) => self.hear_said(rank, &said),
+                None => self.pmi.line(rank, &line).into_iter().for_each(|action| self.act(action)),
             }
         }
     }

@@ -17,6 +17,7 @@ mod agents;
 mod binding;
 mod configuration;
 mod conversation;
+mod council;
 mod descendants;
 mod descriptors;
 mod ending;
@@ -53,6 +54,8 @@ mod surviving;
 mod verdict;
 mod watch;
 
+#[cfg(test)]
+mod council_tests;
 #[cfg(test)]
 mod options_tests;
 #[cfg(test)]

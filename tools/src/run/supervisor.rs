@@ -1,6 +1,7 @@
 //! The state of the launcher while its job runs. What it does is in `supervise`, `ranks`, `streams` and `conversation`.
 
 use super::agents::Agents;
+use super::council::Council;
 use super::ending::Ending;
 use super::guard::Guard;
 use super::launch::Launched;
@@ -11,6 +12,7 @@ use super::rank::Rank;
 use super::watch::Watch;
 use crate::system::monotonic_now;
 use crate::system::signals::Signals;
+use std::collections::HashSet;
 use std::time::Instant;
 
 /// The launcher of one job.
@@ -19,6 +21,9 @@ pub struct Supervisor {
     pub(super) job: Launched,
     pub(super) ranks: Vec<Rank>,
     pub(super) pmi: PmiServer,
+    /// What ranks of several hosts agree on, and the contexts of communicators that they have revoked.
+    pub(super) council: Council,
+    pub(super) revoked: HashSet<u64>,
     pub(super) signals: Signals,
     pub(super) guard: Guard,
     pub(super) ending: Option<Ending>,
@@ -69,6 +74,8 @@ impl Supervisor {
             job,
             ranks,
             pmi,
+            council: Council::default(),
+            revoked: HashSet::new(),
             signals,
             guard,
             ending: None,

@@ -4,13 +4,16 @@
 //! host any more. The others read that in the node segment, where this is written, and are rung; what they do about it is
 //! theirs. On other hosts the agents write it, all in the order in which it is said here.
 
-use super::across::orders::Order;
+use super::across::orders::{Order, ALL};
+use super::council::Verdict;
 use super::options::OnFailure;
 use super::rank::Life;
 use super::supervisor::Supervisor;
 use super::verdict::{Cause, Failure, Stage};
+use serried_engine::job::voicing::Said;
 use serried_engine::job::NodeView;
 use serried_engine::transport::node::{doorbell_in, note_failure_in};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
 impl Supervisor {
@@ -73,6 +76,33 @@ impl Supervisor {
         }
         self.job.node.note_failure(rank);
         self.order_all(&Order::Failed(rank));
+        self.council.lose(rank).into_iter().for_each(|verdict| self.decided(verdict));
+    }
+
+    /// A rank of several hosts agrees with others, or revokes a communicator.
+    pub(super) fn hear_said(&mut self, rank: u32, said: &Said) {
+        match said {
+            Said::Contribution(said) => {
+                let verdict = self.council.hear(rank, said);
+                verdict.into_iter().for_each(|verdict| self.decided(verdict));
+            }
+            Said::Revocation(context) => {
+                if self.revoked.insert(*context) {
+                    self.order_all(&Order::Revoked(*context));
+                }
+            }
+        }
+    }
+
+    /// Tells the nodes of those who have taken part.
+    fn decided(&mut self, Verdict { ballot, decision, members }: Verdict) {
+        let Some(agents) = &mut self.agents else { return };
+        let order = Order::Decided(ballot, decision);
+        let nodes: BTreeSet<u32> = members.into_iter().map(|rank| agents.node_of(rank)).collect();
+        match nodes.len() as u32 == agents.nodes() {
+            true => agents.crew.send(ALL, &order),
+            false => nodes.into_iter().for_each(|node| agents.crew.send(node, &order)),
+        }
     }
 
     /// The node segment, if the ranks are here.

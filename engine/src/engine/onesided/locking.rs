@@ -102,7 +102,11 @@ impl Engine {
     pub(super) fn release_lock(&self, exposure: &Exposure, kind: Lock, lock: LockOf) -> Result<()> {
         if exposure.is_spread {
             if lock.member != exposure.rank() {
-                return self.ask_to_lock(exposure, kind, lock, false);
+                return match self.ask_to_lock(exposure, kind, lock, false) {
+                    // It has gone with its owner.
+                    Err(error) if error.class() == Class::ProcFailed => Ok(()),
+                    done => done,
+                };
             }
             self.leave_lock(exposure, kind, lock.mutex);
             return Ok(());

@@ -5,7 +5,7 @@ use super::ending::{Ending, Word};
 use super::mail::{Mail, Sort};
 use super::served_members::{read_body, Entering, Key, Member};
 use super::waiting_locks::{Asker, WaitingLocks};
-use super::wishes::{Slip, What, Wish, DONE, GONE, REFUSED};
+use super::wishes::{Slip, What, Wish, DONE, GONE, QUEUED, REFUSED};
 use super::NodeServer;
 use crate::engine::Engine;
 use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside};
@@ -382,7 +382,9 @@ impl Outside for At<'_> {
         if ended == DONE && taken.slip.what == What::Lock as u32 {
             taken.is_queued = true;
             if data != [1] && !taken.is_granted {
-                return;
+                let (from, place) = (taken.from, taken.address + offset_of!(Wish, ended) as u64);
+                self.write(from, place, &[QUEUED]);
+                return doorbell_of(&self.engine.job.node, from).ring();
             }
             return self.finish(ticket, DONE, &[]);
         }

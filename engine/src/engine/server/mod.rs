@@ -72,6 +72,16 @@ impl Engine {
     }
 }
 
+/// News.
+impl Engine {
+    /// The server of this node looks at who has failed.
+    pub(super) fn ring_server(&self) {
+        if let Some(server) = self.server.get() {
+            server.words.doorbell.ring();
+        }
+    }
+}
+
 /// Beginning and end.
 impl Engine {
     /// Begins the server of this node in its first rank, if the job is on several nodes; other ranks learn where it is.
@@ -119,7 +129,7 @@ impl Engine {
         self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
         if here.passes_on && self.failures() == 0 {
             here.say_done(self, server);
-            let beside = Ended { server };
+            let beside = Ended { engine: self, server };
             self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
             server.words.may_end.store(0, Ordering::SeqCst);
         }
@@ -147,12 +157,14 @@ impl Beside for Unneeded<'_> {
 
 /// A wait until no node needs it.
 struct Ended<'a> {
+    engine: &'a Engine,
     server: &'a NodeServer,
 }
 
 impl Beside for Ended<'_> {
     fn holds(&self) -> bool {
-        self.server.words.may_end.load(Ordering::SeqCst) != 0
+        // A server that is missing passes no word on.
+        self.server.words.may_end.load(Ordering::SeqCst) != 0 || self.engine.failures() != 0
     }
 }
 

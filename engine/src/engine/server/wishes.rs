@@ -4,9 +4,11 @@ use super::served_members::Entering;
 use super::{NodeServer, Reason};
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
+use crate::message::failed;
 use crate::onesided::{Ask, Servant};
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::sync::atomic::{fence, AtomicU64, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,11 @@ pub const DONE: u8 = 1;
 pub const REFUSED: u8 = 2;
 /// The node that was asked is gone.
 pub const GONE: u8 = 3;
+/// It has not ended: it is a lock that others have.
+pub const QUEUED: u8 = 4;
+
+/// If something was not done, the launcher may be about to say that a rank has failed.
+const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
 
 /// What a server reads of a wish.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,14 +107,31 @@ impl Engine {
     pub(in crate::engine) fn wait_for_server(&self, under_way: UnderWay, answer: &mut [u8]) -> Result<()> {
         let UnderWay { pending, servant } = under_way;
         let server = self.server.get().ok_or_else(no_server)?;
-        let (ended, given) = self.end_wish(server, pending)?;
+        let (ended, given) = self.end_wish(server, pending, Some(servant.context))?;
         match ended {
             DONE if given.len() == answer.len() => {
                 answer.copy_from_slice(&given);
                 Ok(())
             }
-            GONE => Err(gone(servant)),
-            _ => Err(crate::engine::onesided::refused(servant.member)),
+            _ => Err(self.not_done(server, servant, ended)),
+        }
+    }
+
+    /// The error of what a server has not done: if the job goes on without ranks that fail, such a rank may be the cause.
+    #[cold]
+    fn not_done(&self, server: &NodeServer, servant: Servant, ended: u8) -> Error {
+        let leaders = [servant.node, Some(server.node)].map(|node| node.map(|node| self.leader_of(node)));
+        let needed = [Some(servant.job_rank), leaders[0], leaders[1]];
+        let began = Instant::now();
+        while self.job.node.goes_on_without_ranks() && began.elapsed() < LAUNCHERS_TURN {
+            if let Some(rank) = needed.iter().flatten().find(|rank| self.failure_of(**rank).is_some()) {
+                return failed::failed(*rank);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        match ended {
+            GONE => gone(servant),
+            _ => crate::engine::onesided::refused(servant.member),
         }
     }
 
@@ -124,7 +148,7 @@ impl Engine {
     /// Tells the server of this node something about this rank, and waits: how it has ended.
     fn tell_server(&self, server: &NodeServer, what: What, body: Vec<u8>) -> Result<u8> {
         let pending = self.begin_wish(server, what, (server.node, self.rank()), body, 0);
-        Ok(self.end_wish(server, pending)?.0)
+        Ok(self.end_wish(server, pending, None)?.0)
     }
 
     /// Asks the server of this node for something.
@@ -156,9 +180,15 @@ impl Engine {
         pending
     }
 
-    /// Waits for it: how it has ended, and the answer.
-    fn end_wish(&self, server: &NodeServer, mut pending: Box<Pending>) -> Result<(u8, Vec<u8>)> {
-        let beside = AtServer { engine: self, server, wish: &pending.wish };
+    /// Waits for it: how it has ended, and the answer. A lock of an exposure with this context is not waited for once a
+    /// member has failed.
+    fn end_wish(
+        &self,
+        server: &NodeServer,
+        mut pending: Box<Pending>,
+        context: Option<u64>,
+    ) -> Result<(u8, Vec<u8>)> {
+        let beside = AtServer { engine: self, server, wish: &pending.wish, context };
         self.crowd.wait_for(|| None);
         let waited =
             self.wait_beside(self.lanes.at(0), Reason::Server, &beside, |_| beside.is_over().then_some(()));
@@ -172,6 +202,11 @@ impl Engine {
                 std::mem::forget(pending);
                 let ended = if self.server_has_failed(server) { GONE } else { REFUSED };
                 return Ok((ended, Vec::new()));
+            }
+            QUEUED => {
+                let error = context.and_then(|context| self.failed_in(context)).unwrap_or_else(no_server);
+                std::mem::forget(pending);
+                return Err(error);
             }
             ended => ended,
         };
@@ -190,11 +225,17 @@ struct AtServer<'a> {
     engine: &'a Engine,
     server: &'a NodeServer,
     wish: &'a Wish,
+    context: Option<u64>,
 }
 
 impl AtServer<'_> {
     fn is_over(&self) -> bool {
-        self.wish.ended.load(Ordering::Acquire) != 0
+        let has_ended = match self.wish.ended.load(Ordering::Acquire) {
+            0 => false,
+            QUEUED => self.context.is_some_and(|context| self.engine.failed_in(context).is_some()),
+            _ => true,
+        };
+        has_ended
             || self.server.own.refused.load(Ordering::Relaxed) != 0
             || self.engine.server_has_failed(self.server)
     }

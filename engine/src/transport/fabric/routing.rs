@@ -264,4 +264,8 @@ impl RemoteMemory for Fabric {
             None => unsafe { self.wire.fetch(peer, memory, pieces, told) },
         }
     }
+
+    fn forget_fetches(&mut self, peer: JobRank, is_meant: &dyn Fn(&Told) -> bool) {
+        self.wire.forget_fetches(peer, is_meant);
+    }
 }

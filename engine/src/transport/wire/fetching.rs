@@ -189,4 +189,14 @@ impl RemoteMemory for Wire {
         self.go_on(index);
         Ok(())
     }
+
+    fn forget_fetches(&mut self, peer: JobRank, is_meant: &dyn Fn(&Told) -> bool) {
+        let Some(index) = self.by_rank.get(&peer).map(|&index| index as usize) else { return };
+        let before = self.fetches.by_number.len();
+        self.fetches.by_number.retain(|_, fetch| fetch.link != index || !is_meant(&fetch.told));
+        // Some of it may be on its way, and nothing can be taken back: the peer begins anew with what is left.
+        if self.fetches.by_number.len() < before && matches!(self.links[index].state, State::Up(_)) {
+            self.is_broken(index);
+        }
+    }
 }

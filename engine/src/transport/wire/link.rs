@@ -51,6 +51,8 @@ pub struct Connection {
     pub may_send: bool,
     /// It has something when there is room.
     pub wants_room: bool,
+    /// The peer has said something over it.
+    pub has_spoken: bool,
     /// The peer has made another connection, as if this one were not there, and has said nothing here since.
     is_doubted: bool,
     /// The beginning of what has not come whole.
@@ -69,6 +71,7 @@ impl Connection {
             is_mine,
             may_send,
             wants_room: false,
+            has_spoken: false,
             is_doubted: false,
             unfinished: Unfinished::default(),
             urgent: Vec::new(),
@@ -194,7 +197,7 @@ impl Link {
     /// The peer has said something over the connection in use: it uses the same one.
     pub fn is_heard(&mut self) {
         if let State::Up(connection) = &mut self.state {
-            connection.is_doubted = false;
+            (connection.is_doubted, connection.has_spoken) = (false, true);
         }
         self.aside = None;
     }

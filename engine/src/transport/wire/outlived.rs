@@ -4,20 +4,32 @@
 //! The launcher alone says who has failed. A connection that has broken says nothing: it is made again until the
 //! launcher has spoken.
 
-use super::link::State;
+use super::link::{Link, State};
 use super::Wire;
 use crate::transport::network::LEAVE;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 /// What a peer had sent before it failed may be on its way for so long, where no end of its connection comes.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+impl Link {
+    /// Whether there is a connection that has not come to its end. One that was made anew, when that of the peer had ended,
+    /// is held by another rank of its node, which waits for a rank that does not come any more.
+    fn may_bring_more(&self) -> bool {
+        let State::Up(connection) = &self.state else { return false };
+        let is_silent =
+            || connection.socket.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        connection.has_spoken || !is_silent()
+    }
+}
 
 impl Wire {
     /// A peer has failed. Whether all has been read that it had sent: nothing comes from it any more then.
     pub(super) fn has_heard_out(&mut self, index: usize) -> bool {
         let link = &mut self.links[index];
         let since = *link.failed_since.get_or_insert_with(Instant::now);
-        if matches!(link.state, State::Up(_)) && since.elapsed() < LAST_WORDS {
+        if since.elapsed() < LAST_WORDS && link.may_bring_more() {
             return false;
         }
         self.part_with(index);

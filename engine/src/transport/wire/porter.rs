@@ -252,6 +252,9 @@ impl Work {
 
     /// Hands a connection to another rank of the node.
     fn deliver(&mut self, wanted: Wanted, socket: TcpStream, since: Instant) {
+        if self.porter.me.directory.has_failed(wanted.to) {
+            return;
+        }
         let given = self.hatch.give(&self.porter.me, wanted, &socket);
         if given.is_err() && since.elapsed() < PATIENCE && self.undelivered.len() < UNDELIVERED {
             self.undelivered.push((wanted, socket, since));

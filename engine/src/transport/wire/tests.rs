@@ -159,6 +159,30 @@ fn a_peer_that_ends_without_leave_is_told_of_when_the_launcher_has_not_ended_the
     assert!(began.elapsed() >= LAUNCHERS_TURN);
 }
 
+#[test]
+fn what_a_peer_had_sent_that_has_failed_is_read_and_then_nothing_goes_to_it() {
+    let (mut one, mut other) = Threads.pair();
+    (1..=3000).for_each(|number| assert!(push(&mut other, 0, number)));
+    wait_for("all to be on the way", || {
+        other.flush(0);
+        (other.links[0].outgoing.unsent() == 0).then_some(())
+    });
+    end(other);
+    assert!(!one.outlive(JobRank(1)), "nothing of it has been read");
+    for number in 1..=3000 {
+        assert_eq!(next(&mut one), number);
+    }
+    wait_for("its end", || {
+        assert!(one.peek().is_none());
+        one.outlive(JobRank(1)).then_some(())
+    });
+    assert!(!push(&mut one, 1, 7) && one.lost().is_none());
+    // Nobody waits for it at the end.
+    let began = std::time::Instant::now();
+    one.leave();
+    assert!(began.elapsed() < LAUNCHERS_TURN);
+}
+
 /// Two ranks of which each has made a connection before it knew of the other's, and what each hears of then: if
 /// `own_first`, of its own one first.
 fn made_at_once(own_first: [bool; 2]) -> [(Wire, std::vec::IntoIter<Outcome>); 2] {

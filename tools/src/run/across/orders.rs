@@ -9,6 +9,7 @@
 
 use super::codec::{Reader, Writer};
 use crate::run::spawn::Failure as StartFailure;
+use serried_engine::job::agreements::{Ballot, Decision};
 use serried_engine::job::NodeCard;
 use serried_engine::observe::mirror::Changes;
 
@@ -113,6 +114,10 @@ pub enum Order {
     Leave,
     /// A rank has failed, and the job goes on without it. All nodes are told of all in one order.
     Failed(u32),
+    /// The communicator of this context is revoked.
+    Revoked(u64),
+    /// What ranks of several nodes have agreed on, and how.
+    Decided(Ballot, Decision),
 }
 
 /// What agents say to the launcher.
@@ -231,6 +236,8 @@ impl Order {
             Order::Paused(is) => new(10, &|writer| writer.byte(u8::from(*is)).end()),
             Order::Leave => new(11, &|_| {}),
             Order::Failed(rank) => new(12, &|writer| writer.number(*rank).end()),
+            Order::Revoked(context) => new(13, &|writer| writer.long(*context).end()),
+            Order::Decided(ballot, decision) => new(14, &|writer| put_decision(writer, ballot, decision)),
         }
     }
 
@@ -255,6 +262,8 @@ impl Order {
                 10 => Order::Paused(reader.byte()? != 0),
                 11 => Order::Leave,
                 12 => Order::Failed(reader.number()?),
+                13 => Order::Revoked(reader.long()?),
+                14 => decision(&mut reader)?,
                 _ => return None,
             })
         };
@@ -359,6 +368,20 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+fn put_decision(writer: &mut Writer, ballot: &Ballot, decision: &Decision) {
+    let Decision { flags: [flag, other], acknowledged, failures, contexts: [first, second] } = *decision;
+    writer.long(ballot.context).number(ballot.number).number(flag).number(other);
+    writer.number(acknowledged).number(failures).long(first).long(second);
+}
+
+fn decision(reader: &mut Reader) -> Option<Order> {
+    let ballot = Ballot { context: reader.long()?, number: reader.number()? };
+    let flags = [reader.number()?, reader.number()?];
+    let (acknowledged, failures) = (reader.number()?, reader.number()?);
+    let contexts = [reader.long()?, reader.long()?];
+    Some(Order::Decided(ballot, Decision { flags, acknowledged, failures, contexts }))
+}
+
 fn put_cards(writer: &mut Writer, cards: &[NodeCard]) {
     writer.list(cards, |writer, card| writer.bytes(&card.to_bytes()).end());
 }
@@ -393,6 +416,11 @@ mod tests {
             Order::Paused(true),
             Order::Leave,
             Order::Failed(7),
+            Order::Revoked(1 << 60),
+            Order::Decided(
+                Ballot { context: 1 << 62, number: 3 },
+                Decision { flags: [1, u32::MAX], acknowledged: 2, failures: 4, contexts: [9, 1 << 50] },
+            ),
         ];
         let mut bytes = Vec::new();
         orders.iter().for_each(|order| order.frame(ALL).put(&mut bytes));

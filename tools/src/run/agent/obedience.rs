@@ -53,6 +53,8 @@ impl Agent {
             }
             Order::Ask { rank, number } => self.ask(rank, number),
             Order::Failed(rank) => here.outlive(rank),
+            Order::Revoked(context) => here.revoke(context),
+            Order::Decided(ballot, decision) => here.decide(ballot, decision),
             _ => {}
         }
     }
