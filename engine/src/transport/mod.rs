@@ -24,6 +24,7 @@ mod payloads;
 mod remote_memory;
 mod route;
 mod routed;
+mod routed_memory;
 mod shared_tasks;
 mod short_copy;
 pub mod wire;
