@@ -194,7 +194,10 @@ impl At<'_> {
 /// Members.
 impl At<'_> {
     fn enter(&mut self, body: &[u8], local: LocalRank) -> bool {
-        let Some(entering) = Entering::from_bytes(body) else { return false };
+        // What a rank has said last may be found after the news that it has failed.
+        let has_failed = self.engine.failure_of(self.job_rank(local)).is_some();
+        let entering = Entering::from_bytes(body).filter(|_| !has_failed);
+        let Some(entering) = entering else { return false };
         let Some(member) = Member::new(self.engine, entering, local) else { return false };
         self.desk.members.insert(entering.key(), member);
         self.count_members();

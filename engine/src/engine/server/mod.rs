@@ -199,14 +199,16 @@ impl Engine {
             Some(server) => self.say_entering(server, Entering::of(exposure, self.rank()))?,
             None => false,
         };
-        let all = exposure.is_spread && self.all_say(parent, is_entered)?;
+        let all = if exposure.is_spread { self.all_say(parent, is_entered) } else { Ok(false) };
         if let Some(server) = server.filter(|_| is_entered) {
             let (context, member) = (exposure.communicator().context(), exposure.rank());
             server.entered.lock().unwrap_or_else(PoisonError::into_inner).push((context, member));
-            if !all {
+            // Also when a member has failed meanwhile.
+            if !matches!(all, Ok(true)) {
                 self.leave_server_of(server, context, member)?;
             }
         }
+        let all = all?;
         exposure.has_servers.store(all, Ordering::Relaxed);
         Ok(all)
     }
