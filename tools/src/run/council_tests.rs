@@ -226,7 +226,7 @@ fn an_agreement_ends_when_the_last_has_spoken_or_failed() {
         voice: Voice { flag: 6 + rank, acknowledged: rank },
         side: 0,
         contexts: [10 + u64::from(rank), 0],
-        parts: vec![0..3],
+        parts: Contribution::parts_of(0..3),
     };
     assert_eq!(council.hear(2, &said(2)), None);
     assert_eq!(council.lose(0), []);
