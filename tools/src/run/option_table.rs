@@ -146,7 +146,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("mca gmca prtemca pmixmca omca tune am", Ignored(2)),
     ("npersocket rank-by ranks-per-proc rankmap order-nodes", Ignored(1)),
     ("rmk iface localhost nameserver usize", Ignored(1)),
-    ("topolib membind demux gpus-per-proc memory-alloc-kinds prefix stdin s personality", Ignored(1)),
+    ("topolib membind demux gpus-per-proc prefix stdin s personality", Ignored(1)),
     ("cpus-per-proc cpus-per-rank cpu-set cpu-list", Ignored(1)),
     ("use-hwthread-cpus bynode byslot bycore bysocket display-map display-allocation", Ignored(0)),
     ("timestamp-output merge-stderr-to-stdout disable-recovery", Ignored(0)),
