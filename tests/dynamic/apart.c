@@ -93,6 +93,21 @@ static void finder(void)
 /* A server takes several jobs at a time, and makes one communicator of all: they talk with each other through nobody. */
 enum { CLIENTS = 3 };
 
+static void all_talk(MPI_Comm all)
+{
+    int count, me, sum;
+    MPI_Comm_size(all, &count);
+    MPI_Comm_rank(all, &me);
+    MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, all);
+    CHECK_EQUAL(sum, count * (count - 1) / 2);
+    for (int peer = 0; peer < count; peer++) {
+        int in = -1;
+        MPI_Sendrecv(&me, 1, MPI_INT, peer, 0, &in, 1, MPI_INT, peer, 0, all, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(in, peer);
+    }
+    MPI_Comm_disconnect(&all);
+}
+
 static void hub(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -110,17 +125,7 @@ static void hub(void)
         MPI_Comm_disconnect(&all);
         all = more;
     }
-    int count, me, sum;
-    MPI_Comm_size(all, &count);
-    MPI_Comm_rank(all, &me);
-    MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, all);
-    CHECK_EQUAL(sum, count * (count - 1) / 2);
-    for (int peer = 0; peer < count; peer++) {
-        int in = -1;
-        MPI_Sendrecv(&me, 1, MPI_INT, peer, 0, &in, 1, MPI_INT, peer, 0, all, MPI_STATUS_IGNORE);
-        CHECK_EQUAL(in, peer);
-    }
-    MPI_Comm_disconnect(&all);
+    all_talk(all);
 }
 
 static void spoke(void)
@@ -132,7 +137,7 @@ static void spoke(void)
     MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
     MPI_Intercomm_merge(other, 1, &all);
     MPI_Comm_disconnect(&other);
-    int count, me, sum;
+    int count;
     for (MPI_Comm_size(all, &count); count < (CLIENTS + 1) * size; MPI_Comm_size(all, &count)) {
         MPI_Comm more;
         MPI_Comm_accept("", MPI_INFO_NULL, 0, all, &other);
@@ -141,15 +146,7 @@ static void spoke(void)
         MPI_Comm_disconnect(&all);
         all = more;
     }
-    MPI_Comm_rank(all, &me);
-    MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, all);
-    CHECK_EQUAL(sum, count * (count - 1) / 2);
-    for (int peer = 0; peer < count; peer++) {
-        int in = -1;
-        MPI_Sendrecv(&me, 1, MPI_INT, peer, 0, &in, 1, MPI_INT, peer, 0, all, MPI_STATUS_IGNORE);
-        CHECK_EQUAL(in, peer);
-    }
-    MPI_Comm_disconnect(&all);
+    all_talk(all);
 }
 
 /* A port of a process that has ended. */

@@ -173,7 +173,7 @@ mod tests {
 
     /// Folders of two jobs that share one.
     fn folders(name: &str) -> (PathBuf, [NamesFolder; 2]) {
-        let folder = std::env::temp_dir().join(format!("serried-names-{name}-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("names-of-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         (folder.clone(), [NamesFolder::at(folder.clone()), NamesFolder::at(folder)])
     }
