@@ -35,7 +35,7 @@ static void objects(const char *kinds, const char *asserted, const char *expecte
     MPI_File file;
     long memory = 0;
     char name[100];
-    snprintf(name, sizeof name, "/tmp/serried-memory-kinds-%d", rank ? 0 : (int)(MPI_Wtime() * 1000) % 1000000);
+    snprintf(name, sizeof name, "/tmp/memory-kinds-%d", rank ? 0 : (int)(MPI_Wtime() * 1000) % 1000000);
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     WORKS(MPI_Comm_dup_with_info(MPI_COMM_WORLD, given, &comm));
     WORKS(MPI_Comm_dup(comm, &copy));

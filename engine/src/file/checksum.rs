@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn sums_that_are_kept_are_found_and_damage_is_told() {
-        let folder = std::env::temp_dir().join(format!("serried-sums-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("unit-test-sums-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         let file = folder.join("data");
         let states = [Sums { size: BLOCK + 1, blocks: vec![1, 2] }, Sums { size: 0, blocks: vec![] }];

@@ -107,7 +107,7 @@ mod tests {
 
     impl Place {
         fn new(name: &str) -> Place {
-            let place = Place(std::env::temp_dir().join(format!("serried-{name}-{}", std::process::id())));
+            let place = Place(std::env::temp_dir().join(format!("unit-test-{name}-{}", std::process::id())));
             for folder in ["base/bin", "venv/bin", "home/.local/lib/python3.11/site-packages"] {
                 create_dir_all(place.0.join(folder)).unwrap();
             }

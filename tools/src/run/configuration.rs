@@ -64,7 +64,8 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Result<Vec<String>, String> {
-        let file = std::env::temp_dir().join(format!("serried-words-{}-{}", std::process::id(), text.len()));
+        let file =
+            std::env::temp_dir().join(format!("unit-test-words-{}-{}", std::process::id(), text.len()));
         std::fs::write(&file, text).unwrap();
         let words = read(&file);
         std::fs::remove_file(&file).unwrap();

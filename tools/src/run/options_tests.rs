@@ -81,7 +81,7 @@ fn complaints_name_the_option_and_the_way_out() {
 
 #[test]
 fn a_configuration_file_stands_for_programs_and_the_command_line_counts_for_the_job() {
-    let file = std::env::temp_dir().join(format!("serried-configuration-{}", std::process::id()));
+    let file = std::env::temp_dir().join(format!("unit-test-configuration-{}", std::process::id()));
     let with = |text: &str, line: &str| {
         std::fs::write(&file, text).unwrap();
         read(&line.replace("FILE", file.to_str().unwrap()))

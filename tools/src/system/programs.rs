@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn python_is_known_by_its_name_and_by_the_first_line_of_a_script() {
-        let folder = std::env::temp_dir().join(format!("serried-find-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("unit-test-find-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         for (first, expected) in
             [("#!/usr/bin/env python3", true), ("#!/opt/x/python -u", true), ("#!/bin/sh", false)]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// A C program prints what `sizeof` and `offsetof` say, in the order in which it is asked.
 fn asked_of_c(questions: &[String]) -> Option<Vec<usize>> {
-    let folder = std::env::temp_dir().join(format!("serried-fabric-layout-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("unit-test-fabric-layout-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let (source, program) = (folder.join("layout.c"), folder.join("layout"));
     let lines: String =

@@ -128,7 +128,7 @@ fn small(text: &str) -> Result<Abi, String> {
 /// An ABI of this text; a problem without the name of the file.
 fn read_text(text: &str, api: &Api) -> Result<Abi, String> {
     let thread = std::thread::current().id();
-    let file = std::env::temp_dir().join(format!("serried-{}-{thread:?}.abi", std::process::id()));
+    let file = std::env::temp_dir().join(format!("unit-test-{}-{thread:?}.abi", std::process::id()));
     std::fs::write(&file, text).unwrap();
     let read = Abi::read(&file, api).map_err(|problem| problem.rsplit(": ").next().unwrap_or("").to_string());
     std::fs::remove_file(&file).unwrap();

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(told(&[("LSB_MCPU_HOSTS", "a 2 b 4")]), ("LSF", "a:2 b:4".into()));
         assert_eq!(told(&[("LSB_HOSTS", "a a b")]), ("LSF", "a:2 b:1".into()));
         assert!(within(&[("LSB_MCPU_HOSTS", "a 2 b")]).unwrap_err().contains("a 2 b"));
-        let file = std::env::temp_dir().join(format!("serried-allocation-{}", std::process::id()));
+        let file = std::env::temp_dir().join(format!("unit-test-allocation-{}", std::process::id()));
         let name = file.to_str().unwrap();
         std::fs::write(&file, "a\na\nb\n").unwrap();
         assert_eq!(told(&[("PBS_NODEFILE", name)]), ("PBS", "a:2 b:1".into()));

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_file_is_read_in_the_words_of_hydra_and_open_mpi() {
-        let file = std::env::temp_dir().join(format!("serried-hosts-{}", std::process::id()));
+        let file = std::env::temp_dir().join(format!("unit-test-hosts-{}", std::process::id()));
         let read = |text: &str| {
             std::fs::write(&file, text).unwrap();
             read_file("-f", &file).map(|hosts| told(&hosts))

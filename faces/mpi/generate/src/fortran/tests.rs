@@ -71,7 +71,7 @@ fn a_file_says_what_a_library_is_and_a_bad_line_is_named() {
     assert_eq!((library.soname.as_str(), library.blocks[1].style), ("libmpifort.so.12", Style::Native));
     let text = environment::environment(&api, &abi, &library).unwrap();
     assert!(text.contains("place == (&raw const mpipriv1_ as usize) + 4"));
-    let folder = std::env::temp_dir().join(format!("serried-fortran-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("unit-test-fortran-{}", std::process::id()));
     std::fs::write(&folder, "abi mpich\nstyle loud\n").unwrap();
     let problem = Library::read(&folder).unwrap_err();
     std::fs::remove_file(&folder).unwrap();
