@@ -76,8 +76,7 @@ impl Engine {
         let size = size_of(programs)?;
         let context = self.contexts.propose()?;
         let base = universe.number(size)?;
-        let outward = |parent| JobRank(JobRank::FOREIGN | self.contexts.outward(parent).number());
-        let parents = parents.group.iter().map(outward).collect();
+        let parents = parents.group.names(&self.contexts, false).collect();
         let started = Birth { base, context, parents, port: None }
             .write()
             .and_then(|birth| starter::start(universe.descriptor(), &birth, programs));
@@ -155,8 +154,7 @@ impl Engine {
             let again = Communicator::new(made.context(), Arc::clone(&made.group), made.rank);
             return Ok(Some(again.with_remote(remote, local)));
         }
-        let inward = |&parent: &JobRank| self.contexts.inward(ProcessName::new(0, parent.0));
-        let parents = birth.parents.iter().filter_map(inward).collect();
+        let parents = birth.parents.iter().filter_map(|&parent| self.contexts.inward(parent)).collect();
         let world = Communicator::world(self.job.rank, self.job.size);
         Ok(Some(between(birth.context, &world, Group::new(parents))))
     }

@@ -9,9 +9,10 @@
 //! Parents of the same universe are named. Others wait at a port, and the job connects to it when it begins.
 
 use super::universe::{self, Universe};
+use super::ProcessName;
 use crate::memory::segment;
 use crate::memory::system_calls;
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, Result};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
@@ -26,8 +27,8 @@ pub struct Birth {
     pub base: u32,
     /// The context that it shares with its parents.
     pub context: u64,
-    /// The group of its parents, as other jobs call them.
-    pub parents: Vec<JobRank>,
+    /// The group of its parents.
+    pub parents: Vec<ProcessName>,
     /// Where the parents wait, if they are not of this universe.
     pub port: Option<String>,
 }
@@ -77,7 +78,7 @@ fn parse(bytes: &[u8]) -> Option<Birth> {
     Some(Birth {
         base: base as u32,
         context,
-        parents: parents.chunks_exact(8).map(|bytes| JobRank(word(bytes) as u32)).collect(),
+        parents: parents.chunks_exact(8).map(|bytes| ProcessName(word(bytes))).collect(),
         port: (!port.is_empty()).then(|| port.to_owned()),
     })
 }
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_birth_is_read_as_it_was_written_and_by_all() {
-        let parents = vec![JobRank(JobRank::FOREIGN), JobRank(JobRank::FOREIGN | 7)];
+        let parents = vec![ProcessName::new(0, 0), ProcessName::new(0, 7)];
         let birth = Birth { base: 9, context: 1 << 59 | 4, parents, port: None };
         let written = birth.write().unwrap();
         for _ in 0..2 {
