@@ -148,14 +148,16 @@ pub fn map(lent: &Lent) -> Result<Arc<Mapping>> {
 pub fn map_for_messages(lent: &Lent) -> Result<Arc<Mapping>> {
     static KEPT: Mutex<VecDeque<Arc<Mapping>>> = Mutex::new(VecDeque::new());
     let key = (lent.owner, lent.number);
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = kept.iter().find(|one| one.key == key) {
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = kept().iter().find(|one| one.key == key) {
         return Ok(Arc::clone(found));
     }
+    // No other lock is taken under this one, here or when the oldest goes.
     let mapping = map(lent)?;
-    kept.push_back(Arc::clone(&mapping));
-    let oldest = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
-    drop(kept);
+    let mut all = kept();
+    all.push_back(Arc::clone(&mapping));
+    let oldest = if all.len() > MOST_KEPT { all.pop_front() } else { None };
+    drop(all);
     drop(oldest);
     Ok(mapping)
 }
