@@ -168,6 +168,24 @@ static void opener(void)
     tell(port);
 }
 
+/* A port that was closed, and then another one of the same process. */
+static void reopener(void)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Close_port(port);
+    tell(port);
+    word = "open";
+    server();
+}
+
+static void insister(void)
+{
+    nobody();
+    word = "open";
+    client();
+}
+
 /* Waits for what never comes from the other job. */
 static void waiting(int serves)
 {
@@ -213,7 +231,7 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
         {"server", server}, {"client", client}, {"publisher", publisher}, {"finder", finder}, {"hub", hub},
-        {"spoke", spoke}, {"nobody", nobody}, {"opener", opener}, {"leaves", leaves}, {"misses", misses},
+        {"spoke", spoke}, {"nobody", nobody}, {"opener", opener}, {"reopener", reopener}, {"insister", insister}, {"leaves", leaves}, {"misses", misses},
         {"joiner", joiner},
     };
     check_begin(&argc, &argv);

@@ -98,6 +98,12 @@ def test_a_port_of_a_process_that_has_ended_is_an_error(jobs):
     jobs.all_end_well()
 
 
+def test_a_port_that_was_closed_is_an_error_and_another_one_of_its_process_is_not(jobs):
+    jobs.start("reopener", 1, "port")
+    jobs.start("insister", 1, "port")
+    jobs.all_end_well()
+
+
 def test_a_job_that_is_gone_is_missed_by_the_other(jobs):
     jobs.start("leaves", 1, "port")
     jobs.start("misses", 1, "port")

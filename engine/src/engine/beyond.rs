@@ -208,11 +208,7 @@ impl Engine {
         let lost = lane.lock().transport.lost();
         match lost {
             None => Ok(()),
-            Some(peer) if self.is_at_port(peer) => {
-                lane.lock().transport.forget(peer);
-                Err(nobody_at_port())
-            }
-            Some(peer) if peer.is_foreign() && !self.is_member(peer) => {
+            Some(peer) if peer.is_foreign() && !self.is_member(peer) && !self.is_at_port(peer) => {
                 lane.lock().transport.forget(peer);
                 Ok(())
             }
@@ -241,14 +237,6 @@ impl Engine {
 fn never_connected() -> Error {
     let text = "the processes have ended, or been ended, before all of them had called MPI_Init";
     Error::new(Class::Spawn, text)
-}
-
-/// The error of a port at which nobody listens.
-#[cold]
-pub(super) fn nobody_at_port() -> Error {
-    let text = "nobody listens at the port: it has been closed, or the process that has opened it has ended or cannot be \
-                reached from this machine";
-    Error::new(Class::Port, text)
 }
 
 /// The root of a call over a group.

@@ -4,7 +4,7 @@
 //! the two were started apart, how to connect to it. In a context that both make of this number the two then meet, as the
 //! leaders of two groups do.
 
-use super::beyond::{nobody_at_port, root_of};
+use super::beyond::root_of;
 use super::Engine;
 use crate::job::node_segment::LANES;
 use crate::job::{Contact, PortName, ProcessName};
@@ -49,9 +49,13 @@ impl Engine {
         let mut host = None;
         let made = self.meet(root, local, || self.knock(&port()?, &mut host));
         let Some(host) = host else { return made };
-        let is_lost = self.lanes.at(0).lock().transport.lost() == Some(host);
         self.meets_at_port(host, false);
-        made.map_err(|error| if is_lost { nobody_at_port() } else { error })
+        let transport = &mut self.lanes.at(0).lock().transport;
+        if made.is_ok() || transport.lost() != Some(host) {
+            return made;
+        }
+        transport.forget(host);
+        Err(nobody_at_port())
     }
 
     /// Joins two groups; the root of this one finds the other's.
@@ -110,6 +114,7 @@ impl Engine {
         };
         let number = self.contexts.propose()?;
         let own = self.contexts.full_name(self.own());
+        self.lanes.at(0).lock().transport.want_again(owner);
         self.meets_at_port(owner, true);
         *host = Some(owner);
         self.post(&knocks_at(&port, owner), 0, &join(&[words([own.0, number]), contact]))?;
@@ -183,6 +188,14 @@ impl Engine {
 
 fn no_join(error: &io::Error) -> Error {
     Error::new(Class::Other, format!("the socket that was given to MPI_Comm_join fails: {error}"))
+}
+
+/// The error of a port at which nobody listens.
+#[cold]
+fn nobody_at_port() -> Error {
+    let text = "nobody listens at the port: it has been closed, or the process that has opened it has ended or cannot be \
+                reached from this machine";
+    Error::new(Class::Port, text)
 }
 
 /// Where the owner of a port hears who connects.

@@ -113,6 +113,11 @@ impl Routed {
         self.far.iter_mut().for_each(|far| far.network.forget(peer));
     }
 
+    /// As [`Network::want_again`].
+    pub fn want_again(&mut self, peer: JobRank) {
+        self.far.iter_mut().for_each(|far| far.network.want_again(peer));
+    }
+
     /// A rank has failed, and the job goes on without it. Whether all has come that it had sent; if not, ask again.
     pub fn outlive(&mut self, peer: JobRank) -> bool {
         self.here(peer).is_some() || self.far.as_mut().is_none_or(|far| far.network.outlive(peer))

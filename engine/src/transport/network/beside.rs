@@ -232,6 +232,10 @@ impl Network for Beside {
         self.to(peer).forget(peer);
     }
 
+    fn want_again(&mut self, peer: JobRank) {
+        self.to(peer).want_again(peer);
+    }
+
     fn outlive(&mut self, peer: JobRank) -> bool {
         self.to(peer).outlive(peer)
     }

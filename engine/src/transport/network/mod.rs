@@ -57,6 +57,9 @@ pub trait Network:
     /// Nothing is wanted of a peer any more: it counts as one that has left.
     fn forget(&mut self, _: JobRank) {}
 
+    /// Something is wanted again of a peer that was forgotten before it had been reached.
+    fn want_again(&mut self, _: JobRank) {}
+
     /// A peer has failed, and the job goes on without it. Whether all has come that it had sent, as far as it will; if
     /// not, ask again when something has come.
     fn outlive(&mut self, _: JobRank) -> bool {

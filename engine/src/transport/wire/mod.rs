@@ -346,6 +346,15 @@ impl Network for Wire {
         self.porter.ring_at(self.lane, doorbell);
     }
 
+    fn want_again(&mut self, peer: JobRank) {
+        if let Some(&index) = self.by_rank.get(&peer) {
+            let link = &mut self.links[index as usize];
+            if link.credits.leaves() && !link.was_up {
+                *link = Link::new(peer);
+            }
+        }
+    }
+
     fn forget(&mut self, peer: JobRank) {
         if let Some(&index) = self.by_rank.get(&peer) {
             let link = &mut self.links[index as usize];
