@@ -14,6 +14,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 
@@ -25,6 +26,29 @@ SECONDS = 60  # until something that takes a moment is taken for a failure
 # Dies with who has started it.
 WITH_ME = ["setpriv", "--pdeathsig", "KILL"]
 NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+class Command(subprocess.Popen):
+    """A command whose first lines may be read while it runs.
+
+    `communicate` of its base reads from the pipe itself: what had come together with such a line would be lost.
+    """
+
+    def communicate(self, input=None, timeout=None):
+        if self.stdin or not (self.stdout and self.stderr):
+            return super().communicate(input, timeout)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        said = {}
+        readers = [threading.Thread(target=lambda stream=stream: said.update({stream: stream.read()}), daemon=True)
+                   for stream in (self.stdout, self.stderr)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(deadline and max(0, deadline - time.monotonic()))
+            if reader.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout)
+        self.wait(deadline and max(0, deadline - time.monotonic()))
+        return said[self.stdout], said[self.stderr]
 
 
 def why_not(need_ssh=True):
@@ -139,11 +163,11 @@ class Hosts:
         return ["nsenter", "-t", str(self.first[name]), "-a", "--", "env", "-C", folder, *map(str, command)]
 
     def start(self, name, command, cwd=None, **options):
-        """A command under way on a host."""
+        """A command under way on a host, see Command."""
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen(self.command(name, command, cwd), text=True, **options)
+        return Command(self.command(name, command, cwd), text=True, **options)
 
     def run(self, name, command, cwd=None, timeout=120, check=False, **options):
         """A command on a host that has ended: its status and what it wrote."""
