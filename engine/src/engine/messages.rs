@@ -5,7 +5,7 @@ use super::{completed, into_result, Engine};
 use crate::clock;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
-use crate::message::{Buffer, Envelope, Mode, EAGER_BYTES};
+use crate::message::{Buffer, Envelope, Mode, EAGER_BLOCK_BYTES};
 use crate::observe::Page;
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
@@ -88,7 +88,7 @@ impl Engine {
         let started = self.lane(envelope.context).lock().start_send(peer, envelope, buffer, blocking)?;
         let Some(request) = started else { return Ok(()) };
         let ended = self.wait_for_send(peer, request);
-        if begin != 0 && bytes <= EAGER_BYTES && mode != Mode::Synchronous {
+        if begin != 0 && bytes <= EAGER_BLOCK_BYTES && mode != Mode::Synchronous {
             self.lane(envelope.context).lock().transport.was_read(peer, bytes, clock::ticks() - begin);
         }
         ended

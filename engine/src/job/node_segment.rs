@@ -40,7 +40,7 @@ pub const NAMES: usize = NAMES_BYTES / NAME_BYTES;
 type Name = [AtomicU64; NAME_BYTES / 8];
 const PAGE_BYTES: usize = size_of::<Page>();
 /// Bytes that the node transport has for each lane of a rank (address space, not memory).
-pub const LANE_BYTES: usize = (3 << 20) + (64 << 10);
+pub const LANE_BYTES: usize = (4 << 20) + (128 << 10);
 /// Bytes that the node transport has for each rank.
 pub const TRANSPORT_BYTES: usize = LANES * LANE_BYTES + SERVER_LANE_BYTES;
 /// Lanes that a rank may have: parts of its transport that share nothing.

@@ -2,6 +2,7 @@
 //! datatype that has gaps.
 
 use crate::datatype::Datatype;
+use crate::memory::copy;
 use std::sync::Arc;
 
 /// Memory that a message is sent from or received into. The program keeps it
@@ -72,7 +73,7 @@ impl Buffer {
         match self {
             // SAFETY: by the caller.
             Buffer::Dense { address, .. } => unsafe {
-                std::ptr::copy_nonoverlapping(address.add(offset as usize), target, bytes);
+                copy::plain(address.add(offset as usize), target, bytes);
             },
             // SAFETY: by the caller.
             Buffer::Typed { address, count, datatype, .. } => unsafe {
@@ -91,7 +92,7 @@ impl Buffer {
         match self {
             // SAFETY: by the caller.
             Buffer::Dense { address, .. } => unsafe {
-                std::ptr::copy_nonoverlapping(source, address.add(offset as usize), bytes);
+                copy::plain(source, address.add(offset as usize), bytes);
             },
             // SAFETY: by the caller.
             Buffer::Typed { address, count, datatype, .. } => unsafe {

@@ -62,6 +62,8 @@ pub const ANY_TAG: i32 = i32::MIN + 1;
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
 /// Messages up to this size are sent at once, if there is memory to load them.
 pub const EAGER_BYTES: u64 = 32 << 10;
+/// The same of a block for a rank of the node, which reads it while it is copied.
+pub const EAGER_BLOCK_BYTES: u64 = 256 << 10;
 /// The same over a network, where an answer takes longer than a copy.
 pub const EAGER_FAR_BYTES: u64 = 64 << 10;
 

@@ -9,7 +9,7 @@ use super::Buffer;
 use crate::core::Core;
 use crate::observe::events::{self, Kind};
 use crate::request::Status;
-use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, LONG_LETTER_BYTES};
+use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, Retained, LONG_LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -196,9 +196,12 @@ impl Core {
         // SAFETY: the program lends the buffer; `taken` fits both.
         let mut unpack =
             || unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
-        match found {
+        let unpacked = match found {
             Found::Long(_) | Found::Retained(_) => self.page.copying(unpack),
             _ => unpack(),
+        };
+        if let Err(error) = unpacked {
+            request.status.error = Some(error);
         }
         self.let_go(&found);
         self.complete(index);
@@ -293,8 +296,9 @@ impl Core {
             self.finish(offer.peer, offer.request)?;
         } else {
             // SAFETY: the program lends the buffer, and the message fits.
-            unsafe { unpack(self.transport.as_mut(), buffer, found, found.bytes() as usize) };
+            let unpacked = unsafe { unpack(self.transport.as_mut(), buffer, found, found.bytes() as usize) };
             self.transport.advance(arrival);
+            unpacked?;
             self.tell_sender(found)?;
         }
         Ok(true)
@@ -313,28 +317,64 @@ impl Core {
 
 /// Copies the first `taken` bytes of a message that a packet has brought.
 ///
+/// # Errors
+/// Its sender has died while it copied the message.
+///
 /// # Safety
 /// The buffer must be writable; neither it nor the message may be shorter.
 #[inline]
-unsafe fn unpack(transport: &mut impl Payloads, buffer: &Buffer, found: &Found, taken: usize) {
+unsafe fn unpack(transport: &mut impl Payloads, buffer: &Buffer, found: &Found, taken: usize) -> Result<()> {
     // SAFETY: by the caller, in each branch.
     unsafe {
         match found {
             Found::Inline(arrival) | Found::Awaited(_, arrival) => match buffer.dense() {
                 Some(address) => arrival.copy_to(address, taken),
+                None if arrival.is_long => buffer.unpack(0, arrival.payload(), taken),
                 None => unpack_letter(arrival, buffer, taken),
             },
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
             Found::KeptAwaited(awaited) => buffer.unpack(0, awaited.1.as_ptr(), taken),
-            Found::Long(arrival) => buffer.unpack(0, arrival.payload(), taken),
+            Found::Long(arrival) => {
+                let all = (arrival.payload(), arrival.bytes as usize);
+                return unpack_parts(transport, buffer, None, all, taken);
+            }
             Found::Retained(retained) => {
-                buffer.unpack(0, retained.payload, taken);
+                let all = (retained.payload, retained.bytes as usize);
+                let unpacked = unpack_parts(transport, buffer, Some(retained), all, taken);
                 transport.release(*retained);
+                return unpacked;
             }
             Found::Offer(_) => {}
         }
     }
+    Ok(())
+}
+
+/// Copies a long payload, whose sender may still be copying it.
+///
+/// # Errors
+/// As [`unpack`].
+///
+/// # Safety
+/// As [`unpack`].
+#[inline]
+unsafe fn unpack_parts(
+    transport: &mut impl Payloads,
+    buffer: &Buffer,
+    retained: Option<&Retained>,
+    all: (*const u8, usize),
+    taken: usize,
+) -> Result<()> {
+    let mut done = 0;
+    while done < taken {
+        let (part, there) = transport.part(retained, all, done)?;
+        let there = there.min(taken - done);
+        // SAFETY: by the caller, and so much of the payload is there.
+        unsafe { buffer.unpack(done as u64, part, there) };
+        done += there;
+    }
+    Ok(())
 }
 
 /// # Safety

@@ -3,12 +3,12 @@
 use super::stream::load;
 use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER};
 use super::work::{Send, Work};
-use super::{Buffer, Mode, EAGER_BYTES, EAGER_FAR_BYTES};
+use super::{Buffer, Mode, EAGER_BLOCK_BYTES, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
 use crate::observe::page::add;
 use crate::transport::{
-    AccessDescriptor, Letter, OfferedMemory, Packet, Packets, Payloads, RemoteMemory, INLINE_BYTES,
-    LETTER_BYTES, LONG_LETTER_BYTES,
+    AccessDescriptor, Letter, Load, OfferedMemory, Packet, Packets, Payloads, RemoteMemory, Source,
+    INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES,
 };
 use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
@@ -36,21 +36,25 @@ impl Core {
             return Ok(None);
         }
         self.flows.sent(peer, bytes);
-        if mode == Mode::Synchronous && bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
-            if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
-                return Ok(Some(request));
+        if mode == Mode::Synchronous && bytes <= EAGER_BYTES - TICKET_BYTES as u64 {
+            let request = match bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
+                true => self.send_awaited(peer, envelope, &buffer)?,
+                false => self.load_awaited(peer, envelope, &buffer)?,
+            };
+            if request.is_some() {
+                return Ok(request);
             }
         }
         if mode != Mode::Synchronous && bytes <= INLINE_BYTES as u64 {
             return self.send_inline(peer, envelope, &buffer, mode);
         }
         add(&self.counters.bytes_not_inline, bytes);
-        if mode != Mode::Synchronous && self.is_eager(peer, bytes) {
-            if self.send_block(peer, envelope, &buffer)? {
-                return Ok(None);
-            }
+        if mode != Mode::Synchronous && self.is_eager(peer, &buffer) {
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
+            }
+            if self.send_block(peer, envelope, &buffer)? {
+                return Ok(None);
             }
             if let Some(packet) = self.load_message(peer, envelope, &buffer)? {
                 return self.send_packet(peer, &packet, mode);
@@ -102,6 +106,34 @@ impl Core {
         Ok(None)
     }
 
+    /// The same in a packet with a long payload, where the receiver had not better read the message where it is.
+    fn load_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
+        if self.others_wait(peer) || self.transport.is_far(peer) || self.shall_be_read(peer, buffer) {
+            return Ok(None);
+        }
+        let bytes = buffer.bytes() as usize;
+        let request = self.insert_send(Send::new(buffer.clone(), None, envelope, peer))?;
+        let ticket = Ticket { peer: self.name_for(peer), request };
+        // SAFETY: the program lends the buffer; the payload has room for both.
+        let mut pack = |target: *mut u8| unsafe {
+            target.cast::<Ticket>().write_unaligned(ticket);
+            buffer.pack(0, target.add(TICKET_BYTES), bytes);
+        };
+        let (kind, header, source) = (AWAITED, envelope.header(), Source::Packed(&mut pack));
+        let load = Load { kind, header, bytes: TICKET_BYTES + bytes, is_awaited: false, source };
+        // SAFETY: what packs writes as many bytes.
+        let loaded = self.page.copying(|| unsafe { self.transport.load(peer, load) });
+        if let Ok(Some(packet)) = &loaded {
+            if self.transport.push(peer, &packet.letter())? {
+                add(&self.counters.bytes_cells, bytes as u64);
+                return Ok(Some(request));
+            }
+            self.transport.unload(packet);
+        }
+        self.requests.remove(request);
+        loaded.map(|_| None)
+    }
+
     /// In a packet of one line, which may have to wait for room.
     fn send_inline(
         &mut self,
@@ -120,21 +152,27 @@ impl Core {
 
     /// Whether a message goes at once, if there is memory to load it.
     #[inline]
-    fn is_eager(&self, peer: JobRank, bytes: u64) -> bool {
-        bytes <= EAGER_BYTES || bytes <= EAGER_FAR_BYTES && self.transport.is_far(peer)
+    fn is_eager(&self, peer: JobRank, buffer: &Buffer) -> bool {
+        let bytes = buffer.bytes();
+        bytes <= EAGER_BYTES
+            || match self.transport.is_far(peer) {
+                true => bytes <= EAGER_FAR_BYTES,
+                false => bytes <= EAGER_BLOCK_BYTES && buffer.dense().is_some(),
+            }
     }
 
     /// As a block that goes at once, where that is quicker than to load it.
     #[inline]
     fn send_block(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
-        if !self.transport.is_far(peer) || self.others_wait(peer) {
+        if self.others_wait(peer) {
             return Ok(false);
         }
         let Some(address) = buffer.dense() else { return Ok(false) };
         let (what, block) = ((LONG, envelope.header()), (address.cast_const(), buffer.bytes() as usize));
-        // SAFETY: the program lends the buffer, which is no longer than any transport's longest payload.
+        // SAFETY: the program lends the buffer.
         let sent = self.page.copying(|| unsafe { self.transport.push_block(peer, what, block) })?;
         if sent {
+            self.transport.lend(address, buffer.bytes(), 1);
             add(&self.counters.bytes_cells, buffer.bytes());
         }
         Ok(sent)
@@ -154,6 +192,9 @@ impl Core {
     /// A packet that brings the whole message; `None` when there is no memory for it.
     fn load_message(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<Packet>> {
         let bytes = buffer.bytes();
+        if bytes > EAGER_BYTES && !self.transport.is_far(peer) {
+            return Ok(None);
+        }
         let (what, part) = ((LONG, envelope.header()), (0, bytes as usize));
         // SAFETY: the program lends the buffer.
         let load = || unsafe { load(self.transport.as_mut(), peer, what, buffer, part, false) };

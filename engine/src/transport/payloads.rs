@@ -69,7 +69,7 @@ pub trait Payloads: Reaches {
     /// When the peer cannot be reached.
     ///
     /// # Safety
-    /// The block must be readable for its bytes, of which there are no more than [`Payloads::longest_payload`].
+    /// The block must be readable for its bytes.
     unsafe fn push_block(
         &mut self,
         _peer: Self::Peer,
@@ -84,6 +84,23 @@ pub trait Payloads: Reaches {
 
     /// Asks to be woken when there is memory again; `true` if there is some already.
     fn want_load(&mut self) -> bool;
+
+    /// The part of a long payload that begins at byte `at`: where it is, and how long. One that was
+    /// [pushed](Payloads::push_block) at once may lie in several places, and its sender may still copy it: this waits a
+    /// moment then. The payload is the `retained` one, or that of the packet looked at last; `all` is where it
+    /// lies if it is in one place, and its length.
+    ///
+    /// # Errors
+    /// The sender has died meanwhile.
+    #[inline]
+    fn part(
+        &mut self,
+        _retained: Option<&Retained>,
+        all: (*const u8, usize),
+        at: usize,
+    ) -> Result<(*const u8, usize)> {
+        Ok((all.0.wrapping_add(at), all.1 - at))
+    }
 
     /// Keeps the payload of the packet that was looked at last and [is long](Arrival::is_long), beyond
     /// [`advance`](super::Packets::advance).

@@ -258,9 +258,27 @@ impl Payloads for Routed {
         block: (*const u8, usize),
     ) -> Result<bool> {
         match self.here(peer) {
-            Some(_) => Ok(false),
-            // SAFETY: by the caller.
+            // SAFETY: by the caller, in both branches.
+            Some(local) => unsafe { self.node.push_block(local, what, block) },
             None => unsafe { self.far(peer)?.network.push_block(peer, what, block) },
+        }
+    }
+
+    #[inline]
+    fn part(
+        &mut self,
+        retained: Option<&Retained>,
+        all: (*const u8, usize),
+        at: usize,
+    ) -> Result<(*const u8, usize)> {
+        let is_far = match (retained, &self.far) {
+            (Some(retained), _) => retained.token & OVER_NETWORK != 0,
+            (None, Some(far)) => far.in_hand == Some(true),
+            (None, None) => false,
+        };
+        match is_far {
+            true => Ok((all.0.wrapping_add(at), all.1 - at)),
+            false => self.node.part(retained, all, at),
         }
     }
 

@@ -236,7 +236,7 @@ const _: () = {
     let mut total = CELLS_AT;
     let mut class = 0;
     while class < CLASSES.len() {
-        total += CLASSES[class].bytes * CLASSES[class].count;
+        total += CLASSES[class].total();
         class += 1;
     }
     assert!(total <= LIST_AT);

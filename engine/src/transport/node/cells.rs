@@ -4,10 +4,16 @@
 //! A cell belongs to its owner until a packet that stands for it is pushed; then to
 //! the receiver of that packet, which reads it and sets the cell's flag; then to
 //! the owner again, which clears the flag when it looks for free cells.
+//!
+//! The owner may push the packet of a long block while it still fills its cells: the line behind the first one says how
+//! much is there, and the receiver reads no further. If the receiver gives them back before they are full, the owner
+//! fills them all the same: it looks for free cells only after that.
 
 use super::area::{cells_offset, Area};
 use super::returned::indices;
-use super::sizes::CLASSES;
+use super::sizes::{CLASSES, PIECES};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A cell of memory that its owner fills and a peer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +28,32 @@ pub struct Cell {
 /// Bytes of the largest.
 pub const LARGEST: usize = CLASSES[CLASSES.len() - 1].bytes;
 
+/// How much of a block is there, whose first cell this is.
+#[repr(transparent)]
+pub struct Filled(AtomicU32);
+
+impl Filled {
+    /// So many bytes are there; only the owner says so.
+    #[inline]
+    pub fn tell(&self, bytes: usize) {
+        self.0.store(bytes as u32, Ordering::Release); // filled: paired with `bytes`
+    }
+
+    /// So many bytes are there.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Acquire) as usize // filled: paired with `tell`
+    }
+}
+
+/// The cells of each class that are free, the one that has been so for longest first.
+pub type Free = [VecDeque<u32>; CLASSES.len()];
+
 /// The owner's private view: which cells are free now.
 #[derive(Debug)]
 pub struct Pool {
     area: Area,
-    free: [Vec<u32>; CLASSES.len()],
+    free: Free,
     /// The cell of each class that was taken last: the one that is still in the
     /// caches of both sides.
     last: [Option<u32>; CLASSES.len()],
@@ -36,11 +63,11 @@ pub struct Pool {
 impl Pool {
     /// All cells of `area` free; none reserved yet.
     pub fn new(area: Area) -> Pool {
-        let free = std::array::from_fn(|class| indices(class).rev().collect());
+        let free = std::array::from_fn(|class| indices(class).collect());
         Pool { area, free, last: [None; CLASSES.len()], reserved: [false; CLASSES.len()] }
     }
 
-    /// Takes a cell of at least `bytes` bytes, if possible the last one `again`;
+    /// Takes a cell of at least `bytes` bytes, if possible the last one `again` (a small one);
     /// `None` when all of that size are out. `reserve(offset, bytes)` is asked once per class before its memory
     /// is touched.
     ///
@@ -54,38 +81,78 @@ impl Pool {
     ) -> crate::Result<Option<u32>> {
         let Some(class) = CLASSES.iter().position(|class| class.bytes >= bytes) else { return Ok(None) };
         let returned = &self.area.control().returned.0;
+        let again = again && class < PIECES;
         if again && self.last[class].is_some_and(|index| returned.take_one(index)) {
             return Ok(self.last[class]);
         }
-        if self.free[class].is_empty() {
-            returned.take(&mut self.free);
+        if !self.has(class, 1, reserve)? {
+            return Ok(None);
+        }
+        self.last[class] = self.free[class].pop_front();
+        Ok(self.last[class])
+    }
+
+    /// Takes as many cells as `cells` has places, each of [`PIECE`](super::sizes::PIECE) bytes; `false` if there are not so many.
+    ///
+    /// # Errors
+    /// As for [`Pool::take`].
+    pub fn take_pieces(
+        &mut self,
+        cells: &mut [u32],
+        reserve: impl FnOnce(usize, usize) -> crate::Result<()>,
+    ) -> crate::Result<bool> {
+        let count = cells.len();
+        let has = self.has(PIECES, count, reserve)?;
+        if has {
+            let free = self.free[PIECES].drain(..count);
+            cells.iter_mut().zip(free).for_each(|(cell, index)| *cell = index);
+        }
+        Ok(has)
+    }
+
+    /// Whether so many cells of a class are free; their memory is reserved then.
+    fn has(
+        &mut self,
+        class: usize,
+        count: usize,
+        reserve: impl FnOnce(usize, usize) -> crate::Result<()>,
+    ) -> crate::Result<bool> {
+        if self.free[class].len() < count {
+            self.area.control().returned.0.take(&mut self.free);
         }
         if !self.reserved[class] {
-            let first: usize = CLASSES[..class].iter().map(|class| class.bytes * class.count).sum();
-            reserve(cells_offset(first), CLASSES[class].bytes * CLASSES[class].count)?;
+            let first: usize = CLASSES[..class].iter().map(|class| class.total()).sum();
+            reserve(cells_offset(first), CLASSES[class].total())?;
             self.reserved[class] = true;
         }
-        self.last[class] = self.free[class].pop();
-        Ok(self.last[class])
+        Ok(self.free[class].len() >= count)
     }
 }
 
 /// Address of cell `index` of `area`.
 #[inline]
 pub fn address(area: &Area, index: u32) -> *mut u8 {
-    area.cells(offset(index))
+    area.cells(place(index).0)
 }
 
-/// Offset of a cell among the cells.
+/// How much of the block is there whose first cell is cell `index` of `area`.
 #[inline]
-fn offset(index: u32) -> usize {
+pub fn filled(area: &Area, index: u32) -> &Filled {
+    let (offset, bytes) = place(index);
+    // SAFETY: the line behind the cell, which belongs to it and is aligned as it is; an atomic.
+    unsafe { &*area.cells(offset + bytes).cast::<Filled>() }
+}
+
+/// Offset of a cell among the cells, and its bytes.
+#[inline]
+fn place(index: u32) -> (usize, usize) {
     let mut offset = 0;
     let mut rest = index as usize;
     for class in &CLASSES {
         if rest < class.count {
-            return offset + rest * class.bytes;
+            return (offset + rest * class.stride(), class.bytes);
         }
-        offset += class.count * class.bytes;
+        offset += class.total();
         rest -= class.count;
     }
     panic!("cell {index} does not exist");

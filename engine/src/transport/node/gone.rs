@@ -49,7 +49,7 @@ fn wait_to_be_ended(error: Error, node: &NodeSegment, peer: u32) -> Error {
 }
 
 /// Whether a process has ended, even if nobody has asked yet how.
-fn is_gone(pid: u32) -> bool {
+pub(super) fn is_gone(pid: u32) -> bool {
     matches!(process::state(pid), None | Some('Z' | 'X'))
 }
 

@@ -11,6 +11,7 @@ pub mod express;
 mod forks;
 mod gone;
 mod inbox;
+mod long_block;
 pub mod mailbox;
 mod offered_memory;
 mod offers;
@@ -52,7 +53,9 @@ pub struct NodeTransport {
     peers: Vec<Option<Box<Peer>>>,
     tasks: shared_tasks::Tasks,
     /// The cell of the packet that was looked at last, if it has to be given back.
-    in_hand: Option<cells::Cell>,
+    in_hand: Option<long_block::InHand>,
+    /// Payloads in pieces that are retained.
+    kept: Vec<Option<long_block::InHand>>,
     /// The packet that was looked at last, if its payload is long.
     long: Option<Arrival>,
     means_allowed: Means,
@@ -105,6 +108,7 @@ impl NodeTransport {
             peers: (0..node.local_ranks()).map(|_| None).collect(),
             tasks: shared_tasks::Tasks::default(),
             in_hand: None,
+            kept: Vec::new(),
             long: None,
             means_allowed: Means::CrossMemory,
             direct: None,

@@ -1,25 +1,14 @@
-//! Long payloads between the ranks of a node: in a cell of the sender, which the receiver reads.
+//! Long payloads between the ranks of a node: in cells of the sender, which the receiver reads.
 
 use super::cells::{self, Cell};
+use super::long_block::{InHand, Long, PIECED};
 use super::{area, NodeTransport};
-use crate::transport::{Arrival, Load, Packet, Packets, Payloads, Plain, RemoteMemory, Retained, Source};
+use crate::transport::{Arrival, Load, Packet, Packets, Payloads, RemoteMemory, Retained, Source};
 use crate::{LocalRank, Result};
+use std::mem::size_of;
 
-/// Kind of the packet that stands for a payload in a cell.
+/// Kind of the packet that stands for a payload in cells.
 pub const LONG: u8 = 0xfd;
-
-/// Payload of [`LONG`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Long {
-    cell: Cell,
-    bytes: u32,
-    /// Of the packet that the receiver shall see.
-    kind: u32,
-}
-
-// SAFETY: integers without padding.
-unsafe impl Plain for Long {}
 
 impl Cell {
     fn token(self) -> u64 {
@@ -50,13 +39,40 @@ impl Payloads for NodeTransport {
             Source::Block(block) => unsafe { self.peer(peer)?.distance.copy(block, target, bytes) },
             Source::Packed(pack) => pack(target),
         }
-        let long = Long { cell, bytes: bytes as u32, kind: kind as u32 };
-        Ok(Some(Packet::with(LONG, header, &long)))
+        Ok(Some(Packet::with(LONG, header, &Long::of_cell(cell, bytes, kind))))
+    }
+
+    unsafe fn push_block(
+        &mut self,
+        LocalRank(peer): LocalRank,
+        what: (u8, [u64; 2]),
+        block: (*const u8, usize),
+    ) -> Result<bool> {
+        // SAFETY: by the caller.
+        unsafe { self.push_pieces(peer, what, block) }
+    }
+
+    #[inline]
+    fn part(
+        &mut self,
+        retained: Option<&Retained>,
+        (payload, bytes): (*const u8, usize),
+        at: usize,
+    ) -> Result<(*const u8, usize)> {
+        let block = match retained {
+            Some(retained) if retained.token & PIECED != 0 => self.kept[slot(retained.token)],
+            Some(_) => None,
+            None => self.in_hand,
+        };
+        match block {
+            Some(block) if block.is_in_pieces() => self.piece_of(&block, at),
+            _ => Ok((payload.wrapping_add(at), bytes - at)),
+        }
     }
 
     fn unload(&mut self, packet: &Packet) {
         if packet.kind == LONG {
-            self.give_back(packet.read::<Long>().cell);
+            self.give_all_back(&packet.read::<Long>().in_hand());
         }
     }
 
@@ -66,35 +82,57 @@ impl Payloads for NodeTransport {
 
     #[inline]
     fn retain(&mut self, arrival: &Arrival) -> Retained {
-        let cell = self.in_hand.take().expect("the packet that was looked at last has a long payload");
-        Retained { payload: arrival.payload, bytes: u64::from(arrival.bytes), token: cell.token() }
+        let block = self.in_hand.take().expect("the packet that was looked at last has a long payload");
+        let token = if block.is_in_pieces() { self.keep_block(block) } else { block.first().token() };
+        Retained { payload: arrival.payload, bytes: u64::from(arrival.bytes), token }
     }
 
     #[inline]
     fn release(&mut self, retained: Retained) {
-        self.give_back(Cell::of_token(retained.token));
+        if retained.token & PIECED == 0 {
+            return self.give_back(Cell::of_token(retained.token));
+        }
+        if let Some(block) = self.kept[slot(retained.token)].take() {
+            self.give_all_back(&block);
+        }
     }
 }
 
+/// The place in [`NodeTransport::kept`].
+fn slot(token: u64) -> usize {
+    (token & !PIECED) as usize
+}
+
 impl NodeTransport {
+    /// Keeps a block in pieces; returns by what it is known.
+    fn keep_block(&mut self, block: InHand) -> u64 {
+        let slot = self.kept.iter().position(Option::is_none).unwrap_or(self.kept.len());
+        if slot == self.kept.len() {
+            self.kept.push(None);
+        }
+        self.kept[slot] = Some(block);
+        PIECED | slot as u64
+    }
+
     /// Finds the packet for which one in a ring stands.
     #[inline]
     pub(super) fn arrived_long(&mut self, arrival: &Arrival) {
-        let Long { cell, bytes, kind } = arrival.read();
-        self.in_hand = Some(cell);
-        let payload = self.cell_address(cell).cast_const();
+        let long: Long = arrival.read();
+        let block = long.in_hand();
+        let payload = self.cell_address(block.first()).cast_const();
         let header = arrival.header;
-        self.long = Some(Arrival { kind: kind as u8, is_long: true, bytes, header, payload });
+        self.in_hand = Some(block);
+        self.long = Some(Arrival { kind: long.kind, is_long: true, bytes: long.bytes, header, payload });
     }
 
     /// Such a packet has been read, and its payload unless it is retained.
     #[inline(never)]
     pub(super) fn advance_long(&mut self, arrival: &Arrival) {
         self.long = None;
-        if let Some(cell) = self.in_hand.take() {
-            self.give_back(cell);
+        if let Some(block) = self.in_hand.take() {
+            self.give_all_back(&block);
         }
-        let bytes = std::mem::size_of::<Long>() as u32;
+        let bytes = size_of::<Long>() as u32;
         self.advance(&Arrival { kind: LONG, is_long: false, bytes, ..*arrival });
     }
 
@@ -109,8 +147,14 @@ impl NodeTransport {
 
     /// Address of a cell in this process.
     #[inline]
-    fn cell_address(&self, cell: Cell) -> *mut u8 {
+    pub(super) fn cell_address(&self, cell: Cell) -> *mut u8 {
         cells::address(&self.area_of(cell.owner), cell.index)
+    }
+
+    /// Gives all cells of a payload back to their owner.
+    #[inline]
+    pub(super) fn give_all_back(&self, block: &InHand) {
+        block.cells().for_each(|cell| self.give_back(cell));
     }
 
     /// Gives a cell back to its owner.

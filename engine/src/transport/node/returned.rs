@@ -1,5 +1,6 @@
 //! The words by which cells come back to their owner (see [`super::cells`]).
 
+use super::cells::Free;
 use super::sizes::{CELLS, CLASSES};
 use crate::progress::barrier;
 use std::ops::Range;
@@ -52,11 +53,11 @@ impl Returned {
     }
 
     /// Takes all that have come back; only the owner may.
-    pub fn take(&self, free: &mut [Vec<u32>; CLASSES.len()]) {
+    pub fn take(&self, free: &mut Free) {
         for (class, free) in free.iter_mut().enumerate() {
-            for index in indices(class).rev() {
+            for index in indices(class) {
                 if self.take_one(index) {
-                    free.push(index);
+                    free.push_back(index);
                 }
             }
         }

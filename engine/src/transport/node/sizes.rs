@@ -24,14 +24,32 @@ pub struct Class {
     pub count: usize,
 }
 
+impl Class {
+    /// From one cell to the next: behind each is the line that says how much of it is there ([`super::cells::Filled`]).
+    pub const fn stride(&self) -> usize {
+        self.bytes + LINE_BYTES
+    }
+
+    /// Bytes of all of them.
+    pub const fn total(&self) -> usize {
+        self.stride() * self.count
+    }
+}
+
 /// The sizes, in growing order.
 pub const CLASSES: [Class; 5] = [
     Class { bytes: 1 << 10, count: 128 },
     Class { bytes: 4 << 10, count: 64 },
-    Class { bytes: 16 << 10, count: 64 },
+    Class { bytes: PIECE, count: 128 },
     Class { bytes: 32 << 10, count: 16 },
     Class { bytes: 64 << 10, count: 16 },
 ];
+
+/// The class of the cells of which a long block takes several.
+pub const PIECES: usize = 2;
+/// Bytes of one of these. All of them are more than fits the caches of one core: by their next turn they lie where both
+/// cores find them soon, which takes half as long as to overwrite what the other core has just read.
+pub const PIECE: usize = 16 << 10;
 
 /// All cells together.
 pub const CELLS: usize = {

@@ -1,0 +1,220 @@
+//! A long block between the ranks of a node: in several cells of the sender, the ones that have been free for longest.
+//!
+//! The sender pushes the packet when the first part is there, and copies the rest; the receiver copies what is there. So
+//! both copy at the same time, and the sender waits for nobody. Where ranks share CPUs the packet goes when all is
+//! there: the receiver would wait for a sender that has no core.
+
+use super::cells::{self, Cell};
+use super::returned::indices;
+use super::sizes::{PIECE, PIECES};
+use super::{area, gone, payloads, NodeTransport};
+use crate::transport::{Letter, Packets, Plain, INLINE_BYTES};
+use crate::{Class, Error, LocalRank, Result};
+use std::mem::size_of;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Bytes that are copied before the receiver is told of them.
+const PART: usize = 4 << 10;
+/// Cells after the first that a block may have.
+const MORE: usize = 28;
+/// The longest block.
+const LONGEST: usize = (1 + MORE) * PIECE;
+/// Looks for the next part before the sender is asked whether it lives.
+const LOOKS: u32 = 20_000;
+/// From one look to the next then.
+const REST: Duration = Duration::from_micros(50);
+
+/// Of the token of a payload in pieces that was retained.
+pub const PIECED: u64 = 1 << 31;
+
+/// Payload of the packet that stands for one in cells.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Long {
+    /// Local rank of the owner of the cells.
+    owner: u32,
+    /// Bytes of the payload.
+    pub bytes: u32,
+    /// The first cell.
+    first: u16,
+    /// Of the packet that the receiver shall see.
+    pub kind: u8,
+    /// 1: all is there; 0: the line behind the first cell says how much.
+    is_whole: u8,
+    /// The others, counted from the first of the [`PIECES`].
+    more: [u8; MORE],
+}
+
+const _: () = assert!(size_of::<Long>() == INLINE_BYTES);
+
+// SAFETY: integers without padding.
+unsafe impl Plain for Long {}
+
+impl Long {
+    /// Of a payload that fits one cell and is there.
+    pub fn of_cell(cell: Cell, bytes: usize, kind: u8) -> Long {
+        let (owner, first) = (cell.owner, cell.index as u16);
+        Long { owner, bytes: bytes as u32, first, kind, is_whole: 1, more: [0; MORE] }
+    }
+
+    /// As the receiver has it.
+    #[inline]
+    pub fn in_hand(&self) -> InHand {
+        let count = if self.is_in_one() { 1 } else { (self.bytes as usize).div_ceil(PIECE).max(1) as u8 };
+        InHand { long: *self, count }
+    }
+
+    /// Payloads of the sizes of one cell are in one.
+    fn is_in_one(&self) -> bool {
+        !indices(PIECES).contains(&u32::from(self.first))
+    }
+}
+
+/// A long payload whose packet has been looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct InHand {
+    long: Long,
+    count: u8,
+}
+
+impl InHand {
+    /// Whether it has to be read part by part.
+    #[inline]
+    pub fn is_in_pieces(&self) -> bool {
+        self.count > 1 || self.long.is_whole == 0
+    }
+
+    /// The first cell.
+    #[inline]
+    pub fn first(&self) -> Cell {
+        Cell { owner: self.long.owner, index: u32::from(self.long.first) }
+    }
+
+    /// All of them.
+    #[inline]
+    pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
+        (0..usize::from(self.count)).map(|number| self.cell(number))
+    }
+
+    #[inline]
+    fn cell(&self, number: usize) -> Cell {
+        match number {
+            0 => self.first(),
+            _ => Cell {
+                owner: self.long.owner,
+                index: indices(PIECES).start + u32::from(self.long.more[number - 1]),
+            },
+        }
+    }
+}
+
+impl NodeTransport {
+    /// Sends a block part by part; `false` if it is too short or too long for that, or cells are out.
+    ///
+    /// # Safety
+    /// The block must be readable.
+    pub(super) unsafe fn push_pieces(
+        &mut self,
+        peer: u32,
+        (kind, header): (u8, [u64; 2]),
+        (block, bytes): (*const u8, usize),
+    ) -> Result<bool> {
+        if bytes <= PART || bytes > LONGEST {
+            return Ok(false);
+        }
+        let Some(mut block_there) = self.take_pieces(bytes, kind)? else { return Ok(false) };
+        let is_whole = self.node.page(self.me).affinity.shared().is_some();
+        let before = if is_whole { bytes } else { PART };
+        block_there.long.is_whole = u8::from(is_whole);
+        // SAFETY: by the caller; the cells are this rank's.
+        unsafe { self.fill(peer, &block_there, (block, bytes), 0..before)? };
+        // SAFETY: plain data.
+        let payload =
+            unsafe { std::slice::from_raw_parts((&raw const block_there.long).cast(), size_of::<Long>()) };
+        if !self.push(LocalRank(peer), &Letter { kind: payloads::LONG, header, payload })? {
+            self.give_all_back(&block_there);
+            return Ok(false);
+        }
+        // SAFETY: as above; the peer reads no further than it is told.
+        unsafe { self.fill(peer, &block_there, (block, bytes), before..bytes)? };
+        Ok(true)
+    }
+
+    /// The cells for a block.
+    fn take_pieces(&mut self, bytes: usize, kind: u8) -> Result<Option<InHand>> {
+        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
+        let reserve = |offset, bytes| node.reserve_transport(me, first + offset, bytes);
+        let mut indexes = [0; 1 + MORE];
+        let indexes = &mut indexes[..bytes.div_ceil(PIECE)];
+        if !self.pool.take_pieces(indexes, reserve)? {
+            return Ok(None);
+        }
+        let mut long = Long::of_cell(Cell { owner: me, index: indexes[0] }, bytes, kind);
+        for (place, index) in long.more.iter_mut().zip(&indexes[1..]) {
+            *place = (index - indices(PIECES).start) as u8;
+        }
+        Ok(Some(long.in_hand()))
+    }
+
+    /// Copies a range of a block into its cells, part by part, and tells the receiver of each.
+    ///
+    /// # Safety
+    /// The block must be readable, and the cells this rank's.
+    unsafe fn fill(
+        &mut self,
+        peer: u32,
+        there: &InHand,
+        (block, bytes): (*const u8, usize),
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        let own = self.own;
+        let filled = cells::filled(&own, there.first().index);
+        for at in range.step_by(PART) {
+            let part = PART.min(bytes - at);
+            let target = self.cell_address(there.cell(at / PIECE)).wrapping_add(at % PIECE);
+            // SAFETY: a part of the block and of a cell, by the caller.
+            unsafe { self.peer(peer)?.distance.copy(block.add(at), target, part) };
+            filled.tell(at + part);
+        }
+        Ok(())
+    }
+
+    /// The part of a block that begins at byte `at`, as far as it is there and in one cell; waits for it if the sender
+    /// still copies it.
+    ///
+    /// # Errors
+    /// The sender has died meanwhile.
+    pub(super) fn piece_of(&self, block: &InHand, at: usize) -> Result<(*const u8, usize)> {
+        let there = match block.long.is_whole {
+            0 => self.await_filled(block.first(), at)?,
+            _ => block.long.bytes as usize,
+        };
+        let address = self.cell_address(block.cell(at / PIECE)).wrapping_add(at % PIECE);
+        Ok((address.cast_const(), (there - at).min(PIECE - at % PIECE)))
+    }
+
+    fn await_filled(&self, cell: Cell, beyond: usize) -> Result<usize> {
+        let area = self.area_of(cell.owner);
+        let filled = cells::filled(&area, cell.index);
+        let mut looks = 0;
+        loop {
+            let bytes = filled.bytes();
+            if bytes > beyond {
+                return Ok(bytes);
+            }
+            if looks < LOOKS {
+                looks += 1;
+                std::hint::spin_loop();
+                continue;
+            }
+            std::thread::sleep(REST);
+            if gone::is_gone(self.node.page(cell.owner).identity.pid.load(Relaxed))
+                && filled.bytes() <= beyond
+            {
+                let died = Error::new(Class::Intern, "the rest of the message has not been copied");
+                return gone::or_gone(Err(died), self.node, cell.owner);
+            }
+        }
+    }
+}
