@@ -32,4 +32,14 @@ pub trait Port {
     fn receive(&mut self, peer: u32, tag: i32, data: &Data) -> Result<Ticket>;
     /// Whether it is done; once it has said so the ticket is spent.
     fn done(&mut self, ticket: Ticket) -> Result<bool>;
+
+    /// Sends at once; `false`, and nothing is sent, where that is not possible.
+    fn send_at_once(&mut self, _peer: u32, _tag: i32, _data: &Data) -> bool {
+        false
+    }
+
+    /// Receives what is there, or if it `may_wait`, what comes soon; `false`, and nothing is received, else.
+    fn receive_at_once(&mut self, _peer: u32, _tag: i32, _data: &Data, _may_wait: bool) -> bool {
+        false
+    }
 }

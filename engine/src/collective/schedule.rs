@@ -250,6 +250,36 @@ impl Schedule {
         }
     }
 
+    /// Does the first steps, as far as each can be done at once: short messages that go or come. Whether that was all.
+    pub fn begin(&mut self, port: &mut dyn Port, tag: i32) -> bool {
+        while let Some(step) = self.steps.get(self.next) {
+            let is_done = match step {
+                Step::Send { peer, data } => port.send_at_once(*peer, tag, data),
+                Step::Receive { peer, data } => {
+                    port.receive_at_once(*peer, tag, data, !self.sends_before_it_waits())
+                }
+                Step::Wait => true,
+                Step::Copy { from, to } => {
+                    // SAFETY: as in `advance`.
+                    unsafe { copy(from, to) };
+                    true
+                }
+                Step::Reduce { .. } | Step::Sum { .. } => false,
+            };
+            if !is_done {
+                return false;
+            }
+            self.next += 1;
+        }
+        true
+    }
+
+    /// Whether somebody may wait for a message that is to be sent before the next wait.
+    fn sends_before_it_waits(&self) -> bool {
+        let mut steps = self.steps[self.next..].iter().take_while(|step| !matches!(step, Step::Wait));
+        steps.any(|step| matches!(step, Step::Send { .. }))
+    }
+
     /// Says that the [`UserCall`] that was handed out last has been run.
     pub fn called_back(&mut self) {
         debug_assert!(self.calling);

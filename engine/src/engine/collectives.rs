@@ -56,6 +56,7 @@ impl Engine {
         members: Members,
     ) -> Result<()> {
         let me = match communicator.member() {
+            _ if operation.is_between_pairs() => None,
             Some(me) => me,
             None => self.find_member(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };
@@ -118,11 +119,16 @@ impl Engine {
     pub(super) fn run_schedule(
         &self,
         communicator: &Arc<Communicator>,
-        schedule: Schedule,
+        mut schedule: Schedule,
         tag: i32,
     ) -> Result<()> {
+        self.crowd.wait_for(|| None);
         let request = {
             let mut core = self.lane(communicator.context()).lock();
+            if core.begin_at_once(communicator, &mut schedule, tag, self.looks()) {
+                add_together(&self.page.counters.collectives, 1);
+                return Ok(());
+            }
             self.drive(&mut core)?;
             let turn = Turn::latest(communicator, tag);
             core.start_collective(Arc::clone(communicator), schedule, turn, None)?

@@ -3,6 +3,7 @@
 use super::reason::Reason;
 use super::{completed, into_result, Engine};
 use crate::clock;
+use crate::core::Core;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BLOCK_BYTES};
@@ -142,6 +143,10 @@ impl Engine {
                     return Ok(status);
                 }
             }
+            // What has come before is taken before more is let in: a sender that is ahead would only get further.
+            if let Some(status) = core.receive_kept(wanted, &buffer) {
+                return Ok(status);
+            }
             self.drive(&mut core)?;
             core.start_receive(wanted, buffer)?
         };
@@ -194,6 +199,9 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_probe(&self, wanted: Envelope) -> Result<Option<Status>> {
+        if let Some(found) = self.at_once(wanted, |core| core.probe_at_once(wanted, 1)) {
+            return Ok(Some(found));
+        }
         let found = self.look(self.lane(wanted.context), |core| core.probe(wanted))?;
         if found.is_none() {
             self.polled(Reason::Probe(wanted))?;
@@ -206,6 +214,10 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn probe(&self, wanted: Envelope) -> Result<Status> {
+        self.crowd.wait_for(|| None);
+        if let Some(found) = self.at_once(wanted, |core| core.probe_at_once(wanted, self.looks())) {
+            return Ok(found);
+        }
         self.wait_until(self.lane(wanted.context), Reason::Probe(wanted), |core| core.probe(wanted))
     }
 
@@ -214,6 +226,9 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn try_take_message(&self, wanted: Envelope) -> Result<Option<Message>> {
+        if let Some(taken) = self.at_once(wanted, |core| core.take_message_at_once(wanted, 1)) {
+            return Ok(Some(taken));
+        }
         let taken = self.look(self.lane(wanted.context), |core| core.take_message(wanted))??;
         if taken.is_none() {
             self.polled(Reason::Probe(wanted))?;
@@ -226,8 +241,33 @@ impl Engine {
     /// # Errors
     /// A broken protocol.
     pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
+        self.crowd.wait_for(|| None);
+        if let Some(taken) = self.at_once(wanted, |core| core.take_message_at_once(wanted, self.looks())) {
+            return Ok(taken);
+        }
         let reason = Reason::Probe(wanted);
         self.wait_until(self.lane(wanted.context), reason, |core| core.take_message(wanted).transpose())?
+    }
+
+    /// What can be had of the next packet alone, where nothing else is to be looked at first.
+    #[inline]
+    fn at_once<T>(&self, wanted: Envelope, look: impl FnOnce(&mut Core) -> Option<T>) -> Option<T> {
+        let mut core = self.lane(wanted.context).lock();
+        core.may_receive_at_once(wanted.context).then(|| look(&mut core)).flatten()
+    }
+
+    /// Receives a message taken before; the failure of the operation is in the status.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn receive_taken(&self, message: Message, buffer: Buffer) -> Result<Status> {
+        let (lane, taken) = (self.lane(message.context()), message);
+        let taken = match lane.lock().receive_taken(taken, &buffer) {
+            Ok(status) => return Ok(status),
+            Err(taken) => taken,
+        };
+        let request = self.start_matched_receive(taken, buffer)?;
+        Ok(self.wait(request)?.0)
     }
 
     /// Starts receiving a message taken before.

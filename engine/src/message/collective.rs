@@ -8,6 +8,7 @@ use super::{Buffer, Mode};
 use crate::collective::{Advance, Data, Port, Schedule, Ticket};
 use crate::core::{Calling, Core};
 use crate::observe::page::add;
+use crate::transport::LONG_LETTER_BYTES;
 use crate::world::Communicator;
 use crate::{Class, Error, Result};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ const COMPLETE: Ticket = 0;
 struct ContextPort<'a> {
     core: &'a mut Core,
     communicator: &'a Communicator,
+    /// How often to look for a message that may be waited for.
+    looks: u32,
 }
 
 impl ContextPort<'_> {
@@ -42,6 +45,27 @@ impl Port for ContextPort<'_> {
         Ok(request as Ticket + 1)
     }
 
+    fn send_at_once(&mut self, peer: u32, tag: i32, data: &Data) -> bool {
+        let envelope = self.envelope(self.communicator.rank, tag);
+        let peer = self.communicator.peers().job_rank(peer);
+        let short = data.dense().filter(|&(_, bytes)| bytes <= LONG_LETTER_BYTES as u64);
+        short.is_some_and(|(address, bytes)| {
+            self.core.send_now(peer, envelope, address, bytes as usize).unwrap_or(false)
+        })
+    }
+
+    fn receive_at_once(&mut self, peer: u32, tag: i32, data: &Data, may_wait: bool) -> bool {
+        let wanted = self.envelope(peer, tag);
+        let looks = if may_wait { self.looks } else { 1 };
+        let Some((address, room)) = data.dense() else { return false };
+        if self.core.may_receive_at_once(wanted.context) {
+            return self.core.take_letter(wanted, address, room, looks).is_some();
+        }
+        self.core
+            .receive_kept(wanted, &Buffer::Dense { address, bytes: room })
+            .is_some_and(|status| status.error.is_none())
+    }
+
     fn done(&mut self, ticket: Ticket) -> Result<bool> {
         if ticket == COMPLETE {
             return Ok(true);
@@ -58,6 +82,18 @@ impl Port for ContextPort<'_> {
 }
 
 impl Core {
+    /// Does the first steps of a collective that goes by messages, as far as they can be done at once; whether it is
+    /// complete then.
+    pub(crate) fn begin_at_once(
+        &mut self,
+        communicator: &Communicator,
+        schedule: &mut Schedule,
+        tag: i32,
+        looks: u32,
+    ) -> bool {
+        schedule.begin(&mut ContextPort { core: self, communicator, looks }, tag)
+    }
+
     /// Starts a collective on `communicator`; `persistent` is the request that
     /// gets the schedule back.
     pub(crate) fn start_collective(
@@ -105,7 +141,7 @@ impl Core {
             return true;
         }
         let communicator = Arc::clone(&collective.communicator);
-        let mut port = ContextPort { core: self, communicator: &communicator };
+        let mut port = ContextPort { core: self, communicator: &communicator, looks: 1 };
         let advanced = collective.schedule.advance(&mut port, collective.turn.tag);
         match advanced {
             Ok(Advance::Pending) => {

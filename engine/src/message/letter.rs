@@ -10,11 +10,11 @@ use super::work::Work;
 use crate::core::Core;
 use crate::observe::page::{add, Counters};
 use crate::request::RequestId;
-use crate::transport::{Letter, Packets, INLINE_BYTES};
+use crate::transport::{Arrival, Letter, Packets, INLINE_BYTES};
 use crate::{JobRank, Result};
 
 /// Looks for a packet without a pause between them: some microseconds.
-pub(super) const EAGER_LOOKS: u32 = 400;
+const EAGER_LOOKS: u32 = 400;
 
 /// What the status of a message tells that was received whole.
 #[derive(Clone, Copy, Debug)]
@@ -65,24 +65,30 @@ impl Core {
         room: u64,
         looks: u32,
     ) -> Option<Taken> {
+        let arrival = self.look_for_packet(looks)?;
+        let Envelope { context, source, tag } = Envelope::of(arrival.header);
+        let bytes = u64::from(arrival.bytes);
+        let fits = arrival.kind == INLINE && bytes <= room && context == wanted.context;
+        if !fits || !matching::accepts(wanted.source, wanted.tag, source, tag) {
+            return None;
+        }
+        // SAFETY: the program lends the buffer, and the message fits.
+        unsafe { arrival.copy_to(target, bytes as usize) };
+        self.transport.advance(&arrival);
+        count_received(self.counters, bytes);
+        Some(Taken { source, tag, bytes })
+    }
+
+    /// Looks for the next packet at most `looks` times, the first of them without a pause. It stays where it is.
+    #[inline(always)]
+    pub(super) fn look_for_packet(&mut self, looks: u32) -> Option<Arrival> {
         for look in 0..looks {
-            let Some(arrival) = self.transport.peek() else {
-                if look > EAGER_LOOKS {
-                    std::hint::spin_loop();
-                }
-                continue;
-            };
-            let Envelope { context, source, tag } = Envelope::of(arrival.header);
-            let bytes = u64::from(arrival.bytes);
-            let fits = arrival.kind == INLINE && bytes <= room && context == wanted.context;
-            if !fits || !matching::accepts(wanted.source, wanted.tag, source, tag) {
-                return None;
+            if let Some(arrival) = self.transport.peek() {
+                return Some(arrival);
             }
-            // SAFETY: the program lends the buffer, and the message fits.
-            unsafe { arrival.copy_to(target, bytes as usize) };
-            self.transport.advance(&arrival);
-            count_received(self.counters, bytes);
-            return Some(Taken { source, tag, bytes });
+            if look > EAGER_LOOKS {
+                std::hint::spin_loop();
+            }
         }
         None
     }

@@ -1,6 +1,6 @@
 //! Receiving: a message and a receive have found each other, or have not yet.
 
-use super::letter::{count_received, EAGER_LOOKS};
+use super::letter::count_received;
 use super::matching::{self, Posted};
 use super::unexpected::{Found, Unexpected};
 use super::wire::{self, Envelope, Offer};
@@ -132,13 +132,7 @@ impl Core {
             Found::Offer(offer) if offer.is_eager() => self.take_home(offer)?,
             found => found.keep(self.transport.as_mut()),
         };
-        if found.kept_bytes() > 0 {
-            self.kept += found.kept_bytes();
-            self.told.0.tell(&self.page.memory.kept, self.kept);
-            if self.kept > KEPT_BYTES {
-                self.transport.take_long_letters(false);
-            }
-        }
+        self.count_kept(&found);
         self.matching
             .keep(envelope.context, Unexpected { source: envelope.source, tag: envelope.tag, found });
         self.epoch += 1; // a probe may wait for it
@@ -153,6 +147,17 @@ impl Core {
         }
         events::raise(Kind::Unexpected, [envelope.source as u64, envelope.tag as u64, bytes, now]);
         Ok(())
+    }
+
+    /// A message is kept: beyond some bytes, senders keep the next ones.
+    pub(super) fn count_kept(&mut self, found: &Found) {
+        if found.kept_bytes() > 0 {
+            self.kept += found.kept_bytes();
+            self.told.0.tell(&self.page.memory.kept, self.kept);
+            if self.kept > KEPT_BYTES {
+                self.transport.take_long_letters(false);
+            }
+        }
     }
 
     /// Copies a message that nobody has asked for yet out of its sender's memory,
@@ -237,16 +242,8 @@ impl Core {
         buffer: &Buffer,
         looks: u32,
     ) -> Result<Option<Status>> {
-        for look in 0..looks {
-            let Some(arrival) = self.transport.peek() else {
-                if look > EAGER_LOOKS {
-                    std::hint::spin_loop();
-                }
-                continue;
-            };
-            return self.take_at_once(&arrival, wanted, buffer);
-        }
-        Ok(None)
+        let arrival = self.look_for_packet(looks);
+        arrival.map_or(Ok(None), |arrival| self.take_at_once(&arrival, wanted, buffer))
     }
 
     /// Takes the message in a packet that was looked at, if it is the one wanted
@@ -323,7 +320,12 @@ impl Core {
 /// # Safety
 /// The buffer must be writable; neither it nor the message may be shorter.
 #[inline]
-unsafe fn unpack(transport: &mut impl Payloads, buffer: &Buffer, found: &Found, taken: usize) -> Result<()> {
+pub(super) unsafe fn unpack(
+    transport: &mut impl Payloads,
+    buffer: &Buffer,
+    found: &Found,
+    taken: usize,
+) -> Result<()> {
     // SAFETY: by the caller, in each branch.
     unsafe {
         match found {

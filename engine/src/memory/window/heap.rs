@@ -194,10 +194,27 @@ fn wrong_address(address: *mut u8) -> ! {
 }
 
 impl Inner {
-    /// A free range keeps its memory for the next block, unless there is enough
-    /// of that.
-    fn keep_or_purge(&mut self, base: usize, run: Run) {
-        if self.ranges.dirty() > self.kept && self.purge(base, run.start..run.start + run.pages) {
+    /// A free range keeps its memory for the next block, unless there is enough of that. What has been free before goes
+    /// first: a program takes again what it has just freed.
+    fn keep_or_purge(&mut self, base: usize, freed: Run) {
+        if self.ranges.dirty() <= self.kept {
+            return;
+        }
+        let mut from = 0;
+        while self.ranges.dirty() > self.kept / 4 * 3 && freed.pages <= self.kept / 2 {
+            let Some(run) = self.ranges.next_dirty(from) else { break };
+            from = run.start + run.pages;
+            if run.start != freed.start {
+                self.purge_run(base, run);
+            }
+        }
+        if self.ranges.dirty() > self.kept {
+            self.purge_run(base, freed);
+        }
+    }
+
+    fn purge_run(&mut self, base: usize, run: Run) {
+        if self.purge(base, run.start..run.start + run.pages) {
             self.ranges.cleaned(run.start);
             self.missed = self.missed.saturating_add(run.pages);
         }

@@ -107,9 +107,7 @@ pub fn mrecv(
 ) -> Result<()> {
     let buffer = data(buf, count, datatype, Use::Change)?;
     let Some(taken) = take(&message)? else { return report(Status::null_process(), status) };
-    let engine = engine()?;
-    let request = engine.start_matched_receive(taken, buffer)?;
-    report(engine.wait(request)?.0, status)
+    report(engine()?.receive_taken(taken, buffer)?, status)
 }
 
 /// `MPI_Imrecv` (§3.8.3).
