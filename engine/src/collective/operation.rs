@@ -194,12 +194,6 @@ impl Operation {
         }
     }
 
-    /// Whether only the root and one member know of a block, and nobody but the root speaks with others: such an
-    /// operation goes by messages. No member waits for another one then that it has nothing for.
-    pub fn is_between_pairs(&self) -> bool {
-        matches!(self, Operation::Gatherv { .. } | Operation::Scatterv { .. })
-    }
-
     /// The root, as a rank of the communicator if it has one there, and the bytes of one block: what
     /// observers are told of it.
     #[inline]

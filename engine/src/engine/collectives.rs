@@ -56,7 +56,6 @@ impl Engine {
         members: Members,
     ) -> Result<()> {
         let me = match communicator.member() {
-            _ if operation.is_between_pairs() => None,
             Some(me) => me,
             None => self.find_member(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
         };

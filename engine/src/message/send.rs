@@ -37,12 +37,11 @@ impl Core {
         }
         self.flows.sent(peer, bytes);
         if mode == Mode::Synchronous && bytes <= EAGER_BYTES - TICKET_BYTES as u64 {
-            let request = match bytes as usize <= LONG_LETTER_BYTES - TICKET_BYTES {
-                true => self.send_awaited(peer, envelope, &buffer)?,
-                false => self.load_awaited(peer, envelope, &buffer)?,
-            };
-            if request.is_some() {
-                return Ok(request);
+            if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
+                return Ok(Some(request));
+            }
+            if let Some(request) = self.load_awaited(peer, envelope, &buffer)? {
+                return Ok(Some(request));
             }
         }
         if mode != Mode::Synchronous && bytes <= INLINE_BYTES as u64 {
@@ -84,6 +83,9 @@ impl Core {
     fn send_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
         let length = TICKET_BYTES + bytes;
+        if length > LONG_LETTER_BYTES {
+            return Ok(None);
+        }
         let (is_long, address) = (length > INLINE_BYTES, buffer.dense().unwrap_or(std::ptr::null_mut()));
         if self.others_wait(peer) || is_long && !self.transport.takes_letter(peer, address, length)? {
             return Ok(None);

@@ -14,8 +14,10 @@ use std::mem::size_of;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Bytes that are copied before the receiver is told of them.
-const PART: usize = 4 << 10;
+/// Shorter blocks are copied whole.
+const SHORTEST: usize = 3 << 10;
+/// Bytes that are copied before the receiver is told of them: a quarter of the block, but no less and no more.
+const PART: (usize, usize) = (1 << 10, 8 << 10);
 /// Cells after the first that a block may have.
 const MORE: usize = 28;
 /// The longest block.
@@ -109,6 +111,13 @@ impl InHand {
     }
 }
 
+/// The bytes of a part of such a block, which divide those of a cell.
+fn part_of(bytes: usize) -> usize {
+    (bytes / 4).next_power_of_two().clamp(PART.0, PART.1)
+}
+
+const _: () = assert!(PIECE.is_multiple_of(PART.1));
+
 impl NodeTransport {
     /// Sends a block part by part; `false` if it is too short or too long for that, or cells are out.
     ///
@@ -120,12 +129,12 @@ impl NodeTransport {
         (kind, header): (u8, [u64; 2]),
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
-        if bytes <= PART || bytes > LONGEST {
+        if !(SHORTEST..=LONGEST).contains(&bytes) {
             return Ok(false);
         }
         let Some(mut block_there) = self.take_pieces(bytes, kind)? else { return Ok(false) };
         let is_whole = self.node.page(self.me).affinity.shared().is_some();
-        let before = if is_whole { bytes } else { PART };
+        let before = if is_whole { bytes } else { part_of(bytes) };
         block_there.long.is_whole = u8::from(is_whole);
         // SAFETY: by the caller; the cells are this rank's.
         unsafe { self.fill(peer, &block_there, (block, bytes), 0..before)? };
@@ -170,8 +179,8 @@ impl NodeTransport {
     ) -> Result<()> {
         let own = self.own;
         let filled = cells::filled(&own, there.first().index);
-        for at in range.step_by(PART) {
-            let part = PART.min(bytes - at);
+        for at in range.step_by(part_of(bytes)) {
+            let part = part_of(bytes).min(bytes - at);
             let target = self.cell_address(there.cell(at / PIECE)).wrapping_add(at % PIECE);
             // SAFETY: a part of the block and of a cell, by the caller.
             unsafe { self.peer(peer)?.distance.copy(block.add(at), target, part) };
