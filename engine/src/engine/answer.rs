@@ -18,6 +18,8 @@ use std::sync::atomic::Ordering;
 
 /// Memory for what a rank leaves behind.
 const LAST_WORDS: usize = 4096;
+/// Calls that found nothing until the core is offered to others, where ranks share cores: about a microsecond.
+const POLLS_OF_A_TURN: u64 = 16;
 /// Failed polls that are looked at before a rank says that it polls.
 const POLLS: u32 = 64;
 /// Nanoseconds after which fewer will do.
@@ -81,13 +83,19 @@ impl Engine {
     }
 
     /// A call has asked for something that is not there. A rank that makes only such calls is as
-    /// stuck as one that waits.
+    /// stuck as one that waits. Where ranks share cores it gives its core up now and then, as a wait does: else it keeps
+    /// the core for a whole turn of the scheduler while the rank that it asks for has none.
     ///
     /// # Errors
     /// As [`Engine::look_for_failures`].
     #[inline]
     pub(super) fn polled(&self, reason: Reason) -> crate::Result<()> {
-        add(&self.page.own().idle_polls, 1);
+        let polls = &self.page.own().idle_polls;
+        add(polls, 1);
+        if self.crowd.can_be() && polls.load(Ordering::Relaxed).is_multiple_of(POLLS_OF_A_TURN) {
+            // SAFETY: no memory is involved.
+            unsafe { libc::sched_yield() };
+        }
         if let Some(number) = self.page.question() {
             self.answer_polling(number, reason);
         }

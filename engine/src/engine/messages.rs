@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode, EAGER_BLOCK_BYTES};
-use crate::observe::Page;
+use crate::observe::{events, Page};
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{OfferedMemory, LETTER_BYTES};
@@ -249,9 +249,13 @@ impl Engine {
         self.wait_until(self.lane(wanted.context), reason, |core| core.take_message(wanted).transpose())?
     }
 
-    /// What can be had of the next packet alone, where nothing else is to be looked at first.
+    /// What can be had of the next packet alone, where nothing else is to be looked at first and no tool wants to hear of
+    /// messages that come before their receives.
     #[inline]
     fn at_once<T>(&self, wanted: Envelope, look: impl FnOnce(&mut Core) -> Option<T>) -> Option<T> {
+        if events::are_wanted(events::Kind::Unexpected) {
+            return None;
+        }
         let mut core = self.lane(wanted.context).lock();
         core.may_receive_at_once(wanted.context).then(|| look(&mut core)).flatten()
     }

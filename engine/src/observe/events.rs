@@ -83,10 +83,16 @@ pub fn listen(listener: fn(Told), kinds: u32) {
     WANTED.store(kinds, Relaxed);
 }
 
+/// Whether events of a kind are asked for.
+#[inline]
+pub fn are_wanted(kind: Kind) -> bool {
+    WANTED.load(Relaxed) & 1 << kind as u32 != 0
+}
+
 /// Notes an event, if it is asked for.
 #[inline]
 pub fn raise(kind: Kind, values: [u64; 4]) {
-    if WANTED.load(Relaxed) & 1 << kind as u32 != 0 {
+    if are_wanted(kind) {
         note(Event { kind, time: clock::nanoseconds(), values });
     }
 }

@@ -258,8 +258,9 @@ impl Payloads for Routed {
         block: (*const u8, usize),
     ) -> Result<bool> {
         match self.here(peer) {
-            // SAFETY: by the caller, in both branches.
+            // SAFETY: by the caller.
             Some(local) => unsafe { self.node.push_block(local, what, block) },
+            // SAFETY: by the caller.
             None => unsafe { self.far(peer)?.network.push_block(peer, what, block) },
         }
     }

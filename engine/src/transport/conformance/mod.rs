@@ -17,7 +17,10 @@ pub use order::{
     a_sender_that_waits_for_room_is_woken, a_waiting_receiver_is_woken, lanes_do_not_meet,
     packets_keep_the_order_of_each_sender, payloads_of_every_length_arrive_whole,
 };
-pub use payloads::{long_payloads_arrive_and_can_be_retained, what_is_not_sent_is_given_back};
+pub use payloads::{
+    blocks_arrive_while_they_are_copied, long_payloads_arrive_and_can_be_retained,
+    what_is_not_sent_is_given_back,
+};
 pub use withdrawal::{an_offer_is_taken_or_withdrawn, withdrawn_offers_are_forgotten};
 
 use super::{
@@ -69,6 +72,7 @@ macro_rules! conformance {
             packets_keep_the_order_of_each_sender payloads_of_every_length_arrive_whole
             a_waiting_receiver_is_woken a_sender_that_waits_for_room_is_woken lanes_do_not_meet
             long_payloads_arrive_and_can_be_retained what_is_not_sent_is_given_back
+            blocks_arrive_while_they_are_copied
             an_offer_is_taken_or_withdrawn withdrawn_offers_are_forgotten
             memory_of_a_peer_is_read_and_written_or_refused memory_is_fetched_or_not_offered
             parts_of_a_task_are_done_once

@@ -11,8 +11,7 @@
 
 use super::area::{cells_offset, Area};
 use super::returned::indices;
-use super::sizes::{CLASSES, PIECES};
-use std::collections::VecDeque;
+use super::sizes::{Free, CLASSES, PIECES};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A cell of memory that its owner fills and a peer reads.
@@ -45,9 +44,6 @@ impl Filled {
         self.0.load(Ordering::Acquire) as usize // filled: paired with `tell`
     }
 }
-
-/// The cells of each class that are free, the one that has been so for longest first.
-pub type Free = [VecDeque<u32>; CLASSES.len()];
 
 /// The owner's private view: which cells are free now.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 use super::cells::{self, Cell};
 use super::returned::indices;
 use super::sizes::{PIECE, PIECES};
-use super::{area, gone, payloads, NodeTransport};
+use super::{area, gone, NodeTransport};
 use crate::transport::{Letter, Packets, Plain, INLINE_BYTES};
 use crate::{Class, Error, LocalRank, Result};
 use std::mem::size_of;
@@ -30,7 +30,10 @@ const REST: Duration = Duration::from_micros(50);
 /// Of the token of a payload in pieces that was retained.
 pub const PIECED: u64 = 1 << 31;
 
-/// Payload of the packet that stands for one in cells.
+/// Kind of the packet that stands for a payload in cells.
+pub const LONG: u8 = 0xfd;
+
+/// Payload of [`LONG`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Long {
@@ -141,7 +144,7 @@ impl NodeTransport {
         // SAFETY: plain data.
         let payload =
             unsafe { std::slice::from_raw_parts((&raw const block_there.long).cast(), size_of::<Long>()) };
-        if !self.push(LocalRank(peer), &Letter { kind: payloads::LONG, header, payload })? {
+        if !self.push(LocalRank(peer), &Letter { kind: LONG, header, payload })? {
             self.give_all_back(&block_there);
             return Ok(false);
         }
@@ -225,5 +228,46 @@ impl NodeTransport {
                 return gone::or_gone(Err(died), self.node, cell.owner);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::NodeSegment;
+    use crate::transport::Payloads;
+
+    #[test]
+    fn a_sender_that_dies_while_it_copies_is_told() {
+        let node = NodeSegment::create(2).unwrap();
+        let node: &'static NodeSegment = Box::leak(Box::new(node));
+        let [mut owner, mut peer] = [0, 1].map(|rank| NodeTransport::attach(node, rank).unwrap());
+        let mut block = owner.take_pieces(50_000, 5).unwrap().unwrap();
+        block.long.is_whole = 0;
+        let data = vec![7u8; 50_000];
+        // SAFETY: the block is that long, the cells are the owner's.
+        unsafe { owner.fill(1, &block, (data.as_ptr(), data.len()), 0..20_000).unwrap() };
+        let letter = crate::transport::Packet::with(LONG, [1, 2], &block.long);
+        assert!(owner.push(LocalRank(1), &letter.letter()).unwrap());
+        let arrival = peer.peek().unwrap();
+        let all = (arrival.payload(), 50_000);
+        let mut read = 0;
+        while read < 20_000 {
+            let (part, bytes) = peer.part(None, all, read).unwrap();
+            // SAFETY: it is that long.
+            assert!(unsafe { std::slice::from_raw_parts(part, bytes) }.iter().all(|&byte| byte == 7));
+            read += bytes;
+        }
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        node.page(0).identity.pid.store(child.id(), Relaxed);
+        node.note_failure(0);
+        assert_eq!(peer.part(None, all, read).unwrap_err().class(), Class::ProcFailed);
+        peer.advance(&arrival);
+    }
+
+    #[test]
+    fn parts_divide_a_cell() {
+        assert_eq!([3500, 5000, 20_000, 400_000].map(part_of), [1024, 2048, 8192, 8192]);
     }
 }

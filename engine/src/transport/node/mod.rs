@@ -169,7 +169,7 @@ impl NodeTransport {
     /// Does what a packet of the transport's own says; `true`: it has brought `self.long`.
     #[inline(never)]
     fn take_own(&mut self, arrival: &Arrival) -> bool {
-        if arrival.kind == payloads::LONG {
+        if arrival.kind == long_block::LONG {
             if self.long.is_none() {
                 self.arrived_long(arrival);
             }

@@ -1,14 +1,11 @@
 //! Long payloads between the ranks of a node: in cells of the sender, which the receiver reads.
 
 use super::cells::{self, Cell};
-use super::long_block::{InHand, Long, PIECED};
+use super::long_block::{InHand, Long, LONG, PIECED};
 use super::{area, NodeTransport};
 use crate::transport::{Arrival, Load, Packet, Packets, Payloads, RemoteMemory, Retained, Source};
 use crate::{LocalRank, Result};
 use std::mem::size_of;
-
-/// Kind of the packet that stands for a payload in cells.
-pub const LONG: u8 = 0xfd;
 
 impl Cell {
     fn token(self) -> u64 {

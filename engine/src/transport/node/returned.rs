@@ -1,7 +1,6 @@
 //! The words by which cells come back to their owner (see [`super::cells`]).
 
-use super::cells::Free;
-use super::sizes::{CELLS, CLASSES};
+use super::sizes::{Free, CELLS, CLASSES};
 use crate::progress::barrier;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};

@@ -3,6 +3,7 @@
 
 use super::packet::PAYLOAD_AT;
 use crate::transport::INLINE_BYTES;
+use std::collections::VecDeque;
 
 /// Lines of a mailbox: a power of two.
 pub const LINES: u64 = if cfg!(loom) { 2 } else { 1024 };
@@ -50,6 +51,9 @@ pub const PIECES: usize = 2;
 /// Bytes of one of these. All of them are more than fits the caches of one core: by their next turn they lie where both
 /// cores find them soon, which takes half as long as to overwrite what the other core has just read.
 pub const PIECE: usize = 16 << 10;
+
+/// The cells of each class that are free, the one that has been so for longest first.
+pub type Free = [VecDeque<u32>; CLASSES.len()];
 
 /// All cells together.
 pub const CELLS: usize = {
