@@ -4,6 +4,7 @@
     make sweep                                       2, 4 and 8 ranks, about 10 minutes
     bench/sweep.py --seed 7 --cells 500 --ranks 2    another draw
     bench/sweep.py --only allreduce bcast            cells of these operations
+    bench/sweep.py --against ../before/stage         a tree of another state of ours takes turns too, and is compared
 
 A cell is an operation, a length (log-uniform, no power of two), a kind of buffer, how the program touches its data, and
 a root; they are drawn from the seed. All libraries take turns at each cell (gate.py), and the whole time counts: what a
@@ -23,9 +24,9 @@ import time
 from dataclasses import asdict, dataclass
 
 from gate import Turns
-from libraries import ROOT, all_libraries
+from libraries import ROOT, Library, all_libraries
 
-OURS = "serried"
+OURS, BEFORE = "serried", "before"
 SLOWER = 1.05
 KIB, MIB = 1 << 10, 1 << 20
 LARGEST_STATIC = 2 * MIB  # as in sweep.h
@@ -100,15 +101,21 @@ class With:
         return self.library.command([self.library.program(program), self.path], ranks)
 
 
-def ratio_of(times):
-    """Ours to the best rival: the median over the rounds for each rival, the worst of them. None if nobody can say."""
+def ratios_of(times):
+    """Ours to each other's: medians over the rounds."""
     ours = times[OURS]
-    rivals = {}
+    others = {}
     for name, theirs in times.items():
         pairs = [ours[number] / theirs[number] for number in ours if theirs.get(number)]
         if name != OURS and pairs:
-            rivals[name] = statistics.median(pairs)
-    return max(((value, name) for name, value in rivals.items()), default=None)
+            others[name] = statistics.median(pairs)
+    return others
+
+
+def ratio_of(times):
+    """Ours to the best rival's. None if nobody can say."""
+    rivals = [(value, name) for name, value in ratios_of(times).items() if name != BEFORE]
+    return max(rivals, default=None)
 
 
 def summary(rows):
@@ -125,7 +132,8 @@ def rows_of(cells, times):
     for cell, of_cell in zip(cells, times):
         if found := ratio_of(of_cell):
             medians = {name: statistics.median(values.values()) for name, values in of_cell.items() if values}
-            rows.append(asdict(cell) | {"ratio": found[0], "rival": found[1], "us": medians})
+            before = ratios_of(of_cell).get(BEFORE)
+            rows.append(asdict(cell) | {"ratio": found[0], "rival": found[1], "us": medians, BEFORE: before})
     return sorted(rows, key=lambda row: -row["ratio"])
 
 
@@ -137,8 +145,25 @@ def tell(ranks, seed, rows, worst):
     print(f"{ranks} ranks, seed {seed}, {figures['cells']} cells: geometric mean {figures['mean']:.2f}, "
           f"{100 * figures['slower']:.1f} % slower by more than 5 %, worst {figures['worst']:.2f}", flush=True)
     for row in rows[:worst]:
-        print(f"  {row['ratio']:6.2f}  {row['operation']:22} {row['bytes']:8} {row['buffers']:9} {row['touched']:5} "
-              f"{row['root']:8} {row['us'][OURS]:9.2f} us, {row['rival']} {row['us'][row['rival']]:9.2f}")
+        tell_cell(row, row["ratio"], row["rival"])
+    tell_before([row for row in rows if row[BEFORE]], worst)
+
+
+def tell_cell(row, ratio, other):
+    print(f"  {ratio:6.2f}  {row['operation']:22} {row['bytes']:8} {row['buffers']:9} {row['touched']:5} "
+          f"{row['root']:8} {row['us'][OURS]:9.2f} us, {other} {row['us'][other]:9.2f}")
+
+
+def tell_before(rows, worst):
+    """How ours compares with the state before, if that took part, and where it has got worse."""
+    if not rows:
+        return
+    mean = math.exp(statistics.fmean(math.log(row[BEFORE]) for row in rows))
+    slower = sum(row[BEFORE] > SLOWER for row in rows) / len(rows)
+    print(f"  against the state before: geometric mean {mean:.2f}, {100 * slower:.1f} % slower by more than 5 %")
+    for row in sorted(rows, key=lambda row: -row[BEFORE])[:worst]:
+        if row[BEFORE] > SLOWER:
+            tell_cell(row, row[BEFORE], BEFORE)
 
 
 def plot(by_ranks, path):
@@ -168,6 +193,7 @@ def read_options():
     parser.add_argument("--rounds", type=int, default=3 if quick else 5)
     parser.add_argument("--only", nargs="+", help="operations")
     parser.add_argument("--libraries", nargs="+", choices=names, default=names)
+    parser.add_argument("--against", type=pathlib.Path, help="a staged tree of another state of ours")
     parser.add_argument("--worst", type=int, default=40, help="cells to print")
     parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results")
@@ -177,6 +203,9 @@ def read_options():
 def main():
     options = read_options()
     libraries = [library for library in all_libraries() if library.name in options.libraries]
+    if options.against:
+        tree = options.against.resolve()
+        libraries.append(Library(BEFORE, "The state before", tree / "bin/mpicc", [tree / "bin/mpiexec"], tree / "lib"))
     options.out.mkdir(parents=True, exist_ok=True)
     for library in libraries:
         library.build()

@@ -3,7 +3,8 @@
 //! | size, layout | protocol | copies |
 //! |---|---|---|
 //! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet; of a synchronous send with a ticket, 8 bytes | 2 |
-//! | ≤ [`EAGER_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
+//! | ≤ [`EAGER_BLOCK_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
+//! | ≤ [`EAGER_BLOCK_BYTES`], one block | in cells of the sender, while both sides copy (`Payloads::push_block`) | 2 |
 //! | ≤ [`EAGER_BYTES`] | in a packet with a long payload (`Payloads`): on a node, a cell of the sender | 2 |
 //! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |
 //! | otherwise | the sender copies, in parts (`stream`) | 2, no staging |
