@@ -82,11 +82,11 @@ def test_a_file_system_that_says_so_when_a_file_is_closed(launcher, tmp_path):
 def test_a_limit_on_the_size_of_files(launcher):
     """The launcher writes the files, so it must not be killed by the signal that goes with the limit."""
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (44 << 20, 44 << 20))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (56 << 20, 56 << 20))
 
-    result = launcher.run("-n", 2, "-outfile-pattern", "all", "sh", "-c", "yes | head -c 25000000", preexec_fn=limit)
+    result = launcher.run("-n", 2, "-outfile-pattern", "all", "sh", "-c", "yes | head -c 30000000", preexec_fn=limit)
     assert result.returncode == 1 and told(result.stderr, "all", "File too large"), result
-    assert "ulimit -f" in result.stderr and (launcher.folder / "all").stat().st_size == 44 << 20
+    assert "ulimit -f" in result.stderr and (launcher.folder / "all").stat().st_size == 56 << 20
 
 
 def test_the_report(launcher):
