@@ -5,6 +5,7 @@ use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER};
 use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BLOCK_BYTES, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
+use crate::device::stand_ins;
 use crate::observe::page::add;
 use crate::transport::{
     AccessDescriptor, Letter, Load, OfferedMemory, Packet, Packets, Payloads, RemoteMemory, Source,
@@ -159,7 +160,7 @@ impl Core {
         bytes <= EAGER_BYTES
             || match self.transport.is_far(peer) {
                 true => bytes <= EAGER_FAR_BYTES,
-                false => bytes <= EAGER_BLOCK_BYTES && buffer.dense().is_some(),
+                false => bytes <= EAGER_BLOCK_BYTES && buffer.dense().is_some_and(has_its_data),
             }
     }
 
@@ -309,6 +310,12 @@ impl Core {
             self.epoch += 1;
         }
     }
+}
+
+/// Whether a buffer is no stand-in for device memory that waits for its data.
+#[inline]
+fn has_its_data(address: *mut u8) -> bool {
+    stand_ins::at(address).is_none_or(|one| one.is_filled)
 }
 
 /// How a message is left with its sender.
