@@ -61,6 +61,7 @@ impl Port for ContextPort<'_> {
         if self.core.may_receive_at_once(wanted.context) {
             return self.core.take_letter(wanted, address, room, looks).is_some();
         }
+        // A message whose sender has died while it copied is lost; the receive that follows hears of the failure.
         self.core
             .receive_kept(wanted, &Buffer::Dense { address, bytes: room })
             .is_some_and(|status| status.error.is_none())
