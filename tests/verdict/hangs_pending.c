@@ -137,7 +137,7 @@ static void persistent_not_started(void) {
 
 /* Rank 0 sends nothing to rank 1, which expects 64 KiB of it. */
 #define ALLTOALLV_WITHOUT_COUNTS()                                                                                     \
-    int part = BIG / 16, to[] = {part, me == 0 ? 0 : part}, from[] = {part, part}, at[] = {0, BIG / 2};                \
+    int part = BIG / 32, to[] = {part, me == 0 ? 0 : part}, from[] = {part, part}, at[] = {0, BIG / 2};                \
     MPI_Alltoallv(big, to, at, MPI_CHAR, big + BIG / 4, from, at, MPI_CHAR, WORLD)
 
 // case counts_differ_and_finalized 2: rank 0 has been through MPI_Alltoallv (number 1) on MPI_COMM_WORLD, but rank 1 still waits for it there ; SERRIED_CHECK=1
