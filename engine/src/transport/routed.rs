@@ -272,14 +272,12 @@ impl Payloads for Routed {
         all: (*const u8, usize),
         at: usize,
     ) -> Result<(*const u8, usize)> {
-        let is_far = match (retained, &self.far) {
-            (Some(retained), _) => retained.token & OVER_NETWORK != 0,
-            (None, Some(far)) => far.in_hand == Some(true),
-            (None, None) => false,
-        };
-        match is_far {
-            true => Ok((all.0.wrapping_add(at), all.1 - at)),
-            false => self.node.part(retained, all, at),
+        match (retained, &mut self.far) {
+            (Some(retained), Some(far)) if retained.token & OVER_NETWORK != 0 => {
+                far.network.part(Some(&as_the_network_knows(*retained)), all, at)
+            }
+            (None, Some(far)) if far.in_hand == Some(true) => far.network.part(None, all, at),
+            _ => self.node.part(retained, all, at),
         }
     }
 
@@ -312,11 +310,16 @@ impl Payloads for Routed {
     fn release(&mut self, retained: Retained) {
         match &mut self.far {
             Some(far) if retained.token & OVER_NETWORK != 0 => {
-                far.network.release(Retained { token: retained.token & !OVER_NETWORK, ..retained });
+                far.network.release(as_the_network_knows(retained));
             }
             _ => self.node.release(retained),
         }
     }
+}
+
+/// A payload that the network retains, without the mark by which it is known here.
+fn as_the_network_knows(retained: Retained) -> Retained {
+    Retained { token: retained.token & !OVER_NETWORK, ..retained }
 }
 
 /// Of ranks that the node does not reach.

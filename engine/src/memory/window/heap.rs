@@ -200,8 +200,10 @@ impl Inner {
         if self.ranges.dirty() <= self.kept {
             return;
         }
+        // A range that would take most of what is kept goes itself.
+        let goal = if freed.pages <= self.kept / 2 { self.kept / 4 * 3 } else { u32::MAX };
         let mut from = 0;
-        while self.ranges.dirty() > self.kept / 4 * 3 && freed.pages <= self.kept / 2 {
+        while self.ranges.dirty() > goal {
             let Some(run) = self.ranges.next_dirty(from) else { break };
             from = run.start + run.pages;
             if run.start != freed.start {

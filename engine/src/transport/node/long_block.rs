@@ -7,8 +7,8 @@
 use super::cells::{self, Cell};
 use super::returned::indices;
 use super::sizes::{PIECE, PIECES};
-use super::{area, gone, NodeTransport};
-use crate::transport::{Letter, Packets, Plain, INLINE_BYTES};
+use super::{gone, NodeTransport};
+use crate::transport::{Packet, Packets, Plain, INLINE_BYTES};
 use crate::{Class, Error, LocalRank, Result};
 use std::mem::size_of;
 use std::sync::atomic::Ordering::Relaxed;
@@ -141,10 +141,8 @@ impl NodeTransport {
         block_there.long.is_whole = u8::from(is_whole);
         // SAFETY: by the caller; the cells are this rank's.
         unsafe { self.fill(peer, &block_there, (block, bytes), 0..before)? };
-        // SAFETY: plain data.
-        let payload =
-            unsafe { std::slice::from_raw_parts((&raw const block_there.long).cast(), size_of::<Long>()) };
-        if !self.push(LocalRank(peer), &Letter { kind: LONG, header, payload })? {
+        let packet = Packet::with(LONG, header, &block_there.long);
+        if !self.push(LocalRank(peer), &packet.letter())? {
             self.give_all_back(&block_there);
             return Ok(false);
         }
@@ -155,8 +153,7 @@ impl NodeTransport {
 
     /// The cells for a block.
     fn take_pieces(&mut self, bytes: usize, kind: u8) -> Result<Option<InHand>> {
-        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
-        let reserve = |offset, bytes| node.reserve_transport(me, first + offset, bytes);
+        let (me, reserve) = (self.me, self.reserves_cells());
         let mut indexes = [0; 1 + MORE];
         let indexes = &mut indexes[..bytes.div_ceil(PIECE)];
         if !self.pool.take_pieces(indexes, reserve)? {
@@ -247,7 +244,7 @@ mod tests {
         let data = vec![7u8; 50_000];
         // SAFETY: the block is that long, the cells are the owner's.
         unsafe { owner.fill(1, &block, (data.as_ptr(), data.len()), 0..20_000).unwrap() };
-        let letter = crate::transport::Packet::with(LONG, [1, 2], &block.long);
+        let letter = Packet::with(LONG, [1, 2], &block.long);
         assert!(owner.push(LocalRank(1), &letter.letter()).unwrap());
         let arrival = peer.peek().unwrap();
         let all = (arrival.payload(), 50_000);

@@ -136,10 +136,15 @@ impl NodeTransport {
     /// Takes a cell of one's own of at least `bytes` bytes; `None` when all are out.
     fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>> {
         let again = self.peer(peer)?.distance.is_near();
-        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
-        let reserve = |offset, bytes| node.reserve_transport(me, first + offset, bytes);
+        let (me, reserve) = (self.me, self.reserves_cells());
         let index = self.pool.take(bytes, again, reserve)?;
         Ok(index.map(|index| Cell { owner: me, index }))
+    }
+
+    /// Reserves memory for cells of one's own: how many bytes, and where in the area of the lane.
+    pub(super) fn reserves_cells(&self) -> impl FnOnce(usize, usize) -> Result<()> + use<> {
+        let (node, me, first) = (self.node, self.me, area::offset(self.lane));
+        move |offset, bytes| node.reserve_transport(me, first + offset, bytes)
     }
 
     /// Address of a cell in this process.
