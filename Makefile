@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel deb bench sweep bench-armci bench-micro clean help
+.PHONY: all install demo check test applications wheel deb bench sweep bench-loaded bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -46,6 +46,11 @@ sweep: ## whole times of random operations, lengths, buffers and roots, side by 
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/sweep.py
+
+bench-loaded: ## single calls while other programs load the cores, side by side (8 minutes)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/loaded.py
 
 bench-armci: ## ARMCI beside Debian's ARMCI-MPI: a table and a plot (2 minutes)
 	@scripts/setup venv-bench global-arrays

@@ -124,6 +124,23 @@ a few bytes, persistent requests, synchronous sends over 32 KiB, nonblocking col
 256 KiB of data just written. The cores of a virtual machine are nearer or farther from each other from minute to
 minute, so a bar that is just met in one run may be missed in the next.
 
+### Other programs on the same cores
+
+`make bench-loaded` measures single calls while busy loops run on all cores. On 2026-11-26, 2 ranks beside 4 loops on 2 cores, mean times
+in us, all time counted:
+
+| call | bytes | Serried | the day before | MPICH | Intel MPI |
+|---|---|---|---|---|---|
+| ping-pong, there and back | 8 | 1.5 | 259 | 8.8 | 2.7 |
+| | 4096 | 11 | 895 | 15 | 15 |
+| | 65536 | 30 | 730 | 64 | 46 |
+| barrier | | 1.0 | 77 | 2.1 | 2.3 |
+| allreduce | 8 | 1.0 | 80 | 1.9 | 2.1 |
+| | 4096 | 6.8 | 78 | 6.4 | 7.6 |
+| | 65536 | 16 | 168 | 103 | 36 |
+
+With 4 ranks beside 4 loops a ping-pong of 8 bytes took 2.6, 2615 and 35 us (Serried, MPICH, Intel MPI), a barrier 16, 13853 and 39.
+
 ## Single experiments
 
 Each was made once, by hand, and is not repeated by `make bench`, unless it says so.

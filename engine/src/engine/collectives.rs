@@ -225,7 +225,7 @@ impl Engine {
     /// turn of all ranks, and what is read from the program's buffers two.
     fn lend_block(&self, places: &[Endpoint]) -> u64 {
         let peers = places.iter().map(|place| place.peer.0);
-        let shares = self.crowd.shares_any(peers).unwrap_or(self.crowd.can_be());
+        let shares = self.crowd.shares_any(peers).unwrap_or(self.crowd.shares());
         let mut pool = self.pool();
         let members = places.len() as u32;
         let wide = Shape::with_wide_halves(members);

@@ -404,8 +404,8 @@ fn share_cpus(cpus: &[usize]) -> bool {
                 engine.run_collective(&world, &crate::collective::Operation::Barrier).unwrap();
             }
             let me = world.member().flatten().expect("it has had its first operations");
-            assert_eq!(me.shares_cpus(), engine.crowd.can_be(), "what is agreed is what each sees");
-            shares.lock().unwrap().push(engine.crowd.can_be());
+            assert_eq!(me.shares_cpus(), engine.crowd.shares(), "what is agreed is what each sees");
+            shares.lock().unwrap().push(engine.crowd.shares());
         },
     );
     let shares = shares.into_inner().unwrap();

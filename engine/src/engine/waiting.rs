@@ -2,6 +2,7 @@
 
 use super::reason::Reason;
 use super::Engine;
+use crate::clock;
 use crate::core::Core;
 use crate::job::node_segment::LANES;
 use crate::message::later::Watched;
@@ -212,7 +213,9 @@ impl Engine {
         };
         let is_soon = busy || self.is_hearing_out.load(Ordering::Relaxed);
         let limit = if is_soon { SOON } else { beside.longest() };
+        let slept = clock::nanoseconds();
         self.sleeper.sleep_unless(self.doorbell, work, limit);
+        self.crowd.foreign_load().learn(slept, self.doorbell.rung_at(), clock::nanoseconds());
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();
     }

@@ -10,9 +10,12 @@
 //! there are ranks takes it that it shares them. A rank looks again when another has shown
 //! something new, and reads its own CPUs again now and then, since a program or a library may
 //! bind it to other CPUs at any time. It does so where it waits for long anyway.
+//!
+//! Other programs that load the cores make a crowd too ([`ForeignLoad`]).
 
 use super::barrier;
 use super::cores::{groups, Group};
+use super::foreign_load::ForeignLoad;
 use super::partner::Partner;
 use super::spread::Spread;
 use super::{clock, Doorbell};
@@ -43,6 +46,7 @@ pub struct Crowd {
     thread: libc::pthread_t,
     partner: Partner,
     spread: Spread,
+    foreign_load: ForeignLoad,
 }
 
 /// What this rank shows, and its group.
@@ -84,6 +88,7 @@ impl Crowd {
             thread: unsafe { libc::pthread_self() },
             partner: Partner::new(page),
             spread: Spread::new(page),
+            foreign_load: ForeignLoad::default(),
         };
         crowd.affinity.show(&cpus.0, quota);
         node.affinity_shown(true);
@@ -91,16 +96,23 @@ impl Crowd {
         crowd
     }
 
-    /// Whether this rank shares CPUs, so that there can be more ranks awake than CPUs.
+    /// Whether this rank shares CPUs with other ranks.
     #[inline]
-    pub fn can_be(&self) -> bool {
+    pub fn shares(&self) -> bool {
         self.affinity.shared().is_some()
     }
 
-    /// Whether more of those that share CPUs with this rank are awake than they have CPUs.
+    /// Whether more may be awake than there are CPUs: other ranks, or other programs.
+    #[inline]
+    pub fn can_be(&self) -> bool {
+        self.shares() || self.foreign_load.is_felt()
+    }
+
+    /// Whether more are awake than there are CPUs.
     #[inline]
     pub fn is_here(&self) -> bool {
-        self.affinity.shared().is_some_and(|cpus| self.doorbell.awake() > cpus)
+        let of_ranks = || self.affinity.shared().is_some_and(|cpus| self.doorbell.awake() > cpus);
+        of_ranks() || self.foreign_load.is_felt()
     }
 
     /// Whether one of these local ranks shares CPUs; `None` before all ranks of the node have come.
@@ -119,6 +131,12 @@ impl Crowd {
     #[inline]
     pub fn spread(&self) -> &Spread {
         &self.spread
+    }
+
+    /// Whether other programs load the cores.
+    #[inline]
+    pub fn foreign_load(&self) -> &ForeignLoad {
+        &self.foreign_load
     }
 
     /// From now on this rank waits for `peer`, or for nobody in particular.
@@ -260,6 +278,14 @@ mod tests {
         assert!(!ranks[0].is_here());
         ranks[2].come_back();
         assert!(ranks[0].is_here());
+    }
+
+    #[test]
+    fn other_programs_make_a_crowd_of_ranks_that_share_nothing() {
+        let ranks = ranks(&[&[0], &[1]]);
+        ranks[0].foreign_load().learn(0, 20_000, 4_000_000);
+        assert!(ranks[0].can_be() && ranks[0].is_here() && !ranks[0].shares());
+        assert!(!ranks[1].can_be());
     }
 
     #[test]

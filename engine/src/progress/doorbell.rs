@@ -21,7 +21,7 @@
 //! A rank that waits for descriptors too (`sleeper`) does not sleep on the word but in a wait for these, of which one
 //! is that of a socket; then who rings sends a datagram there as well.
 
-use super::{barrier, knock};
+use super::{barrier, clock, knock};
 use crate::sync::{fence, AtomicI64, AtomicU32, AtomicU64, Futex, Ordering};
 
 /// Of the word: the rank sleeps. Above it are one and the number of its group, or 0.
@@ -40,6 +40,8 @@ pub struct Doorbell {
     apart: AtomicI64,
     /// The name of the owner's socket; zero: it waits for no descriptors.
     knocker: [AtomicU64; 2],
+    /// When somebody has last woken it, by the clock of the machine in nanoseconds.
+    rung: AtomicU64,
 }
 
 impl Doorbell {
@@ -48,7 +50,7 @@ impl Doorbell {
         let (word, promised) = (Futex::new(), AtomicU32::new(0));
         let (counters, apart) = (AtomicI64::new(0), AtomicI64::new(0));
         let knocker = [AtomicU64::new(0), AtomicU64::new(0)];
-        Doorbell { word, promised, counters, apart, knocker }
+        Doorbell { word, promised, counters, apart, knocker, rung: AtomicU64::new(0) }
     }
 
     /// The owner will wait for a socket of this name when it sleeps. It has not slept so far.
@@ -130,8 +132,14 @@ impl Doorbell {
     pub fn ring(&self) {
         // doorbell: paired with `sleep_unless`
         if self.word.word().load(Ordering::SeqCst) & ASLEEP != 0 {
+            self.rung.store(clock::nanoseconds(), Ordering::Relaxed);
             self.wake();
         }
+    }
+
+    /// When somebody has last rung while the owner slept; nanoseconds.
+    pub fn rung_at(&self) -> u64 {
+        self.rung.load(Ordering::Relaxed)
     }
 
     #[cold]

@@ -6,6 +6,7 @@ pub mod changes;
 mod cores;
 pub mod crowd;
 pub mod doorbell;
+pub mod foreign_load;
 pub mod knock;
 pub mod lock;
 pub mod partner;

@@ -12,6 +12,7 @@
 pub mod area;
 pub mod onesided;
 pub mod barrier;
+pub mod clock;
 pub mod knock;
 pub mod progress;
 pub mod packet;
