@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel deb bench sweep bench-loaded bench-armci bench-micro clean help
+.PHONY: all install demo check test applications wheel deb bench sweep bench-loaded bench-energy bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -51,6 +51,11 @@ bench-loaded: ## single calls while other programs load the cores, side by side 
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/loaded.py
+
+bench-energy: ## CPU seconds and time of a solver with uneven parts, side by side (3 minutes)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/energy.py
 
 bench-armci: ## ARMCI beside Debian's ARMCI-MPI: a table and a plot (2 minutes)
 	@scripts/setup venv-bench global-arrays

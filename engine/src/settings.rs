@@ -41,11 +41,14 @@ pub const SERVERS: &str = "SERRIED_SERVERS";
 /// The folder of the names under which ports are published for other jobs.
 pub const NAMES: &str = "SERRIED_NAMES";
 
+/// By how many percent sleeping ranks may slow a job down.
+pub const MAX_SLOWDOWN: &str = "SERRIED_MAX_SLOWDOWN";
+
 /// How ranks of other nodes are reached.
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 13] = [
+pub const SETTINGS: [Setting; 14] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -103,6 +106,12 @@ pub const SETTINGS: [Setting; 13] = [
         meaning: "the folder where MPI_Publish_name makes names known to jobs that are started apart, and MPI_Lookup_name \
                   finds them; jobs on several machines need one that all of these share",
     },
+    Setting {
+        name: MAX_SLOWDOWN,
+        default: "none",
+        meaning: "percent of the time for which ranks of a node may be late because they slept (as --max-slowdown); \
+                  0: no rank sleeps. Without it a rank sleeps after some tens of microseconds",
+    },
     Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },
     Setting { name: "SERRIED_CXX", default: "c++", meaning: "the compiler behind mpicxx" },
@@ -122,7 +131,7 @@ pub const MEMORY_KINDS: &str = "SERRIED_MEMORY_KINDS";
 pub const RESTART: &str = "SERRIED_RESTART";
 
 /// What the engine of a rank takes from its environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// [`MEMORY`] in bytes.
     pub memory: u64,
@@ -140,6 +149,8 @@ pub struct Settings {
     pub gpu: Presence,
     /// [`SERVERS`].
     pub servers: Option<Extents>,
+    /// [`MAX_SLOWDOWN`].
+    pub max_slowdown: Option<f64>,
 }
 
 /// How many nodes a grid has along each dimension; 0 beyond the last one.
@@ -233,9 +244,21 @@ impl Settings {
                 Some(found.ok_or_else(|| wrong(SERVERS, value, "the extents of a grid, such as 4x4"))?)
             }
         };
+        let max_slowdown = match lookup(MAX_SLOWDOWN).as_deref() {
+            None | Some("") => None,
+            Some(value) => {
+                let right = "a number of percent from 0 to 100, such as 5";
+                Some(percent(value).ok_or_else(|| wrong(MAX_SLOWDOWN, value, right))?)
+            }
+        };
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
-        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu, servers })
+        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu, servers, max_slowdown })
     }
+}
+
+/// A number from 0 to 100.
+pub fn percent(text: &str) -> Option<f64> {
+    text.trim().trim_end_matches('%').parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
 }
 
 /// Names among `names` that begin like ours and are none.
@@ -280,6 +303,7 @@ mod tests {
             network: Network::Nothing,
             gpu: Presence::Auto,
             servers: None,
+            max_slowdown: None,
         };
         assert_eq!(with("", "").unwrap(), without);
         assert!(with(CHECK, "1").unwrap().check && !with(CHECK, "0").unwrap().check);
@@ -292,6 +316,7 @@ mod tests {
         assert_eq!(with(TRANSPORT, "fabric:net").unwrap().network, Network::Fabric(Wanted::Named("net")));
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);
         assert_eq!(with(SERVERS, "2x3").unwrap().servers, Some([2, 3, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(with(MAX_SLOWDOWN, "2.5").unwrap().max_slowdown, Some(2.5));
         assert_eq!(with(GPU, "on").unwrap().gpu, Presence::On);
         assert_eq!(with(GPU, "off").unwrap().gpu, Presence::Off);
         assert_eq!(with(GPU, "auto").unwrap(), without);
@@ -307,6 +332,8 @@ mod tests {
             (CHECK, "yes"),
             (REPRODUCIBLE, "2"),
             (NODES, "two"),
+            (MAX_SLOWDOWN, "-1"),
+            (MAX_SLOWDOWN, "NaN"),
             (TRANSPORT, "loopback:x"),
             (TRANSPORT, "tcp"),
             (TRANSPORT, "fabric:shm"),

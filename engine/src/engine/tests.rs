@@ -40,6 +40,7 @@ pub(super) fn run_over(
     body: impl Fn(&Engine) + Sync,
 ) {
     let settings = Settings {
+        max_slowdown: None,
         gpu: crate::device::Presence::Off,
         memory: 1 << 20,
         copy: best,

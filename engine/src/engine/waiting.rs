@@ -6,6 +6,7 @@ use crate::clock;
 use crate::core::Core;
 use crate::job::node_segment::LANES;
 use crate::message::later::Watched;
+use crate::observe::page::add_together;
 use crate::progress::lock::EngineLock;
 use crate::progress::wait::Pace;
 use crate::progress::Crowd;
@@ -171,7 +172,7 @@ impl Engine {
 
     #[inline]
     fn end<T>(&self, waiting: Waiting, value: T) -> T {
-        waiting.pace.end(self.page);
+        waiting.pace.end(&self.crowd, self.page);
         if waiting.answered != 0 {
             self.withdraw();
         }
@@ -179,7 +180,7 @@ impl Engine {
     }
 
     /// Sleeps until something comes for any lane, unless what is waited for has `changed`;
-    /// or answers an observer.
+    /// or answers an observer; or does nothing, where sleeping is bounded.
     /// In lane `mine` nobody else is asked to look; a lane in which another thread is `busy`
     /// is looked at again soon.
     fn sleep(
@@ -189,12 +190,15 @@ impl Engine {
         (mine, busy): (usize, bool),
         changed: impl Fn() -> bool,
     ) {
-        waiting.pace.begin_sleep(&self.crowd, self.page);
+        waiting.pace.has_spun(&self.crowd, self.page);
         let answered = waiting.answered;
         if let Some(question) = self.page.question().filter(|&question| question != answered) {
             if self.answer(question, waiting.pace.since(), waiting.reason) {
                 waiting.answered = question;
             }
+            return;
+        }
+        if !waiting.pace.begin_sleep(&self.crowd, self.page) {
             return;
         }
         beside.lie_down();
@@ -215,8 +219,19 @@ impl Engine {
         let limit = if is_soon { SOON } else { beside.longest() };
         let slept = clock::nanoseconds();
         self.sleeper.sleep_unless(self.doorbell, work, limit);
-        self.crowd.foreign_load().learn(slept, self.doorbell.rung_at(), clock::nanoseconds());
+        self.note_sleep(slept);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();
+    }
+
+    /// Notes what a sleep that began at `slept` has cost.
+    fn note_sleep(&self, slept: u64) {
+        let (rung, awake) = (self.doorbell.rung_at(), clock::nanoseconds());
+        self.crowd.foreign_load().learn(slept, rung, awake);
+        if (slept..awake).contains(&rung) {
+            add_together(&self.page.counters.rung, 1);
+            add_together(&self.page.counters.late_nanoseconds, awake - rung);
+            self.crowd.slowdown().was_late(rung, awake);
+        }
     }
 }

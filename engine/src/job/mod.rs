@@ -11,6 +11,7 @@
 pub mod agreements;
 pub mod birth;
 pub mod bootstrap;
+mod core_sharing;
 pub mod cpu_set;
 pub mod cpus;
 pub mod detect;

@@ -17,6 +17,7 @@
 use super::{agreements, universe};
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
+use crate::observe::delays::Account;
 use crate::observe::flow::{row_bytes, Flow, Sent};
 use crate::observe::inquiry::Report;
 use crate::observe::ledger::{self, Ledger};
@@ -27,7 +28,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 20;
+const VERSION: u32 = 21;
 const HEADER_BYTES: usize = 4096;
 /// Communicators that can be revoked in the life of a job.
 pub(super) const REVOCATIONS: usize = 480;
@@ -75,9 +76,9 @@ pub(super) struct Header {
     /// Set by the launcher when the job is to end; ranks leave their waits.
     ending: AtomicU32,
     /// Ranks on the node that have shown which CPUs they may use (never decreases).
-    shown: AtomicU32,
+    pub(super) shown: AtomicU32,
     /// How often a rank has shown that, for the first time or anew.
-    affinities: AtomicU32,
+    pub(super) affinities: AtomicU32,
     /// Ranks that have failed, where the job goes on without them. The launcher writes it.
     pub(super) failures: AtomicU32,
     /// Communicators that were revoked, and their contexts.
@@ -89,6 +90,8 @@ pub(super) struct Header {
     pub(super) decisions: AtomicU32,
     /// 1: the job goes on without ranks that fail. The launcher writes it before it starts any.
     pub(super) goes_on: AtomicU32,
+    /// What sleeping has cost, where there is a bound.
+    pub(super) delays: Account,
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
@@ -337,23 +340,6 @@ impl NodeSegment {
     pub fn name(&self, index: u32) -> Option<String> {
         // SAFETY: the mapping has all the segment.
         unsafe { name_in(self.segment.base(), index) }
-    }
-
-    /// A rank has shown on its page which CPUs it may use: for the first time, or they have changed.
-    pub fn affinity_shown(&self, is_first: bool) {
-        self.header().shown.fetch_add(u32::from(is_first), Ordering::Relaxed);
-        self.header().affinities.fetch_add(1, Ordering::Release); // affinity: paired with `affinities`
-    }
-
-    /// Whether all ranks have.
-    pub fn all_affinities_shown(&self) -> bool {
-        self.header().shown.load(Ordering::Relaxed) >= self.local_ranks
-    }
-
-    /// A number that changes whenever a rank has: what it has shown can be read then.
-    #[inline]
-    pub fn affinities(&self) -> u32 {
-        self.header().affinities.load(Ordering::Acquire) // affinity: paired with `affinity_shown`
     }
 
     /// Not 0 once the launcher has decided to end the job.

@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod call;
 mod count;
+pub mod delays;
 pub mod description;
 pub mod events;
 pub mod flow;

@@ -139,6 +139,12 @@ pub struct Counters {
     pub bytes_direct: AtomicU64,
     /// Times that this rank went to sleep.
     pub sleeps: AtomicU64,
+    /// Times that it was rung while it slept.
+    pub rung: AtomicU64,
+    /// Nanoseconds from these rings until it was awake.
+    pub late_nanoseconds: AtomicU64,
+    /// CPU time of its process, of all threads and of children that it has waited for. Whoever started it writes this when it has ended.
+    pub cpu_nanoseconds: AtomicU64,
     /// Nanoseconds spent in waits that outlasted their first spin.
     pub waiting_nanoseconds: AtomicU64,
     /// Messages in the unexpected queue now.

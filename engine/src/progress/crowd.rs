@@ -17,6 +17,7 @@ use super::barrier;
 use super::cores::{groups, Group};
 use super::foreign_load::ForeignLoad;
 use super::partner::Partner;
+use super::slowdown::Slowdown;
 use super::spread::Spread;
 use super::{clock, Doorbell};
 use crate::job::cpu_set::CpuSet;
@@ -47,6 +48,7 @@ pub struct Crowd {
     partner: Partner,
     spread: Spread,
     foreign_load: ForeignLoad,
+    slowdown: Slowdown,
 }
 
 /// What this rank shows, and its group.
@@ -89,6 +91,7 @@ impl Crowd {
             partner: Partner::new(page),
             spread: Spread::new(page),
             foreign_load: ForeignLoad::default(),
+            slowdown: Slowdown::new(None, node.delays(), page),
         };
         crowd.affinity.show(&cpus.0, quota);
         node.affinity_shown(true);
@@ -131,6 +134,17 @@ impl Crowd {
     #[inline]
     pub fn spread(&self) -> &Spread {
         &self.spread
+    }
+
+    /// The bound on what sleeping may cost.
+    #[inline]
+    pub fn slowdown(&self) -> &Slowdown {
+        &self.slowdown
+    }
+
+    /// From now on sleeping may cost so many percent, or what it will.
+    pub fn bound_slowdown(&mut self, percent: Option<f64>) {
+        self.slowdown = Slowdown::new(percent, self.node.delays(), self.node.page(self.rank));
     }
 
     /// Whether other programs load the cores.

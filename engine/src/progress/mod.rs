@@ -12,6 +12,7 @@ pub mod lock;
 pub mod partner;
 mod sleeper;
 pub mod sleeping_lock;
+pub mod slowdown;
 pub mod sources;
 pub mod spread;
 pub mod wait;

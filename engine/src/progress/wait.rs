@@ -110,34 +110,47 @@ impl Pace {
         come()
     }
 
-    /// Notes on the page that this wait has become a sleep.
+    /// Notes on the page that this wait has outlasted its first spin.
     #[cold]
-    pub fn begin_sleep(&mut self, crowd: &Crowd, page: &Page) {
-        crowd.look_again_at(clock::nanoseconds());
+    pub fn has_spun(&mut self, crowd: &Crowd, page: &Page) {
+        let now = clock::nanoseconds();
+        crowd.look_again_at(now);
         if self.since == 0 {
-            self.since = clock::nanoseconds();
+            self.since = now;
             page.call.waiting_since.store(self.since, Relaxed);
             page.call.waiters.fetch_add(1, SeqCst);
+        }
+    }
+
+    /// Notes on the page that this wait becomes a sleep; `false` if it shall not, since sleeping is bounded.
+    #[cold]
+    pub fn begin_sleep(&self, crowd: &Crowd, page: &Page) -> bool {
+        if crowd.slowdown().is_bounded() && !crowd.slowdown().may_sleep(self.since, clock::nanoseconds()) {
+            return false;
         }
         add_together(&page.counters.sleeps, 1);
         events::raise(Kind::Sleep, [page.counters.sleeps.load(Relaxed), 0, 0, 0]);
         events::tell();
+        true
     }
 
-    /// Since when it sleeps now and then, as on the page.
+    /// Since when it has outlasted its first spin, as on the page.
     pub fn since(&self) -> u64 {
         self.since
     }
 
     /// The wait is over.
     #[inline]
-    pub fn end(&self, page: &Page) {
+    pub fn end(&self, crowd: &Crowd, page: &Page) {
         if self.since != 0 {
             if page.call.waiters.fetch_sub(1, SeqCst) == 1 {
                 page.call.waiting_since.store(0, Relaxed);
             }
             let waited = clock::nanoseconds() - self.since;
             add_together(&page.counters.waiting_nanoseconds, waited);
+            if crowd.slowdown().is_bounded() {
+                crowd.slowdown().has_waited(waited);
+            }
             events::raise(Kind::Wake, [waited, 0, 0, 0]);
         }
     }

@@ -59,22 +59,38 @@ pub fn kill_all(patience: Duration, known: &[i32]) {
 /// What became of a look at the children.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reaped {
-    /// This process has ended with this wait status.
-    One(i32, i32),
+    /// This one has ended.
+    One(Child),
     /// There are children; none has ended.
     NotYet,
     /// There are no children at all.
     Nobody,
 }
 
+/// A child that has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Child {
+    /// Its process id.
+    pub process: i32,
+    /// How it ended, as `waitpid` tells it.
+    pub status: i32,
+    /// CPU time of it, and of those that it has waited for.
+    pub cpu: Duration,
+}
+
 /// Takes the status of one child that has ended.
 pub fn reap_one() -> Reaped {
     let mut status = 0;
-    // SAFETY: `status` is a valid place.
-    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+    // SAFETY: zeros are times; both places are valid.
+    let (process, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::wait4(-1, &mut status, libc::WNOHANG, &mut usage), usage)
+    };
+    let time = |of: libc::timeval| Duration::new(of.tv_sec as u64, of.tv_usec as u32 * 1000);
+    match process {
         0 => Reaped::NotYet,
         -1 => Reaped::Nobody,
-        process => Reaped::One(process, status),
+        process => Reaped::One(Child { process, status, cpu: time(usage.ru_utime) + time(usage.ru_stime) }),
     }
 }
 

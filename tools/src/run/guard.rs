@@ -148,9 +148,9 @@ fn watch(launcher: i32, signals: &Signals, pipe: OwnedFd, mut watched: Watched) 
                 asked.get_or_insert((received.signal, Instant::now()));
             }
         }
-        while let Reaped::One(process, status) = reap_one() {
-            if process == launcher {
-                return ended(launcher, status);
+        while let Reaped::One(child) = reap_one() {
+            if child.process == launcher {
+                return ended(launcher, child.status);
             }
         }
         if let Some((signal, _)) = asked.take_if(|(_, when)| when.elapsed() >= HEARING) {

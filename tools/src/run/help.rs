@@ -39,6 +39,8 @@ environment (ranks inherit the launcher's)
   -genvnone, -envnone      start from an empty environment
   --memory-alloc-kinds KINDS   kinds of memory to ask for, such as system,cuda:device: what is there
                            of them is in mpi_memory_alloc_kinds
+  --max-slowdown PERCENT   ranks that wait sleep only so much that being woken too late costs PERCENT of
+                           the time at most; 0: they never sleep
   --library-path WHICH     serried (default): programs built against MPICH's or the
                            standard ABI's library find ours first; keep: leave it alone
   --launch-only            the same as --library-path keep: to start programs linked to
@@ -63,7 +65,8 @@ end
                            hosts that are left; ranks read in SERRIED_RESTART how often that was
   --report FILE            if something goes wrong, write to FILE what was said of it and the last
                            64 MPI calls of each rank
-  --stats                  at the end, show what each rank sent, received and waited for
+  --stats                  at the end, show what each rank sent, received and waited for, how often it
+                           slept and was late, its CPU time, and the energy used, where that can be read
 
 The exit status is that of the first rank that ended badly: its own, or 128 plus the
 signal that killed it; 127 if PROGRAM or a host cannot be started; 125 if a host is lost;

@@ -21,6 +21,7 @@ mod council;
 mod descendants;
 mod descriptors;
 mod ending;
+mod energy;
 mod environment;
 mod guard;
 mod help;

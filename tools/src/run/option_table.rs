@@ -22,6 +22,8 @@ pub enum Meaning {
     Directory,
     /// `--memory-alloc-kinds KINDS`.
     MemoryKinds,
+    /// `--max-slowdown PERCENT`.
+    MaxSlowdown,
     /// `--bind-to KIND`.
     Bind,
     /// `--map-by KIND`.
@@ -107,6 +109,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("unset unset-env", Unset),
     ("wdir wd dir", Directory),
     ("memory-alloc-kinds memory-allocation-kinds", MemoryKinds),
+    ("max-slowdown", MaxSlowdown),
     ("bind-to binding", Bind),
     ("map-by", Map),
     ("report-bindings", ReportBindings),

@@ -1,5 +1,6 @@
 //! Values of options: numbers, times, words.
 
+use serried_engine::settings;
 use std::time::Duration;
 
 /// A number of things, at least one.
@@ -22,6 +23,17 @@ pub fn seconds(option: &str, text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
         _ => Err(format!("{option} {text}: the time must be a positive number of seconds")),
+    }
+}
+
+/// By how many percent sleeping may slow a job down.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn percent(option: &str, text: &str) -> Result<String, String> {
+    match settings::percent(text) {
+        Some(percent) => Ok(percent.to_string()),
+        None => Err(format!("{option} {text}: a number of percent from 0 to 100 is wanted, such as 5")),
     }
 }
 

@@ -9,8 +9,8 @@ use super::across::host_list::{self, Host};
 use super::binding::{Bind, Map};
 use super::configuration;
 use super::option_table::{find, Meaning};
-use super::option_values::{count, keep_library_path, restarts, seconds};
-use serried_engine::settings::MEMORY_KINDS;
+use super::option_values::{count, keep_library_path, percent, restarts, seconds};
+use serried_engine::settings::{MAX_SLOWDOWN, MEMORY_KINDS};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -435,6 +435,10 @@ impl Value<'_, '_> {
             Meaning::Export => options.environment.extend(self.export()?),
             Meaning::Unset => options.unset.push(self.next()?),
             Meaning::MemoryKinds => options.environment.push((MEMORY_KINDS.into(), self.next()?)),
+            Meaning::MaxSlowdown => {
+                let bound = percent(self.option, &self.text()?)?;
+                options.environment.push((MAX_SLOWDOWN.into(), bound.into()));
+            }
             Meaning::GlobalEnvironmentNone => options.empty_environment = true,
             Meaning::Bind => options.bind = Bind::named(&self.text()?)?,
             Meaning::ReportBindings => options.report_bindings = true,

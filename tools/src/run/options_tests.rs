@@ -30,6 +30,16 @@ fn kinds_of_memory_are_told_to_all_ranks() {
 }
 
 #[test]
+fn the_bound_of_sleeping_is_a_number_of_percent() {
+    let told = [("SERRIED_MAX_SLOWDOWN".into(), "2.5".into())];
+    assert_eq!(read("--max-slowdown 2.5% a").unwrap().environment, told);
+    for wrong in ["-1", "101", "much"] {
+        let said = read(&format!("--max-slowdown {wrong} a")).unwrap_err();
+        assert!(said.contains(wrong) && said.contains("percent"), "{said}");
+    }
+}
+
+#[test]
 fn a_colon_begins_another_program() {
     let options = read("-n 1 -env A 1 a x : -n 2 -wdir /tmp b -n 3").unwrap();
     assert_eq!(options.programs.len(), 2);

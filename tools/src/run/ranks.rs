@@ -1,6 +1,7 @@
 //! The life and death of ranks: what the supervisor does when a process ends.
 
 use super::across::orders::Order;
+use super::descendants::Child;
 use super::ending::Reason;
 use super::rank::Life;
 use super::report::{self, Scene};
@@ -27,7 +28,7 @@ impl Supervisor {
     }
 
     /// A process below us has ended: a rank, or something a rank left behind.
-    pub(super) fn process_ended(&mut self, process: i32, status: i32) {
+    pub(super) fn process_ended(&mut self, Child { process, status, cpu }: Child) {
         self.take_failures();
         if self.agents.is_some() {
             return; // ranks are processes of other hosts
@@ -39,6 +40,7 @@ impl Supervisor {
             self.ranks[index].life = Life::Continued(successor);
             return;
         }
+        self.job.node.page(rank).counters.cpu_nanoseconds.store(cpu.as_nanos() as u64, Relaxed);
         self.hear_pmi_out(rank);
         self.hear_out(rank);
         self.rank_ended(rank, ended);

@@ -16,8 +16,18 @@ pub fn table(node: &NodeSegment, elapsed: Duration) -> String {
     }
     let _ = writeln!(
         text,
-        "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>8} {:>8}",
-        "rank", "sent", "bytes", "received", "bytes", "collectives", "waiting", "sleeps"
+        "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "rank",
+        "sent",
+        "bytes",
+        "received",
+        "bytes",
+        "collectives",
+        "waiting",
+        "sleeps",
+        "rung",
+        "late",
+        "CPU"
     );
     for rank in 0..node.local_ranks() {
         let name = node.page(rank).identity.rank.load(Relaxed).to_string();
@@ -35,7 +45,7 @@ type Counter = fn(&NodeSegment, u32) -> u64;
 fn row(text: &mut String, name: &str, value: &dyn Fn(Counter) -> u64) {
     let _ = writeln!(
         text,
-        "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>7.2}s {:>8}",
+        "{:>6} {:>10} {:>9} {:>10} {:>9} {:>11} {:>7.2}s {:>8} {:>8} {:>7.3}s {:>7.2}s",
         name,
         value(|node, rank| node.sent(rank).messages),
         bytes(value(|node, rank| node.sent(rank).bytes)),
@@ -44,6 +54,9 @@ fn row(text: &mut String, name: &str, value: &dyn Fn(Counter) -> u64) {
         value(|node, rank| get(&node.page(rank).counters.collectives)),
         value(|node, rank| get(&node.page(rank).counters.waiting_nanoseconds)) as f64 / 1e9,
         value(|node, rank| get(&node.page(rank).counters.sleeps)),
+        value(|node, rank| get(&node.page(rank).counters.rung)),
+        value(|node, rank| get(&node.page(rank).counters.late_nanoseconds)) as f64 / 1e9,
+        value(|node, rank| get(&node.page(rank).counters.cpu_nanoseconds)) as f64 / 1e9,
     );
 }
 

@@ -7,6 +7,7 @@
 //! that has had enough (`| head`) ends the job without a word.
 
 use super::ending::{Ending, Reason};
+use super::energy::Energy;
 use super::outlets::OUTPUT;
 use super::rank_start::because;
 use super::supervisor::Supervisor;
@@ -85,7 +86,8 @@ impl Supervisor {
     /// Says what is to be said at the end, and writes all that waits.
     pub(super) fn write_to_the_end(&mut self) {
         if self.plan.options.statistics {
-            self.say(&statistics::table(&self.job.node, self.started.elapsed()));
+            let energy = self.energy.as_ref().map(Energy::line).unwrap_or_default();
+            self.say(&(statistics::table(&self.job.node, self.started.elapsed()) + &energy));
         }
         self.finish_outlets();
         self.write_report();

@@ -213,10 +213,10 @@ impl Supervisor {
     fn reap(&mut self) {
         loop {
             match reap_one() {
-                Reaped::One(process, status) => {
-                    let is_shell = |agents: &mut Agents| agents.crew.reaped(process, status);
+                Reaped::One(child) => {
+                    let is_shell = |agents: &mut Agents| agents.crew.reaped(child.process, child.status);
                     if !self.agents.as_mut().is_some_and(is_shell) {
-                        self.process_ended(process, status);
+                        self.process_ended(child);
                     }
                 }
                 Reaped::NotYet => return self.no_children_since = None,

@@ -3,6 +3,7 @@
 use super::agents::Agents;
 use super::council::Council;
 use super::ending::Ending;
+use super::energy::Energy;
 use super::guard::Guard;
 use super::launch::Launched;
 use super::memory_events;
@@ -30,6 +31,8 @@ pub struct Supervisor {
     /// The status of the first rank that ended badly.
     pub(super) first_bad: Option<i32>,
     pub(super) started: Instant,
+    /// What the processors use meanwhile, if that is asked for.
+    pub(super) energy: Option<Energy>,
     pub(super) memory_kills: u64,
     /// Since when a rank that never called MPI_Init is missed.
     pub(super) missed_since: Option<Instant>,
@@ -62,6 +65,7 @@ impl Supervisor {
     ) -> Supervisor {
         let program_of =
             |rank| plan.programs.iter().position(|program| program.ranks.contains(&rank)).unwrap_or(0) as u32;
+        let energy = plan.options.statistics.then(Energy::start);
         let map = plan.across.as_ref().map(|across| across.map.to_text());
         let pmi = PmiServer::new(&job_name(), (0..plan.size).map(program_of).collect(), map);
         let started_ranks = job.ranks.drain(..).map(|started| Rank::new(started.process, started.socket));
@@ -81,6 +85,7 @@ impl Supervisor {
             ending: None,
             first_bad: None,
             started,
+            energy,
             memory_kills: memory_events::kills().unwrap_or(0),
             missed_since: None,
             typed: Vec::new(),

@@ -3,6 +3,7 @@
 use super::super::across::agent_plan::AgentPlan;
 use super::super::across::orders::News;
 use super::super::binding::{self, Bind};
+use super::super::descendants::Child;
 use super::super::descriptors::{self, never_block, pipe};
 use super::super::memory_events;
 use super::super::rank::{Life, Rank};
@@ -18,6 +19,7 @@ use serried_engine::observe::mirror::Told;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// Output that may be on its way to the launcher.
@@ -308,7 +310,7 @@ impl Agent {
     }
 
     /// A process below has ended: a rank, or something a rank left behind.
-    pub(super) fn process_ended(&mut self, process: i32, status: i32) {
+    pub(super) fn process_ended(&mut self, Child { process, status, cpu }: Child) {
         self.take_failures();
         let Some(here) = &mut self.here else { return };
         let Some(index) = here.ranks.iter().position(|rank| rank.is_process(process)) else { return };
@@ -319,6 +321,7 @@ impl Agent {
             return self.tell(&News::Continued { rank, process: successor as u32 });
         }
         here.ranks[index].life = Life::Ended;
+        page.counters.cpu_nanoseconds.store(cpu.as_nanos() as u64, Relaxed);
         self.hear(index);
         self.hear_out(index);
         self.tell_page(index);

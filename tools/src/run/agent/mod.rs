@@ -331,8 +331,8 @@ impl Agent {
     fn reap(&mut self) {
         loop {
             match reap_one() {
-                Reaped::One(process, status) if self.crew.reaped(process, status) => {}
-                Reaped::One(process, status) => self.process_ended(process, status),
+                Reaped::One(child) if self.crew.reaped(child.process, child.status) => {}
+                Reaped::One(child) => self.process_ended(child),
                 Reaped::NotYet | Reaped::Nobody => return,
             }
         }
