@@ -127,6 +127,10 @@ pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
 /// The same: kinds of memory that were asked for (`--memory-alloc-kinds`).
 pub const MEMORY_KINDS: &str = "SERRIED_MEMORY_KINDS";
 
+/// Set by `serried run` for ranks of a job over several hosts, for jobs that they start: a line with the number of slots, then
+/// what only the tools read.
+pub const HOSTS: &str = "SERRIED_HOSTS";
+
 /// Set by `serried run --restarts` for its ranks: how often the job has been started before.
 pub const RESTART: &str = "SERRIED_RESTART";
 
@@ -263,7 +267,7 @@ pub fn percent(text: &str) -> Option<f64> {
 
 /// Names among `names` that begin like ours and are none.
 pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let ours = [SEGMENT, RESTART, MEMORY_KINDS];
+    let ours = [SEGMENT, RESTART, MEMORY_KINDS, HOSTS];
     let known = |name: &str| ours.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);
     names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
 }

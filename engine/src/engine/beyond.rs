@@ -10,7 +10,7 @@ use super::open_ports::Names;
 use super::{Core, Engine};
 use crate::job::node_card::NodeDirectory;
 use crate::job::process_name::mark_of;
-use crate::job::starter::Child;
+use crate::job::starter::{self, Child};
 use crate::job::{ProcessName, Strangers, Universe};
 use crate::lock_order::{self, Level, Ordered};
 use crate::progress::lock::EngineLock;
@@ -146,10 +146,22 @@ impl Engine {
         lock_order::lock(&self.beyond.at_ports, Level::CHILDREN).contains(&other)
     }
 
-    /// How many processes make sense here: as many as there are CPUs that may be used, or as there are ranks.
+    /// How many processes make sense here: as many as the hosts of the job have room for; on one host as many as there are CPUs
+    /// that may be used, or as there are ranks.
     pub fn universe_size(&self) -> u32 {
-        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.job.size.max(cpus as u32)
+        let cpus = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+        self.job.size.max(starter::slots().unwrap_or_else(cpus))
+    }
+
+    /// Where the jobs are that this process has started and that still run.
+    pub(super) fn taken_places(&self) -> String {
+        let children = self.children();
+        let running = children.iter().filter(|(_, child)| !child.has_ended());
+        running
+            .map(|(_, child)| child.places())
+            .filter(|places| !places.is_empty())
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// A job that this process has started ends if this process dies, until it is let go of.
@@ -182,8 +194,8 @@ impl Engine {
     /// other job.
     pub(super) fn memory_number(&self) -> u32 {
         match self.job.birth() {
-            Some(birth) => birth.base,
-            None => self.node_of(JobRank(self.job.rank)),
+            Some(birth) if self.job.network().is_none() => birth.base,
+            _ => self.node_of(JobRank(self.job.rank)),
         }
     }
 

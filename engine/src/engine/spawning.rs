@@ -4,14 +4,16 @@
 //! intercommunicator without a message: the root has chosen the context and the numbers of the children; these find both,
 //! and the parents' group, in what they inherit (`job::birth`).
 //!
-//! Parents on several nodes have no universe, and some may be of another one. Then the children are the first job of a new
-//! one, inherit the name of a port of the root, and connect to it when they begin.
+//! Parents on several nodes have no universe, and some may be of another one; and children may have to be on other hosts. Then
+//! the children are the first job of a new one, or in none, inherit the name of a port of the root, and connect to it when they
+//! begin.
 
 use super::beyond::root_of;
 use super::Engine;
 use crate::job::process_name::mark_of;
-use crate::job::starter::{self, Program};
-use crate::job::{universe, Birth, ProcessName};
+use crate::job::starter::{self, Program, Start};
+use crate::job::universe::{self, Registry};
+use crate::job::{Birth, ProcessName};
 use crate::world::bootstrap_channel::{join, read_words, split, words, Broadcast};
 use crate::world::create::{check_intra, join_by};
 use crate::world::{complete, context, Communicator, Group};
@@ -19,11 +21,18 @@ use crate::{Class, Error, JobRank, Result};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// What the root tells the others.
+/// What the root tells the others of a job in their universe.
 struct Told {
     base: u32,
     size: u32,
     context: u64,
+}
+
+/// What the root has done, or does next.
+enum Begun {
+    Here(Told),
+    /// These may run on other hosts.
+    Apart(Vec<Program>),
 }
 
 impl Engine {
@@ -44,20 +53,28 @@ impl Engine {
             return self.spawn_apart(parents, root, programs);
         }
         let line = parents.collective_line(self)?;
-        let outcome =
-            (parents.rank == root).then(|| programs().and_then(|all| self.start_job(parents, &all)));
+        let outcome = (parents.rank == root).then(|| {
+            programs().and_then(|all| match starter::may_be_elsewhere(&all) {
+                true => Ok(Begun::Apart(all)),
+                false => self.start_job(parents, &all).map(Begun::Here),
+            })
+        });
         let said = match &outcome {
             None => Vec::new(),
-            Some(Ok(told)) => join(&[words([told.base.into(), told.size.into(), told.context])]),
+            Some(Ok(Begun::Here(told))) => join(&[words([told.base.into(), told.size.into(), told.context])]),
+            Some(Ok(Begun::Apart(_))) => join(&[words([0])]),
             Some(Err(error)) => join(&[Vec::new(), error.message().as_bytes().to_vec()]),
         };
         let said = complete(self, Broadcast::new(line, root, said))?;
-        if let Some(Err(error)) = outcome {
-            return Err(error);
-        }
+        let apart = match outcome {
+            Some(Err(error)) => return Err(error),
+            Some(Ok(Begun::Apart(programs))) => programs,
+            _ => Vec::new(),
+        };
         let parts = split(&said)?;
         let told = match parts.first().map(|part| read_words(part)).transpose()?.as_deref() {
             Some(&[base, size, context]) => Told { base: base as u32, size: size as u32, context },
+            Some(&[_]) => return self.spawn_apart(parents, root, || Ok(apart)),
             _ => {
                 let reason = parts.get(1).map(|text| String::from_utf8_lossy(text).into_owned());
                 return Err(Error::new(Class::Spawn, reason.unwrap_or_default()));
@@ -77,9 +94,10 @@ impl Engine {
         let context = self.contexts.propose()?;
         let base = universe.number(size)?;
         let parents = parents.group.names(&self.contexts, false).collect();
-        let started = Birth { base, context, parents, port: None }
-            .write()
-            .and_then(|birth| starter::start(universe.descriptor(), &birth, programs));
+        let started = Birth { base, context, parents, port: None }.write().and_then(|birth| {
+            let (universe, taken) = (universe.descriptor(), self.taken_places());
+            starter::start(&Start { universe, birth: &birth, counter: None, taken }, programs)
+        });
         match started {
             Ok(child) => {
                 self.keep_child(JobRank(JobRank::FOREIGN | base), child);
@@ -121,7 +139,17 @@ impl Engine {
         let size = size_of(programs)?;
         let (universe, key) = universe::found(size)?;
         let birth = Birth { base: 0, context: 0, parents: Vec::new(), port: Some(port.to_owned()) };
-        let child = starter::start(universe.as_fd(), &birth.write()?, programs)?;
+        let birth = birth.write()?;
+        let counter = match self.universe()? {
+            Some(universe) => universe.descriptor(),
+            None => self.job.node.descriptor(),
+        };
+        let refused = |cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}"));
+        let counting = Registry::open(counter.try_clone_to_owned().map_err(refused)?)?;
+        counting.one_begins();
+        let taken = self.taken_places();
+        let given = Start { universe: universe.as_fd(), birth: &birth, counter: Some(counter), taken };
+        let child = starter::start(&given, programs).inspect_err(|_| counting.one_has_ended())?;
         let first = self.strangers()?.stranger(ProcessName::new(mark_of(&key), 0));
         self.meets_at_port(first, true);
         self.keep_child(first, child);
@@ -134,7 +162,9 @@ impl Engine {
     /// What the way to them says.
     pub(super) fn meet_parents(&self) -> Result<()> {
         let Some(birth) = self.job.birth() else { return Ok(()) };
-        self.go_beyond()?;
+        if self.job.network().is_none() {
+            self.go_beyond()?;
+        }
         let Some(port) = &birth.port else { return Ok(()) };
         let context = context::meeting("parents", std::iter::empty());
         let all = Communicator::new(context, Arc::new(Group::identity(self.job.size)), self.job.rank);

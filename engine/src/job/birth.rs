@@ -39,19 +39,11 @@ impl Birth {
     /// # Errors
     /// `NoMem`.
     pub fn write(&self) -> Result<OwnedFd> {
-        let raw = system_calls::memory_file(c"serried-birth", libc::MFD_CLOEXEC);
-        if raw < 0 {
-            return Err(Error::new(Class::NoMem, "there is no memory for starting a job"));
-        }
-        // SAFETY: the system has just made it for us.
-        let mut file = unsafe { File::from_raw_fd(raw) };
         let port = self.port.as_deref().unwrap_or_default();
         let head = [MAGIC, u64::from(self.base), self.context, self.parents.len() as u64, port.len() as u64];
         let words = head.into_iter().chain(self.parents.iter().map(|&parent| u64::from(parent)));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).chain(port.bytes()).collect();
-        file.write_all(&bytes)
-            .map_err(|_| Error::new(Class::NoMem, "there is no memory for starting a job"))?;
-        Ok(file.into())
+        file_of(&bytes)
     }
 
     /// Reads it.
@@ -59,13 +51,40 @@ impl Birth {
     /// # Errors
     /// `Intern` for what is none.
     pub fn read(descriptor: OwnedFd) -> Result<Birth> {
-        let garbled =
-            || Error::new(Class::Intern, "the words of the job that has started this one are garbled");
-        let mut bytes = vec![0; segment::length(descriptor.as_fd())? as usize];
-        // All ranks share one place in the file, which is left alone.
-        File::from(descriptor).read_exact_at(&mut bytes, 0).map_err(|_| garbled())?;
-        parse(&bytes).ok_or_else(garbled)
+        parse(&bytes_of(descriptor)?).ok_or_else(garbled)
     }
+}
+
+/// A memory file with the bytes of a birth, for ranks to inherit.
+///
+/// # Errors
+/// `NoMem`.
+pub fn file_of(bytes: &[u8]) -> Result<OwnedFd> {
+    let none = || Error::new(Class::NoMem, "there is no memory for starting a job");
+    let raw = system_calls::memory_file(c"serried-birth", libc::MFD_CLOEXEC);
+    if raw < 0 {
+        return Err(none());
+    }
+    // SAFETY: the system has just made it for us.
+    let mut file = unsafe { File::from_raw_fd(raw) };
+    file.write_all(bytes).map_err(|_| none())?;
+    Ok(file.into())
+}
+
+/// The bytes of a birth.
+///
+/// # Errors
+/// `Intern` for what is none.
+pub fn bytes_of(descriptor: OwnedFd) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; segment::length(descriptor.as_fd())? as usize];
+    // All ranks share one place in the file, which is left alone.
+    File::from(descriptor).read_exact_at(&mut bytes, 0).map_err(|_| garbled())?;
+    Ok(bytes)
+}
+
+#[cold]
+fn garbled() -> Error {
+    Error::new(Class::Intern, "the words of the job that has started this one are garbled")
 }
 
 fn parse(bytes: &[u8]) -> Option<Birth> {
@@ -83,12 +102,12 @@ fn parse(bytes: &[u8]) -> Option<Birth> {
     })
 }
 
-/// A job's way into the universe of which it is not the first job.
+/// A job's way into the universe of which it is not the first job. A job on several hosts has none.
 #[derive(Debug)]
 pub struct Descent {
     /// How it came about.
     pub birth: Birth,
-    first: OwnedFd,
+    first: Option<OwnedFd>,
 }
 
 impl Descent {
@@ -96,17 +115,20 @@ impl Descent {
     ///
     /// # Errors
     /// `Intern` for what is none.
-    pub fn open(first: OwnedFd, birth: OwnedFd) -> Result<Descent> {
-        segment::length(first.as_fd())?;
+    pub fn open(first: Option<OwnedFd>, birth: OwnedFd) -> Result<Descent> {
+        if let Some(first) = &first {
+            segment::length(first.as_fd())?;
+        }
         Ok(Descent { birth: Birth::read(birth)?, first })
     }
 
     /// Joins the universe as a rank of a job of `size` ranks.
     ///
     /// # Errors
-    /// As [`universe::join`].
+    /// As [`universe::join`]; `Intern` where there is none.
     pub fn join(&self, rank: u32, size: u32) -> Result<Universe> {
-        let first = self.first.try_clone();
+        let none = || Error::new(Class::Intern, "a job on several hosts is in no universe");
+        let first = self.first.as_ref().ok_or_else(none)?.try_clone();
         let first =
             first.map_err(|cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}")))?;
         universe::join(first, self.birth.base, rank, size)

@@ -28,7 +28,7 @@ pub enum Launcher {
         /// What belongs to it where there are several nodes.
         others: Option<Others>,
         /// If another job has started this one: the segment of the first job, and how this one came about.
-        descent: Option<[OwnedFd; 2]>,
+        descent: Option<Inherited>,
         /// The launcher's PMI-1 socket.
         pmi: OwnedFd,
         /// Rank of this process.
@@ -51,6 +51,15 @@ pub struct Others {
     pub table: OwnedFd,
     /// The sockets at which this node listens.
     pub listeners: Vec<OwnedFd>,
+}
+
+/// What our launcher leaves to the ranks of a job that another one has started.
+#[derive(Debug)]
+pub struct Inherited {
+    /// The segment of the first job, unless this one is on several hosts.
+    pub first: Option<OwnedFd>,
+    /// How this one came about.
+    pub birth: OwnedFd,
 }
 
 /// How to reach a PMI-1 server.
@@ -163,12 +172,17 @@ fn others(words: Option<&str>) -> Option<Others> {
     are_open.then(|| Others { table: take(table), listeners: listeners.iter().copied().map(take).collect() })
 }
 
-/// The descriptors in `segment,birth`.
-fn descent(words: Option<&str>) -> Option<[OwnedFd; 2]> {
+/// The descriptors in `segment,birth`, or `birth`.
+fn descent(words: Option<&str>) -> Option<Inherited> {
     let descriptors: Option<Vec<RawFd>> = words?.split(',').map(|word| word.parse().ok()).collect();
-    let descriptors: [RawFd; 2] = descriptors?.try_into().ok()?;
+    let descriptors = descriptors?;
+    let (first, birth) = match descriptors[..] {
+        [first, birth] => (Some(first), birth),
+        [birth] => (None, birth),
+        _ => return None,
+    };
     let are_open = descriptors.iter().all(|&descriptor| inode(descriptor, libc::S_IFREG).is_some());
-    are_open.then(|| descriptors.map(take))
+    are_open.then(|| Inherited { first: first.map(take), birth: take(birth) })
 }
 
 /// Whether a PMIx server has started this process. A job of one rank needs none of its services.

@@ -4,7 +4,7 @@
 //! The launcher also serves PMI-1; that connection is opened at first use.
 
 use super::birth::Descent;
-use super::detect::Others;
+use super::detect::{Inherited, Others};
 use super::pmi1::{self, Connection};
 use super::{Bootstrap, NodeMap, NodeSegment, NodeTable, Started};
 use crate::{Class, Error, Result};
@@ -21,7 +21,7 @@ struct Own {
 pub(super) fn start(
     segment: OwnedFd,
     others: Option<Others>,
-    descent: Option<[OwnedFd; 2]>,
+    descent: Option<Inherited>,
     pmi: OwnedFd,
     rank: u32,
     size: u32,
@@ -45,7 +45,7 @@ pub(super) fn start(
     }
     let (local_rank, local_ranks) = (map.place_of(rank).1, map.ranks_of(own_node));
     let own = Own { rank, map, socket: Some(UnixStream::from(pmi)), connection: None };
-    let descent = descent.map(|[first, birth]| Descent::open(first, birth)).transpose()?;
+    let descent = descent.map(|Inherited { first, birth }| Descent::open(first, birth)).transpose()?;
     Ok(Started { local_rank, local_ranks, node, others, descent, bootstrap: Box::new(own) })
 }
 

@@ -1,12 +1,15 @@
 //! Starting a job from within a rank: by a launcher of its own, `serried spawned`, which stands beside our library.
 //!
 //! ```text
-//! serried spawned CONTROL,UNIVERSE,BIRTH PROGRAMS { RANKS DIRECTORY VARIABLES {NAME VALUE}… WORDS {WORD}… }…
+//! serried spawned CONTROL,UNIVERSE,BIRTH[,COUNTER] TAKEN PROGRAMS
+//!                 { RANKS DIRECTORY HOSTS HOSTFILE VARIABLES {NAME VALUE}… WORDS {WORD}… }…
 //! ```
 //!
-//! Over the control socket the launcher says `ok` when all programs run, or a sentence; and `!` when the job has failed. It ends the job if the
-//! socket ends before it has been let go of: then the process at this end has died.
+//! Over the control socket the launcher says where the processes are, and `ok`, when all programs run, or a sentence; and `!`
+//! when the job has failed. It ends the job if the socket ends before it has been let go of: then the process at this end has
+//! died. TAKEN says where the jobs are that this process has started and that still run.
 
+use crate::settings::HOSTS;
 use crate::{Class, Error, Result};
 use std::ffi::{CStr, OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -38,13 +41,66 @@ pub struct Program {
     pub directory: OsString,
     /// What it shall have in its environment beside what this process has.
     pub variables: Vec<(OsString, OsString)>,
+    /// The hosts on which it shall run, as for `serried run --hosts`; nothing: where the launcher finds room.
+    pub hosts: OsString,
+    /// A file with such hosts.
+    pub host_file: OsString,
+}
+
+impl Program {
+    /// Whether it may run on another host than this one.
+    fn may_be_elsewhere(&self) -> bool {
+        let hosts = self.hosts.to_string_lossy();
+        let mut names = hosts.split([',', ' ']).filter(|host| !host.is_empty()).peekable();
+        let names_none = names.peek().is_none();
+        !self.host_file.is_empty() || !names.all(is_surely_here) || names_none && slots().is_some()
+    }
+}
+
+/// Whether a process of another host may be started: such jobs have no part in the universe of this one.
+pub fn may_be_elsewhere(programs: &[Program]) -> bool {
+    programs.iter().any(Program::may_be_elsewhere)
+}
+
+/// Whether a name is one of this host, whatever name servers say.
+fn is_surely_here(host: &str) -> bool {
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let own = own.trim();
+    ["localhost", "127.0.0.1", "::1", own, own.split('.').next().unwrap_or(own)].contains(&host)
+}
+
+/// How many processes the hosts have room for that the launcher of this job knows, if there are several.
+pub fn slots() -> Option<u32> {
+    std::env::var(HOSTS).ok()?.lines().next()?.trim().parse().ok()
 }
 
 /// The launcher of a job that has been started.
 #[derive(Debug)]
-pub struct Child(UnixStream);
+pub struct Child {
+    socket: UnixStream,
+    /// Where its processes are, as the launcher has said it.
+    places: String,
+}
+
+/// What a launcher is given beside the programs.
+#[derive(Debug)]
+pub struct Start<'a> {
+    /// The universe in which the job is.
+    pub universe: BorrowedFd<'a>,
+    /// How it comes about.
+    pub birth: &'a OwnedFd,
+    /// The segment whose universe counts the job while it runs, if that is another one.
+    pub counter: Option<BorrowedFd<'a>>,
+    /// Where those jobs are that this process has started before.
+    pub taken: String,
+}
 
 impl Child {
+    /// Where the processes are, for the launchers of further jobs.
+    pub fn places(&self) -> &str {
+        &self.places
+    }
+
     /// Whether the job has ended badly.
     pub fn has_failed(&self) -> bool {
         self.said() == Some(Some(FAILED))
@@ -60,7 +116,7 @@ impl Child {
         let mut byte = 0_u8;
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
         // SAFETY: there is room for one byte.
-        match unsafe { libc::recv(self.0.as_raw_fd(), (&raw mut byte).cast(), 1, flags) } {
+        match unsafe { libc::recv(self.socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) } {
             1 => Some(Some(byte)),
             0 => Some(None),
             _ => None,
@@ -70,21 +126,23 @@ impl Child {
     /// Lets the job go on whatever becomes of this process.
     pub fn let_go(mut self) {
         // A launcher that is gone has no job either.
-        let _ = self.0.write_all(&[LET_GO]);
+        let _ = self.socket.write_all(&[LET_GO]);
     }
 }
 
-/// Starts programs as one job, which is in a universe and has a birth. Waits until all of them run.
+/// Starts programs as one job. Waits until all of them run.
 ///
 /// # Errors
 /// `Spawn`, and why.
-pub fn start(universe: BorrowedFd<'_>, birth: &OwnedFd, programs: &[Program]) -> Result<Child> {
+pub fn start(given: &Start, programs: &[Program]) -> Result<Child> {
     let launcher = find()?;
     let refused = |cause: io::Error| failed(format!("{} cannot be started: {cause}", launcher.display()));
     let (mut ours, theirs) = UnixStream::pair().map_err(refused)?;
-    let passed = [theirs.as_raw_fd(), universe.as_raw_fd(), birth.as_raw_fd()];
+    let mut passed = vec![theirs.as_raw_fd(), given.universe.as_raw_fd(), given.birth.as_raw_fd()];
+    passed.extend(given.counter.iter().map(AsRawFd::as_raw_fd));
+    let numbers: Vec<String> = passed.iter().map(RawFd::to_string).collect();
     let mut command = Command::new(&launcher);
-    command.arg(COMMAND).arg(passed.map(|one| one.to_string()).join(",")).args(words_of(programs));
+    command.arg(COMMAND).arg(numbers.join(",")).arg(&given.taken).args(words_of(programs));
     command.stdin(Stdio::null());
     // SAFETY: between fork and exec there are system calls only.
     unsafe { command.pre_exec(move || passed.iter().try_for_each(|&one| keep_open(one))) };
@@ -104,7 +162,9 @@ pub fn start(universe: BorrowedFd<'_>, birth: &OwnedFd, programs: &[Program]) ->
         }
     }
     match said.strip_suffix(STARTED) {
-        Some(_) => Ok(Child(ours)),
+        Some(places) => {
+            Ok(Child { socket: ours, places: String::from_utf8_lossy(places).trim_end().to_owned() })
+        }
         None if said.is_empty() => Err(failed(format!("{} has ended", launcher.display()))),
         None => Err(failed(String::from_utf8_lossy(&said).trim_end().to_owned())),
     }
@@ -117,6 +177,8 @@ fn words_of(programs: &[Program]) -> Vec<OsString> {
         words.extend([
             number(program.ranks as usize),
             program.directory.clone(),
+            program.hosts.clone(),
+            program.host_file.clone(),
             number(program.variables.len()),
         ]);
         words.extend(program.variables.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
@@ -133,6 +195,7 @@ pub fn read(words: &[OsString]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     for _ in 0..number(words.next())? {
         let (ranks, directory) = (number(words.next())? as u32, words.next()?);
+        let (hosts, host_file) = (words.next()?, words.next()?);
         let variables: Option<_> =
             (0..number(words.next())?).map(|_| Some((words.next()?, words.next()?))).collect();
         let count = number(words.next())?;
@@ -142,6 +205,8 @@ pub fn read(words: &[OsString]) -> Option<Vec<Program>> {
             words: own.filter(|own| !own.is_empty())?,
             directory,
             variables: variables?,
+            hosts,
+            host_file,
         });
     }
     words.next().is_none().then_some(programs)
@@ -196,8 +261,15 @@ mod tests {
             words: ["./solver", "", ":", "-n"].map(OsString::from).to_vec(),
             directory: "/some where".into(),
             variables: vec![("A".into(), "1 2".into()), ("B".into(), "".into())],
+            hosts: "n1:2,n2".into(),
+            host_file: "a file".into(),
         };
         let other = Program { ranks: 1, words: vec!["x".into()], ..Program::default() };
+        assert!(one.may_be_elsewhere() && !other.may_be_elsewhere());
+        for hosts in ["localhost", " 127.0.0.1, ::1,"] {
+            assert!(!Program { hosts: hosts.into(), ..other.clone() }.may_be_elsewhere());
+        }
+        assert!(Program { hosts: "localhost,no-such-host".into(), ..other.clone() }.may_be_elsewhere());
         for programs in [vec![one.clone()], vec![one.clone(), other.clone(), one], vec![other]] {
             let words = words_of(&programs);
             assert_eq!(read(&words), Some(programs));

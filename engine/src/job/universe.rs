@@ -146,6 +146,21 @@ impl Registry {
         Ok(Registry(Segment::map(first, AT + BYTES)?))
     }
 
+    /// Its secret.
+    pub fn key(&self) -> JobKey {
+        key_in(memory_in(&self.0))
+    }
+
+    /// Counts a job that a rank starts apart.
+    pub fn one_begins(&self) {
+        memory_in(&self.0).running.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A job that a rank has started apart has ended, or was not started.
+    pub fn one_has_ended(&self) {
+        memory_in(&self.0).running.fetch_sub(1, Ordering::SeqCst);
+    }
+
     /// How many jobs that ranks have started have not ended.
     pub fn running(&self) -> u32 {
         memory_in(&self.0).running.load(Ordering::SeqCst)

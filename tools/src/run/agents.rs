@@ -10,6 +10,7 @@ use super::across::remote_shell::RemoteShell;
 use super::launch::Launched;
 use super::options::OnFailure;
 use super::plan::Plan;
+use super::spawned_job::Spawned;
 use serried_engine::job::{JobKey, NodeMap, NodeSegment};
 use serried_engine::observe::mirror::{self, Changes};
 use std::path::PathBuf;
@@ -46,6 +47,10 @@ pub struct Agents {
     pub has_begun: bool,
     /// By node: nothing is left there.
     done: Vec<bool>,
+    /// How many nodes execute all their programs.
+    pub executing: u32,
+    /// By node: jobs that its ranks have started, and that run.
+    pub spawned: Vec<u32>,
     /// Since when everything is being killed.
     forced_since: Option<Instant>,
     /// The out-of-memory killer has struck on the host of the rank that ended last.
@@ -69,7 +74,12 @@ impl Agents {
             hosts: across.hosts.clone(),
             fanout: options.shell.fanout.unwrap_or(FANOUT),
             map: across.map.clone(),
-            key: JobKey::random().map_err(|cause| format!("no key for the job: {cause}"))?,
+            // Those who have started the job know it by the key that they have given to it.
+            key: match &plan.spawned {
+                Some(spawned) => spawned.key(),
+                None => JobKey::random().map_err(|cause| format!("no key for the job: {cause}"))?,
+            },
+            birth: plan.spawned.as_ref().map_or_else(|| Ok(Vec::new()), Spawned::birth)?,
             programs: plan.programs.clone(),
             bind: options.bind,
             order: options.map,
@@ -92,6 +102,8 @@ impl Agents {
             input_ended: false,
             has_begun: false,
             done: vec![false; nodes as usize],
+            executing: 0,
+            spawned: vec![0; nodes as usize],
             forced_since: None,
             out_of_memory: false,
         })

@@ -78,8 +78,9 @@ pub struct Identity {
     pub segment: i32,
     /// Where there are several hosts: the descriptors of the table of nodes, and of the sockets at which this one listens.
     pub others: Vec<i32>,
-    /// If another job has started this one: the descriptors of the first job's segment, and of how this one came about.
-    pub descent: Option<[i32; 2]>,
+    /// If another job has started this one: the descriptors of the first job's segment, unless there are several hosts, and of
+    /// how this one came about.
+    pub descent: Vec<i32>,
     /// Whether its program is built for Open MPI.
     pub open_mpi: bool,
 }
@@ -88,11 +89,11 @@ pub struct Identity {
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
     let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, descent, open_mpi } =
         identity;
-    let others: Vec<String> = others.iter().map(i32::to_string).collect();
-    let others = match (others.is_empty(), descent) {
-        (true, None) => String::new(),
-        (_, None) => format!(":{}", others.join(",")),
-        (_, Some([first, birth])) => format!(":{}:{first},{birth}", others.join(",")),
+    let list = |numbers: &[i32]| numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
+    let others = match (others.is_empty(), descent.is_empty()) {
+        (true, true) => String::new(),
+        (_, true) => format!(":{}", list(others)),
+        (_, false) => format!(":{}:{}", list(others), list(descent)),
     };
     let mut texts = vec![
         format!("PMI_RANK={rank}"),

@@ -145,7 +145,7 @@ impl Launched {
             local_size: plan.size,
             segment: self.node.descriptor().as_raw_fd(),
             others: Vec::new(),
-            descent: plan.spawned.as_ref().map(Spawned::inheritance),
+            descent: plan.spawned.as_ref().map(Spawned::inheritance).unwrap_or_default(),
             streams: [input, raw(&output), raw(&error)],
             cpus: plan.places.as_ref().map(|places| places[rank as usize].as_slice()),
             own_group: !self.shares_terminal,

@@ -48,6 +48,17 @@ impl Supervisor {
             News::Silent { first, end, how } => self.hear_silence(first..end, how),
             News::Lost { first, end, why } => self.lost(first..end, &why),
             News::Say(text) => self.say(&text),
+            News::Executed => {
+                self.with_agents(|agents| agents.executing += 1);
+                if self.agents.as_ref().is_some_and(|agents| agents.executing == agents.nodes()) {
+                    self.all_run();
+                }
+            }
+            News::Spawned(jobs) => {
+                self.with_agents(|agents| {
+                    agents.spawned.get_mut(frame.node as usize).into_iter().for_each(|known| *known = jobs);
+                });
+            }
             News::InputTaken(count) => {
                 self.with_agents(|agents| {
                     agents.input_under_way = agents.input_under_way.saturating_sub(count as usize)
@@ -132,7 +143,10 @@ impl Supervisor {
     /// Says something that ends the job, unless it is ending already.
     fn tell_unless_ending(&mut self, text: &str, reason: Reason) {
         if self.ending.is_none() {
-            self.tell(text);
+            match self.plan.spawned.as_mut().filter(|spawned| !spawned.runs()) {
+                Some(spawned) => spawned.answer(text.trim_start_matches("serried: ")),
+                None => self.tell(text),
+            }
             self.end(reason);
         }
     }

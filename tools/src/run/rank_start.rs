@@ -32,7 +32,7 @@ pub struct Place<'a> {
     /// Descriptors that it gets where there are several hosts.
     pub others: Vec<RawFd>,
     /// Descriptors that it gets if another job has started its own.
-    pub descent: Option<[RawFd; 2]>,
+    pub descent: Vec<RawFd>,
     /// What becomes descriptor 0, 1 and 2; `None`: our own.
     pub streams: [Option<RawFd>; 3],
     /// The CPUs that it is bound to.
@@ -56,7 +56,7 @@ pub fn start(
     let pmi = theirs.as_raw_fd();
     let mut inherited = vec![pmi, place.segment];
     inherited.extend(&place.others);
-    inherited.extend(place.descent.iter().flatten());
+    inherited.extend(&place.descent);
     let identity = Identity {
         rank: place.rank,
         size: place.size,

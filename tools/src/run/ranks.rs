@@ -214,7 +214,7 @@ impl Supervisor {
         match descriptors::read(pipe.as_raw_fd(), &mut record) {
             Ok(0) => {
                 self.job.failures = None;
-                self.plan.spawned.iter_mut().filter(|_| self.ending.is_none()).for_each(Spawned::all_run);
+                self.all_run();
             }
             Ok(count) if count == record.len() => {
                 // SAFETY: the record was written whole by `spawn`, from plain data of this type and size.
@@ -223,6 +223,11 @@ impl Supervisor {
             }
             _ => {}
         }
+    }
+
+    /// All ranks execute their programs, which the rank is told that has started the job.
+    pub(super) fn all_run(&mut self) {
+        self.plan.spawned.iter_mut().filter(|_| self.ending.is_none()).for_each(Spawned::all_run);
     }
 
     /// The process of a rank could not execute its program.

@@ -3,23 +3,28 @@
 //!
 //! ```text
 //! rank ── serried spawned (ends at once)
-//!           └─ guard ── launcher ── ranks of the new job
+//!           └─ guard ── launcher ── ranks of the new job, or agents on other hosts
 //! ```
 
+use super::across::job_hosts::JobHosts;
+use super::across::{children, host_list};
 use super::options::{Options, Program};
 use super::plan::{self, Plan};
 use super::spawned_job::Spawned;
 use serried_engine::job::starter;
+use serried_engine::settings::HOSTS;
 use std::ffi::OsString;
 use std::time::Instant;
 
 /// Does what the words behind `serried spawned` say.
 pub fn command(arguments: &[OsString]) -> i32 {
     let started = Instant::now();
-    let read = arguments.split_first().and_then(|(descriptors, words)| {
-        Some((Spawned::read(descriptors.to_str()?)?, starter::read(words)?))
-    });
-    let Some((mut spawned, programs)) = read else {
+    let read = || {
+        let (descriptors, rest) = arguments.split_first()?;
+        let (taken, words) = rest.split_first()?;
+        Some((Spawned::read(descriptors.to_str()?)?, taken.to_str()?, starter::read(words)?))
+    };
+    let Some((mut spawned, taken, programs)) = read() else {
         let text =
             "`serried spawned` is what MPI_Comm_spawn calls; to start a program: serried run -n 4 ./program";
         return super::complain(text, super::USAGE_ERROR);
@@ -33,14 +38,28 @@ pub fn command(arguments: &[OsString]) -> i32 {
         }
         _ => return 0,
     }
-    let options = Options { programs: programs.into_iter().map(program).collect(), ..Options::default() };
-    match plan::prepare(options, None) {
+    match prepare(programs, taken, &mut spawned) {
         Ok(plan) => super::start(Plan { spawned: Some(spawned), ..plan }, started),
         Err(text) => {
             spawned.answer(&text);
             super::CANNOT_START
         }
     }
+}
+
+/// Finds places for the processes, beside those that are `taken`.
+fn prepare(programs: Vec<starter::Program>, taken: &str, spawned: &mut Spawned) -> Result<Plan, String> {
+    let told = std::env::var(HOSTS).ok();
+    let job = told.as_deref().and_then(JobHosts::read).unwrap_or_default();
+    let taken = if taken.is_empty() { Vec::new() } else { host_list::read_list("taken places", taken)? };
+    let places = children::place(&programs, &job, &taken)?;
+    spawned.places = children::told(&places);
+    let mut options = Options { programs: programs.into_iter().map(program).collect(), ..Options::default() };
+    // Its ranks may start others.
+    options.environment.extend(told.map(|text| (HOSTS.into(), text.into())));
+    options.shell = job.shell;
+    options.host_timeout = job.host_timeout.unwrap_or(options.host_timeout);
+    plan::prepare(options, children::across(&places))
 }
 
 fn program(given: starter::Program) -> Program {

@@ -3,9 +3,10 @@
 //! It says over a socket that all programs run, or why not. When the socket ends before the rank has let go of the job,
 //! the rank has died, and the job is ended.
 
+use serried_engine::job::birth::bytes_of;
 use serried_engine::job::starter::{FAILED, LET_GO, STARTED};
 use serried_engine::job::universe::Registry;
-use serried_engine::job::Birth;
+use serried_engine::job::{Birth, JobKey};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -17,6 +18,10 @@ pub struct Spawned {
     birth: OwnedFd,
     base: u32,
     registry: Registry,
+    /// The universe of the one that has started it, if that is another one: it counts the job while it runs.
+    counter: Option<Registry>,
+    /// Where the ranks are, for those who start further jobs.
+    pub places: String,
     /// The rank knows that the job runs; before, it is the rank that says that the job has not been started.
     runs: bool,
 }
@@ -31,10 +36,10 @@ pub enum Heard {
 }
 
 impl Spawned {
-    /// From the three descriptors in `control,universe,birth`.
+    /// From the descriptors in `control,universe,birth`, and perhaps that of a counter.
     pub fn read(text: &str) -> Option<Spawned> {
         let numbers: Option<Vec<RawFd>> = text.split(',').map(|word| word.parse().ok()).collect();
-        let numbers: [RawFd; 3] = numbers?.try_into().ok()?;
+        let numbers = numbers.filter(|numbers| (3..=4).contains(&numbers.len()))?;
         let is_passed = |&one: &RawFd| {
             // SAFETY: plain system call; of what is not open nothing is taken.
             one >= 3 && unsafe { libc::fcntl(one, libc::F_SETFD, libc::FD_CLOEXEC) } == 0
@@ -43,21 +48,43 @@ impl Spawned {
             return None;
         }
         // SAFETY: they are open, and were passed to this process to be its own.
-        let [control, universe, birth] = numbers.map(|one| unsafe { OwnedFd::from_raw_fd(one) });
+        let mut given = numbers.into_iter().map(|one| unsafe { OwnedFd::from_raw_fd(one) });
+        let (control, universe, birth) = (given.next()?, given.next()?, given.next()?);
+        let counter = given.next().map(Registry::open).transpose().ok()?;
         let base = Birth::read(birth.try_clone().ok()?).ok()?.base;
         let registry = Registry::open(universe.try_clone().ok()?).ok()?;
-        Some(Spawned { control: Some(control.into()), universe, birth, base, registry, runs: false })
+        let (control, places) = (Some(control.into()), String::new());
+        Some(Spawned { control, universe, birth, base, registry, counter, places, runs: false })
     }
 
     /// What the ranks inherit.
-    pub fn inheritance(&self) -> [RawFd; 2] {
-        [self.universe.as_raw_fd(), self.birth.as_raw_fd()]
+    pub fn inheritance(&self) -> Vec<RawFd> {
+        vec![self.universe.as_raw_fd(), self.birth.as_raw_fd()]
+    }
+
+    /// How the job came about, for the ranks of other hosts.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn birth(&self) -> Result<Vec<u8>, String> {
+        let copy = self.birth.try_clone().map_err(|cause| format!("no descriptor is left: {cause}"))?;
+        bytes_of(copy).map_err(|error| error.message().to_owned())
+    }
+
+    /// The key by which the one that has started the job knows it.
+    pub fn key(&self) -> JobKey {
+        self.registry.key()
     }
 
     /// All programs run.
     pub fn all_run(&mut self) {
         self.runs = true;
-        self.tell(STARTED);
+        self.tell(&[self.places.as_bytes(), b"\n", STARTED].concat());
+    }
+
+    /// Whether the rank knows that the job runs.
+    pub fn runs(&self) -> bool {
+        self.runs
     }
 
     /// They cannot be started; this is told to nobody afterwards.
@@ -103,6 +130,7 @@ impl Spawned {
         }
         if self.runs {
             self.registry.has_ended(self.base, size);
+            self.counter.iter().for_each(Registry::one_has_ended);
         }
     }
 }

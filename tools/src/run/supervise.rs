@@ -198,7 +198,9 @@ impl Supervisor {
     /// Whether jobs that these ranks have started go on: they are no leftovers.
     fn spawned_jobs_run(&self) -> bool {
         let of_parent = self.plan.spawned.as_ref().is_some_and(Spawned::others_run);
-        self.ending.is_none() && (of_parent || self.job.node.spawned_jobs() > 0)
+        let elsewhere =
+            self.agents.as_ref().is_some_and(|agents| agents.spawned.iter().any(|&jobs| jobs > 0));
+        self.ending.is_none() && (of_parent || elsewhere || self.job.node.spawned_jobs() > 0)
     }
 
     /// The rank that has started this job lets it go, or has died.

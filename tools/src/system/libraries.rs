@@ -2,7 +2,7 @@
 //!
 //! A library path with our libraries in front makes programs built against MPICH pick ours up.
 
-use serried_engine::settings::{RESTART, SEGMENT};
+use serried_engine::settings::{HOSTS, RESTART, SEGMENT};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -55,7 +55,7 @@ pub fn preload_malloc(environment: &mut Environment) {
 /// Whether a variable is one by which a launcher speaks to its own ranks.
 pub fn belongs_to_launcher(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    [SEGMENT, RESTART].iter().any(|ours| name == ours.as_bytes())
+    [SEGMENT, RESTART, HOSTS].iter().any(|ours| name == ours.as_bytes())
         || OTHER_LAUNCHERS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 

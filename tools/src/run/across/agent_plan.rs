@@ -40,6 +40,8 @@ pub struct AgentPlan {
     pub shell: RemoteShell,
     /// Where the `serried` command is on every host.
     pub serried: PathBuf,
+    /// How the job came about, if a rank of another one has started it.
+    pub birth: Vec<u8>,
 }
 
 impl AgentPlan {
@@ -71,7 +73,7 @@ impl AgentPlan {
         writer.byte(u8::from(self.goes_on));
         writer.long(self.patience.as_millis() as u64);
         writer.list(self.shell.words(), |writer, word| writer.bytes(word.as_bytes()).end());
-        writer.bytes(self.serried.as_os_str().as_encoded_bytes());
+        writer.bytes(self.serried.as_os_str().as_encoded_bytes()).bytes(&self.birth);
         writer.0
     }
 
@@ -93,6 +95,7 @@ impl AgentPlan {
         let patience = Duration::from_millis(reader.long()?);
         let shell = RemoteShell::of_words(reader.list(Reader::text)?);
         let serried = PathBuf::from(reader.text()?);
+        let birth = reader.bytes()?.to_vec();
         let makes_sense = hosts.len() == nodes.len() && nodes.start < nodes.end && nodes.end <= map.nodes();
         makes_sense.then_some(AgentPlan {
             nodes,
@@ -109,6 +112,7 @@ impl AgentPlan {
             patience,
             shell,
             serried,
+            birth,
         })
     }
 }
@@ -157,6 +161,7 @@ mod tests {
             patience: Duration::from_secs(10),
             shell: RemoteShell::named("ssh", None).unwrap(),
             serried: "/opt/serried/bin/serried".into(),
+            birth: vec![1, 2, 3],
         }
     }
 

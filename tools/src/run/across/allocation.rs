@@ -106,7 +106,7 @@ fn repeated(text: &str) -> Option<Vec<u32>> {
 }
 
 /// The hosts of a list in Slurm's short form: `n[1-3,07-08]-ib,m2`.
-fn expand(list: &str) -> Option<Vec<String>> {
+pub fn expand(list: &str) -> Option<Vec<String>> {
     let (mut hosts, mut depth, mut begin) = (Vec::new(), 0, 0);
     for (at, letter) in list.char_indices().chain([(list.len(), ',')]) {
         match letter {

@@ -2,10 +2,12 @@
 
 use super::dealing::{deal, Wish};
 use super::host_list::Host;
+use super::job_hosts::JobHosts;
 use super::{allocation, this_host};
 use crate::run::options::Options;
 use crate::system::host_name;
 use serried_engine::job::NodeMap;
+use serried_engine::settings::HOSTS;
 
 /// The hosts of a job that runs on others than this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +24,7 @@ pub struct Across {
 /// # Errors
 /// A sentence for the user.
 pub fn choose(options: &mut Options, lookup: &allocation::Lookup) -> Result<Option<Across>, String> {
+    options.environment.retain(|(name, _)| name != HOSTS);
     match options.local_only {
         true => options.hosts = None,
         false if options.hosts.is_none() => {
@@ -40,16 +43,22 @@ pub fn choose(options: &mut Options, lookup: &allocation::Lookup) -> Result<Opti
     if let [program] = &mut options.programs[..] {
         program.ranks = Some(map.size());
     }
-    let used = &hosts[..map.nodes() as usize];
-    if used.iter().all(|host| this_host::is_here(&host.name)) {
+    let are_here: Vec<bool> = hosts.iter().map(|host| this_host::is_here(&host.name)).collect();
+    let named = |(host, &is_here): (&Host, &bool)| {
+        // It shall mean the same on all hosts.
+        let name = if is_here { host_name() } else { host.name.clone() };
+        Host { name, ..host.clone() }
+    };
+    let hosts: Vec<Host> = hosts.iter().zip(&are_here).map(named).collect();
+    if are_here.contains(&false) {
+        // Its ranks may start others, on all of them.
+        options.environment.push((HOSTS.into(), JobHosts::new(&hosts, &map, options).to_text().into()));
+    }
+    let used = map.nodes() as usize;
+    if are_here[..used].iter().all(|&is_here| is_here) {
         return Ok(None);
     }
-    let name = |host: &Host| match this_host::is_here(&host.name) {
-        // It shall mean the same on all hosts.
-        true => host_name(),
-        false => host.name.clone(),
-    };
-    Ok(Some(Across { hosts: used.iter().map(name).collect(), map }))
+    Ok(Some(Across { hosts: hosts[..used].iter().map(|host| host.name.clone()).collect(), map }))
 }
 
 /// How many ranks the user wants, if that was said.

@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// What both ends say first; other words mean another version. Counted up when a frame or a page changes.
-const GREETING: &str = concat!("\nserried 2 ", env!("CARGO_PKG_VERSION"), "\n");
+const GREETING: &str = concat!("\nserried 3 ", env!("CARGO_PKG_VERSION"), "\n");
 const GREETING_BEGINS: &str = "\nserried ";
 /// Noise before the greeting, at most.
 const NOISE: usize = 64 << 10;

@@ -13,11 +13,13 @@
 pub mod agent_plan;
 pub mod allocation;
 pub mod branches;
+pub mod children;
 pub mod choice;
 mod codec;
 pub mod crew;
 pub mod dealing;
 pub mod host_list;
+pub mod job_hosts;
 pub mod link;
 pub mod muster;
 pub mod orders;

@@ -138,6 +138,10 @@ pub enum News {
     },
     /// The process of a rank could not execute its program.
     CannotStart(StartFailure),
+    /// All ranks of the node execute their programs.
+    Executed,
+    /// So many jobs that ranks of the node have started run.
+    Spawned(u32),
     /// Output of a rank; nothing: it has ended.
     Output {
         /// The rank.
@@ -309,6 +313,8 @@ impl News {
                 new(15, &|writer| writer.number(*first).number(*end).0.extend(why.as_bytes()))
             }
             News::Done => new(16, &|_| {}),
+            News::Executed => new(17, &|_| {}),
+            News::Spawned(jobs) => new(18, &|writer| writer.number(*jobs).end()),
         }
     }
 
@@ -360,6 +366,8 @@ fn news(kind: u8, reader: &mut Reader) -> Option<News> {
         14 => News::Silent { first: reader.number()?, end: reader.number()?, how: reader.byte()? },
         15 => News::Lost { first: reader.number()?, end: reader.number()?, why: text(reader.rest()) },
         16 => News::Done,
+        17 => News::Executed,
+        18 => News::Spawned(reader.number()?),
         _ => return None,
     })
 }
@@ -452,6 +460,8 @@ mod tests {
             News::Silent { first: 3, end: 5, how: 1 },
             News::Lost { first: 3, end: 5, why: "it was killed".into() },
             News::Done,
+            News::Executed,
+            News::Spawned(3),
         ];
         let mut bytes = Vec::new();
         all.iter().zip(5..).for_each(|(news, node)| news.frame(node).put(&mut bytes));
@@ -471,9 +481,9 @@ mod tests {
         assert_eq!(Frame::take(&mut b"Last login: today".to_vec()), Err(Nonsense));
         assert_eq!(Frame::take(&mut vec![0; 64]), Err(Nonsense));
         let frame = |kind| Frame::new(1, kind, |_| {});
-        assert!((0..=255).all(|kind| News::read(&frame(kind)).is_ok()
-            == [0, 1, 2, 9, 13, 16].contains(&kind)
-            || kind == 1));
+        assert!((0..=255)
+            .all(|kind| News::read(&frame(kind)).is_ok() == [0, 1, 2, 9, 13, 16, 17].contains(&kind)
+                || kind == 1));
         assert_eq!(Order::read(&frame(200)), Err(Nonsense));
         assert_eq!(Order::read(&frame(6)), Err(Nonsense));
     }

@@ -14,7 +14,7 @@ use super::answers::Asked;
 use super::Agent;
 use crate::system::topology;
 use crate::why::sources::Sources;
-use serried_engine::job::{Listeners, NodeCard, NodeSegment, NodeTable, NodeView};
+use serried_engine::job::{birth, Listeners, NodeCard, NodeSegment, NodeTable, NodeView};
 use serried_engine::observe::mirror::Told;
 use std::fs::File;
 use std::io;
@@ -49,6 +49,8 @@ pub struct Here {
     pub input_ended: bool,
     /// How much output may go to the launcher.
     pub credit: usize,
+    /// How many jobs of these ranks it knows of.
+    pub spawned_told: u32,
     /// What the launcher knows of their pages.
     pub told: Vec<Told>,
     /// Whether it knows the names of calls.
@@ -122,6 +124,7 @@ impl Here {
             typed: Vec::new(),
             input_ended: false,
             credit: WINDOW,
+            spawned_told: 0,
             told: numbers.iter().map(|_| Told::default()).collect(),
             names_told: false,
             asked: Vec::new(),
@@ -134,12 +137,17 @@ impl Here {
             Bind::None => None,
             bind => binding::places(bind, plan.order, here.numbers.len(), &topology::read()),
         };
+        let birth = match &plan.birth[..] {
+            [] => None,
+            bytes => Some(birth::file_of(bytes).map_err(told)?),
+        };
+        let descent: Vec<RawFd> = birth.iter().map(AsRawFd::as_raw_fd).collect();
         let others: Vec<RawFd> = [here.table.descriptor().as_raw_fd()]
             .into_iter()
             .chain(listeners.sockets.iter().map(AsRawFd::as_raw_fd))
             .collect();
         for local in 0..here.numbers.len() {
-            here.start_rank(plan, local, &others, report.as_raw_fd(), inheritance)?;
+            here.start_rank(plan, local, (&others, &descent), report.as_raw_fd(), inheritance)?;
         }
         Ok(here)
     }
@@ -148,7 +156,7 @@ impl Here {
         &mut self,
         plan: &AgentPlan,
         local: usize,
-        others: &[RawFd],
+        (others, descent): (&[RawFd], &[RawFd]),
         report: RawFd,
         inheritance: Inheritance,
     ) -> Result<(), String> {
@@ -163,7 +171,7 @@ impl Here {
         };
         let error = error.map_err(said("a pipe"))?;
         let place = Place {
-            descent: None,
+            descent: descent.to_vec(),
             rank,
             size: plan.map.size(),
             local_rank: local as u32,
@@ -299,7 +307,10 @@ impl Agent {
         let Some(pipe) = &here.failures else { return };
         let mut record = [0; std::mem::size_of::<StartFailure>()];
         match descriptors::read(pipe.as_raw_fd(), &mut record) {
-            Ok(0) => here.failures = None,
+            Ok(0) => {
+                here.failures = None;
+                self.tell(&News::Executed);
+            }
             Ok(count) if count == record.len() => {
                 // SAFETY: the record was written whole by `spawn`, from plain data of this type and size.
                 let failure: StartFailure = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
@@ -312,6 +323,7 @@ impl Agent {
     /// A process below has ended: a rank, or something a rank left behind.
     pub(super) fn process_ended(&mut self, Child { process, status, cpu }: Child) {
         self.take_failures();
+        self.tell_spawned();
         let Some(here) = &mut self.here else { return };
         let Some(index) = here.ranks.iter().position(|rank| rank.is_process(process)) else { return };
         let rank = here.numbers[index];

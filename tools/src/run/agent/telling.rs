@@ -80,6 +80,16 @@ impl Agent {
         }
     }
 
+    /// Tells how many jobs run that ranks of this host have started, if that has changed: they are no leftovers.
+    pub(super) fn tell_spawned(&mut self) {
+        let Some(here) = &mut self.here else { return };
+        let jobs = here.node.spawned_jobs();
+        if jobs != here.spawned_told {
+            here.spawned_told = jobs;
+            self.tell(&News::Spawned(jobs));
+        }
+    }
+
     /// Tells the names of calls, once some rank has published them.
     fn tell_names(&mut self) {
         let Some(here) = self.here.as_mut().filter(|here| !here.names_told) else { return };

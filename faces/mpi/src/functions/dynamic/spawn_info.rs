@@ -1,6 +1,6 @@
 //! The info keys with which processes are started (MPI-5.0 §11.8.4): `wdir`, `path`, `host`, `soft`,
-//! `mpi_memory_alloc_kinds`; and `env`, lines
-//! `NAME=VALUE`, which other libraries have too. Keys that are not known are ignored, as MPI says.
+//! `mpi_memory_alloc_kinds`; and what other libraries have too: `env`, lines `NAME=VALUE`; `hosts`, `add-host`, `hostfile`
+//! and `add-hostfile`. Keys that are not known are ignored, as MPI says.
 
 use crate::memory_kinds;
 use crate::objects::Info;
@@ -10,10 +10,24 @@ use serried_engine::{Class, Error, Result};
 use std::ffi::OsString;
 use std::path::Path;
 
+/// Keys whose values are lists of hosts, as for `serried run --hosts`.
+const HOST_KEYS: [&str; 3] = ["host", "hosts", "add-host"];
+/// Keys whose values are files of hosts, as for `serried run --hostfile`.
+const HOST_FILE_KEYS: [&str; 2] = ["hostfile", "add-hostfile"];
+
 /// What the keys say of a program.
 pub fn apply(info: &Info, mut program: Program) -> Result<Program> {
-    if let Some(hosts) = info.get("host") {
-        check_hosts(&hosts)?;
+    let hosts: Vec<String> = HOST_KEYS.iter().filter_map(|key| info.get(key)).collect();
+    // Some separate hosts by blanks.
+    program.hosts =
+        hosts.iter().flat_map(|hosts| hosts.split_whitespace()).collect::<Vec<_>>().join(",").into();
+    if let Some(file) = HOST_FILE_KEYS.iter().find_map(|key| info.get(key)) {
+        if !program.hosts.is_empty() {
+            return Err(refused(format!(
+                "the keys name hosts, and the file {file} too; one of both is enough"
+            )));
+        }
+        program.host_file = file.into();
     }
     if let Some(directory) = info.get("wdir") {
         program.directory = directory.into();
@@ -43,23 +57,6 @@ pub fn apply(info: &Info, mut program: Program) -> Result<Program> {
 
 fn refused(text: String) -> Error {
     Error::new(Class::Spawn, text)
-}
-
-/// Other hosts than this one are refused.
-fn check_hosts(hosts: &str) -> Result<()> {
-    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let own = own.trim();
-    let is_here = |host: &str| {
-        let short = own.split('.').next().unwrap_or(own);
-        ["localhost", "127.0.0.1", "::1", own, short].contains(&host)
-    };
-    match hosts.split([',', ' ']).filter(|host| !host.is_empty()).find(|host| !is_here(host)) {
-        None => Ok(()),
-        Some(other) => Err(refused(format!(
-            "the key host names {other}, which is not this host ({own}); starting processes on other hosts is not \
-             there yet in this version of Serried"
-        ))),
-    }
 }
 
 /// A program by its name in one of the folders.
@@ -118,9 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn only_this_host_can_be_named() {
-        assert!(check_hosts("localhost, 127.0.0.1").is_ok());
-        assert_eq!(check_hosts("localhost,no-such-host").unwrap_err().class(), Class::Spawn);
+    fn hosts_are_named_by_the_keys_of_other_libraries_too() {
+        let with = |pairs: &[(&str, &str)]| {
+            let info = Info::default();
+            pairs.iter().for_each(|(key, value)| info.set(key, value).unwrap());
+            apply(&info, Program { words: vec!["x".into()], ..Program::default() })
+        };
+        let hosts = |pairs| with(pairs).unwrap().hosts;
+        assert_eq!(hosts(&[("host", "a:2, b")]), "a:2,,b");
+        assert_eq!(hosts(&[("hosts", "a b:3")]), "a,b:3");
+        assert_eq!(hosts(&[("add-host", "c"), ("host", "a")]), "a,c");
+        assert_eq!(with(&[("hostfile", "/a file")]).unwrap().host_file, "/a file");
+        assert_eq!(with(&[("hostfile", "f"), ("host", "a")]).unwrap_err().class(), Class::Spawn);
     }
 
     #[test]
