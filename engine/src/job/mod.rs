@@ -27,7 +27,7 @@ pub mod node_table;
 pub mod node_view;
 pub mod nodes;
 mod own;
-pub(crate) mod pass_descriptor;
+pub mod pass_descriptor;
 mod pmi1;
 mod pmi_line;
 mod pmix;

@@ -48,7 +48,10 @@ pub(crate) fn connect(name: &str) -> io::Result<UnixStream> {
 }
 
 /// The user at the other end (0xfffe when it has no name in our namespace).
-pub(crate) fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
+///
+/// # Errors
+/// What the system says.
+pub fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: `who` and `length` describe a valid place for the answer.
@@ -68,7 +71,10 @@ pub(crate) fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
 }
 
 /// Sends one byte with `descriptor` attached.
-pub(crate) fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io::Result<()> {
+///
+/// # Errors
+/// What the system says.
+pub fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io::Result<()> {
     let mut byte = [1u8];
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -102,7 +108,10 @@ fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<()> {
 }
 
 /// Receives what [`send_descriptor`] sent.
-pub(crate) fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
+///
+/// # Errors
+/// What the system says; `UnexpectedEof`: no descriptor has come.
+pub fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0u8];
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };

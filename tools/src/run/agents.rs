@@ -8,11 +8,13 @@ use super::across::muster::Muster;
 use super::across::orders::{Order, ALL};
 use super::across::remote_shell::RemoteShell;
 use super::launch::Launched;
+use super::meeting::Parties;
 use super::options::OnFailure;
 use super::plan::Plan;
 use super::spawned_job::Spawned;
 use serried_engine::job::{JobKey, NodeMap, NodeSegment};
 use serried_engine::observe::mirror::{self, Changes};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
@@ -53,22 +55,30 @@ pub struct Agents {
     pub spawned: Vec<u32>,
     /// Since when everything is being killed.
     forced_since: Option<Instant>,
+    /// The ranks of all nodes have one segment: nobody needs mirrors.
+    shares: bool,
     /// The out-of-memory killer has struck on the host of the rank that ended last.
     pub out_of_memory: bool,
 }
 
 impl Agents {
-    /// Starts the agents for a plan.
+    /// Starts the agents for a plan, or takes on the parties of a meeting, which share the `segment`.
     ///
     /// # Errors
     /// A sentence.
-    pub fn start(plan: &Plan, across: &Across, mask: &libc::sigset_t) -> Result<Agents, String> {
+    pub fn start(
+        plan: &Plan,
+        across: &Across,
+        (parties, segment): (Parties, &NodeSegment),
+        mask: &libc::sigset_t,
+    ) -> Result<Agents, String> {
         let options = &plan.options;
         let shell = RemoteShell::named(
             options.shell.kind.as_deref().unwrap_or("ssh"),
             options.shell.command.as_deref(),
         )?;
         let nodes = across.map.nodes();
+        let shares = plan.options.meet.is_some();
         let agent_plan = AgentPlan {
             nodes: 0..nodes,
             hosts: across.hosts.clone(),
@@ -80,7 +90,7 @@ impl Agents {
                 None => JobKey::random().map_err(|cause| format!("no key for the job: {cause}"))?,
             },
             birth: plan.spawned.as_ref().map_or_else(|| Ok(Vec::new()), Spawned::birth)?,
-            programs: plan.programs.clone(),
+            programs: if shares { parties.own } else { plan.programs.clone() },
             bind: options.bind,
             order: options.map,
             report_bindings: options.report_bindings,
@@ -90,8 +100,13 @@ impl Agents {
             shell,
             serried: own_path(options.shell.serried.clone())?,
         };
+        let crew = match shares {
+            true => Crew::meet(&agent_plan, parties.met, segment.descriptor().as_raw_fd(), mask)?,
+            false => Crew::start(&agent_plan, divide(0..nodes, agent_plan.fanout), mask)?,
+        };
         Ok(Agents {
-            crew: Crew::start(&agent_plan, divide(0..nodes, agent_plan.fanout), mask)?,
+            crew,
+            shares,
             muster: Muster::new(0..nodes),
             map: across.map.clone(),
             ahead: vec![None; nodes as usize],
@@ -117,12 +132,12 @@ impl Agents {
         }
     }
 
-    /// Nothing is left on these hosts; when that is so on all, the agents go.
-    pub fn are_done(&mut self, nodes: std::ops::Range<u32>) {
+    /// Nothing is left on these hosts; when that is so on all, the agents go, and hear the status of the job.
+    pub fn are_done(&mut self, nodes: std::ops::Range<u32>, status: i32) {
         let was_left = self.done.contains(&false);
         nodes.for_each(|node| self.done[node as usize] = true);
         if was_left && !self.done.contains(&false) {
-            self.crew.send(ALL, &Order::Leave);
+            self.crew.send(ALL, &Order::Leave(status));
         }
     }
 
@@ -182,7 +197,7 @@ impl Agents {
 
     /// Passes on what observers ask the mirrors of ranks.
     pub fn pass_questions_on(&mut self, node: &NodeSegment, now: Instant) {
-        if now < self.look_at {
+        if now < self.look_at || self.shares {
             return;
         }
         self.look_at = now + LOOK;
@@ -197,7 +212,9 @@ impl Agents {
 
     /// When there is something to do next.
     pub fn deadline(&self) -> Option<Instant> {
-        self.crew.deadline().map(|beat| if self.has_begun { beat.min(self.look_at) } else { beat })
+        self.crew
+            .deadline()
+            .map(|beat| if self.has_begun && !self.shares { beat.min(self.look_at) } else { beat })
     }
 
     /// Output of a rank has been taken.

@@ -27,6 +27,14 @@ hosts (docs/clusters.md)
   --host-timeout SECONDS   after so long a silent host is given up (10); it is named after 3
   --fanout N               how many agents one process starts (32)
 
+containers that a daemon has started, on one machine (docs/clusters.md)
+  --meet FOLDER            this is one of several `serried run` that are one job: they meet in a folder that all
+                           of them have; -n is the number of ranks that this one starts
+  --parties N              how many there are (also --containers)
+  --party I                which of them this is, from 0; without it in the order in which they come
+  --job NAME               a name, if several jobs meet in one folder
+  --meet-timeout SECONDS   how long to wait for the others (120)
+
 programs
   -configfile FILE         a file with a program and its options in each line, in the place of
                            `:`; # begins a comment, \\ continues a line

@@ -27,6 +27,8 @@ mod guard;
 mod help;
 mod last_calls;
 mod launch;
+mod meeting;
+mod meeting_options;
 mod memory_events;
 mod naps;
 mod news;
@@ -67,6 +69,7 @@ pub use spawned::command as spawned;
 
 use crate::system::signals::Signals;
 use across::choice::{choose, Across};
+use meeting::{Parties, Role};
 use plan::Plan;
 use std::ffi::OsString;
 use std::io::Write;
@@ -88,6 +91,9 @@ pub fn command(arguments: &[OsString]) -> i32 {
     }
     if options.version {
         return crate::print(crate::VERSION);
+    }
+    if let Err(text) = meeting::check(&mut options) {
+        return complain(&text, USAGE_ERROR);
     }
     let across = match choose(&mut options, &|name| std::env::var(name).ok()) {
         Ok(across) => across,
@@ -117,12 +123,19 @@ fn start(mut plan: Plan, started: Instant) -> i32 {
             return complain(&format!("cannot start: {}", rank_start::because(&cause)), CANNOT_START)
         }
     };
+    let mut parties = match meeting::meet(&mut plan, &mut guard) {
+        Ok(Role::Leads(parties)) => parties,
+        Ok(Role::Belongs(stream, segment)) => {
+            return agent::belong(stream, segment, plan.programs, signals, guard)
+        }
+        Err(text) => return complain(&text, CANNOT_START),
+    };
     let deadline = plan.options.timeout.map(|allowed| started + allowed);
     loop {
         let is_to_end = || deadline.is_some_and(|at| Instant::now() >= at) || guard.wants_the_end();
         let launched = match &plan.across {
             None => launch::launch(&plan, signals.before(), is_to_end).map(|job| (job, None)),
-            Some(across) => launch_across(&plan, across, &signals),
+            Some(across) => launch_across(&plan, across, std::mem::take(&mut parties), &signals),
         };
         let (job, agents) = match launched {
             Ok(launched) => launched,
@@ -149,14 +162,17 @@ fn not_launched(mut plan: Plan, text: &str) -> i32 {
     CANNOT_START
 }
 
-/// Starts the agents on other hosts.
+/// Starts the agents on other hosts, or has other parties be agents.
 fn launch_across(
     plan: &Plan,
     across: &Across,
+    parties: Parties,
     signals: &Signals,
 ) -> Result<(launch::Launched, Option<agents::Agents>), String> {
     let job = agents::launch(plan)?;
-    Ok((job, Some(agents::Agents::start(plan, across, signals.before())?)))
+    parties.begin(job.node.descriptor())?;
+    let agents = agents::Agents::start(plan, across, (parties, &job.node), signals.before())?;
+    Ok((job, Some(agents)))
 }
 
 /// Hydra's `MPIEXEC_TIMEOUT`, where the command line sets no time.

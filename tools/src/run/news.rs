@@ -39,7 +39,10 @@ impl Supervisor {
         let Ok(news) = News::read(frame) else { return };
         match news {
             News::Alive => {}
-            News::Done => self.with_agents(|agents| agents.are_done(frame.node..frame.node + 1)),
+            News::Done => {
+                let status = self.status();
+                self.with_agents(|agents| agents.are_done(frame.node..frame.node + 1, status));
+            }
             News::Ready(cards) => self.with_agents(|agents| agents.are_ready(cards)),
             News::Refused(why) => {
                 let text = format!("serried: on {}: {why}\n", self.host(frame.node));
@@ -215,7 +218,8 @@ impl Supervisor {
         for &rank in &ranks {
             self.ranks[rank as usize].life = Life::Ended;
         }
-        self.with_agents(|agents| agents.are_done(nodes));
+        let status = self.status();
+        self.with_agents(|agents| agents.are_done(nodes, status));
         for index in 0..self.job.taps.len() {
             let tap = &mut self.job.taps[index];
             if ranks.binary_search(&tap.rank).is_ok() {

@@ -82,6 +82,8 @@ pub enum Meaning {
     Fanout,
     /// `--host-timeout SECONDS`.
     HostTimeout,
+    /// `--meet FOLDER` and what belongs to it.
+    Meet(MeetWord),
     /// `-configfile FILE`.
     ConfigurationFile,
     /// What we do anyway, without values.
@@ -94,6 +96,21 @@ pub enum Meaning {
     Help,
     /// `--version`.
     Version,
+}
+
+/// Which of the options of a meeting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MeetWord {
+    /// `--meet FOLDER`.
+    Folder,
+    /// `--job NAME`.
+    Name,
+    /// `--parties N`.
+    Parties,
+    /// `--party N`.
+    Own,
+    /// `--meet-timeout SECONDS`.
+    Patience,
 }
 
 use Meaning::*;
@@ -140,6 +157,11 @@ const TABLE: &[(&str, Meaning)] = &[
     ("agent-path", AgentPath),
     ("fanout", Fanout),
     ("host-timeout", HostTimeout),
+    ("meet", Meet(MeetWord::Folder)),
+    ("job", Meet(MeetWord::Name)),
+    ("parties containers", Meet(MeetWord::Parties)),
+    ("party", Meet(MeetWord::Own)),
+    ("meet-timeout", Meet(MeetWord::Patience)),
     ("envall genvall", Nothing),
     ("envlist genvlist", AlreadySo(1)),
     ("h help", Help),

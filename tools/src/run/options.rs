@@ -8,6 +8,7 @@
 use super::across::host_list::{self, Host};
 use super::binding::{Bind, Map};
 use super::configuration;
+use super::meeting_options::Meeting;
 use super::option_table::{find, Meaning};
 use super::option_values::{count, keep_library_path, percent, restarts, seconds};
 use serried_engine::settings::{MAX_SLOWDOWN, MEMORY_KINDS};
@@ -125,6 +126,8 @@ pub struct Options {
     pub local_only: bool,
     /// How agents are started on other hosts.
     pub shell: Shell,
+    /// Where other parties of the job are met, which nobody starts.
+    pub meet: Option<Meeting>,
     /// After so long a silent host is given up.
     pub host_timeout: Duration,
     /// What stands before each line.
@@ -184,6 +187,7 @@ impl Default for Options {
             deal_in_turn: false,
             local_only: false,
             shell: Shell::default(),
+            meet: None,
             host_timeout: Duration::from_secs(10),
             label: Label::default(),
             output_file: None,
@@ -407,6 +411,10 @@ impl Value<'_, '_> {
             Meaning::Fanout => {
                 let text = self.text()?;
                 options.shell.fanout = Some(count(self.option, "agents", &text)?);
+            }
+            Meaning::Meet(word) => {
+                let text = self.text()?;
+                options.meet.get_or_insert_default().set(word, self.option, text)?;
             }
             Meaning::HostTimeout => options.host_timeout = seconds(self.option, &self.text()?)?,
             _ => return Ok(false),

@@ -55,7 +55,7 @@ impl Supervisor {
             self.tick(Instant::now());
         }
         self.write_to_the_end();
-        let status = self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0);
+        let status = self.status();
         if let Some(spawned) = &mut self.plan.spawned {
             spawned.has_ended(self.plan.size, status == 0);
         }
@@ -70,6 +70,11 @@ impl Supervisor {
             signals: self.signals,
             guard: self.guard,
         }
+    }
+
+    /// The exit status, as far as the ranks make it.
+    pub(super) fn status(&self) -> i32 {
+        self.ending.as_ref().and_then(Ending::status).or(self.first_bad).unwrap_or(0)
     }
 
     fn is_over(&self) -> bool {
@@ -181,7 +186,9 @@ impl Supervisor {
         for (index, tap) in self.job.taps.iter_mut().enumerate() {
             tap.stream.tick(index, self.job.outlets.get(tap.outlet), now);
         }
-        if self.no_children_since.is_none() {
+        // Parties of a meeting are no children.
+        let are_gone = self.agents.as_ref().is_none_or(|agents| agents.crew.is_over());
+        if self.no_children_since.is_none() || !are_gone {
             let all_ended = self.ranks.iter().all(|rank| rank.life == Life::Ended);
             if all_ended && !self.spawned_jobs_run() {
                 self.ending.get_or_insert_with(|| Ending::begin(Reason::Leftovers, now)).ranks_have_gone(now);

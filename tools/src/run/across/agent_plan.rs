@@ -117,7 +117,8 @@ impl AgentPlan {
     }
 }
 
-fn put_program(writer: &mut Writer, program: &Prepared) {
+/// Writes a program.
+pub fn put_program(writer: &mut Writer, program: &Prepared) {
     writer.bytes(program.path.as_bytes());
     for list in [&program.arguments, &program.environment] {
         writer.list(list, |writer, text| writer.bytes(text.as_bytes()).end());
@@ -126,7 +127,8 @@ fn put_program(writer: &mut Writer, program: &Prepared) {
     writer.number(program.ranks.start).number(program.ranks.end).byte(u8::from(program.open_mpi));
 }
 
-fn program(reader: &mut Reader) -> Option<Prepared> {
+/// Reads a program.
+pub fn program(reader: &mut Reader) -> Option<Prepared> {
     let path = reader.c_string()?;
     let (arguments, environment) = (reader.list(Reader::c_string)?, reader.list(Reader::c_string)?);
     let directory = Some(reader.c_string()?).filter(|folder| !folder.is_empty());

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -57,6 +58,15 @@ struct Branch {
     is_over: bool,
 }
 
+/// A party of a meeting, which becomes an agent.
+#[derive(Debug)]
+pub struct Met {
+    /// The name of its host.
+    pub host: String,
+    /// The way to it.
+    pub stream: UnixStream,
+}
+
 /// What a polled descriptor of a crew stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
@@ -88,8 +98,35 @@ impl Crew {
                 true => vec![plan.serried.clone().into(), "agent".into()],
                 false => plan.shell.command(&host, &plan.serried),
             };
-            let mut branch = Branch::start(plan.nodes.clone(), host, &words, mask)?;
+            let mut branch = Branch::start(plan.nodes.clone(), host, &words, None, mask)?;
             branch.link.send(&Order::Plan(plan.to_bytes()).frame(plan.node()));
+            crew.branches.push(branch);
+        }
+        Ok(crew)
+    }
+
+    /// Takes on the parties that have met, by their nodes, and starts an agent for this one (`None`). All have the segment;
+    /// the programs of the plan are those of this one.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn meet(
+        plan: &AgentPlan,
+        parties: Vec<Option<Met>>,
+        segment: RawFd,
+        mask: &libc::sigset_t,
+    ) -> Result<Crew, String> {
+        let mut crew = Crew { patience: plan.patience, ..Crew::nobody() };
+        for (node, party) in plan.nodes.clone().zip(parties) {
+            let part = plan.part(node..node + 1);
+            let (mut branch, part) = match party {
+                None => {
+                    let words = [plan.serried.clone().into(), "agent".into(), segment.to_string().into()];
+                    (Branch::start(node..node + 1, part.hosts[0].clone(), &words, Some(segment), mask)?, part)
+                }
+                Some(met) => (Branch::met(node..node + 1, met)?, AgentPlan { programs: Vec::new(), ..part }),
+            };
+            branch.link.send(&Order::Plan(part.to_bytes()).frame(node));
             crew.branches.push(branch);
         }
         Ok(crew)
@@ -268,6 +305,7 @@ impl Branch {
         nodes: Range<u32>,
         host: String,
         words: &[OsString],
+        kept: Option<RawFd>,
         mask: &libc::sigset_t,
     ) -> Result<Branch, String> {
         let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -283,6 +321,9 @@ impl Branch {
                 libc::setsid();
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+                if let Some(kept) = kept {
+                    libc::fcntl(kept, libc::F_SETFD, 0);
+                }
                 match libc::getppid() == launcher {
                     true => Ok(()),
                     false => Err(io::ErrorKind::Interrupted.into()),
@@ -306,6 +347,26 @@ impl Branch {
             process: child.id() as i32,
             ended: None,
             words: Some(words),
+            said: Vec::new(),
+            broken: None,
+            is_done: false,
+            is_over: false,
+        })
+    }
+
+    /// An agent that another launcher becomes.
+    fn met(nodes: Range<u32>, met: Met) -> Result<Branch, String> {
+        let copy = met.stream.try_clone();
+        let copy = copy.map_err(|cause| format!("no link to the party on {}: {cause}", met.host))?;
+        let silence = Silence::new(START, Instant::now());
+        Ok(Branch {
+            nodes,
+            host: met.host,
+            command: String::new(),
+            link: Link::new(copy.into(), met.stream.into(), silence),
+            process: 0,
+            ended: Some(Ended::Exited(0)),
+            words: None,
             said: Vec::new(),
             broken: None,
             is_done: false,
@@ -354,6 +415,7 @@ impl Branch {
                 format!("what comes from {host} is not from an agent of Serried; {command} {how}{said}")
             }
             _ if self.is_done => String::new(),
+            _ if command.is_empty() => format!("the party on {host} has gone"),
             _ if self.link.is_greeted() => {
                 format!("the agent on {host} has ended too early: {command} {how}{said}")
             }

@@ -15,7 +15,7 @@ pub mod allocation;
 pub mod branches;
 pub mod children;
 pub mod choice;
-mod codec;
+pub mod codec;
 pub mod crew;
 pub mod dealing;
 pub mod host_list;

@@ -110,8 +110,8 @@ pub enum Order {
     },
     /// The launcher is stopped until further notice, or goes on: it is silent meanwhile.
     Paused(bool),
-    /// Nothing is left of the job on any host: agents go.
-    Leave,
+    /// Nothing is left of the job on any host: agents go. The status is that of the job.
+    Leave(i32),
     /// A rank has failed, and the job goes on without it. All nodes are told of all in one order.
     Failed(u32),
     /// The communicator of this context is revoked.
@@ -238,7 +238,7 @@ impl Order {
             Order::Ending => new(8, &|_| {}),
             Order::Ask { rank, number } => new(9, &|writer| writer.number(*rank).long(*number).end()),
             Order::Paused(is) => new(10, &|writer| writer.byte(u8::from(*is)).end()),
-            Order::Leave => new(11, &|_| {}),
+            Order::Leave(status) => new(11, &|writer| writer.number(*status as u32).end()),
             Order::Failed(rank) => new(12, &|writer| writer.number(*rank).end()),
             Order::Revoked(context) => new(13, &|writer| writer.long(*context).end()),
             Order::Decided(ballot, decision) => new(14, &|writer| put_decision(writer, ballot, decision)),
@@ -264,7 +264,7 @@ impl Order {
                 8 => Order::Ending,
                 9 => Order::Ask { rank: reader.number()?, number: reader.long()? },
                 10 => Order::Paused(reader.byte()? != 0),
-                11 => Order::Leave,
+                11 => Order::Leave(reader.number()? as i32),
                 12 => Order::Failed(reader.number()?),
                 13 => Order::Revoked(reader.long()?),
                 14 => decision(&mut reader)?,
@@ -422,7 +422,7 @@ mod tests {
             Order::Ending,
             Order::Ask { rank: 7, number: 1 << 40 },
             Order::Paused(true),
-            Order::Leave,
+            Order::Leave(-1),
             Order::Failed(7),
             Order::Revoked(1 << 60),
             Order::Decided(

@@ -31,8 +31,8 @@ pub struct Here {
     pub node: NodeSegment,
     /// The same for who asks them.
     pub view: NodeView,
-    /// The table of nodes.
-    pub table: NodeTable,
+    /// The table of nodes, unless the ranks of all nodes share the segment.
+    pub table: Option<NodeTable>,
     /// Their numbers in the job, ascending.
     pub numbers: Vec<u32>,
     /// The ranks.
@@ -97,18 +97,22 @@ impl Here {
         plan: &AgentPlan,
         listeners: &Listeners,
         cards: &[NodeCard],
+        segment: Option<OwnedFd>,
         mask: &libc::sigset_t,
     ) -> Result<Here, String> {
         let told = |error: serried_engine::Error| error.message().to_owned();
         let open_files = descriptors::raise_limit();
         let numbers = plan.map.ranks_of(plan.node());
-        let node = NodeSegment::create_part(numbers.len() as u32).map_err(told)?;
+        let (node, table) = match segment {
+            Some(segment) => (NodeSegment::open(segment).map_err(told)?, None),
+            None => {
+                let node = NodeSegment::create_part(numbers.len() as u32).map_err(told)?;
+                (node, Some(table_for(plan, cards).map_err(told)?))
+            }
+        };
         let view = NodeView::open(node.descriptor(), true).map_err(told)?;
-        let table = NodeTable::create(plan.node(), &plan.map, &plan.key).map_err(told)?;
-        cards.iter().try_for_each(|card| table.keep(card)).map_err(told)?;
         if plan.goes_on {
             node.go_on_without_ranks();
-            table.go_on_without_ranks();
         }
         let (failures, report) = pipe().map_err(said("a pipe"))?;
         never_block(&failures);
@@ -142,10 +146,8 @@ impl Here {
             bytes => Some(birth::file_of(bytes).map_err(told)?),
         };
         let descent: Vec<RawFd> = birth.iter().map(AsRawFd::as_raw_fd).collect();
-        let others: Vec<RawFd> = [here.table.descriptor().as_raw_fd()]
-            .into_iter()
-            .chain(listeners.sockets.iter().map(AsRawFd::as_raw_fd))
-            .collect();
+        let table = here.table.iter().map(|table| table.descriptor().as_raw_fd());
+        let others: Vec<RawFd> = table.chain(listeners.sockets.iter().map(AsRawFd::as_raw_fd)).collect();
         for local in 0..here.numbers.len() {
             here.start_rank(plan, local, (&others, &descent), report.as_raw_fd(), inheritance)?;
         }
@@ -174,8 +176,8 @@ impl Here {
             descent: descent.to_vec(),
             rank,
             size: plan.map.size(),
-            local_rank: local as u32,
-            local_size: self.numbers.len() as u32,
+            local_rank: self.page_of(local),
+            local_size: self.node.local_ranks(),
             segment: self.node.descriptor().as_raw_fd(),
             others: others.to_vec(),
             streams: [Some(input.as_raw_fd()), Some(output.as_raw_fd()), Some(error.as_raw_fd())],
@@ -204,6 +206,20 @@ impl Here {
         never_block(&read_end);
         self.taps.push(Tap { local_rank, error, pipe: Some(read_end) });
         Ok(write_end)
+    }
+
+    /// The number of a rank of this host in the segment.
+    pub fn page_of(&self, local: usize) -> u32 {
+        if self.is_shared() {
+            self.numbers[local]
+        } else {
+            local as u32
+        }
+    }
+
+    /// Whether ranks of other agents have the segment too; then the launcher sees their pages by itself.
+    pub fn is_shared(&self) -> bool {
+        self.table.is_none()
     }
 
     /// Adds what is to be polled.
@@ -252,6 +268,16 @@ impl Here {
     }
 }
 
+/// The table of nodes, with their cards.
+fn table_for(plan: &AgentPlan, cards: &[NodeCard]) -> serried_engine::Result<NodeTable> {
+    let table = NodeTable::create(plan.node(), &plan.map, &plan.key)?;
+    cards.iter().try_for_each(|card| table.keep(card))?;
+    if plan.goes_on {
+        table.go_on_without_ranks();
+    }
+    Ok(table)
+}
+
 impl Agent {
     /// All nodes are there: starts the ranks.
     pub(super) fn begin(&mut self, cards: &[NodeCard]) {
@@ -259,7 +285,7 @@ impl Agent {
         if self.here.is_some() {
             return;
         }
-        match Here::start(plan, listeners, cards, self.signals.before()) {
+        match Here::start(plan, listeners, cards, self.segment.take(), self.signals.before()) {
             Ok(here) => {
                 let started: Vec<News> = here
                     .numbers
@@ -327,7 +353,7 @@ impl Agent {
         let Some(here) = &mut self.here else { return };
         let Some(index) = here.ranks.iter().position(|rank| rank.is_process(process)) else { return };
         let rank = here.numbers[index];
-        let page = here.node.page(index as u32);
+        let page = here.node.page(here.page_of(index));
         if let Some(successor) = here.ranks[index].successor(page, process, Ended::from_wait(status)) {
             here.ranks[index].life = Life::Continued(successor);
             return self.tell(&News::Continued { rank, process: successor as u32 });

@@ -24,13 +24,15 @@ use super::across::silence::{Finding, Silence, BEAT};
 use super::descendants::{are_all, kill_all, reap_one, signal_all, Reaped};
 use super::environment::on_this_host;
 use super::guard::{self, Guard};
+use super::plan::Prepared;
 use super::rank_start::because;
 use crate::system::signals::Signals;
 use here::Here;
 use serried_engine::job::{listen, Listeners, NodeCard};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Until there is a plan, the launcher may be silent for so long.
@@ -61,8 +63,12 @@ pub(super) struct Agent {
     is_paused: bool,
     /// Nothing is left of the ranks of this host, and that has been told.
     is_done: bool,
-    /// The launcher does not need it any more.
-    may_leave: bool,
+    /// The launcher does not need it any more; the status of the job.
+    may_leave: Option<i32>,
+    /// The segment that ranks of other agents share, too.
+    segment: Option<OwnedFd>,
+    /// What a party of a meeting runs: the launcher does not know it as well.
+    own: Option<Vec<Prepared>>,
     /// It is to go, with this status.
     goes: Option<i32>,
 }
@@ -80,40 +86,52 @@ enum Source {
 
 /// Does the work of an agent over its standard streams; returns the exit status.
 pub fn command(arguments: &[OsString]) -> i32 {
-    if !arguments.is_empty() || super::descriptors::is_terminal(0) {
+    let segment = match arguments {
+        [] => Some(None),
+        [number] => number.to_str().and_then(|number| number.parse().ok()).and_then(passed).map(Some),
+        _ => None,
+    };
+    let Some(segment) = segment.filter(|_| !super::descriptors::is_terminal(0)) else {
         eprintln!("serried: `serried agent` is run by `serried run --hosts` on each host, not by people");
         return super::USAGE_ERROR;
-    }
+    };
     let agent = Signals::take(&[libc::SIGCHLD]).and_then(|signals| {
         let guard = guard::split(&signals, guard::Watched::StandardInput)?;
         let (from, to) = take_streams()?;
         Ok((signals, guard, from, to))
     });
     match agent {
-        Ok((signals, guard, from, to)) => {
-            let now = Instant::now();
-            Agent {
-                up: Link::new(to, from, Silence::new(START, now)),
-                crew: Crew::nobody(),
-                signals,
-                guard,
-                plan: None,
-                muster: None,
-                listeners: None,
-                here: None,
-                no_children_since: None,
-                next_beat: now + BEAT,
-                is_paused: false,
-                is_done: false,
-                may_leave: false,
-                goes: None,
-            }
-            .run()
-        }
+        Ok((signals, guard, from, to)) => Agent { segment, ..Agent::new(to, from, signals, guard) }.run(),
         Err(cause) => {
             eprintln!("serried: the agent cannot start: {}", because(&cause));
             FAILED
         }
+    }
+}
+
+/// Does the work of an agent for the leader of a meeting; returns the exit status of the job.
+pub(super) fn belong(
+    stream: UnixStream,
+    segment: OwnedFd,
+    programs: Vec<Prepared>,
+    signals: Signals,
+    guard: Guard,
+) -> i32 {
+    match stream.try_clone() {
+        Ok(copy) => {
+            let (segment, own) = (Some(segment), Some(programs));
+            Agent { segment, own, ..Agent::new(copy.into(), stream.into(), signals, guard) }.run()
+        }
+        Err(cause) => super::complain(&format!("no link to the leader: {}", because(&cause)), FAILED),
+    }
+}
+
+/// A descriptor that was passed to this process, to be its own.
+fn passed(number: RawFd) -> Option<OwnedFd> {
+    // SAFETY: a plain system call; what is open was passed to this process by its launcher, to be its own.
+    unsafe {
+        let is_open = number >= 3 && libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) == 0;
+        is_open.then(|| OwnedFd::from_raw_fd(number))
     }
 }
 
@@ -132,6 +150,28 @@ fn take_streams() -> std::io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Agent {
+    fn new(to: OwnedFd, from: OwnedFd, signals: Signals, guard: Guard) -> Agent {
+        let now = Instant::now();
+        Agent {
+            up: Link::new(to, from, Silence::new(START, now)),
+            crew: Crew::nobody(),
+            signals,
+            guard,
+            plan: None,
+            muster: None,
+            listeners: None,
+            here: None,
+            no_children_since: None,
+            next_beat: now + BEAT,
+            is_paused: false,
+            is_done: false,
+            may_leave: None,
+            segment: None,
+            own: None,
+            goes: None,
+        }
+    }
+
     fn run(mut self) -> i32 {
         loop {
             let (mut entries, sources) = self.interests();
@@ -149,8 +189,9 @@ impl Agent {
             if let Some(status) = self.goes {
                 return self.leave(status);
             }
-            if self.may_leave && self.is_done && self.crew.is_over() {
-                return self.leave(0);
+            if let Some(status) = self.may_leave.filter(|_| self.is_done && self.crew.is_over()) {
+                let status = if self.own.is_some() { status } else { 0 };
+                return self.leave(status);
             }
         }
     }
@@ -206,7 +247,12 @@ impl Agent {
         };
         match broken {
             None => {}
-            Some(Broken::Closed) => self.goes = Some(FAILED),
+            Some(Broken::Closed) => {
+                if self.own.is_some() && !self.is_done {
+                    eprintln!("serried: the party that leads the job has gone; its ranks here are ended");
+                }
+                self.goes = Some(FAILED);
+            }
             Some(Broken::Version(_) | Broken::Nonsense) => {
                 // The launcher sees the same, and says it better.
                 self.goes = Some(FAILED);
@@ -257,7 +303,16 @@ impl Agent {
         let (node, ranks) = (plan.node(), plan.map.ranks_on(plan.node()));
         self.muster = Some(Muster::new(plan.nodes.clone()));
         let crew = Crew::start(&plan, below(&plan.nodes, plan.fanout), self.signals.before());
-        let listeners = listen(address_of_launcher());
+        let listeners = match self.segment {
+            // Nobody comes over a network to ranks that share memory.
+            Some(_) => Ok(Listeners { sockets: Vec::new(), port: 0, addresses: Vec::new() }),
+            None => listen(address_of_launcher()),
+        };
+        if let Some(own) = self.own.clone() {
+            plan.programs = own;
+            let base = plan.map.ranks_of(node).first().copied().unwrap_or(0);
+            plan.programs.iter_mut().for_each(|it| it.ranks = base + it.ranks.start..base + it.ranks.end);
+        }
         // Others have got the plan as it was made.
         let own = std::env::vars_os().collect();
         for program in &mut plan.programs {

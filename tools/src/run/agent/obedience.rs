@@ -4,6 +4,7 @@ use super::super::across::agent_plan::AgentPlan;
 use super::super::across::orders::{News, Order};
 use super::super::descendants::signal_all;
 use super::super::descriptors;
+use super::super::CANNOT_START;
 use super::{Agent, Here};
 use crate::system::signals;
 use std::io;
@@ -21,7 +22,7 @@ impl Agent {
             Order::Plan(_) => {}
             Order::Begin(cards) => self.begin(&cards),
             Order::Paused(is) => self.is_paused = is,
-            Order::Leave => self.may_leave = true,
+            Order::Leave(status) => self.may_leave = Some(status),
             Order::Signal(signal) => {
                 let targets = self.here.as_ref().map(Here::targets).unwrap_or_default();
                 targets.into_iter().for_each(|target| signals::send(target, signal));
@@ -30,7 +31,8 @@ impl Agent {
                 let targets = self.here.as_ref().map(Here::targets).unwrap_or_default();
                 signal_all(signal, &targets, &self.crew.processes());
                 if self.here.is_none() {
-                    self.goes = Some(0); // the job ends before it has begun
+                    // The job ends before it has begun.
+                    self.goes = Some(if self.own.is_some() { CANNOT_START } else { 0 });
                 }
             }
             order => self.obey_for_ranks(order),

@@ -10,7 +10,8 @@ use serried_engine::transport::node::{doorbell_in, note_failure_in};
 impl Here {
     /// A rank has failed, here or on another node.
     pub fn outlive(&mut self, rank: u32) {
-        if self.table.note_failure(rank, self.node.failures() + 1).is_err() {
+        let noted = self.table.as_ref().map(|table| table.note_failure(rank, self.node.failures() + 1));
+        if noted.is_some_and(|noted| noted.is_err()) {
             return self.give_up();
         }
         match self.local(rank) {

@@ -2,7 +2,7 @@
 
 use super::super::across::orders::News;
 use super::super::descriptors;
-use super::Agent;
+use super::{Agent, Here};
 use crate::system::monotonic_now;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -70,7 +70,7 @@ impl Agent {
     }
 
     pub(super) fn tell_page(&mut self, index: usize) {
-        let Some(here) = &mut self.here else { return };
+        let Some(here) = self.here.as_mut().filter(|here| !here.is_shared()) else { return };
         let local = index as u32;
         let changes = here.told[index].look(here.node.page(local), here.node.sent(local));
         let rank = here.numbers[index];
@@ -82,7 +82,7 @@ impl Agent {
 
     /// Tells how many jobs run that ranks of this host have started, if that has changed: they are no leftovers.
     pub(super) fn tell_spawned(&mut self) {
-        let Some(here) = &mut self.here else { return };
+        let Some(here) = self.here.as_mut().filter(|here| !here.is_shared()) else { return };
         let jobs = here.node.spawned_jobs();
         if jobs != here.spawned_told {
             here.spawned_told = jobs;
@@ -92,7 +92,8 @@ impl Agent {
 
     /// Tells the names of calls, once some rank has published them.
     fn tell_names(&mut self) {
-        let Some(here) = self.here.as_mut().filter(|here| !here.names_told) else { return };
+        let is_new = |here: &&mut Here| !here.names_told && !here.is_shared();
+        let Some(here) = self.here.as_mut().filter(is_new) else { return };
         let names: Vec<String> = (1..).map_while(|index| here.node.name(index)).collect();
         here.names_told = !names.is_empty();
         if here.names_told && self.plan.as_ref().is_some_and(|plan| plan.tells_names()) {
