@@ -36,6 +36,7 @@ pub use darray::{Distribution, DEFAULT_ARGUMENT};
 pub use envelope::{Combiner, Contents, Envelope};
 pub use host_copies::{HostCopies, Use};
 pub use pack::copy;
+pub use type_map::Edge;
 
 use crate::kept::{self, Lasting};
 use crate::world::attribute::Attributes;
@@ -100,6 +101,16 @@ impl Datatype {
         let mut datatype = Datatype::predefined(basic, envelope, name);
         datatype.is_long = true;
         datatype.external = datatype.external_size_of_element();
+        kept::for_ever(Datatype { lasts: true, ..datatype })
+    }
+
+    /// A predefined type without elements that marks a bound of a structure in which it stands: what MPI-1
+    /// called `MPI_LB` and `MPI_UB`, and MPI-3.0 has removed for `MPI_Type_create_resized`.
+    pub fn marker(edge: Edge, name: &str) -> Arc<Datatype> {
+        let envelope = Envelope::new(Combiner::Named, vec![], vec![]);
+        let datatype = Datatype::assemble(TypeMap::marker(edge), envelope);
+        datatype.commit();
+        datatype.set_name(name);
         kept::for_ever(Datatype { lasts: true, ..datatype })
     }
 
@@ -188,7 +199,7 @@ impl Datatype {
 
     /// Whether it is a predefined type, which no program may free.
     pub fn is_predefined(&self) -> bool {
-        self.basic.is_some()
+        self.basic.is_some() || self.lasts
     }
 
     /// The kind of all its elements, if they are of one kind.

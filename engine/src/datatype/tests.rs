@@ -138,3 +138,25 @@ fn neighbours_are_listed_as_one_however_many_they_are() {
     let rows = Datatype::vector(4, 3, 5, &byte).unwrap();
     assert_eq!(listed(&rows, 1, 1, u64::MAX), (vec![(1, 2), (5, 3), (10, 3)], 8));
 }
+
+#[test]
+fn markers_set_one_bound_each_and_hold_no_data() {
+    let (lower, upper) = (Datatype::marker(Edge::Lower, "lower"), Datatype::marker(Edge::Upper, "upper"));
+    let int = Datatype::basic(Basic::Int32);
+    let made = |lengths: &[i64], places: &[i64], types: &[&Arc<Datatype>]| {
+        let types: Vec<Arc<Datatype>> = types.iter().map(|one| (*one).clone()).collect();
+        Datatype::structure(lengths, places, &types).unwrap()
+    };
+    let bounds = |datatype: &Datatype| (datatype.lower_bound(), datatype.lower_bound() + datatype.extent());
+    assert!(lower.is_predefined() && lower.is_committed() && (lower.size(), lower.extent()) == (0, 0));
+    let both = made(&[1, 2, 1], &[-4, 8, 40], &[&lower, &int, &upper]);
+    assert_eq!((bounds(&both), both.size(), both.elements()), ((-4, 40), 8, 2));
+    assert_eq!((both.true_lower_bound(), both.true_extent()), (8, 8));
+    // The other bound is that of the data; only an upper one that is not marked is padded.
+    assert_eq!(bounds(&made(&[2, 1], &[8, 41], &[&int, &upper])), (8, 41));
+    assert_eq!(bounds(&made(&[1, 2], &[-3, 8], &[&lower, &int])), (-3, 17));
+    // A marked bound wins over data that reach beyond it, and the outermost marker over others.
+    assert_eq!(bounds(&made(&[4, 1, 1], &[0, 4, 12], &[&int, &upper, &lower])), (12, 4));
+    assert_eq!(bounds(&made(&[1, 1, 1, 1], &[0, 8, 24, 16], &[&int, &upper, &upper, &both])), (12, 56));
+    assert_eq!(bounds(&Datatype::contiguous(3, &both).unwrap()), (-4, 128));
+}

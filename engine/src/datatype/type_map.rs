@@ -10,6 +10,15 @@ use crate::{Class, Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// One of the two bounds of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The lower one.
+    Lower,
+    /// The upper one.
+    Upper,
+}
+
 /// Where a type begins and ends, in bytes from its address.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
@@ -17,9 +26,11 @@ pub(super) struct Bounds {
     pub lower: i64,
     /// Upper bound; extent = upper - lower.
     pub upper: i64,
-    /// Whether the bounds were set by hand (`lb_marker` and `ub_marker` in
-    /// MPI-5.0 §5.1.7). Marked bounds win over those of unmarked parts.
-    pub marked: bool,
+    /// Whether the lower bound was set by hand (`lb_marker` in MPI-5.0 §5.1.7). A
+    /// marked bound wins over those of unmarked parts.
+    pub lower_is_marked: bool,
+    /// Whether the upper bound was (`ub_marker`).
+    pub upper_is_marked: bool,
     /// First byte of data.
     pub true_lower: i64,
     /// End of the last byte of data.
@@ -30,12 +41,27 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// Those of a type with no entries.
-    pub const EMPTY: Bounds =
-        Bounds { lower: 0, upper: 0, marked: false, true_lower: 0, true_upper: 0, has_data: false };
+    pub const EMPTY: Bounds = Bounds {
+        lower: 0,
+        upper: 0,
+        lower_is_marked: false,
+        upper_is_marked: false,
+        true_lower: 0,
+        true_upper: 0,
+        has_data: false,
+    };
+
+    /// Those of a type with no entry but a marker of one bound, at its address.
+    fn of_marker(edge: Edge) -> Bounds {
+        let (lower_is_marked, upper_is_marked) = (edge == Edge::Lower, edge == Edge::Upper);
+        Bounds { lower_is_marked, upper_is_marked, ..Bounds::EMPTY }
+    }
 
     fn shifted(mut self, by: i64) -> Result<Bounds> {
-        if self.has_data || self.marked {
+        if self.has_lower() {
             self.lower = add(self.lower, by)?;
+        }
+        if self.has_upper() {
             self.upper = add(self.upper, by)?;
         }
         if self.has_data {
@@ -45,20 +71,29 @@ impl Bounds {
         Ok(self)
     }
 
-    fn is_empty(&self) -> bool {
-        !self.has_data && !self.marked
+    fn has_lower(&self) -> bool {
+        self.has_data || self.lower_is_marked
+    }
+
+    fn has_upper(&self) -> bool {
+        self.has_data || self.upper_is_marked
     }
 
     /// Takes in the bounds of one more part.
     fn join(&mut self, part: &Bounds) {
-        if part.is_empty() {
-            return;
+        if part.has_lower() {
+            if !self.has_lower() || (part.lower_is_marked && !self.lower_is_marked) {
+                (self.lower, self.lower_is_marked) = (part.lower, part.lower_is_marked);
+            } else if part.lower_is_marked == self.lower_is_marked {
+                self.lower = self.lower.min(part.lower);
+            }
         }
-        if self.is_empty() || (part.marked && !self.marked) {
-            (self.lower, self.upper, self.marked) = (part.lower, part.upper, part.marked);
-        } else if part.marked == self.marked {
-            self.lower = self.lower.min(part.lower);
-            self.upper = self.upper.max(part.upper);
+        if part.has_upper() {
+            if !self.has_upper() || (part.upper_is_marked && !self.upper_is_marked) {
+                (self.upper, self.upper_is_marked) = (part.upper, part.upper_is_marked);
+            } else if part.upper_is_marked == self.upper_is_marked {
+                self.upper = self.upper.max(part.upper);
+            }
         }
         if part.has_data {
             let first = !self.has_data;
@@ -113,6 +148,13 @@ impl TypeMap {
         TypeMap { layout: pieces.finish(), bounds, elements, alignment, uniform }
     }
 
+    /// No element, and one bound set by hand (`MPI_LB` and `MPI_UB` of MPI-1).
+    pub fn marker(edge: Edge) -> TypeMap {
+        let bounds = Bounds::of_marker(edge);
+        let layout = SequenceBuilder::default().finish();
+        TypeMap { layout, bounds, elements: 0, alignment: 1, uniform: None }
+    }
+
     /// Bytes from one item to the next.
     pub fn extent(&self) -> i64 {
         self.bounds.upper - self.bounds.lower
@@ -140,7 +182,7 @@ impl TypeMap {
     pub fn resized(mut self, lower: i64, extent: i64) -> Result<TypeMap> {
         self.bounds.lower = lower;
         self.bounds.upper = add(lower, extent)?;
-        self.bounds.marked = true;
+        (self.bounds.lower_is_marked, self.bounds.upper_is_marked) = (true, true);
         Ok(self)
     }
 }
@@ -221,10 +263,10 @@ impl Placer {
     }
 
     /// As `finish`, with the padding at the end that a C compiler gives a
-    /// structure (the epsilon of MPI-5.0 §5.1), unless bounds were set by hand.
+    /// structure (the epsilon of MPI-5.0 §5.1), unless the upper bound was set by hand.
     pub fn finish_padded(mut self) -> Result<TypeMap> {
         check_extent(&self.bounds)?;
-        if !self.bounds.marked && self.bounds.has_data {
+        if !self.bounds.upper_is_marked && self.bounds.has_data {
             let extent = (self.bounds.upper - self.bounds.lower) as u64;
             let padding = extent.next_multiple_of(self.alignment) - extent;
             self.bounds.upper = add(self.bounds.upper, padding as i64)?;

@@ -5,7 +5,7 @@
 
 use crate::attribute_functions;
 use crate::common::handles::{Index, IntegerHandle, Object, ObjectHandle, PointerHandle, Predefinitions};
-use serried_engine::datatype::Basic;
+use serried_engine::datatype::{Basic, Edge};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;

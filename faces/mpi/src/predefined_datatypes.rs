@@ -2,9 +2,10 @@
 //! `constants.api` has it. Where MPI has two names for one, the table gives the element
 //! to the one by which MPICH, Open MPI and Intel MPI call it.
 //!
-//! `MPI_LB` and `MPI_UB`, which MPI-3.0 removed, stand for no datatype.
+//! `MPI_LB` and `MPI_UB`, which MPI-3.0 removed, are there in the ABIs that still have them: programs as
+//! old as that are in use.
 
-use crate::abi::PREDEFINED_DATATYPES;
+use crate::abi::{PREDEFINED_DATATYPES, PREDEFINED_MARKERS};
 use crate::handle::DATATYPES;
 use crate::objects::Datatype;
 
@@ -13,5 +14,8 @@ pub fn install() {
     for &(handle, name, basic, is_narrow) in PREDEFINED_DATATYPES {
         let made = if is_narrow { Datatype::named_narrow(basic, name) } else { Datatype::named(basic, name) };
         DATATYPES.put_predefined(handle, made);
+    }
+    for &(handle, name, edge) in PREDEFINED_MARKERS {
+        DATATYPES.put_predefined(handle, Datatype::marker(edge, name));
     }
 }

@@ -13,7 +13,7 @@ pub struct Constant {
     /// `int`, `MPI_Datatype`, `void*`.
     pub c_type: String,
     /// What the engine calls the element of a predefined datatype (`Basic::Int32`);
-    /// with `/2` if external32 gives it half the bytes.
+    /// with `/2` if external32 gives it half the bytes. `Edge::Lower` for one that marks a bound.
     pub element: Option<String>,
 }
 

@@ -99,16 +99,20 @@ fn constant_type(c_type: &str) -> &'static str {
 /// element of its own.
 fn datatypes(api: &Api, abi: &Abi) -> String {
     let has = |constant: &&Constant| *abi.value(constant).visible() != Value::None;
-    let rows = api.constants.iter().filter(has).filter_map(|constant| {
-        let (name, element) = (&constant.name, constant.element.as_ref()?);
-        let (element, is_narrow) =
-            element.strip_suffix("/2").map_or((&**element, false), |whole| (whole, true));
-        Some(format!("    ({name}, {name:?}, Basic::{element}, {is_narrow}),\n"))
-    });
-    let rows: String = rows.collect();
+    let (mut rows, mut markers) = (String::new(), String::new());
+    for constant in api.constants.iter().filter(has) {
+        let (name, Some(element)) = (&constant.name, &constant.element) else { continue };
+        let (element, is_narrow) = element.strip_suffix("/2").map_or((&**element, false), |whole| (whole, true));
+        let _ = match element.starts_with("Edge::") {
+            true => writeln!(markers, "    ({name}, {name:?}, {element}),"),
+            false => writeln!(rows, "    ({name}, {name:?}, Basic::{element}, {is_narrow}),"),
+        };
+    }
     format!(
         "/// The predefined datatypes: handle, name, element, whether it is narrow in external32.\n\
-         pub static PREDEFINED_DATATYPES: &[(Handle, &str, Basic, bool)] = &[\n{rows}];\n"
+         pub static PREDEFINED_DATATYPES: &[(Handle, &str, Basic, bool)] = &[\n{rows}];\n\
+         /// Those without an element: handle, name, which bound of a type they mark.\n\
+         pub static PREDEFINED_MARKERS: &[(Handle, &str, Edge)] = &[\n{markers}];\n"
     )
 }
 
