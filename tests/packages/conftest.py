@@ -33,3 +33,13 @@ def venv_with_programs(wheel, tmp_path_factory):
     made = Venv(tmp_path_factory.mktemp("programs") / "venv")
     made.pip("install", "--only-binary", ":all:", wheel, *jobs.requirements("demo"), *jobs.requirements("pip-programs"))
     return made
+
+
+@pytest.fixture(scope="session")
+def venv_with_kernel(wheel, tmp_path_factory):
+    """With the kernel of notebooks (scripts/notebook.txt), and dask-mpi."""
+    made = Venv(tmp_path_factory.mktemp("notebook") / "venv")
+    dask = [one for one in jobs.requirements("pip-programs") if one.startswith("dask")]
+    wanted = [*jobs.requirements("demo"), *jobs.requirements("notebook"), *dask]
+    made.pip("install", "--only-binary", ":all:", wheel, *wanted)
+    return made
