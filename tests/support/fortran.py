@@ -14,6 +14,7 @@ UNPACKED = jobs.BUILD / "fortran/usr"
 LIBRARIES = UNPACKED / "lib/x86_64-linux-gnu"
 MODULES = LIBRARIES / "fortran/gfortran-mod-15"
 FLAGS = ["-O1", "-w", "-ffree-line-length-none", "-fallow-argument-mismatch"]
+WIDE = ("-fdefault-integer-8",)
 # How a program names MPI: `sections` is mpi_f08 with buffers that need not be contiguous.
 WAYS = {"mpif.h": [], "mpi": ["-DMODULE"], "f08": [], "sections": []}
 
@@ -61,7 +62,7 @@ class Ours(Library):
         return dict(os.environ, SERRIED_FC=self.compiler)
 
     def command(self, way, sources, binary):
-        flags = FLAGS if self.compiler == "gfortran" else ["-O1", "-w"]
+        flags = [*(FLAGS if self.compiler == "gfortran" else ["-O1", "-w"]), *self.flags]
         return list(map(str, [jobs.STAGE / "bin/mpifort", *flags, *WAYS[way], *sources, "-o", binary]))
 
 
@@ -92,6 +93,9 @@ def libraries():
         ),
         Ours("serried", [], dict.fromkeys(WAYS), compiler="gfortran"),
         Ours("flang", [], dict.fromkeys(WAYS), compiler=FLANG),
+        # INTEGERs of 8 bytes.
+        Ours("gfortran -fdefault-integer-8", [], dict.fromkeys(["mpif.h", "mpi"]), WIDE, compiler="gfortran"),
+        Ours("flang -fdefault-integer-8", [], dict.fromkeys(["mpif.h", "mpi"]), WIDE, compiler=FLANG),
     ]
     found = [library for library in all_of_them if library.is_here()]
     missing = [

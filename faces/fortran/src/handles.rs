@@ -3,11 +3,12 @@
 #![allow(dead_code)] // one ABI needs other things than the next
 
 pub use crate::abi::convert::*;
+use crate::integers::{narrow, widen, Fint};
 use std::ffi::c_int;
 
 /// Where a call puts a handle, or changes it.
 pub struct Place<H> {
-    place: *mut c_int,
+    place: *mut Fint,
     before: Option<H>,
     now: H,
 }
@@ -28,7 +29,7 @@ impl<T> Null for *mut T {
 
 impl<H: Null> Place<H> {
     /// For a call that stores a handle.
-    pub fn empty(place: *mut c_int) -> Place<H> {
+    pub fn empty(place: *mut Fint) -> Place<H> {
         Place { place, before: None, now: H::NULL }
     }
 
@@ -36,9 +37,9 @@ impl<H: Null> Place<H> {
     ///
     /// # Safety
     /// A handle of the program can be read there.
-    pub unsafe fn new(place: *mut c_int, to: impl Fn(c_int) -> H) -> Place<H> {
+    pub unsafe fn new(place: *mut Fint, to: impl Fn(c_int) -> H) -> Place<H> {
         // SAFETY: by the contract.
-        let now = to(unsafe { place.read() });
+        let now = to(narrow(unsafe { place.read() }));
         Place { place, before: Some(now), now }
     }
 
@@ -54,14 +55,14 @@ impl<H: Null> Place<H> {
     pub unsafe fn store(&self, from: impl Fn(H) -> c_int) {
         if self.before != Some(self.now) {
             // SAFETY: by the contract.
-            unsafe { self.place.write(from(self.now)) };
+            unsafe { self.place.write(widen(from(self.now))) };
         }
     }
 }
 
 /// An array of handles that a call reads or changes.
 pub struct Array<H> {
-    place: *mut c_int,
+    place: *mut Fint,
     before: Vec<H>,
     now: Vec<H>,
 }
@@ -71,10 +72,10 @@ impl<H: Null> Array<H> {
     ///
     /// # Safety
     /// They can be read there.
-    pub unsafe fn new(place: *mut c_int, length: i64, to: impl Fn(c_int) -> H) -> Array<H> {
+    pub unsafe fn new(place: *mut Fint, length: i64, to: impl Fn(c_int) -> H) -> Array<H> {
         let length = usize::try_from(length).unwrap_or(0);
         // SAFETY: by the contract.
-        let now: Vec<H> = (0..length).map(|index| to(unsafe { place.add(index).read() })).collect();
+        let now: Vec<H> = (0..length).map(|index| to(narrow(unsafe { place.add(index).read() }))).collect();
         Array { place, before: now.clone(), now }
     }
 
@@ -91,7 +92,7 @@ impl<H: Null> Array<H> {
         for (index, (now, before)) in self.now.iter().zip(&self.before).enumerate() {
             if now != before {
                 // SAFETY: by the contract.
-                unsafe { self.place.add(index).write(from(*now)) };
+                unsafe { self.place.add(index).write(widen(from(*now))) };
             }
         }
     }

@@ -1,7 +1,8 @@
 //! How long the arrays are that have a handle for each member or neighbour.
-#![allow(dead_code)] // where handles are integers nobody asks
+#![allow(dead_code)] // where handles are integers nobody asks, and lengths of integers only where these are wide
 
 use crate::abi::{self, Handle};
+use crate::integers::{narrow, Fint};
 use std::ffi::{c_int, c_void};
 
 /// For the sender: none where the call is in place, for nobody reads the array then.
@@ -67,4 +68,35 @@ fn neighbors(comm: Handle) -> (i64, i64) {
         }
     }
     (i64::from(sources), i64::from(destinations))
+}
+
+/// The dimensions of a cartesian communicator.
+pub fn dimensions(comm: Handle) -> i64 {
+    let mut number = 0;
+    // SAFETY: a place for an int.
+    unsafe { abi::c_cartdim_get(comm, &mut number) };
+    i64::from(number)
+}
+
+/// The sum of so many integers of the program: how many edges there are, if they are the degrees of nodes.
+///
+/// # Safety
+/// They can be read there.
+pub unsafe fn total(first: *const Fint, number: Fint) -> i64 {
+    // SAFETY: by the contract.
+    (0..usize::try_from(number).unwrap_or(0))
+        .map(|index| i64::from(narrow(unsafe { *first.add(index) })))
+        .sum()
+}
+
+/// The last of so many integers of the program: how many edges there are, if they count those up to a node.
+///
+/// # Safety
+/// They can be read there.
+pub unsafe fn last(first: *const Fint, number: Fint) -> i64 {
+    match usize::try_from(number) {
+        // SAFETY: by the contract.
+        Ok(number @ 1..) => i64::from(narrow(unsafe { *first.add(number - 1) })),
+        _ => 0,
+    }
 }

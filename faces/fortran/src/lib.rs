@@ -10,6 +10,7 @@ mod abi;
 #[allow(dead_code)] // libraries differ in what they need
 mod by_hand;
 mod handles;
+mod integers;
 mod lengths;
 #[allow(dead_code)]
 mod refusal;

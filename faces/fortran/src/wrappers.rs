@@ -4,6 +4,7 @@
 #![allow(clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks)]
 
 use crate::abi::{self, *};
+use crate::integers::{narrow, widen, Cell, Ints};
 use crate::refusal::refused;
 use crate::section::{CfiDescriptor, Copied, Described, Kept, NativeDescriptor};
 use crate::{by_hand, handles, lengths, special, text};
@@ -11,9 +12,9 @@ use std::ffi::{c_char, c_int, c_void};
 
 /// Gives the program the error code, if it wants it: in mpi_f08 `ierror` is optional.
 #[inline]
-unsafe fn report(ierror: *mut c_int, code: c_int) {
+unsafe fn report(ierror: *mut Fint, code: c_int) {
     if !ierror.is_null() {
-        ierror.write(code);
+        ierror.write(widen(code));
     }
 }
 
@@ -80,7 +81,7 @@ macro_rules! told {
 macro_rules! sized {
     ($name:ident $bytes:literal) => {
         #[no_mangle]
-        pub unsafe extern "C" fn $name(_variable: *const c_void, size: *mut c_int, ierror: *mut c_int) {
+        pub unsafe extern "C" fn $name(_variable: *const c_void, size: *mut Fint, ierror: *mut Fint) {
             size.write($bytes);
             report(ierror, abi::MPI_SUCCESS);
         }

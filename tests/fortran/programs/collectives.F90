@@ -56,7 +56,7 @@ program collectives
   ! A datatype for each, with and without a buffer to send from.
   types = MPI_INTEGER
   counts = 1
-  places(1:size) = (/ (4 * (i - 1), i = 1, size) /)
+  places(1:size) = (/ (kind(x) * (i - 1), i = 1, size) /)
   all_of(1:size) = (/ (rank * 100 + i, i = 1, size) /)
   all_of(most + 1:most + size) = -1
   call MPI_Alltoallw(all_of, counts, places, types, all_of(most + 1), counts, places, types, MPI_COMM_WORLD, e)

@@ -144,17 +144,17 @@ program objects
 
   ! Windows.
   memory = rank
-  extent = 32
-  call MPI_Win_create(memory, extent, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, e)
+  extent = 8 * kind(memory)
+  call MPI_Win_create(memory, extent, kind(memory), MPI_INFO_NULL, MPI_COMM_WORLD, win, e)
   call MPI_Win_fence(0, win, e)
   value = 1
   call MPI_Put(rank, 1, MPI_INTEGER, mod(rank + 1, size), value, 1, MPI_INTEGER, win, e)
   call MPI_Win_fence(0, win, e)
   CHECK(memory(2) == mod(rank + size - 1, size))
   call MPI_Win_get_attr(win, MPI_WIN_SIZE, value, flag, e)
-  CHECK(flag .and. value == 32)
+  CHECK(flag .and. value == 8 * kind(memory))
   call MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, value, flag, e)
-  CHECK(flag .and. value == 4)
+  CHECK(flag .and. value == kind(memory))
   call MPI_Get_address(memory, extra, e)
   call MPI_Win_get_attr(win, MPI_WIN_BASE, value, flag, e)
   CHECK(flag .and. value == extra)
@@ -167,7 +167,7 @@ program objects
 
   ! Datatypes.
   call MPI_Type_get_extent(t, lower, extent, e)
-  CHECK(lower == 0 .and. extent == 12)
+  CHECK(lower == 0 .and. extent == 3 * kind(x))
   call MPI_Type_get_envelope(t, n, na, nd, combiner, e)
   CHECK(n == 1 .and. na == 0 .and. nd == 1 .and. combiner == MPI_COMBINER_CONTIGUOUS)
   call MPI_Type_get_contents(t, 1, 0, 1, ints, none, types, e)
@@ -178,17 +178,17 @@ program objects
   call MPI_File_open(MPI_COMM_WORLD, 'fortran_file   ', ior(MPI_MODE_RDWR, MPI_MODE_CREATE), MPI_INFO_NULL, file, e)
   CHECK(e == MPI_SUCCESS)
   x = rank
-  offset = 16 * rank
+  offset = 4 * kind(x) * rank
   call MPI_File_write_at_all(file, offset, x, 4, MPI_INTEGER, status, e)
   call MPI_Get_count(status, MPI_INTEGER, n, e)
   CHECK(n == 4)
   call MPI_File_sync(file, e)
   call MPI_Barrier(MPI_COMM_WORLD, e)
-  offset = 16 * mod(rank + 1, size)
+  offset = 4 * kind(x) * mod(rank + 1, size)
   call MPI_File_read_at(file, offset, x, 4, MPI_INTEGER, MPI_STATUS_IGNORE, e)
   CHECK(all(x == mod(rank + 1, size)))
   call MPI_File_get_size(file, offset, e)
-  CHECK(offset == 16 * size)
+  CHECK(offset == 4 * kind(x) * size)
   call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, e)
   call MPI_File_get_view(file, offset, n, t, name, e)
   CHECK(name == 'native' .and. n == MPI_INTEGER)

@@ -1,4 +1,4 @@
-! ranks: 1 2; ways: mpif.h; flags: -fdefault-integer-8
+! ranks: 1 2; ways: mpif.h; flags: -fdefault-integer-8; only: openmpi mpich
 ! Programs with INTEGERs of 8 bytes over libraries whose integers have 4: what goes in is read in its lower half, what
 ! comes out is stored there; so results begin as zeros. Sentinels lie in larger common blocks.
 #include "check.h"

@@ -6,41 +6,37 @@
 use super::report;
 use crate::abi;
 use crate::handles;
+use crate::integers::{narrow, widen, Cell, Fint};
 use std::ffi::{c_int, c_void};
 
 /// An integer as wide as an address.
 const ADDRESS: c_int = 1;
-/// An integer of the default kind.
-const DEFAULT: c_int = 3;
+/// An integer of the default kind, which is an int of C or as wide as an address.
+const DEFAULT: c_int = if size_of::<Fint>() == size_of::<i64>() { ADDRESS } else { 3 };
 
-type CopyAddress = unsafe extern "C" fn(
-    *const c_int,
-    *const c_int,
-    *const i64,
-    *const i64,
-    *mut i64,
-    *mut c_int,
-    *mut c_int,
-);
-type Delete = unsafe extern "C" fn(*const c_int, *const c_int, *const i64, *const i64, *mut c_int);
+type CopyAddress =
+    unsafe extern "C" fn(*const Fint, *const Fint, *const i64, *const i64, *mut i64, *mut Fint, *mut Fint);
+type Delete = unsafe extern "C" fn(*const Fint, *const Fint, *const i64, *const i64, *mut Fint);
 
 /// Calls the program's copy function. Its arguments are addresses, so those of default integers find the lower half,
-/// and `narrow` says that only that of the copy is stored.
+/// and `is_default` says that only that of the copy is stored.
 unsafe fn copy(
     function: *const c_void,
     object: c_int,
     keyval: c_int,
     (extra_state, value): (*mut c_void, *mut c_void),
     (copied, flag): (*mut *mut c_void, *mut c_int),
-    narrow: bool,
+    is_default: bool,
 ) -> c_int {
     let function = std::mem::transmute::<*const c_void, CopyAddress>(function);
     let (extra_state, value) = (extra_state as i64, value as i64);
-    let (mut copy, mut code) = (0, abi::MPI_SUCCESS);
-    function(&object, &keyval, &extra_state, &value, &mut copy, flag, &mut code);
-    let copy = if narrow { i64::from(copy as c_int) } else { copy };
+    let (mut copy, mut is_copied, mut code) = (0, widen(*flag), widen(abi::MPI_SUCCESS));
+    let (object, keyval) = (widen(object), widen(keyval));
+    function(&object, &keyval, &extra_state, &value, &mut copy, &mut is_copied, &mut code);
+    flag.write(c_int::from(is_copied != 0));
+    let copy = if is_default { copy as Fint as i64 } else { copy };
     copied.write(copy as *mut c_void);
-    code
+    narrow(code)
 }
 
 unsafe extern "C" fn copy_address(
@@ -79,15 +75,16 @@ unsafe extern "C" fn delete(
     extra_state: *mut c_void,
 ) -> c_int {
     let function = std::mem::transmute::<*const c_void, Delete>(function);
-    let (extra_state, value, mut code) = (extra_state as i64, value as i64, abi::MPI_SUCCESS);
-    function(&object, &keyval, &value, &extra_state, &mut code);
-    code
+    let (extra_state, value, mut code) = (extra_state as i64, value as i64, widen(abi::MPI_SUCCESS));
+    function(&widen(object), &widen(keyval), &value, &extra_state, &mut code);
+    narrow(code)
 }
 
 /// After a key was made: its callbacks are called as Fortran's.
-unsafe fn made(code: c_int, keyval: *mut c_int, copy: *const c_void, ierror: *mut c_int) {
+unsafe fn made(code: c_int, keyval: &Cell, copy: *const c_void, ierror: *mut Fint) {
+    keyval.store();
     let proxied = match code == abi::MPI_SUCCESS {
-        true => abi::c_mpii_keyval_set_proxy(*keyval, copy, delete as *const c_void),
+        true => abi::c_mpii_keyval_set_proxy(keyval.get(), copy, delete as *const c_void),
         false => code,
     };
     report(ierror, proxied);
@@ -98,26 +95,29 @@ macro_rules! keyvals {
         pub unsafe extern "C" fn $create(
             copy: *const c_void,
             delete: *const c_void,
-            keyval: *mut c_int,
+            keyval: *mut Fint,
             extra_state: *const i64,
-            ierror: *mut c_int,
+            ierror: *mut Fint,
         ) {
-            let code = abi::$called(copy, delete, keyval, *extra_state as *mut c_void);
-            made(code, keyval, copy_address as *const c_void, ierror);
+            let mut keyval = Cell::new(keyval);
+            let code = abi::$called(copy, delete, keyval.as_mut_ptr(), *extra_state as *mut c_void);
+            made(code, &keyval, copy_address as *const c_void, ierror);
         }
 
-        pub unsafe extern "C" fn $set(object: *const c_int, keyval: *const c_int, value: *const i64, ierror: *mut c_int) {
-            report(ierror, abi::$set_called(handles::$to(*object), *keyval, *value as *mut c_void, ADDRESS));
+        pub unsafe extern "C" fn $set(object: *const Fint, keyval: *const Fint, value: *const i64, ierror: *mut Fint) {
+            report(ierror, abi::$set_called(handles::$to(narrow(*object)), narrow(*keyval), *value as *mut c_void, ADDRESS));
         }
 
         pub unsafe extern "C" fn $get(
-            object: *const c_int,
-            keyval: *const c_int,
+            object: *const Fint,
+            keyval: *const Fint,
             value: *mut i64,
-            flag: *mut c_int,
-            ierror: *mut c_int,
+            flag: *mut Fint,
+            ierror: *mut Fint,
         ) {
-            report(ierror, abi::$get_called(handles::$to(*object), *keyval, value.cast(), flag, ADDRESS));
+            let (object, keyval, mut flag) = (handles::$to(narrow(*object)), narrow(*keyval), Cell::new(flag));
+            report(ierror, abi::$get_called(object, keyval, value.cast(), flag.as_mut_ptr(), ADDRESS));
+            flag.store();
         }
     )*};
 }
@@ -133,44 +133,48 @@ keyvals! {
 pub unsafe extern "C" fn keyval_create(
     copy: *const c_void,
     delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *const c_int,
-    ierror: *mut c_int,
+    keyval: *mut Fint,
+    extra_state: *const Fint,
+    ierror: *mut Fint,
 ) {
-    let code = abi::c_comm_create_keyval(copy, delete, keyval, *extra_state as isize as *mut c_void);
-    made(code, keyval, copy_default as *const c_void, ierror);
+    let mut keyval = Cell::new(keyval);
+    let extra_state = *extra_state as isize as *mut c_void;
+    let code = abi::c_comm_create_keyval(copy, delete, keyval.as_mut_ptr(), extra_state);
+    made(code, &keyval, copy_default as *const c_void, ierror);
 }
 
 pub unsafe extern "C" fn attr_put(
-    comm: *const c_int,
-    keyval: *const c_int,
-    value: *const c_int,
-    ierror: *mut c_int,
+    comm: *const Fint,
+    keyval: *const Fint,
+    value: *const Fint,
+    ierror: *mut Fint,
 ) {
-    let value = *value as isize as *mut c_void;
-    report(ierror, abi::c_mpii_comm_set_attr(handles::to_comm(*comm), *keyval, value, DEFAULT));
+    let (comm, keyval) = (handles::to_comm(narrow(*comm)), narrow(*keyval));
+    report(ierror, abi::c_mpii_comm_set_attr(comm, keyval, *value as isize as *mut c_void, DEFAULT));
 }
 
 pub unsafe extern "C" fn attr_get(
-    comm: *const c_int,
-    keyval: *const c_int,
-    value: *mut c_int,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    comm: *const Fint,
+    keyval: *const Fint,
+    value: *mut Fint,
+    flag: *mut Fint,
+    ierror: *mut Fint,
 ) {
-    report(ierror, abi::c_mpii_comm_get_attr(handles::to_comm(*comm), *keyval, value.cast(), flag, DEFAULT));
+    let (comm, keyval, mut flag) = (handles::to_comm(narrow(*comm)), narrow(*keyval), Cell::new(flag));
+    report(ierror, abi::c_mpii_comm_get_attr(comm, keyval, value.cast(), flag.as_mut_ptr(), DEFAULT));
+    flag.store();
 }
 
 macro_rules! predefined {
     ($($duplicate:ident $null_copy:ident $null_delete:ident $integer:ty;)*) => {$(
         pub unsafe extern "C" fn $duplicate(
-            _object: *const c_int,
-            _keyval: *const c_int,
+            _object: *const Fint,
+            _keyval: *const Fint,
             _extra_state: *const $integer,
             value: *const $integer,
             copy: *mut $integer,
-            flag: *mut c_int,
-            ierror: *mut c_int,
+            flag: *mut Fint,
+            ierror: *mut Fint,
         ) {
             copy.write(*value);
             flag.write(1);
@@ -178,24 +182,24 @@ macro_rules! predefined {
         }
 
         pub unsafe extern "C" fn $null_copy(
-            _object: *const c_int,
-            _keyval: *const c_int,
+            _object: *const Fint,
+            _keyval: *const Fint,
             _extra_state: *const $integer,
             _value: *const $integer,
             _copy: *mut $integer,
-            flag: *mut c_int,
-            ierror: *mut c_int,
+            flag: *mut Fint,
+            ierror: *mut Fint,
         ) {
             flag.write(0);
             report(ierror, abi::MPI_SUCCESS);
         }
 
         pub unsafe extern "C" fn $null_delete(
-            _object: *const c_int,
-            _keyval: *const c_int,
+            _object: *const Fint,
+            _keyval: *const Fint,
             _value: *const $integer,
             _extra_state: *const $integer,
-            ierror: *mut c_int,
+            ierror: *mut Fint,
         ) {
             report(ierror, abi::MPI_SUCCESS);
         }
@@ -206,5 +210,5 @@ predefined! {
     comm_dup_fn comm_null_copy_fn comm_null_delete_fn i64;
     type_dup_fn type_null_copy_fn type_null_delete_fn i64;
     win_dup_fn win_null_copy_fn win_null_delete_fn i64;
-    dup_fn null_copy_fn null_delete_fn c_int;
+    dup_fn null_copy_fn null_delete_fn Fint;
 }

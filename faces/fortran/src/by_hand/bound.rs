@@ -1,38 +1,39 @@
 //! Routines with strings as descriptors, which is how interfaces of C get them.
 
 use super::{dynamic, string};
+use crate::integers::Fint;
 use crate::section::CfiDescriptor;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 
 pub unsafe extern "C" fn info_get(
-    info: *const c_int,
+    info: *const Fint,
     key: *const CfiDescriptor,
-    valuelen: *const c_int,
+    valuelen: *const Fint,
     value: *const CfiDescriptor,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
 ) {
     string::info_get(info, (*key).text(), valuelen, (*value).text(), flag, ierror);
 }
 
 pub unsafe extern "C" fn info_get_string(
-    info: *const c_int,
+    info: *const Fint,
     key: *const CfiDescriptor,
-    buflen: *mut c_int,
+    buflen: *mut Fint,
     value: *const CfiDescriptor,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
 ) {
     string::info_get_string(info, (*key).text(), buflen, (*value).text(), flag, ierror);
 }
 
 pub unsafe extern "C" fn session_get_nth_pset(
-    session: *const c_int,
-    info: *const c_int,
-    n: *const c_int,
-    pset_len: *mut c_int,
+    session: *const Fint,
+    info: *const Fint,
+    n: *const Fint,
+    pset_len: *mut Fint,
     pset_name: *const CfiDescriptor,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
     string::session_get_nth_pset(session, info, n, pset_len, (*pset_name).text(), ierror);
 }
@@ -43,7 +44,7 @@ pub unsafe extern "C" fn register_datarep(
     write: *const c_void,
     extent: *const c_void,
     extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
     string::register_datarep((*datarep).text(), [read, write, extent], extra_state, ierror, false);
 }
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn register_datarep_c(
     write: *const c_void,
     extent: *const c_void,
     extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
     string::register_datarep((*datarep).text(), [read, write, extent], extra_state, ierror, true);
 }
@@ -62,29 +63,29 @@ pub unsafe extern "C" fn register_datarep_c(
 pub unsafe extern "C" fn comm_spawn(
     command: *const CfiDescriptor,
     argv: *const CfiDescriptor,
-    maxprocs: *const c_int,
-    info: *const c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    info: *const Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let (command, argv) = ((*command).text(), (*argv).text());
     dynamic::comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, errcodes, ierror);
 }
 
 pub unsafe extern "C" fn comm_spawn_multiple(
-    count: *const c_int,
+    count: *const Fint,
     commands: *const CfiDescriptor,
     argvs: *const CfiDescriptor,
-    maxprocs: *const c_int,
-    infos: *mut c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    infos: *mut Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let (commands, argvs) = ((*commands).text(), (*argvs).text());
     dynamic::comm_spawn_multiple(

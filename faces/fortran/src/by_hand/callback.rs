@@ -4,11 +4,12 @@
 use super::report;
 use crate::abi::{self, FileHandle, Handle, Status};
 use crate::handles::{self, Place};
+use crate::integers::{narrow, widen, with_status, Fint};
 use std::ffi::{c_int, c_void};
 use std::ptr::null;
 
-type Operation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_int, *const c_int);
-type LargeOperation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const i64, *const c_int);
+type Operation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Fint, *const Fint);
+type LargeOperation = unsafe extern "C" fn(*mut c_void, *mut c_void, *const i64, *const Fint);
 
 /// Calls the program's operation, in pieces that its integer can count.
 unsafe extern "C" fn operate(
@@ -19,16 +20,16 @@ unsafe extern "C" fn operate(
     function: *mut c_void,
 ) {
     let function = std::mem::transmute::<*mut c_void, Operation>(function);
-    let integer = handles::from_datatype(datatype);
-    let largest = i64::from(c_int::MAX);
+    let integer = widen(handles::from_datatype(datatype));
+    let largest = Fint::MAX as i64;
     while length > largest {
         let (mut lower, mut extent) = (0, 0);
         abi::c_type_get_extent(datatype, &mut lower, &mut extent);
-        function(input, inout, &c_int::MAX, &integer);
+        function(input, inout, &Fint::MAX, &integer);
         let bytes = (largest * extent) as isize;
         (input, inout, length) = (input.byte_offset(bytes), inout.byte_offset(bytes), length - largest);
     }
-    function(input, inout, &(length as c_int), &integer);
+    function(input, inout, &(length as Fint), &integer);
 }
 
 unsafe extern "C" fn operate_large(
@@ -39,17 +40,18 @@ unsafe extern "C" fn operate_large(
     function: *mut c_void,
 ) {
     let function = std::mem::transmute::<*mut c_void, LargeOperation>(function);
-    function(input, inout, &length, &handles::from_datatype(datatype));
+    function(input, inout, &length, &widen(handles::from_datatype(datatype)));
 }
 
 unsafe fn create_operation(
     (function, called): (*mut c_void, *const c_void),
-    commute: *const c_int,
-    op: *mut c_int,
-    ierror: *mut c_int,
+    commute: *const Fint,
+    op: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let mut op_c = Place::empty(op);
-    let code = abi::c_mpix_op_create_x(called, null(), *commute, function, op_c.as_mut_ptr());
+    let code =
+        abi::c_mpix_op_create_x(called, null(), c_int::from(*commute != 0), function, op_c.as_mut_ptr());
     if code == abi::MPI_SUCCESS {
         op_c.store(handles::from_op);
     }
@@ -58,32 +60,32 @@ unsafe fn create_operation(
 
 pub unsafe extern "C" fn op_create(
     function: *mut c_void,
-    commute: *const c_int,
-    op: *mut c_int,
-    ierror: *mut c_int,
+    commute: *const Fint,
+    op: *mut Fint,
+    ierror: *mut Fint,
 ) {
     create_operation((function, operate as *const c_void), commute, op, ierror);
 }
 
 pub unsafe extern "C" fn op_create_c(
     function: *mut c_void,
-    commute: *const c_int,
-    op: *mut c_int,
-    ierror: *mut c_int,
+    commute: *const Fint,
+    op: *mut Fint,
+    ierror: *mut Fint,
 ) {
     create_operation((function, operate_large as *const c_void), commute, op, ierror);
 }
 
-type HandleError = unsafe extern "C" fn(*mut c_int, *mut c_int);
+type HandleError = unsafe extern "C" fn(*mut Fint, *mut Fint);
 
 macro_rules! error_handlers {
     ($($create:ident => $called:ident, $calls:ident, $from:ident, $handle:ty;)*) => {$(
-        unsafe extern "C" fn $calls(object: $handle, mut code: c_int, function: *mut c_void) {
+        unsafe extern "C" fn $calls(object: $handle, code: c_int, function: *mut c_void) {
             let function = std::mem::transmute::<*mut c_void, HandleError>(function);
-            function(&mut handles::$from(object), &mut code);
+            function(&mut widen(handles::$from(object)), &mut widen(code));
         }
 
-        pub unsafe extern "C" fn $create(function: *mut c_void, errhandler: *mut c_int, ierror: *mut c_int) {
+        pub unsafe extern "C" fn $create(function: *mut c_void, errhandler: *mut Fint, ierror: *mut Fint) {
             let mut errhandler_c = Place::empty(errhandler);
             let code = abi::$called($calls as *const c_void, null(), function, errhandler_c.as_mut_ptr());
             if code == abi::MPI_SUCCESS {
@@ -101,38 +103,34 @@ error_handlers! {
     win_create_errhandler => c_mpix_win_create_errhandler_x, error_on_win, from_win, Handle;
 }
 
-pub unsafe extern "C" fn errhandler_create(
-    function: *mut c_void,
-    errhandler: *mut c_int,
-    ierror: *mut c_int,
-) {
+pub unsafe extern "C" fn errhandler_create(function: *mut c_void, errhandler: *mut Fint, ierror: *mut Fint) {
     comm_create_errhandler(function, errhandler, ierror);
 }
 
 /// What a program gives for a generalized request; it lives until the free function was called.
 struct Request {
-    query: unsafe extern "C" fn(*const i64, *mut Status, *mut c_int),
-    free: unsafe extern "C" fn(*const i64, *mut c_int),
-    cancel: unsafe extern "C" fn(*const i64, *const c_int, *mut c_int),
+    query: unsafe extern "C" fn(*const i64, *mut Fint, *mut Fint),
+    free: unsafe extern "C" fn(*const i64, *mut Fint),
+    cancel: unsafe extern "C" fn(*const i64, *const Fint, *mut Fint),
     extra_state: i64,
 }
 
 unsafe extern "C" fn query(request: *mut c_void, status: *mut Status) -> c_int {
-    let (request, mut code) = (&*request.cast::<Request>(), abi::MPI_SUCCESS);
-    (request.query)(&request.extra_state, status, &mut code);
-    code
+    let (request, mut code) = (&*request.cast::<Request>(), widen(abi::MPI_SUCCESS));
+    with_status(status, |status| (request.query)(&request.extra_state, status, &mut code));
+    narrow(code)
 }
 
 unsafe extern "C" fn free(request: *mut c_void) -> c_int {
-    let (request, mut code) = (Box::from_raw(request.cast::<Request>()), abi::MPI_SUCCESS);
+    let (request, mut code) = (Box::from_raw(request.cast::<Request>()), widen(abi::MPI_SUCCESS));
     (request.free)(&request.extra_state, &mut code);
-    code
+    narrow(code)
 }
 
 unsafe extern "C" fn cancel(request: *mut c_void, complete: c_int) -> c_int {
-    let (request, mut code) = (&*request.cast::<Request>(), abi::MPI_SUCCESS);
-    (request.cancel)(&request.extra_state, &complete, &mut code);
-    code
+    let (request, mut code) = (&*request.cast::<Request>(), widen(abi::MPI_SUCCESS));
+    (request.cancel)(&request.extra_state, &widen(complete), &mut code);
+    narrow(code)
 }
 
 pub unsafe extern "C" fn grequest_start(
@@ -140,18 +138,17 @@ pub unsafe extern "C" fn grequest_start(
     free_fn: *const c_void,
     cancel_fn: *const c_void,
     extra_state: *const i64,
-    request: *mut c_int,
-    ierror: *mut c_int,
+    request: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let given = Box::into_raw(Box::new(Request {
-        query: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Status, *mut c_int)>(
+        query: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Fint, *mut Fint)>(
             query_fn,
         ),
-        free: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut c_int)>(free_fn),
-        cancel: std::mem::transmute::<
-            *const c_void,
-            unsafe extern "C" fn(*const i64, *const c_int, *mut c_int),
-        >(cancel_fn),
+        free: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Fint)>(free_fn),
+        cancel: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *const Fint, *mut Fint)>(
+            cancel_fn,
+        ),
         extra_state: *extra_state,
     }));
     let mut request_c = Place::empty(request);
@@ -168,12 +165,12 @@ pub unsafe extern "C" fn grequest_start(
 struct Representation {
     read: *const c_void,
     write: *const c_void,
-    extent: unsafe extern "C" fn(*const c_int, *mut i64, *const i64, *mut c_int),
+    extent: unsafe extern "C" fn(*const Fint, *mut i64, *const i64, *mut Fint),
     extra_state: i64,
 }
 
 macro_rules! conversions {
-    ($($name:ident $field:ident $count:ty;)*) => {$(
+    ($($name:ident $field:ident $count:ty => $of_program:ty;)*) => {$(
         unsafe extern "C" fn $name(
             memory: *mut c_void,
             datatype: Handle,
@@ -184,33 +181,33 @@ macro_rules! conversions {
         ) -> c_int {
             type Convert = unsafe extern "C" fn(
                 *mut c_void,
-                *const c_int,
-                *const $count,
+                *const Fint,
+                *const $of_program,
                 *mut c_void,
                 *const i64,
                 *const i64,
-                *mut c_int,
+                *mut Fint,
             );
-            let (given, mut code) = (&*given.cast::<Representation>(), abi::MPI_SUCCESS);
+            let (given, mut code) = (&*given.cast::<Representation>(), widen(abi::MPI_SUCCESS));
             let function = std::mem::transmute::<*const c_void, Convert>(given.$field);
-            let datatype = handles::from_datatype(datatype);
+            let (datatype, count) = (widen(handles::from_datatype(datatype)), count as $of_program);
             function(memory, &datatype, &count, file, &position, &given.extra_state, &mut code);
-            code
+            narrow(code)
         }
     )*};
 }
 
 conversions! {
-    read read c_int;
-    write write c_int;
-    read_large read i64;
-    write_large write i64;
+    read read c_int => Fint;
+    write write c_int => Fint;
+    read_large read i64 => i64;
+    write_large write i64 => i64;
 }
 
 unsafe extern "C" fn extent(datatype: Handle, extent: *mut i64, given: *mut c_void) -> c_int {
-    let (given, mut code) = (&*given.cast::<Representation>(), abi::MPI_SUCCESS);
-    (given.extent)(&handles::from_datatype(datatype), extent, &given.extra_state, &mut code);
-    code
+    let (given, mut code) = (&*given.cast::<Representation>(), widen(abi::MPI_SUCCESS));
+    (given.extent)(&widen(handles::from_datatype(datatype)), extent, &given.extra_state, &mut code);
+    narrow(code)
 }
 
 /// Makes of the program's functions those that C calls: reading, writing, and what belongs to both. The program says
@@ -225,7 +222,7 @@ pub unsafe fn representation(
         write: write_fn,
         extent: std::mem::transmute::<
             *const c_void,
-            unsafe extern "C" fn(*const c_int, *mut i64, *const i64, *mut c_int),
+            unsafe extern "C" fn(*const Fint, *mut i64, *const i64, *mut Fint),
         >(extent_fn),
         extra_state: *extra_state,
     });
@@ -257,12 +254,12 @@ unsafe fn is_no_conversion(function: *const c_void) -> bool {
 /// Stands for no conversion; nobody calls it.
 pub unsafe extern "C" fn conversion_fn_null(
     _memory: *mut c_void,
-    _datatype: *const c_int,
-    _count: *const c_int,
+    _datatype: *const Fint,
+    _count: *const Fint,
     _file: *mut c_void,
     _position: *const i64,
     _extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
     report(ierror, abi::MPI_SUCCESS);
 }
@@ -270,12 +267,12 @@ pub unsafe extern "C" fn conversion_fn_null(
 /// The same for large counts.
 pub unsafe extern "C" fn conversion_fn_null_c(
     _memory: *mut c_void,
-    _datatype: *const c_int,
+    _datatype: *const Fint,
     _count: *const i64,
     _file: *mut c_void,
     _position: *const i64,
     _extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
     report(ierror, abi::MPI_SUCCESS);
 }

@@ -3,7 +3,8 @@
 use super::report;
 use crate::abi;
 use crate::handles::{self, Array, Place};
-use crate::{special, text};
+use crate::integers::{narrow, Fint, Ints};
+use crate::text;
 use std::ffi::{c_char, c_int, CString};
 use std::ptr::null_mut;
 
@@ -29,22 +30,24 @@ impl Strings {
 pub unsafe fn comm_spawn(
     command: text::Place,
     (argv, argv_length): text::Place,
-    maxprocs: *const c_int,
-    info: *const c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    info: *const Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let command = text::trimmed(command);
     let mut arguments = (!abi::is_argv_null(argv.cast())).then(|| Strings::up_to_blank(argv, argv_length, 1));
     let argv = arguments.as_mut().map_or(abi::argv_null().cast(), |all| all.pointers.as_mut_ptr());
     let mut made = Place::empty(intercomm);
-    let (info, comm) = (handles::to_info(*info), handles::to_comm(*comm));
-    let (place, errcodes) = (made.as_mut_ptr(), special::ints(errcodes));
-    let code =
-        abi::c_comm_spawn(command.as_ptr(), argv.cast(), *maxprocs, info, *root, comm, place, errcodes);
+    let (info, comm) = (handles::to_info(narrow(*info)), handles::to_comm(narrow(*comm)));
+    let (place, maxprocs, root) = (made.as_mut_ptr(), narrow(*maxprocs), narrow(*root));
+    let mut errcodes = Ints::new(errcodes, i64::from(maxprocs));
+    let codes = errcodes.as_mut_ptr();
+    let code = abi::c_comm_spawn(command.as_ptr(), argv.cast(), maxprocs, info, root, comm, place, codes);
+    errcodes.store();
     if code == abi::MPI_SUCCESS {
         made.store(handles::from_comm);
     }
@@ -52,18 +55,18 @@ pub unsafe fn comm_spawn(
 }
 
 pub unsafe fn comm_spawn_multiple(
-    count: *const c_int,
+    count: *const Fint,
     (commands, command_length): text::Place,
     (argvs, argv_length): text::Place,
-    maxprocs: *const c_int,
-    infos: *mut c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    infos: *mut Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
 ) {
-    let number = usize::try_from(*count).unwrap_or(0);
+    let number = usize::try_from(narrow(*count)).unwrap_or(0);
     let at = |index: usize| text::trimmed((commands.add(index * command_length), command_length));
     let mut commands = Strings::new((0..number).map(at).collect());
     // An array of two dimensions: the arguments of a command are a row of it.
@@ -74,19 +77,23 @@ pub unsafe fn comm_spawn_multiple(
     };
     let mut pointers: Vec<*mut *mut c_char> = rows.iter_mut().map(|row| row.pointers.as_mut_ptr()).collect();
     let argvs = if pointers.is_empty() { abi::argvs_null().cast() } else { pointers.as_mut_ptr() };
-    let mut infos = Array::new(infos, i64::from(*count), handles::to_info);
+    let mut infos = Array::new(infos, number as i64, handles::to_info);
+    let mut maxprocs = Ints::new(maxprocs.cast_mut(), number as i64);
+    let all = (0..number).map(|index| i64::from(*maxprocs.as_mut_ptr().add(index))).sum();
+    let mut errcodes = Ints::new(errcodes, all);
     let mut made = Place::empty(intercomm);
     let code = abi::c_comm_spawn_multiple(
-        *count,
+        number as c_int,
         commands.pointers.as_mut_ptr().cast(),
         argvs.cast(),
-        maxprocs,
+        maxprocs.as_mut_ptr(),
         infos.as_mut_ptr(),
-        *root,
-        handles::to_comm(*comm),
+        narrow(*root),
+        handles::to_comm(narrow(*comm)),
         made.as_mut_ptr(),
-        special::ints(errcodes),
+        errcodes.as_mut_ptr(),
     );
+    errcodes.store();
     if code == abi::MPI_SUCCESS {
         made.store(handles::from_comm);
     }

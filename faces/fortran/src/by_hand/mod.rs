@@ -24,11 +24,12 @@ pub use plain::*;
 pub use removed::*;
 pub use start::*;
 
+use crate::integers::{widen, Fint};
 use std::ffi::c_int;
 
 /// Gives the program the error code, if it wants it.
-unsafe fn report(ierror: *mut c_int, code: c_int) {
+unsafe fn report(ierror: *mut Fint, code: c_int) {
     if !ierror.is_null() {
-        ierror.write(code);
+        ierror.write(widen(code));
     }
 }

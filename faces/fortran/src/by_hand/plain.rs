@@ -1,15 +1,16 @@
 //! Routines with strings as most compilers pass them: addresses, and the lengths behind all arguments.
 
 use super::{dynamic, string};
-use std::ffi::{c_char, c_int, c_void};
+use crate::integers::Fint;
+use std::ffi::{c_char, c_void};
 
 pub unsafe extern "C" fn info_get(
-    info: *const c_int,
+    info: *const Fint,
     key: *mut c_char,
-    valuelen: *const c_int,
+    valuelen: *const Fint,
     value: *mut c_char,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
     key_length: usize,
     value_length: usize,
 ) {
@@ -24,12 +25,12 @@ pub unsafe extern "C" fn info_get(
 }
 
 pub unsafe extern "C" fn info_get_string(
-    info: *const c_int,
+    info: *const Fint,
     key: *mut c_char,
-    buflen: *mut c_int,
+    buflen: *mut Fint,
     value: *mut c_char,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
     key_length: usize,
     value_length: usize,
 ) {
@@ -44,12 +45,12 @@ pub unsafe extern "C" fn info_get_string(
 }
 
 pub unsafe extern "C" fn session_get_nth_pset(
-    session: *const c_int,
-    info: *const c_int,
-    n: *const c_int,
-    pset_len: *mut c_int,
+    session: *const Fint,
+    info: *const Fint,
+    n: *const Fint,
+    pset_len: *mut Fint,
     pset_name: *mut c_char,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
     pset_name_length: usize,
 ) {
     string::session_get_nth_pset(
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn register_datarep(
     write: *const c_void,
     extent: *const c_void,
     extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
     datarep_length: usize,
 ) {
     string::register_datarep(
@@ -86,7 +87,7 @@ pub unsafe extern "C" fn register_datarep_c(
     write: *const c_void,
     extent: *const c_void,
     extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
     datarep_length: usize,
 ) {
     string::register_datarep(
@@ -101,13 +102,13 @@ pub unsafe extern "C" fn register_datarep_c(
 pub unsafe extern "C" fn comm_spawn(
     command: *mut c_char,
     argv: *mut c_char,
-    maxprocs: *const c_int,
-    info: *const c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    info: *const Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
     command_length: usize,
     argv_length: usize,
 ) {
@@ -116,16 +117,16 @@ pub unsafe extern "C" fn comm_spawn(
 }
 
 pub unsafe extern "C" fn comm_spawn_multiple(
-    count: *const c_int,
+    count: *const Fint,
     commands: *mut c_char,
     argvs: *mut c_char,
-    maxprocs: *const c_int,
-    infos: *mut c_int,
-    root: *const c_int,
-    comm: *const c_int,
-    intercomm: *mut c_int,
-    errcodes: *mut c_int,
-    ierror: *mut c_int,
+    maxprocs: *const Fint,
+    infos: *mut Fint,
+    root: *const Fint,
+    comm: *const Fint,
+    intercomm: *mut Fint,
+    errcodes: *mut Fint,
+    ierror: *mut Fint,
     commands_length: usize,
     argvs_length: usize,
 ) {

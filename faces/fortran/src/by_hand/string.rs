@@ -5,20 +5,23 @@
 use super::{callback, report};
 use crate::abi;
 use crate::handles;
+use crate::integers::{narrow, widen, Cell, Fint};
 use crate::text::{self, Out, Place};
 use std::ffi::{c_int, c_void};
 
 pub unsafe fn info_get(
-    info: *const c_int,
+    info: *const Fint,
     key: Place,
-    valuelen: *const c_int,
+    valuelen: *const Fint,
     value: Place,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let key = text::stripped(key);
-    let mut value = Out::with_room(value, usize::try_from(*valuelen).unwrap_or(0) + 1);
-    let code = abi::c_info_get(handles::to_info(*info), key.as_ptr(), *valuelen, value.as_mut_ptr(), flag);
+    let (info, valuelen, mut flag) = (handles::to_info(narrow(*info)), narrow(*valuelen), Cell::new(flag));
+    let mut value = Out::with_room(value, usize::try_from(valuelen).unwrap_or(0) + 1);
+    let code = abi::c_info_get(info, key.as_ptr(), valuelen, value.as_mut_ptr(), flag.as_mut_ptr());
+    flag.store();
     if code == abi::MPI_SUCCESS {
         value.put();
     }
@@ -35,39 +38,40 @@ fn room_of_c(length: c_int) -> c_int {
 }
 
 pub unsafe fn info_get_string(
-    info: *const c_int,
+    info: *const Fint,
     key: Place,
-    buflen: *mut c_int,
+    buflen: *mut Fint,
     value: Place,
-    flag: *mut c_int,
-    ierror: *mut c_int,
+    flag: *mut Fint,
+    ierror: *mut Fint,
 ) {
     let key = text::stripped(key);
-    let mut room = room_of_c(*buflen);
+    let (mut room, mut flag) = (room_of_c(narrow(*buflen)), Cell::new(flag));
     let mut value = Out::with_room(value, usize::try_from(room).unwrap_or(0));
-    let code =
-        abi::c_info_get_string(handles::to_info(*info), key.as_ptr(), &mut room, value.as_mut_ptr(), flag);
-    if code == abi::MPI_SUCCESS && *flag != 0 {
-        buflen.write(room - 1);
+    let (info, place) = (handles::to_info(narrow(*info)), value.as_mut_ptr());
+    let code = abi::c_info_get_string(info, key.as_ptr(), &mut room, place, flag.as_mut_ptr());
+    flag.store();
+    if code == abi::MPI_SUCCESS && flag.get() != 0 {
+        buflen.write(widen(room - 1));
         value.put();
     }
     report(ierror, code);
 }
 
 pub unsafe fn session_get_nth_pset(
-    session: *const c_int,
-    info: *const c_int,
-    n: *const c_int,
-    pset_len: *mut c_int,
+    session: *const Fint,
+    info: *const Fint,
+    n: *const Fint,
+    pset_len: *mut Fint,
     pset_name: Place,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
 ) {
-    let mut room = room_of_c(*pset_len);
+    let mut room = room_of_c(narrow(*pset_len));
     let mut name = Out::with_room(pset_name, usize::try_from(room).unwrap_or(0));
-    let (session, info) = (handles::to_session(*session), handles::to_info(*info));
-    let code = abi::c_session_get_nth_pset(session, info, *n, &mut room, name.as_mut_ptr());
+    let (session, info) = (handles::to_session(narrow(*session)), handles::to_info(narrow(*info)));
+    let code = abi::c_session_get_nth_pset(session, info, narrow(*n), &mut room, name.as_mut_ptr());
     if code == abi::MPI_SUCCESS {
-        pset_len.write(room - 1);
+        pset_len.write(widen(room - 1));
         name.put();
     }
     report(ierror, code);
@@ -77,7 +81,7 @@ pub unsafe fn register_datarep(
     datarep: Place,
     functions: [*const c_void; 3],
     extra_state: *const i64,
-    ierror: *mut c_int,
+    ierror: *mut Fint,
     large: bool,
 ) {
     let name = text::trimmed(datarep);

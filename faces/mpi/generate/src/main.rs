@@ -6,8 +6,8 @@
 //! serried-mpi-generate constants ABI         name and value, a line each
 //! serried-mpi-generate declarations ABI      callback types and prototypes
 //! serried-mpi-generate manual FOLDER         no output: a page for each function, there
-//! serried-mpi-generate mpif.h                what Fortran 77 includes
-//! serried-mpi-generate modules               the source of the modules mpi and mpi_f08
+//! serried-mpi-generate mpif.h [LIBRARY]      what Fortran 77 includes; the library is standard or wide
+//! serried-mpi-generate modules [LIBRARY]     the source of the modules mpi and mpi_f08
 //! ```
 //! An ABI is the name of a folder in `faces/mpi` (`standard`, `mpich`) or a file. The
 //! last argument may be the folder of the tables, `faces/mpi/api` otherwise.
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER|mpif.h|modules [TABLES]";
+    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER|mpif.h [LIBRARY]|modules [LIBRARY] [TABLES]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -58,11 +58,19 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ("manual", [folder]) => {
             manual::write(&api, &abi("standard")?, &tables, Path::new(folder)).map(|()| String::new())
         }
-        ("mpif.h", []) => Ok(interface::include_file(&api, &abi("standard")?)),
-        ("modules", []) => {
-            let file = tables.join("../../fortran/standard/standard.fortran");
-            Ok(interface::modules(&api, &abi("standard")?, &Library::read(&file)?))
-        }
+        ("mpif.h" | "modules", []) => run_fortran(what, "standard", &tables, &api),
+        ("mpif.h" | "modules", [library]) => run_fortran(what, library, &tables, &api),
         _ => Err(USAGE.to_string()),
     }
+}
+
+/// What programs in Fortran are compiled with, for a library of `faces/fortran`.
+fn run_fortran(what: &str, library: &str, tables: &Path, api: &Api) -> Result<String, String> {
+    let libraries = tables.join("../../fortran");
+    let library = Library::read(&libraries.join(library).join(library).with_extension("fortran"))?;
+    let abi = Abi::read(&tables.with_file_name(&library.abi).join(&library.abi).with_extension("abi"), api)?;
+    Ok(match what {
+        "mpif.h" => interface::include_file(api, &abi, library.is_wide()),
+        _ => interface::modules(api, &abi, &library),
+    })
 }

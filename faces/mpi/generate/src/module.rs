@@ -102,7 +102,8 @@ fn datatypes(api: &Api, abi: &Abi) -> String {
     let (mut rows, mut markers) = (String::new(), String::new());
     for constant in api.constants.iter().filter(has) {
         let (name, Some(element)) = (&constant.name, &constant.element) else { continue };
-        let (element, is_narrow) = element.strip_suffix("/2").map_or((&**element, false), |whole| (whole, true));
+        let (element, is_narrow) =
+            element.strip_suffix("/2").map_or((&**element, false), |whole| (whole, true));
         let _ = match element.starts_with("Edge::") {
             true => writeln!(markers, "    ({name}, {name:?}, {element}),"),
             false => writeln!(rows, "    ({name}, {name:?}, Basic::{element}, {is_narrow}),"),

@@ -18,7 +18,7 @@ use std::process::Command;
 /// # Errors
 /// A sentinel of no meaning, or one whose value in C the ABI does not have.
 pub fn environment(api: &Api, abi: &Abi, library: &Library) -> Result<String, Problem> {
-    Ok(types(abi)
+    Ok(types(abi, library)
         + &constants(api, abi)
         + &format!(
             "/// `MPI_COMM_WORLD` as Fortran has it.\npub const WORLD: c_int = {}_i64 as c_int;\n",
@@ -29,11 +29,12 @@ pub fn environment(api: &Api, abi: &Abi, library: &Library) -> Result<String, Pr
         + &functions_of_c(api, abi, library))
 }
 
-fn types(abi: &Abi) -> String {
+fn types(abi: &Abi, library: &Library) -> String {
     let c_type = |form| if form == Form::Integers { "c_int" } else { "*mut c_void" };
     format!(
-        "/// `MPI_Comm`, `MPI_Datatype` …\npub type Handle = {};\n/// `MPI_File`.\npub type FileHandle = {};\n\
+        "/// `INTEGER` of the program.\npub type Fint = {};\n/// `MPI_Comm`, `MPI_Datatype` …\npub type Handle = {};\n/// `MPI_File`.\npub type FileHandle = {};\n\
          /// What Fortran's numbers of predefined attributes have more than C's.\npub const FORTRAN_KEYVALS: c_int = {};\n{}",
+        if library.is_wide() { "i64" } else { "c_int" },
         c_type(abi.handles),
         c_type(abi.files),
         abi.keyvals,

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! abi        openmpi                    the ABI of the C library, a folder in `faces/mpi`
+//! integers   8                          bytes of an `INTEGER` of the program, if not 4
 //! soname     libmpi_mpifh.so.40         what programs ask the dynamic linker for
 //! calls      PMPI_                      under which names it calls the C library
 //! style      plain|native|bound         how buffers and strings come: a block of routines begins
@@ -68,6 +69,8 @@ pub struct Library {
     pub abi: String,
     /// What programs ask the dynamic linker for.
     pub soname: String,
+    /// Bytes of an `INTEGER` of the program.
+    pub integers: usize,
     /// `MPI_` or `PMPI_`.
     pub calls: String,
     /// The routines.
@@ -107,13 +110,18 @@ impl Block {
 }
 
 impl Library {
+    /// Whether the integers of programs are wider than C's.
+    pub fn is_wide(&self) -> bool {
+        self.integers == 8
+    }
+
     /// Reads the file of a library.
     ///
     /// # Errors
     /// A file that cannot be read, or the first line that cannot be understood.
     pub fn read(file: &Path) -> Result<Library, Problem> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let mut library = Library { calls: "MPI_".into(), ..Library::default() };
+        let mut library = Library { calls: "MPI_".into(), integers: 4, ..Library::default() };
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("").trim();
             if !line.is_empty() {
@@ -134,6 +142,10 @@ impl Library {
         match (key.as_str(), rest) {
             ("abi", [name]) => self.abi.clone_from(name),
             ("soname", [name]) => self.soname.clone_from(name),
+            ("integers", [bytes]) => {
+                let known = [4, 8].into_iter().find(|known| known.to_string() == *bytes);
+                self.integers = known.ok_or_else(|| format!("an INTEGER has 4 or 8 bytes, not {bytes}"))?;
+            }
             ("calls", [prefix]) => self.calls.clone_from(prefix),
             ("style", [style]) => {
                 let style = match style.as_str() {

@@ -3,7 +3,7 @@
 //! `library.rs` reads what a library is, `routine.rs` says what Fortran has of MPI,
 //! `passing.rs` and `buffers.rs` have one rule for each kind of argument, `wrapper.rs` writes
 //! the functions, `names.rs` what else the library exports, `environment.rs` the types,
-//! constants and sentinels that they use; `interface` what programs are compiled with.
+//! constants and sentinels that they use, `widened.rs` what programs with wide integers need; `interface` what programs are compiled with.
 
 pub mod buffers;
 pub mod environment;
@@ -12,6 +12,7 @@ pub mod library;
 pub mod names;
 pub mod passing;
 pub mod routine;
+pub mod widened;
 pub mod wrapper;
 
 use crate::abi::Abi;

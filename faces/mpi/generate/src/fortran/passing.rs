@@ -47,7 +47,10 @@ impl Context<'_> {
         match &argument.kind {
             kind if kind.is_buffer() && self.style != Style::Plain => self.section(argument),
             Kind::Handle(handle) => self.handle(&argument.name, handle),
-            kind => self.plain(&argument.name, kind),
+            kind => {
+                let widened = self.library.is_wide().then(|| self.widened(&argument.name, kind)).flatten();
+                widened.unwrap_or_else(|| self.plain(&argument.name, kind))
+            }
         }
     }
 
@@ -129,17 +132,18 @@ impl Context<'_> {
         let object = handle.object().name;
         let is_input = handle.direction() == Direction::In;
         let parameter =
-            format!("{name}: {} c_int", if is_input && !handle.is_array() { "*const" } else { "*mut" });
+            format!("{name}: {} Fint", if is_input && !handle.is_array() { "*const" } else { "*mut" });
         let passed = Passed { parameter, ..Passed::default() };
         let by_value = is_input && !handle.is_array();
+        let value = if self.library.is_wide() { format!("narrow(*{name})") } else { format!("*{name}") };
         if self.is_integer(handle) {
-            let expression = if by_value { format!("*{name}") } else { format!("{name}.cast()") };
+            let expression = if by_value { value } else { format!("{name}.cast()") };
             return Passed { expression, ..passed };
         }
         let store = format!("{name}_c.store(handles::from_{object});");
         match (handle.is_array(), handle.direction()) {
             (false, Direction::In) => {
-                Passed { expression: format!("handles::to_{object}(*{name})"), ..passed }
+                Passed { expression: format!("handles::to_{object}({value})"), ..passed }
             }
             (false, Direction::Out) => Passed {
                 before: format!("let mut {name}_c = handles::Place::empty({name});"),
@@ -174,6 +178,7 @@ impl Context<'_> {
         }
         let side = if name == "sendtypes" { "sending" } else { "receiving" };
         let whom = if self.declaration.name.contains("eighbor") { "neighbors" } else { "members" };
-        format!("lengths::{whom}_{side}(handles::to_comm(*comm), sendbuf.cast())")
+        let comm = if self.library.is_wide() { "narrow(*comm)" } else { "*comm" };
+        format!("lengths::{whom}_{side}(handles::to_comm({comm}), sendbuf.cast())")
     }
 }

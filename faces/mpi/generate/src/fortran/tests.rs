@@ -120,7 +120,7 @@ fn modules_have_both_forms_and_what_compilers_must_be_told() {
     // An address is as wide as a count, so this has one form.
     assert!(!text.contains("MPI_Type_get_extent_f08_large"));
     assert!(text.lines().all(|line| line.len() <= 132));
-    let old = interface::include_file(&api, &abi);
+    let old = interface::include_file(&api, &abi, false);
     assert!(
         old.contains("      parameter (MPI_STATUS_SIZE=8)\n")
             && old.lines().all(|line| line.len() <= 72 || line.starts_with('!'))

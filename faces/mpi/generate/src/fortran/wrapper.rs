@@ -3,6 +3,7 @@
 use super::library::{Library, Style};
 use super::passing::{Context, Passed};
 use super::routine::{by_hand, called, has_callback, names, routines, ONLY_FORTRAN};
+use super::widened::takes_large_counts;
 use crate::abi::Abi;
 use crate::declaration::Declaration;
 use crate::kind::raw_rust_type;
@@ -21,6 +22,7 @@ pub fn wrappers(api: &Api, abi: &Abi, library: &Library) -> String {
             // A function that is there for large counts alone has their names and one form.
             let forms: &[(bool, bool)] = match (of_large.is_some(), declaration.has_wide_form()) {
                 (true, _) => &[(true, false)],
+                _ if library.is_wide() => &[(false, takes_large_counts(declaration))],
                 (_, true) => &[(false, false), (true, true)],
                 (_, false) => &[(false, false)],
             };
@@ -71,7 +73,7 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
     let returned = match &declaration.returns {
         Some(c_type) => format!(" -> {}", raw_rust_type(c_type)),
         None => {
-            parameters.push("ierror: *mut c_int".to_string());
+            parameters.push("ierror: *mut Fint".to_string());
             call = format!("let code = {call};");
             String::new()
         }

@@ -7,9 +7,16 @@ use crate::kind::{object, Object};
 use crate::value::Value;
 use crate::Api;
 
-/// Kinds of integers, which are constants too: addresses, offsets and counts have 8 bytes, the default kind 4.
-pub const KINDS: [(&str, usize); 4] =
-    [("MPI_ADDRESS_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_INTEGER_KIND", 4)];
+/// Kinds of integers, which are constants too: addresses, offsets and counts have 8 bytes, the default kind 4, or 8 in
+/// programs with wide integers.
+pub fn kinds(is_wide: bool) -> [(&'static str, usize); 4] {
+    let integer = if is_wide { 8 } else { 4 };
+    [("MPI_ADDRESS_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_INTEGER_KIND", integer)]
+}
+
+/// What an `INTEGER` or a `LOGICAL` of 8 bytes is for MPI; there is no pair of the first.
+const WIDE: [(&str, &str); 3] =
+    [("MPI_INTEGER", "MPI_INTEGER8"), ("MPI_LOGICAL", "MPI_LOGICAL8"), ("MPI_2INTEGER", "")];
 
 /// Variables that stand for something by their address: their names, and what they are in an array of `INTEGER` or a
 /// `CHARACTER`.
@@ -63,10 +70,11 @@ pub fn numbers(api: &Api, abi: &Abi) -> Vec<(String, i64)> {
 }
 
 /// The predefined handles, with their kinds and their integers.
-pub fn handles(api: &Api, abi: &Abi) -> Vec<(String, &'static Object, i64)> {
+pub fn handles(api: &Api, abi: &Abi, is_wide: bool) -> Vec<(String, &'static Object, i64)> {
     let found = api.constants.iter().filter(|one| !one.name.starts_with("MPIX_")).filter_map(|constant| {
         let kind = object(&constant.c_type)?;
-        let text = integer(api, abi, &constant.name)?;
+        let wide = WIDE.iter().find(|(name, _)| is_wide && *name == constant.name);
+        let text = integer(api, abi, wide.map_or(&constant.name, |(_, instead)| instead))?;
         Some((constant.name.clone(), kind, number(&Value::Number(text))?))
     });
     found.collect()

@@ -1,25 +1,25 @@
 //! `mpif.h`, in lines that are right in free and in fixed form.
 
-use super::constants::{common, handles, numbers, Shape, KINDS, SENTINELS};
+use super::constants::{common, handles, kinds, numbers, Shape, SENTINELS};
 use crate::abi::Abi;
 use crate::fortran::routine::ONLY_FORTRAN;
 use crate::Api;
 use std::fmt::Write;
 
-/// The header of an ABI.
-pub fn include_file(api: &Api, abi: &Abi) -> String {
+/// The header of an ABI, for programs whose integers are wide or not.
+pub fn include_file(api: &Api, abi: &Abi, is_wide: bool) -> String {
     let mut text = format!(
         "! mpif.h of Serried: MPI-5.0 for Fortran 77 over the {} ({}).\n\
          ! Made by serried-mpi-generate. Each line is right in free and in fixed form.\n",
         abi.name, abi.soname
     );
-    for (name, bytes) in KINDS {
+    for (name, bytes) in kinds(is_wide) {
         constant(&mut text, "integer", name, &bytes.to_string());
     }
     for (name, value) in numbers(api, abi) {
         constant(&mut text, "integer", &name, &value.to_string());
     }
-    for (name, _, value) in handles(api, abi) {
+    for (name, _, value) in handles(api, abi, is_wide) {
         constant(&mut text, "integer", &name, &value.to_string());
     }
     constant(&mut text, "integer*8", "MPI_DISPLACEMENT_CURRENT", "-1");

@@ -1,6 +1,6 @@
 //! The source of the modules: what both share, then `mpi` and `mpi_f08`.
 
-use super::constants::{common, handles, numbers, Shape, KINDS, SENTINELS};
+use super::constants::{common, handles, kinds, numbers, Shape, SENTINELS};
 use super::declare::{dummies, Dummy, Module};
 use crate::abi::Abi;
 use crate::declaration::Declaration;
@@ -16,22 +16,25 @@ const CALLBACKS_OF_F08: &str = include_str!("callbacks_f08.f90");
 /// `MPI_Sizeof` and conversions of statuses.
 const PROCEDURES: &str = include_str!("procedures.f90");
 
-/// The whole source.
+/// The whole source. For programs with wide integers there is no `mpi_f08`: its routines are interfaces of C.
 pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
     let mut text = format!(
         "! The modules of Serried for Fortran: MPI-5.0 over the {} ({}).\n\
          ! Made by serried-mpi-generate; `mpifort` compiles it at its first use.\n\n",
         abi.name, abi.soname
     );
-    text += &types(api, abi);
+    text += &types(api, abi, library);
     text += &module(api, abi, library, Module::Mpi);
-    text + &module(api, abi, library, Module::F08)
+    match library.is_wide() {
+        true => text,
+        false => text + &module(api, abi, library, Module::F08),
+    }
 }
 
 /// Types, kinds and numbers.
-fn types(api: &Api, abi: &Abi) -> String {
+fn types(api: &Api, abi: &Abi, library: &Library) -> String {
     let mut text = "module mpi_types\n  implicit none\n".to_string();
-    for (name, bytes) in KINDS {
+    for (name, bytes) in kinds(library.is_wide()) {
         let _ = writeln!(text, "  integer, parameter :: {name} = {bytes}");
     }
     for (name, value) in numbers(api, abi) {
@@ -113,7 +116,7 @@ fn module(api: &Api, abi: &Abi, library: &Library, module: Module) -> String {
         format!("module {name}\n  use, intrinsic :: iso_c_binding, only: c_ptr, c_int\n  use mpi_types\n  implicit none\n");
     // A program's own names may be these.
     text += "  private :: c_ptr, c_int\n";
-    for (name, object, value) in handles(api, abi) {
+    for (name, object, value) in handles(api, abi, library.is_wide()) {
         let _ = match is_f08 {
             true => writeln!(text, "  type({0}), parameter :: {name} = {0}({value})", object.c),
             false => writeln!(text, "  integer, parameter :: {name} = {value}"),
