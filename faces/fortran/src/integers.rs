@@ -171,7 +171,7 @@ mod tests {
         let mut place: [Fint; 3] = [7, Fint::MAX, 9];
         // SAFETY: three integers.
         unsafe {
-            let mut ints = Ints::new(place.as_mut_ptr(), 3);
+            let mut ints = Ints::with(None, place.as_mut_ptr(), 3);
             assert_eq!(ints.as_mut_ptr().read(), 7);
             ints.as_mut_ptr().add(2).write(-1);
             ints.store();
