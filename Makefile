@@ -21,7 +21,7 @@ check: ## what shows most mistakes in the least time: about 4 minutes, seconds w
 	@build/venv/bin/python tests/run.py --quick
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
-	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran shmem4py coarrays applications-short global-arrays
+	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran shmem4py coarrays applications-short global-arrays cuda-tools
 	@scripts/io-libraries
 	@build/venv/bin/python tests/run.py $(PARTS)
 

@@ -36,10 +36,12 @@ impl Level {
     pub const DEVICE: Level = Level(70);
     /// Host memory that stands for that of devices.
     pub const STAND_INS: Level = Level(71);
+    /// Room in which devices pack data.
+    pub const PACKING: Level = Level(72);
     /// Jobs that this process has started.
-    pub const CHILDREN: Level = Level(72);
+    pub const CHILDREN: Level = Level(73);
     /// Processes that were started apart.
-    pub const STRANGERS: Level = Level(73);
+    pub const STRANGERS: Level = Level(74);
 
     /// A lane by its number.
     pub const fn lane(number: usize) -> Level {

@@ -2,7 +2,7 @@
 
 use super::Datatype;
 use crate::device::stand_ins::{self, StandIn};
-use crate::device::{self, DeviceMemory, Piece};
+use crate::device::{self, DeviceMemory, Direction, Piece, Spreading};
 use crate::{Class, Error, Result};
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::ops::Range;
@@ -140,8 +140,8 @@ impl HostCopy {
     /// # Safety
     /// The program lends the data.
     pub unsafe fn fetch(&self, which: Range<u64>) -> Result<()> {
-        // SAFETY: by the caller; the host copy has the same shape.
-        unsafe { self.exchange(which, |copy, data, bytes| Piece { to: copy, from: data, bytes }) }
+        // SAFETY: by the caller.
+        unsafe { self.exchange(which, Direction::FromDevice) }
     }
 
     /// Copies bytes of the data, counted without the gaps, from the host copy to the device.
@@ -152,18 +152,23 @@ impl HostCopy {
     /// # Safety
     /// The program lends the data, and nobody else uses them.
     pub unsafe fn store(&self, which: Range<u64>) -> Result<()> {
-        // SAFETY: by the caller; the host copy has the same shape.
-        unsafe { self.exchange(which, |copy, data, bytes| Piece { to: data, from: copy, bytes }) }
+        // SAFETY: by the caller.
+        unsafe { self.exchange(which, Direction::ToDevice) }
     }
 
     /// # Safety
     /// As above.
-    unsafe fn exchange(
-        &self,
-        which: Range<u64>,
-        piece: impl Fn(*mut u8, *mut u8, usize) -> Piece,
-    ) -> Result<()> {
+    unsafe fn exchange(&self, which: Range<u64>, direction: Direction) -> Result<()> {
         let end = which.end.min(self.all().end);
+        // SAFETY: by the caller.
+        if unsafe { self.exchange_packed(which.start..end, direction)? } {
+            return Ok(());
+        }
+        // The host copy has the same shape.
+        let piece = |copy: *mut u8, data: *mut u8, bytes| match direction {
+            Direction::FromDevice => Piece { to: copy, from: data, bytes },
+            Direction::ToDevice => Piece { to: data, from: copy, bytes },
+        };
         let (mut done, mut segments) = (which.start, Vec::new());
         let copy = self.address();
         while done < end {
@@ -183,6 +188,34 @@ impl HostCopy {
             unsafe { device::copy(&self.memory, &pieces)? };
         }
         Ok(())
+    }
+}
+
+impl HostCopy {
+    /// The same by the device itself, which packs or unpacks what has gaps; whether it was done so.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn exchange_packed(&self, range: Range<u64>, direction: Direction) -> Result<bool> {
+        if range.is_empty() || self.address.is_null() || self.datatype.dense(self.count).is_some() {
+            return Ok(false);
+        }
+        let Some(spread) = self.datatype.spread(self.count) else { return Ok(false) };
+        let copy = self.address();
+        let mut chunk = |part: Range<u64>, packed: *mut u8| {
+            let bytes = (part.end - part.start) as usize;
+            // SAFETY: the piece has as many bytes, and the host copy is the operation's own.
+            unsafe {
+                let packed = std::slice::from_raw_parts_mut(packed, bytes);
+                match direction {
+                    Direction::FromDevice => self.datatype.unpack(copy, self.count, part.start, packed),
+                    Direction::ToDevice => self.datatype.pack(copy, self.count, part.start, packed),
+                };
+            }
+        };
+        let what = Spreading { address: self.address as usize, spread, range, direction };
+        // SAFETY: by the caller.
+        unsafe { device::copy_spread(&self.memory, &what, &mut chunk) }
     }
 }
 

@@ -22,6 +22,7 @@ mod f90;
 mod host_copies;
 mod layout;
 mod pack;
+mod regular;
 mod replace;
 mod rows;
 mod type_map;

@@ -219,7 +219,7 @@ pub fn why_not() -> Option<String> {
 mod tests {
     use super::*;
     use crate::device::lent::{Proof, HANDLE_BYTES};
-    use crate::device::MemoryKind;
+    use crate::device::{Chunk, MemoryKind, Spreading};
     use std::sync::atomic::AtomicU32;
 
     /// A driver whose handles are memory of this process; `opened` counts what has been mapped.
@@ -240,6 +240,10 @@ mod tests {
                 unsafe { std::ptr::copy(piece.from, piece.to, piece.bytes) };
             }
             Ok(())
+        }
+
+        unsafe fn copy_spread(&self, _: &DeviceMemory, _: &Spreading, _: &mut Chunk) -> Result<bool> {
+            Ok(false)
         }
 
         fn lend(&self, _: &DeviceMemory) -> Result<Lent> {

@@ -1,8 +1,10 @@
 //! What a kind of device has to offer.
 
+use super::gapped::Spread;
 use super::kind::MemoryKind;
 use super::lent::{Lent, HANDLE_BYTES};
 use crate::Result;
+use std::ops::Range;
 
 /// An allocation of device memory, as it was found at an address. It is of use as long as the
 /// program keeps the allocation.
@@ -41,6 +43,32 @@ pub struct Piece {
     pub bytes: usize,
 }
 
+/// From the device or to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The program's data are read.
+    FromDevice,
+    /// They are written.
+    ToDevice,
+}
+
+/// Data with gaps that are to be copied.
+#[derive(Clone, Debug)]
+pub struct Spreading {
+    /// The address of the data.
+    pub address: usize,
+    /// How they lie from there on.
+    pub spread: Spread,
+    /// Which bytes of them, counted without the gaps.
+    pub range: Range<u64>,
+    /// Where they go.
+    pub direction: Direction,
+}
+
+/// Gives or takes the bytes of a range of data, counted without the gaps, at a place of the host. It may be called again for
+/// a range.
+pub type Chunk<'a> = dyn FnMut(Range<u64>, *mut u8) + 'a;
+
 /// A kind of device, through its driver.
 pub trait Device: Sync {
     /// The device memory in which an address lies; `None` for memory of the host.
@@ -57,6 +85,15 @@ pub trait Device: Sync {
     /// # Safety
     /// As [`super::copy`].
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()>;
+
+    /// Copies data with gaps through one piece of host memory; whether it was done. If not, nothing was.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// As [`super::copy_spread`].
+    unsafe fn copy_spread(&self, memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool>;
 
     /// What other processes need to map an allocation.
     ///

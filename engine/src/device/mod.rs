@@ -16,6 +16,7 @@
 pub mod borrowing;
 pub mod counted;
 mod cuda;
+pub mod gapped;
 mod interface;
 pub mod kind;
 mod known_memory;
@@ -23,7 +24,7 @@ pub mod lent;
 mod presence;
 pub mod stand_ins;
 
-pub use interface::{Device, DeviceMemory, Piece};
+pub use interface::{Chunk, Device, DeviceMemory, Direction, Piece, Spreading};
 pub use kind::MemoryKind;
 pub use presence::{begin, describe, is_offered, is_on, is_reached, Presence};
 
@@ -70,6 +71,26 @@ pub unsafe fn copy(memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
         // SAFETY: by the caller.
         Some(driver) => unsafe { driver.copy(memory, pieces) }
             .inspect(|()| counted::copied(pieces.iter().map(|piece| piece.bytes as u64).sum())),
+        None => Err(gone()),
+    }
+}
+
+/// Copies data with gaps from or to device memory through one piece of host memory, which the device packs or unpacks: `chunk`
+/// gives or takes parts of that. Whether it was done; if not, nothing was.
+///
+/// # Errors
+/// As [`copy`].
+///
+/// # Safety
+/// All bytes of the data can be read and written by the device, and nobody else uses them.
+pub unsafe fn copy_spread(memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool> {
+    match presence::driver() {
+        // SAFETY: by the caller.
+        Some(driver) => unsafe { driver.copy_spread(memory, what, chunk) }.inspect(|&is_done| {
+            if is_done {
+                counted::copied(what.range.end - what.range.start);
+            }
+        }),
         None => Err(gone()),
     }
 }

@@ -43,6 +43,7 @@ pub extern "C" fn cuCtxDestroy_v2(context: Handle) -> Answer {
     call("cuCtxDestroy", |state| {
         state.contexts.destroy(context)?;
         state.streams.context_goes(context);
+        state.modules.context_goes(context);
         state.memory.context_goes(context);
         Ok(())
     })

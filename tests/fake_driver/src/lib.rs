@@ -9,6 +9,9 @@
 //! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
 //! * Handles of memory are good for other processes, once in each, as long as the allocation is there; `FAKE_CUDA_IPC`
 //!   has them refused (`off`), each process have another device (`apart`), or the wrong memory mapped (`wrong`) (`lent`).
+//! * Programs for the device are taken if their text is one that it knows; then it runs twins of them in Rust, as late as copies.
+//!   They reach memory of the device and pinned memory alone. `FAKE_CUDA_KERNELS` has every text refused (`refused`), or
+//!   the twins do something else (`wrong`) (`kernels`).
 //! * Addresses, and contexts, are used again; the numbers of allocations are not.
 //! * Calls are counted, and the n-th call of a function can be made to fail (`calls`).
 
@@ -17,6 +20,8 @@
 mod calls;
 mod context_functions;
 mod contexts;
+mod kernel_functions;
+mod kernels;
 mod lending_functions;
 mod lent;
 mod mapped;
@@ -38,9 +43,13 @@ const SUCCESS: Answer = 0;
 const INVALID_VALUE: Answer = 1;
 const OUT_OF_MEMORY: Answer = 2;
 const NOT_INITIALIZED: Answer = 3;
+const NO_BINARY_FOR_GPU: Answer = 209;
 const INVALID_CONTEXT: Answer = 201;
 const ALREADY_MAPPED: Answer = 208;
 const INVALID_HANDLE: Answer = 400;
+const NOT_FOUND: Answer = 500;
+const ILLEGAL_ADDRESS: Answer = 700;
 const CONTEXT_IS_DESTROYED: Answer = 709;
+const MISALIGNED_ADDRESS: Answer = 716;
 const LAUNCH_FAILED: Answer = 719;
 const NOT_SUPPORTED: Answer = 801;

@@ -2,7 +2,7 @@
 //! for the driver.
 
 use crate::mapped::{place_of, Mapped, BYTES, NUMBERS_BYTES};
-use crate::{Answer, Handle, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::{Answer, Handle, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY};
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -45,6 +45,8 @@ pub struct Memory {
     arenas: [Option<Arena>; 2],
     live: Vec<Allocation>,
     numbers: u64,
+    /// Pinned memory of the host: where each begins and ends.
+    pinned: Vec<(usize, usize)>,
 }
 
 impl Arena {
@@ -166,6 +168,22 @@ impl Memory {
             return Ok(address - mapped.program + mapped.driver);
         }
         self.arena_of(address).map(|arena| address - arena.program + arena.driver).ok_or(INVALID_VALUE)
+    }
+
+    /// Memory of the host that programs on the device reach.
+    pub fn allocate_pinned(&mut self, bytes: usize) -> usize {
+        let first = Vec::leak(vec![FRESH; bytes]).as_ptr() as usize;
+        self.pinned.push((first, first + bytes));
+        first
+    }
+
+    /// Where a program on the device finds bytes: never in other memory of the host.
+    pub fn for_program(&self, address: usize, bytes: usize) -> Result<usize, Answer> {
+        let is_pinned = |&(first, end): &(usize, usize)| first <= address && address + bytes <= end;
+        if !self.is_of_device(address) && !self.pinned.iter().any(is_pinned) {
+            return Err(ILLEGAL_ADDRESS);
+        }
+        self.for_driver(address, bytes).map_err(|_| ILLEGAL_ADDRESS)
     }
 
     /// Gives an allocation back.

@@ -2,6 +2,7 @@
 
 use crate::calls::Calls;
 use crate::contexts::Contexts;
+use crate::kernels::Modules;
 use crate::memory::Memory;
 use crate::streams::Streams;
 use crate::{Answer, NOT_INITIALIZED};
@@ -13,6 +14,7 @@ pub struct State {
     pub calls: Calls,
     pub contexts: Contexts,
     pub memory: Memory,
+    pub modules: Modules,
     pub streams: Streams,
 }
 

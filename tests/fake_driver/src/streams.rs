@@ -1,5 +1,6 @@
 //! Streams that run late.
 
+use crate::kernels::Launch;
 use crate::memory::Memory;
 use crate::{Answer, Handle, INVALID_HANDLE};
 use std::collections::VecDeque;
@@ -8,16 +9,15 @@ use std::ptr;
 /// What a target holds as long as its copy has not been done.
 const POISON: u8 = 0xee;
 
-struct Copy {
-    to: usize,
-    from: usize,
-    bytes: usize,
+enum Work {
+    Copy { to: usize, from: usize, bytes: usize },
+    Launch(Launch),
 }
 
 struct Stream {
     handle: Handle,
     context: Handle,
-    queue: VecDeque<Copy>,
+    queue: VecDeque<Work>,
 }
 
 #[derive(Default)]
@@ -43,16 +43,29 @@ impl Streams {
         self.all.iter().position(|one| one.handle == stream).ok_or(INVALID_HANDLE)
     }
 
+    fn place_in(&self, stream: Handle, context: Handle) -> Result<usize, Answer> {
+        let place = self.place(stream)?;
+        match self.all[place].context == context {
+            true => Ok(place),
+            false => Err(INVALID_HANDLE),
+        }
+    }
+
     pub fn context_goes(&mut self, context: Handle) {
         self.all.retain(|one| one.context != context);
     }
 
-    /// Does the first copies of a stream, at most so many.
+    /// Does what was started first on a stream, at most so many.
     fn run(&mut self, place: usize, most: usize, memory: &Memory) -> Result<(), Answer> {
         for _ in 0..most {
-            let Some(copy) = self.all[place].queue.pop_front() else { break };
+            let Some(work) = self.all[place].queue.pop_front() else { break };
             // SAFETY: by who has started it: it can be done until the stream has been waited for.
-            unsafe { memory.copy(copy.to, copy.from, copy.bytes)? };
+            unsafe {
+                match work {
+                    Work::Copy { to, from, bytes } => memory.copy(to, from, bytes)?,
+                    Work::Launch(launch) => launch.run(memory)?,
+                }
+            }
         }
         Ok(())
     }
@@ -83,15 +96,29 @@ impl Streams {
         (to, from, bytes): (usize, usize, usize),
         memory: &Memory,
     ) -> Result<(), Answer> {
-        let place = self.place(stream)?;
-        if self.all[place].context != context {
-            return Err(INVALID_HANDLE);
-        }
+        let place = self.place_in(stream, context)?;
         memory.for_driver(from, bytes)?;
         let there = memory.for_driver(to, bytes)?;
         // SAFETY: by the caller.
         unsafe { ptr::write_bytes(there as *mut u8, POISON, bytes) };
-        self.all[place].queue.push_back(Copy { to, from, bytes });
+        self.all[place].queue.push_back(Work::Copy { to, from, bytes });
+        self.run_some(memory)
+    }
+
+    /// Starts a program in the context of the thread.
+    ///
+    /// # Safety
+    /// As [`Streams::start`].
+    pub unsafe fn launch(
+        &mut self,
+        (stream, context): (Handle, Handle),
+        launch: Launch,
+        memory: &Memory,
+    ) -> Result<(), Answer> {
+        let place = self.place_in(stream, context)?;
+        // SAFETY: by the caller.
+        unsafe { launch.poison(memory, POISON) };
+        self.all[place].queue.push_back(Work::Launch(launch));
         self.run_some(memory)
     }
 

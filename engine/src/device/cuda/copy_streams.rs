@@ -10,6 +10,7 @@ use crate::device::interface::{DeviceMemory, Piece};
 use crate::lock_order::{self, Level};
 use crate::Result;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 const NON_BLOCKING: u32 = 1;
@@ -21,18 +22,20 @@ pub(super) struct Streams {
 }
 
 #[derive(Clone, Copy)]
-struct Stream {
+pub(super) struct Stream {
     /// The device, if the context is its primary one, which we have retained.
     device: Option<i32>,
-    context: usize,
-    stream: usize,
+    pub context: usize,
+    pub stream: usize,
+    /// No other stream ever has it.
+    pub number: u64,
 }
 
 /// The context of this thread for as long as it lives; then it is the one before again.
 pub(super) struct Current<'a>(&'a EntryPoints);
 
 impl<'a> Current<'a> {
-    pub fn new(entry: &'a EntryPoints, context: usize) -> std::result::Result<Current<'a>, Failed> {
+    pub fn new(entry: &'a EntryPoints, context: usize) -> Done<Current<'a>> {
         // SAFETY: a context of the driver, or one that it finds to be none.
         match unsafe { (entry.push_context)(context as Handle) } {
             SUCCESS => Ok(Current(entry)),
@@ -51,8 +54,10 @@ impl Drop for Current<'_> {
 
 /// A function that failed, and its answer.
 pub(super) type Failed = (&'static str, Answer);
+/// What functions of the driver have come to.
+pub(super) type Done<T> = std::result::Result<T, Failed>;
 
-pub(super) fn succeed(function: &'static str, answer: Answer) -> std::result::Result<(), Failed> {
+pub(super) fn succeed(function: &'static str, answer: Answer) -> Done<()> {
     match answer {
         SUCCESS => Ok(()),
         _ => Err((function, answer)),
@@ -66,50 +71,33 @@ impl Streams {
     /// As [`crate::device::copy`].
     pub unsafe fn copy(&self, entry: &EntryPoints, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
         // SAFETY: by the caller.
-        let mut done = unsafe { self.try_copy(entry, memory, pieces) };
-        if matches!(done, Err((_, INVALID_HANDLE | CONTEXT_IS_DESTROYED))) {
-            // The context that had this address before has gone, and its stream with it.
-            self.forget(memory);
-            // SAFETY: by the caller.
-            done = unsafe { self.try_copy(entry, memory, pieces) };
-        }
-        done.or_else(|(function, answer)| entry.check(function, answer))
+        self.on_stream(entry, memory, |here| unsafe { copy_on(entry, here, pieces) })
     }
 
-    /// # Safety
-    /// As above.
-    unsafe fn try_copy(
+    /// Does something on the stream for memory, in its context; a second time if the stream turns out to have gone.
+    pub fn on_stream<T>(
         &self,
         entry: &EntryPoints,
         memory: &DeviceMemory,
-        pieces: &[Piece],
-    ) -> std::result::Result<(), Failed> {
-        let Stream { context, stream, .. } = self.of(entry, memory)?;
-        let _current = Current::new(entry, context)?;
-        let stream = stream as Handle;
-        let mut started = Ok(());
-        for piece in pieces.iter().filter(|piece| piece.bytes > 0) {
-            // SAFETY: by the caller.
-            let answer =
-                unsafe { (entry.copy)(piece.to as Address, piece.from as Address, piece.bytes, stream) };
-            started = succeed("cuMemcpyAsync", answer);
-            if started.is_err() {
-                break;
-            }
+        mut work: impl FnMut(Stream) -> Done<T>,
+    ) -> Result<T> {
+        let mut attempt = || {
+            let here = self.of(entry, memory)?;
+            let _current = Current::new(entry, here.context)?;
+            work(here)
+        };
+        let mut done = attempt();
+        if matches!(done, Err((_, INVALID_HANDLE | CONTEXT_IS_DESTROYED))) {
+            // The context that had this address before has gone, and its stream with it.
+            self.forget(memory);
+            done = attempt();
         }
-        // After a failure too, of the wait as well: what has been started must not go on in memory that
-        // is given back.
-        // SAFETY: a stream of ours.
-        let wait = || succeed("cuStreamSynchronize", unsafe { (entry.synchronize)(stream) });
-        let ended = wait();
-        if ended.is_err() {
-            let _ = wait();
-        }
-        started.and(ended)
+        done.map_err(|(function, answer)| entry.failure(function, answer))
     }
 
     /// The stream for memory.
-    fn of(&self, entry: &EntryPoints, memory: &DeviceMemory) -> std::result::Result<Stream, Failed> {
+    fn of(&self, entry: &EntryPoints, memory: &DeviceMemory) -> Done<Stream> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let mut all = lock_order::lock(&self.all, Level::DEVICE);
         let device = (memory.context == 0).then_some(memory.device);
         let is_it = |one: &&Stream| match device {
@@ -128,7 +116,8 @@ impl Streams {
         // SAFETY: stores a new stream of the context.
         succeed("cuStreamCreate", unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) })?;
         drop(current);
-        let made = Stream { device, context, stream: stream as usize };
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let made = Stream { device, context, stream: stream as usize, number };
         all.push(made);
         Ok(made)
     }
@@ -142,8 +131,33 @@ impl Streams {
     }
 }
 
+/// Copies pieces on a stream of the present context, and waits for the end.
+///
+/// # Safety
+/// As [`crate::device::copy`].
+pub(super) unsafe fn copy_on(entry: &EntryPoints, here: Stream, pieces: &[Piece]) -> Done<()> {
+    let stream = here.stream as Handle;
+    let copy = |piece: &Piece| {
+        // SAFETY: by the caller.
+        let answer = unsafe { (entry.copy)(piece.to as Address, piece.from as Address, piece.bytes, stream) };
+        succeed("cuMemcpyAsync", answer)
+    };
+    let started = pieces.iter().filter(|piece| piece.bytes > 0).try_for_each(copy);
+    started.and(wait_for(entry, here))
+}
+
+/// Waits for the end of all that was started on a stream, also where that fails: nothing must go on in memory that is given
+/// back.
+pub(super) fn wait_for(entry: &EntryPoints, here: Stream) -> Done<()> {
+    // SAFETY: a stream of ours.
+    let wait = || succeed("cuStreamSynchronize", unsafe { (entry.synchronize)(here.stream as Handle) });
+    wait().inspect_err(|_| {
+        let _ = wait();
+    })
+}
+
 /// The primary context of a device, for memory that belongs to none (pools, mapped memory).
-pub(super) fn primary(entry: &EntryPoints, device: i32) -> std::result::Result<usize, Failed> {
+pub(super) fn primary(entry: &EntryPoints, device: i32) -> Done<usize> {
     let mut context = ptr::null_mut();
     // SAFETY: stores a context; it is kept until the process ends.
     succeed("cuDevicePrimaryCtxRetain", unsafe { (entry.retain_primary)(&raw mut context, device) })?;

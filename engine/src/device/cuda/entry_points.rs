@@ -68,6 +68,19 @@ entry_points! {
 }
 
 entry_points! {
+    /// Those for programs on the device; without them data with gaps are copied piece by piece.
+    KernelEntryPoints
+    load "cuModuleLoadData" (*mut Handle, *const c_void);
+    function "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
+    launch "cuLaunchKernel" (
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
+    );
+    allocate "cuMemAlloc_v2" (*mut Address, usize);
+    free "cuMemFree_v2" (Address);
+    allocate_host "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+}
+
+entry_points! {
     /// Those with which processes lend memory to each other; without them all of it is copied by its owner.
     IpcEntryPoints
     handle "cuIpcGetMemHandle" (*mut MemHandle, Address);

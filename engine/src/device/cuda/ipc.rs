@@ -3,7 +3,7 @@
 //! Only memory of `cudaMalloc` has such handles. They are taken in the context that the memory belongs to, and opened in the
 //! primary context of the same device, if this process has one: none is made for that.
 
-use super::copy_streams::{primary, succeed, Current, Failed};
+use super::copy_streams::{primary, succeed, Current, Done, Failed};
 use super::entry_points::{Address, Answer, EntryPoints, IpcEntryPoints, MemHandle};
 use crate::device::interface::{DeviceMemory, Piece};
 use crate::device::lent::{Lent, Proof, HANDLE_BYTES, SECRET_BYTES};
@@ -23,8 +23,6 @@ pub(super) struct Ipc {
     /// By context and device: memory of ours that shows peers that they map what we mean.
     proofs: Mutex<Vec<((usize, i32), Proof)>>,
 }
-
-type Done<T> = std::result::Result<T, Failed>;
 
 impl Ipc {
     pub fn new(entry: Option<IpcEntryPoints>) -> Ipc {

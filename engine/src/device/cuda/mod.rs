@@ -8,19 +8,23 @@ mod copy_streams;
 mod driver_errors;
 mod entry_points;
 mod ipc;
+mod kernels;
+mod packing;
 mod pointer;
 
-use super::interface::{Device, DeviceMemory, Piece};
+use super::interface::{Chunk, Device, DeviceMemory, Piece, Spreading};
 use super::lent::{Lent, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
-use entry_points::{EntryPoints, IpcEntryPoints};
+use entry_points::{EntryPoints, IpcEntryPoints, KernelEntryPoints};
 use ipc::Ipc;
+use packing::Packing;
 
 /// The driver.
 pub(super) struct Cuda {
     entry: EntryPoints,
     streams: Streams,
+    packing: Packing,
     ipc: Ipc,
 }
 
@@ -44,7 +48,8 @@ impl Cuda {
     pub fn of_process() -> Option<Cuda> {
         let entry = EntryPoints::of(entry_points::library()?)?;
         let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
-        Some(Cuda { entry, streams: Streams::default(), ipc })
+        let packing = Packing::new(KernelEntryPoints::of(entry_points::library()?));
+        Some(Cuda { entry, streams: Streams::default(), packing, ipc })
     }
 }
 
@@ -56,6 +61,11 @@ impl Device for Cuda {
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
         // SAFETY: by the caller.
         unsafe { self.streams.copy(&self.entry, memory, pieces) }
+    }
+
+    unsafe fn copy_spread(&self, memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool> {
+        // SAFETY: by the caller.
+        unsafe { self.packing.copy((&self.entry, &self.streams), memory, what, chunk) }
     }
 
     fn lend(&self, memory: &DeviceMemory) -> Result<Lent> {
