@@ -16,7 +16,13 @@ const STATUS: usize = size_of::<Status>() / size_of::<c_int>();
 /// An integer as C has it. What C cannot have becomes the nearest that it can have, which no call takes for right.
 #[inline]
 pub fn narrow(value: Fint) -> c_int {
-    i64::from(value).clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int
+    long(value).clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int
+}
+
+/// An integer as wide as an address.
+#[inline]
+pub fn long(value: Fint) -> i64 {
+    i64::from(value)
 }
 
 /// An int of C as the program has it.

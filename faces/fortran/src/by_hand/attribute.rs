@@ -6,7 +6,7 @@
 use super::report;
 use crate::abi;
 use crate::handles;
-use crate::integers::{narrow, widen, Cell, Fint};
+use crate::integers::{long, narrow, widen, Cell, Fint};
 use std::ffi::{c_int, c_void};
 
 /// An integer as wide as an address.
@@ -34,7 +34,7 @@ unsafe fn copy(
     let (object, keyval) = (widen(object), widen(keyval));
     function(&object, &keyval, &extra_state, &value, &mut copy, &mut is_copied, &mut code);
     flag.write(c_int::from(is_copied != 0));
-    let copy = if is_default { copy as Fint as i64 } else { copy };
+    let copy = if is_default { long(copy as Fint) } else { copy };
     copied.write(copy as *mut c_void);
     narrow(code)
 }

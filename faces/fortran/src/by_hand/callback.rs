@@ -4,7 +4,7 @@
 use super::report;
 use crate::abi::{self, FileHandle, Handle, Status};
 use crate::handles::{self, Place};
-use crate::integers::{narrow, widen, with_status, Fint};
+use crate::integers::{long, narrow, widen, with_status, Fint};
 use std::ffi::{c_int, c_void};
 use std::ptr::null;
 
@@ -21,7 +21,7 @@ unsafe extern "C" fn operate(
 ) {
     let function = std::mem::transmute::<*mut c_void, Operation>(function);
     let integer = widen(handles::from_datatype(datatype));
-    let largest = Fint::MAX as i64;
+    let largest = long(Fint::MAX);
     while length > largest {
         let (mut lower, mut extent) = (0, 0);
         abi::c_type_get_extent(datatype, &mut lower, &mut extent);

@@ -4,7 +4,7 @@
 use super::report;
 use crate::abi;
 use crate::handles::{self, Array, Place};
-use crate::integers::{narrow, Fint, Ints};
+use crate::integers::{long, narrow, Fint, Ints};
 use crate::special;
 use std::ffi::{c_int, c_void};
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn type_hvector(
 ) {
     put_type(Place::empty(newtype), ierror, |made| {
         let old = handles::to_datatype(narrow(*oldtype));
-        abi::c_type_create_hvector(narrow(*count), narrow(*length), *stride as i64, old, made)
+        abi::c_type_create_hvector(narrow(*count), narrow(*length), long(*stride), old, made)
     });
 }
 
