@@ -11,27 +11,14 @@ that passes, also between calls.
 """
 
 import argparse
-import contextlib
 import pathlib
 import statistics
-import subprocess
-import sys
 
 from libraries import Library, all_libraries
+from load import busy_loops
 
 BEFORE = "before"
 FIGURES = ("median", "99 %", "mean")
-
-
-@contextlib.contextmanager
-def busy_loops(count):
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def run_once(library, ranks, seconds, timeout):

@@ -96,8 +96,7 @@ impl Engine {
         let doorbell: *const Doorbell = transport.doorbell();
         // SAFETY: the doorbell lies in the node segment, which lives for ever.
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
-        let mut crowd = Crowd::join(&job.node, job.local_rank, doorbell);
-        crowd.bound_slowdown(settings.max_slowdown);
+        let crowd = Crowd::join(&job.node, job.local_rank, doorbell, settings.max_slowdown);
         let page = job.page();
         crate::device::counted::count_in(&page.counters.bytes_device, &page.counters.bytes_device_mapped);
         page.memory.limit.store(settings.memory, Ordering::Relaxed);

@@ -1,26 +1,12 @@
 """Jobs on cores that other programs load."""
 
-import contextlib
 import os
 import statistics
-import subprocess
-import sys
 
 import pytest
 
 from launching import STAGE, compile_c
-
-
-@contextlib.contextmanager
-def busy_loops(count):
-    """Programs that compute on any core and never sleep."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
+from load import busy_loops
 
 
 def test_two_ranks_keep_their_cores_beside_busy_loops(launcher):

@@ -1,7 +1,7 @@
 //! How long ranks of a node were late because they had slept.
 //!
-//! What delays a job lies on one path through its ranks, and at each moment on one rank. So the time in which *any* rank of
-//! the node was late is an upper bound for what the job has lost there: times that overlap count once. The account is closed
+//! At each moment a job is delayed by one rank. So the time in which *any* rank of the node was late is an upper bound for what
+//! the job has lost there: times that overlap count once. The account is closed
 //! every second, so a long time without waits gives nothing away to what comes after.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

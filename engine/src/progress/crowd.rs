@@ -62,9 +62,16 @@ struct Own {
 }
 
 impl Crowd {
-    /// One more rank of a node, whose CPUs are those of the calling thread.
-    pub fn join(node: &'static NodeSegment, rank: u32, doorbell: &'static Doorbell) -> Crowd {
-        Crowd::join_on(node, rank, doorbell, (cpus::allowed_set(), cpus::whole_quota()))
+    /// One more rank of a node, whose CPUs are those of the calling thread; sleeping may cost so many percent, or what it
+    /// will.
+    pub fn join(
+        node: &'static NodeSegment,
+        rank: u32,
+        doorbell: &'static Doorbell,
+        max_slowdown: Option<f64>,
+    ) -> Crowd {
+        let slowdown = Slowdown::new(max_slowdown, node.delays(), node.page(rank));
+        Crowd::join_on(node, rank, doorbell, (cpus::allowed_set(), cpus::whole_quota()), slowdown)
     }
 
     /// The same of one that may use these CPUs, within a quota.
@@ -73,6 +80,7 @@ impl Crowd {
         rank: u32,
         doorbell: &'static Doorbell,
         (cpus, quota): (CpuSet, Option<u32>),
+        slowdown: Slowdown,
     ) -> Crowd {
         let page = node.page(rank);
         // SAFETY: doorbell and pages lie in the node segment, which lives for ever, or in one
@@ -91,7 +99,7 @@ impl Crowd {
             partner: Partner::new(page),
             spread: Spread::new(page),
             foreign_load: ForeignLoad::default(),
-            slowdown: Slowdown::new(None, node.delays(), page),
+            slowdown,
         };
         crowd.affinity.show(&cpus.0, quota);
         node.affinity_shown(true);
@@ -140,11 +148,6 @@ impl Crowd {
     #[inline]
     pub fn slowdown(&self) -> &Slowdown {
         &self.slowdown
-    }
-
-    /// From now on sleeping may cost so many percent, or what it will.
-    pub fn bound_slowdown(&mut self, percent: Option<f64>) {
-        self.slowdown = Slowdown::new(percent, self.node.delays(), self.node.page(self.rank));
     }
 
     /// Whether other programs load the cores.
@@ -258,7 +261,8 @@ mod tests {
 
     fn join(node: &'static NodeSegment, rank: u32, cpus: &[usize]) -> Crowd {
         let doorbell: &'static Doorbell = Box::leak(Box::default());
-        Crowd::join_on(node, rank, doorbell, (cpus.iter().copied().collect(), None))
+        let unbounded = Slowdown::new(None, node.delays(), node.page(rank));
+        Crowd::join_on(node, rank, doorbell, (cpus.iter().copied().collect(), None), unbounded)
     }
 
     /// Ranks that may use these CPUs, when all have come and looked again.

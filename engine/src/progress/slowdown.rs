@@ -45,7 +45,7 @@ impl Slowdown {
 
     /// Whether there is one.
     #[inline]
-    pub fn is_bounded(&self) -> bool {
+    fn is_bounded(&self) -> bool {
         self.percent.is_some()
     }
 
@@ -60,7 +60,9 @@ impl Slowdown {
 
     /// The wait that this rank is in has taken so many nanoseconds.
     pub fn has_waited(&self, nanoseconds: u64) {
-        average(self.kind(), nanoseconds);
+        if self.is_bounded() {
+            average(self.kind(), nanoseconds);
+        }
     }
 
     /// This rank slept when it was rung at `rung`, and was late until `awake`.

@@ -125,7 +125,7 @@ impl Pace {
     /// Notes on the page that this wait becomes a sleep; `false` if it shall not, since sleeping is bounded.
     #[cold]
     pub fn begin_sleep(&self, crowd: &Crowd, page: &Page) -> bool {
-        if crowd.slowdown().is_bounded() && !crowd.slowdown().may_sleep(self.since, clock::nanoseconds()) {
+        if !crowd.slowdown().may_sleep(self.since, clock::nanoseconds()) {
             return false;
         }
         add_together(&page.counters.sleeps, 1);
@@ -148,9 +148,7 @@ impl Pace {
             }
             let waited = clock::nanoseconds() - self.since;
             add_together(&page.counters.waiting_nanoseconds, waited);
-            if crowd.slowdown().is_bounded() {
-                crowd.slowdown().has_waited(waited);
-            }
+            crowd.slowdown().has_waited(waited);
             events::raise(Kind::Wake, [waited, 0, 0, 0]);
         }
     }
