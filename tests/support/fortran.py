@@ -94,8 +94,8 @@ def libraries():
         Ours("serried", [], dict.fromkeys(WAYS), compiler="gfortran"),
         Ours("flang", [], dict.fromkeys(WAYS), compiler=FLANG),
         # INTEGERs of 8 bytes.
-        Ours("gfortran -fdefault-integer-8", [], dict.fromkeys(["mpif.h", "mpi"]), WIDE, compiler="gfortran"),
-        Ours("flang -fdefault-integer-8", [], dict.fromkeys(["mpif.h", "mpi"]), WIDE, compiler=FLANG),
+        Ours("gfortran -fdefault-integer-8", [], dict.fromkeys(WAYS), WIDE, compiler="gfortran"),
+        Ours("flang -fdefault-integer-8", [], dict.fromkeys(WAYS), WIDE, compiler=FLANG),
     ]
     found = [library for library in all_of_them if library.is_here()]
     missing = [

@@ -19,6 +19,12 @@ pub fn narrow(value: Fint) -> c_int {
     long(value).clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int
 }
 
+/// Whether C can have an integer as it is.
+#[inline]
+pub fn fits(value: Fint) -> bool {
+    i64::from(narrow(value)) == long(value)
+}
+
 /// An integer as wide as an address.
 #[inline]
 pub fn long(value: Fint) -> i64 {
@@ -132,6 +138,15 @@ impl Ints {
         self.instead.unwrap_or(self.now.as_mut_ptr())
     }
 
+    /// Whether C can have all of them as they are.
+    ///
+    /// # Safety
+    /// They can be read where the program has them.
+    pub unsafe fn fit(&self) -> bool {
+        // SAFETY: by the contract.
+        (0..self.before.len()).all(|index| fits(unsafe { self.place.add(index).read() }))
+    }
+
     /// Gives the program those that the call has changed.
     ///
     /// # Safety
@@ -170,6 +185,8 @@ mod tests {
     fn what_c_cannot_have_is_the_nearest_that_it_can_have() {
         assert_eq!((narrow(-5), widen(-5), narrow(Fint::MAX)), (-5, -5, c_int::MAX));
         assert_eq!(narrow(Fint::MIN), c_int::MIN);
+        assert!(fits(-5) && fits(c_int::MAX.into()));
+        assert_eq!(fits(Fint::MAX), ARE_ALIKE);
     }
 
     #[test]

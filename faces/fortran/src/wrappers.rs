@@ -4,7 +4,7 @@
 #![allow(clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks)]
 
 use crate::abi::{self, *};
-use crate::integers::{narrow, widen, Cell, Ints};
+use crate::integers::{fits, narrow, widen, Cell, Ints};
 use crate::refusal::refused;
 use crate::section::{CfiDescriptor, Copied, Described, Kept, NativeDescriptor};
 use crate::{by_hand, handles, lengths, special, text};

@@ -86,7 +86,7 @@ program typed
   CHECK(flag .and. text == 'b')
   call MPI_Info_free(info)
   call MPI_Sizeof(x, length)
-  CHECK(length == 4)
+  CHECK(length == storage_size(x) / 8)
   call MPI_Sizeof(1d0, length, ierror)
   CHECK(length == 8 .and. ierror == MPI_SUCCESS)
   call MPI_Get_processor_name(name, length)

@@ -128,6 +128,18 @@ program wide_library
   call MPI_Type_get_contents(row, n, 0, 1, numbers, addresses, kinds, e)
   CHECK(all(numbers(:5) == [2, 1, 2, 0, 3]) .and. kinds(1) == MPI_INTEGER .and. numbers(6) == GARBAGE)
   call MPI_Type_free(row, e)
+  ! A count that no int of C can hold; it is asked for as that (the standard's `_c`).
+  call MPI_Type_contiguous(3000000000_8, MPI_BYTE, row, e)
+  call MPI_Type_get_extent(row, lower, extent, e)
+  CHECK(lower == 0 .and. extent == 3000000000_8)
+  call MPI_Type_size(row, n, e)
+  CHECK(n == 3000000000_8)
+  call MPI_Type_free(row, e)
+  places = [0_8, 5000000000_8]
+  call MPI_Type_indexed(2, lengths, places, MPI_INTEGER, row, e)
+  call MPI_Type_get_extent(row, lower, extent, e)
+  CHECK(lower == 0 .and. extent == 40000000016_8)
+  call MPI_Type_free(row, e)
   at = 0
   call MPI_Pack(x, 2, MPI_INTEGER, packed, 20, at, MPI_COMM_WORLD, e)
   CHECK(at == 16)

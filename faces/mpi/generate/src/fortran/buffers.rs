@@ -77,7 +77,8 @@ impl Context<'_> {
         match copies.is_empty() || self.style == Style::Plain {
             true => String::new(),
             false => {
-                format!("    Kept::until_gone([{}], handles::to_request(*request));\n", copies.join(", "))
+                let request = if self.library.is_wide() { "narrow(*request)" } else { "*request" };
+                format!("    Kept::until_gone([{}], handles::to_request({request}));\n", copies.join(", "))
             }
         }
     }

@@ -126,3 +126,25 @@ fn modules_have_both_forms_and_what_compilers_must_be_told() {
             && old.lines().all(|line| line.len() <= 72 || line.starts_with('!'))
     );
 }
+
+#[test]
+fn wide_integers_have_one_form_of_each_routine() {
+    let (api, abi, library) = read("wide");
+    let text = interface::modules(&api, &abi, &library);
+    let f08 = &text[text.find("\nmodule mpi_f08\n").expect("it has mpi_f08")..];
+    assert!(f08.contains("  interface MPI_Send\n    subroutine MPI_Send_f08(buf, count,"));
+    assert!(
+        f08.contains("  interface MPI_Type_get_envelope_c\n    subroutine MPI_Type_get_envelope_f08_large(")
+    );
+    assert!(!f08.contains("MPI_Send_f08_large"));
+    let wrappers = wrapper::wrappers(&api, &abi, &library);
+    for line in [
+        "MPI_Isend_c(buf_d.address, buf_d.count as i64, buf_d.datatype,",
+        "Kept::until_gone([(sendbuf_k, false), (recvbuf_k, true)], handles::to_request(narrow(*request)));",
+        "let code = if fits(*count) { MPI_Type_contiguous(narrow(*count), handles::to_datatype(narrow(*oldtype)), \
+         newtype_c.as_mut_ptr()) } else { MPI_Type_contiguous_c(*count, ",
+        "fits(*count) && array_of_blocklengths_c.fit()",
+    ] {
+        assert!(wrappers.contains(line), "{line}");
+    }
+}

@@ -5,11 +5,14 @@ use super::passing::{Context, Passed};
 use crate::declaration::Declaration;
 use crate::kind::Kind;
 
-/// Whether a routine with a form for 64-bit counts calls that. One that makes a datatype does not: what such a type is
-/// made of could not be asked for in ints.
+/// Whether a routine with a form for 64-bit counts calls that. One that makes a datatype does so only for counts that no
+/// int can hold: what such a type is made of cannot be asked for in ints.
 pub fn takes_large_counts(declaration: &Declaration) -> bool {
-    let makes_a_type = |name: &str| name == "newtype";
-    declaration.has_wide_form() && !declaration.arguments.iter().any(|argument| makes_a_type(&argument.name))
+    declaration.has_wide_form() && !makes_a_type(declaration)
+}
+
+fn makes_a_type(declaration: &Declaration) -> bool {
+    declaration.arguments.iter().any(|argument| argument.name == "newtype")
 }
 
 /// Arguments that say how long an array is, where it has no rule of its own.
@@ -93,6 +96,22 @@ impl Context<'_> {
             _ if rust == "c_int" => Passed { expression: format!("narrow(*{name})"), ..passed("const") },
             _ => return None,
         })
+    }
+
+    /// For a routine that makes a datatype: whether ints can hold all its counts, if it has any.
+    pub(super) fn counts_fit(&self) -> Option<String> {
+        if !self.library.is_wide() || !self.declaration.has_wide_form() || !makes_a_type(self.declaration) {
+            return None;
+        }
+        let counted =
+            self.declaration.arguments.iter().filter(|argument| argument.kind.differs_between_forms());
+        let fit = counted.filter_map(|argument| match argument.kind.rust_type(false).as_str() {
+            "c_int" => Some(format!("fits(*{})", argument.name)),
+            "*const c_int" => Some(format!("{}_c.fit()", argument.name)),
+            _ => None,
+        });
+        let all: Vec<String> = fit.collect();
+        (!all.is_empty()).then(|| all.join(" && "))
     }
 
     fn length_of_ints(&self, name: &str) -> String {

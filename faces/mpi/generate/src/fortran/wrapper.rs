@@ -63,12 +63,11 @@ fn also(text: &mut String, target: &str, names: &[String]) {
 fn wrapper(context: &Context<'_>, name: &str) -> String {
     let declaration = context.declaration;
     let passed: Vec<Passed> = declaration.arguments.iter().map(|argument| context.pass(argument)).collect();
-    let function = called(context.library, &declaration.name) + if context.wide { "_c" } else { "" };
-    let expressions = declaration.arguments.iter().zip(&passed);
-    let arguments: Vec<String> = expressions
-        .map(|(argument, one)| context.replaced(argument).unwrap_or_else(|| one.expression.clone()))
-        .collect();
-    let mut call = format!("{function}({})", arguments.join(", "));
+    let mut call = call(context);
+    if let Some(fit) = context.counts_fit() {
+        call =
+            format!("if {fit} {{ {call} }} else {{ {} }}", self::call(&Context { wide: true, ..*context }));
+    }
     let mut parameters: Vec<String> = passed.iter().map(|one| one.parameter.clone()).collect();
     let returned = match &declaration.returns {
         Some(c_type) => format!(" -> {}", raw_rust_type(c_type)),
@@ -101,6 +100,16 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
         "#[no_mangle]\npub unsafe extern \"C\" fn {name}({}){returned} {{\n{body}}}\n",
         parameters.join(", ")
     )
+}
+
+/// The call of the C function.
+fn call(context: &Context<'_>) -> String {
+    let declaration = context.declaration;
+    let function = called(context.library, &declaration.name) + if context.wide { "_c" } else { "" };
+    let expression =
+        |argument| context.replaced(argument).unwrap_or_else(|| context.pass(argument).expression);
+    let arguments: Vec<String> = declaration.arguments.iter().map(expression).collect();
+    format!("{function}({})", arguments.join(", "))
 }
 
 /// The functions of the C library, as Rust declares them.

@@ -16,7 +16,7 @@ const CALLBACKS_OF_F08: &str = include_str!("callbacks_f08.f90");
 /// `MPI_Sizeof` and conversions of statuses.
 const PROCEDURES: &str = include_str!("procedures.f90");
 
-/// The whole source. For programs with wide integers there is no `mpi_f08`: its routines are interfaces of C.
+/// The whole source, for programs whose integers are those of the library.
 pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
     let mut text = format!(
         "! The modules of Serried for Fortran: MPI-5.0 over the {} ({}).\n\
@@ -25,10 +25,7 @@ pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
     );
     text += &types(api, abi, library);
     text += &module(api, abi, library, Module::Mpi);
-    match library.is_wide() {
-        true => text,
-        false => text + &module(api, abi, library, Module::F08),
-    }
+    text + &module(api, abi, library, Module::F08)
 }
 
 /// Types, kinds and numbers.
@@ -180,13 +177,13 @@ fn interface(declaration: &Declaration, library: &Library, module: Module, profi
         let names = names(patterns, base);
         names.into_iter().find(|name| name.starts_with('p') != profiling.is_empty()).unwrap_or_default()
     };
-    // Procedures do not tell two forms apart: these have the name that they have in C.
-    let generic = if has_callback(declaration) { &declaration.name } else { base };
+    // Procedures do not tell two forms apart, nor do counts that are as wide as integers: these have the name of C.
+    let generic = if has_callback(declaration) || library.is_wide() { &declaration.name } else { base };
     let mut text = format!("  interface {profiling}{generic}\n");
     let narrow = dummies(declaration, module, false);
     let specific = if of_large { "_large" } else { "" };
     text += &body(declaration, &narrow, &format!("{profiling}{base}_f08{specific}"), Some(&bound(of_large)));
-    if declaration.has_wide_form() {
+    if declaration.has_wide_form() && !library.is_wide() {
         let wide = dummies(declaration, module, true);
         let differs =
             narrow.iter().zip(&wide).any(|(one, other)| same_width(&one.line) != same_width(&other.line));
