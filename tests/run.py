@@ -29,7 +29,8 @@ def pytest(*paths):
 
 
 STAGED = ("stage",)
-# In the order in which they are started, as far as there is room; the longest of a kind first.
+# In the order in which they are started, as far as there is room. The longest ones have company: mpi4py compilers, imb and
+# hosts each other.
 PARTS = [
     Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, SLEEPER),
     Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, SLEEPER),
@@ -42,6 +43,7 @@ PARTS = [
         30,
         COMPILER,
     ),
+    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.1, STAGED),
     Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 40, COMPILER, ("clippy",)),
     Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
     Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 30, COMPILER, ("unit",)),
@@ -60,9 +62,10 @@ PARTS = [
         COMPILER,
     ),
     Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, COMPILER, STAGED),
+    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
+    Part("libraries", "HDF5, PnetCDF, h5py of Debian, with their own tests", pytest("tests/files/test_libraries.py"), 30, 1.1, STAGED),
     Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, SLEEPER, STAGED),
     Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 15, 0.5, STAGED),
-    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.1, STAGED),
     Part(
         "verdict",
         "jobs that hang are told why",
@@ -71,22 +74,20 @@ PARTS = [
         SLEEPER,
         STAGED,
     ),
-    Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1.5, STAGED),
     Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, SLEEPER, STAGED),
     Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, SLEEPER, STAGED),
-    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
     Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files", "--ignore=tests/files/test_libraries.py"), 15, SLEEPER, STAGED),
-    Part("libraries", "HDF5, PnetCDF, h5py of Debian, with their own tests", pytest("tests/files/test_libraries.py"), 30, 1.1, STAGED),
     Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
     Part("packages", "pip install serried, with mpi4py in a fresh venv; the Debian package; recipes", pytest("tests/packages"), 15, SLEEPER, STAGED),
     Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, SLEEPER, STAGED),
-    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, SLEEPER, STAGED),
     Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, SLEEPER, STAGED),
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
     Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
     Part("dynamic", "jobs that start others and connect; mpi4py's tests of that", pytest("tests/dynamic"), 15, SLEEPER, STAGED),
     Part("survivors", "jobs that go on without ranks that have failed", pytest("tests/survivors"), 40, SLEEPER, STAGED),
     Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),
+    Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1.5, STAGED),
+    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, SLEEPER, STAGED),
     Part("programs", "programs of Debian as they are: known results", [PYTHON, "tests/applications/run", "--short"], 15, 1.1, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
@@ -109,9 +110,9 @@ PARTS = [
     Part("shmem-rungs", "the same with each means of copying", ["tests/shmem/run", "--rungs"], 15, after=STAGED),
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
-    Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, after=STAGED),
-    Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, after=STAGED),
-    Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, after=STAGED),
+    Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, 1, STAGED),
+    Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, 1, STAGED),
+    Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, 1, STAGED),
     Part("grids", "windows between nodes whose servers stand in a grid", ["tests/c/run", "--grids"], 15, after=STAGED),
     Part("armci-wire", "ARMCI between nodes, over TCP", ["tests/c/run", "--folder", "tests/armci", "--wire"], 15, after=STAGED),
     Part("shmem-networks", "OpenSHMEM between nodes, over local sockets and TCP", ["tests/shmem/run", "--networks"], 15, after=STAGED),

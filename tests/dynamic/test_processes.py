@@ -8,7 +8,7 @@ import pytest
 
 from launching import PATIENCE, PYTHON, ROOT, STAGE
 
-SUITE = next(iter(sorted((ROOT / "build").glob("mpi4py-*/test"))), None)
+SUITE = next((main.parent for main in sorted((ROOT / "build").glob("mpi4py-*/test/main.py"))), None)
 MODULES = ["test_spawn", "test_dynproc", "test_util_pool"]
 
 

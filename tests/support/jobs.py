@@ -4,6 +4,7 @@ A runner names a launcher and the folder of a library. The library's folder goes
 so that an unmodified program finds it; `serried run` does the same by itself.
 """
 
+import contextlib
 import os
 import pathlib
 import shlex
@@ -70,8 +71,17 @@ def job_command(launcher, ranks, program, options=()):
     return [*shlex.split(LAUNCHERS.get(launcher, launcher)), "-n", str(ranks), *options, *map(str, program)]
 
 
+# Jobs under way. A runner may have several, each in a thread.
+_running = set()
+_is_ending = False
+
+
 def _leave(_signal, _frame):
-    """A runner that is told to end ends its job first: this goes through `except BaseException` below."""
+    """A runner that is told to end ends its jobs first: this goes through `except BaseException` below."""
+    global _is_ending
+    _is_ending = True
+    for process in list(_running):
+        _send(process, signal.SIGTERM)
     sys.exit(143)
 
 
@@ -80,6 +90,8 @@ signal.signal(signal.SIGTERM, _leave)
 
 def run_job(command, timeout, env=None, cwd=None, stdin=subprocess.DEVNULL):
     """Runs a command to its end, or to the end of its time: then the whole process group is killed."""
+    if _is_ending:
+        raise InterruptedError("this runner is told to end: it starts no other job")
     process = subprocess.Popen(
         command,
         env=env,
@@ -91,6 +103,7 @@ def run_job(command, timeout, env=None, cwd=None, stdin=subprocess.DEVNULL):
         errors="replace",
         start_new_session=True,
     )
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output)
@@ -99,16 +112,21 @@ def run_job(command, timeout, env=None, cwd=None, stdin=subprocess.DEVNULL):
     except BaseException:
         stop(process)
         raise
+    finally:
+        _running.discard(process)
+
+
+def _send(process, sign):
+    """Sends a signal to a process group, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, sign)
 
 
 def stop(process):
     """Ends a process group: politely first, so that a launcher can end its ranks."""
     output = ""
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, sign)
-        except ProcessLookupError:
-            pass
+        _send(process, sign)
         try:
             output, _ = process.communicate(timeout=5)
             break
