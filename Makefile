@@ -25,10 +25,11 @@ test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
 	@scripts/io-libraries
 	@build/venv/bin/python tests/run.py $(PARTS)
 
-applications: ## programs of Debian as they are, in turns with Debian's own MPI: results and times (half an hour)
+applications: ## programs of Debian as they are, in turns with Debian's own MPI; long ones of PyPI: results and times (50 minutes)
 	@scripts/setup venv-tests applications
 	@scripts/stage
 	@build/venv/bin/python tests/applications/run
+	@WHOLE=1 build/venv/bin/python -m pytest -q tests/packages/test_pip_programs.py
 
 wheel: ## wheels for `pip install`, for x86-64 and aarch64 with glibc 2.17 or newer, in build/wheel/ (compiles twice)
 	@scripts/setup wheel-tools

