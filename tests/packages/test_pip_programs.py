@@ -44,7 +44,7 @@ def test_mpi4jax_is_built_for_the_abi_of_mpi4py_s_wheel(venv_with_programs):
 def why_no_petsc():
     """A sentence that says why PETSc is not built here; None if it is."""
     if not os.environ.get("WHOLE"):
-        return "PETSc and petsc4py have to be compiled, which takes ten minutes: WHOLE=1 tries it"
+        return "PETSc and petsc4py have to be compiled, which takes some minutes: WHOLE=1 tries it"
     if not (shutil.which("make") and shutil.which("cc")):
         return "no make, or no C compiler"
     tried = subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", "/dev/null", "-llapack", "-lblas"], capture_output=True)
