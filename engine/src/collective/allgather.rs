@@ -23,9 +23,9 @@ pub fn allgatherv(members: Members, send: Option<Data>, receive: &[Data]) -> Res
 }
 
 /// The blocks `first` up to `first + number`, in pieces that all ranks agree on.
-type Blocks<'a> = &'a dyn Fn(u32, u32) -> Vec<Data>;
+type SlicesOf<'a> = &'a dyn Fn(u32, u32) -> Vec<Data>;
 
-fn build(members: Members, send: Option<Data>, blocks: Blocks) -> Result<Schedule> {
+fn build(members: Members, send: Option<Data>, blocks: SlicesOf) -> Result<Schedule> {
     let mut schedule = Schedule::new();
     let one = |peer| blocks(peer, 1).remove(0);
     if members.remote.is_some() {
@@ -49,7 +49,7 @@ pub(super) fn disseminate(
     rank: u32,
     size: u32,
     peer: &dyn Fn(u32) -> u32,
-    blocks: Blocks,
+    blocks: SlicesOf,
 ) {
     let mut held = 1;
     while held < size {
@@ -68,7 +68,7 @@ pub(super) fn disseminate(
 }
 
 /// The blocks from `first` on, going over from the last rank to rank 0.
-fn on_circle(first: u32, number: u32, size: u32, blocks: Blocks) -> Vec<Data> {
+fn on_circle(first: u32, number: u32, size: u32, blocks: SlicesOf) -> Vec<Data> {
     let until_end = number.min(size - first);
     let mut pieces = blocks(first, until_end);
     if number > until_end {

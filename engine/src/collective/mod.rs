@@ -51,7 +51,7 @@ pub use gather::{gather, gatherv};
 pub use members::{Members, Role, Root};
 pub use neighbour::{neighbour_allgather, neighbour_alltoall, Neighbourhood, Sent};
 pub use operation::Operation;
-pub use port::{Data, Port, Ticket};
+pub use port::{Blocks, Data, Port, Ticket};
 pub use reduce::reduce;
 pub use reduce_scatter::{reduce_scatter, Counts};
 pub use scan::{exscan, scan};

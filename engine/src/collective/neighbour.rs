@@ -1,7 +1,7 @@
 //! Neighbourhood operations (MPI-5.0 §8.6): one send along each outgoing edge
 //! of a topology, one receive along each incoming one.
 
-use super::{Data, Operation, Schedule};
+use super::{Blocks, Data, Operation, Schedule};
 use crate::Result;
 
 /// The edges of one rank, in the order of its buffers. Where a neighbour is
@@ -35,7 +35,7 @@ pub enum Sent {
     /// The same along all of them.
     Same(Data),
     /// A block of its own along each.
-    Each(Vec<Data>),
+    Each(Blocks),
 }
 
 /// Neighbor_allgather: `send` to every destination. `receive` is the first of
@@ -59,7 +59,7 @@ pub fn neighbour_alltoall(hood: Neighbourhood, send: Data, receive: Data) -> Res
 }
 
 /// `number` blocks of which `first` is the first.
-fn equal(first: &Data, number: usize) -> Result<Vec<Data>> {
+fn equal(first: &Data, number: usize) -> Result<Blocks> {
     first.times(number as u32)?;
     Ok((0..number as u32).map(|index| first.blocks(index, 1)).collect())
 }

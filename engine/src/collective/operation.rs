@@ -4,7 +4,7 @@
 //! when the communicator has a block and the data are small (`node`), else by the
 //! [`Schedule`] of messages that [`Operation::schedule`] writes.
 
-use super::{Counts, Data, Members, Neighbourhood, Root, Schedule, Sent};
+use super::{Blocks, Counts, Data, Members, Neighbourhood, Root, Schedule, Sent};
 use crate::kept::Kept;
 use crate::reduce::Operator;
 use crate::Result;
@@ -110,14 +110,14 @@ pub enum Operation {
         /// What I contribute, if not in place.
         send: Option<Data>,
         /// The block of each peer, at the root.
-        receive: Vec<Data>,
+        receive: Blocks,
     },
     /// [`super::scatterv`].
     Scatterv {
         /// Who has the blocks.
         root: Root,
         /// The block of each peer, at the root.
-        send: Vec<Data>,
+        send: Blocks,
         /// Where my block goes, if not in place.
         receive: Option<Data>,
     },
@@ -126,14 +126,14 @@ pub enum Operation {
         /// What I contribute, if not in place.
         send: Option<Data>,
         /// The block of each peer.
-        receive: Vec<Data>,
+        receive: Blocks,
     },
     /// [`super::alltoallw`], and alltoallv.
     Alltoallw {
         /// My block for each peer, if not in place.
-        send: Option<Vec<Data>>,
+        send: Option<Blocks>,
         /// The block of each peer.
-        receive: Vec<Data>,
+        receive: Blocks,
     },
     /// All operations on neighbourhoods.
     Neighbours {
@@ -142,7 +142,7 @@ pub enum Operation {
         /// What goes along the outgoing ones.
         send: Sent,
         /// What comes along the incoming ones.
-        receive: Vec<Data>,
+        receive: Blocks,
     },
 }
 

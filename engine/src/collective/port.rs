@@ -6,6 +6,7 @@
 use crate::datatype::Datatype;
 use crate::kept::Kept;
 use crate::Result;
+use smallvec::SmallVec;
 
 /// `count` items of `datatype` at `address`: what a step sends or receives.
 /// The caller keeps the memory alive and untouched until the step is done.
@@ -18,6 +19,9 @@ pub struct Data {
     /// Their type.
     pub datatype: Kept<Datatype>,
 }
+
+/// A block for each peer. Those of few are kept in place: to ask for memory would take as long as the operation.
+pub type Blocks = SmallVec<[Data; 4]>;
 
 /// A started send or receive.
 pub type Ticket = u64;

@@ -69,6 +69,7 @@ impl Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collective::Blocks;
     use crate::datatype::{Basic, Datatype};
 
     fn data(count: u64) -> Data {
@@ -76,11 +77,15 @@ mod tests {
         Data { address: std::ptr::dangling_mut(), count, datatype: int.into() }
     }
 
+    fn blocks<const N: usize>(counts: [u64; N]) -> Blocks {
+        counts.into_iter().map(data).collect()
+    }
+
     #[test]
     fn what_a_root_expects_is_what_others_send() {
         let members = |rank| Members { rank, size: 2, remote: None };
-        let root = Operation::Gatherv { root: Root::Rank(1), send: None, receive: vec![data(3), data(1)] };
-        let other = Operation::Gatherv { root: Root::Rank(1), send: Some(data(3)), receive: vec![] };
+        let root = Operation::Gatherv { root: Root::Rank(1), send: None, receive: blocks([3, 1]) };
+        let other = Operation::Gatherv { root: Root::Rank(1), send: Some(data(3)), receive: Blocks::new() };
         assert_eq!(root.traffic(&members(1)), Some((vec![0, 0], vec![12, 4])));
         assert_eq!(other.traffic(&members(0)), Some((vec![0, 12], vec![0, 0])));
         assert!(Operation::Barrier.traffic(&members(0)).is_none());
@@ -89,9 +94,9 @@ mod tests {
     #[test]
     fn in_place_stands_for_what_is_received() {
         let members = Members { rank: 1, size: 2, remote: None };
-        let all = Operation::Allgatherv { send: None, receive: vec![data(3), data(1)] };
+        let all = Operation::Allgatherv { send: None, receive: blocks([3, 1]) };
         assert_eq!(all.traffic(&members), Some((vec![4, 4], vec![12, 4])));
-        let each = Operation::Alltoallw { send: None, receive: vec![data(3), data(1)] };
+        let each = Operation::Alltoallw { send: None, receive: blocks([3, 1]) };
         assert_eq!(each.traffic(&members), Some((vec![12, 4], vec![12, 4])));
     }
 }

@@ -4,7 +4,7 @@ use super::order::is_free;
 use super::Hierarchy;
 use crate::collective::members::Role;
 use crate::collective::temporary::Temporary;
-use crate::collective::{Data, Members, Operation, Root, Schedule};
+use crate::collective::{Blocks, Data, Members, Operation, Root, Schedule};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Hierarchy {
         whole.blocks(self.nodes[node][0], self.nodes[node].len() as u32)
     }
 
-    fn slices(&self, whole: &Data) -> Vec<Data> {
+    fn slices(&self, whole: &Data) -> Blocks {
         (0..self.nodes.len()).map(|node| self.slice(node, whole)).collect()
     }
 }
@@ -245,7 +245,7 @@ impl Writing<'_> {
         let speaker = self.speaker();
         self.within(Operation::Gather { root: speaker, send: send.cloned(), receive: target.clone() });
         if self.i_speak() {
-            let slices = receive.filter(|_| is_root).map_or(Vec::new(), |receive| self.of.slices(receive));
+            let slices = receive.filter(|_| is_root).map_or(Blocks::new(), |receive| self.of.slices(receive));
             let whole = target.filter(|_| !is_root).map(|first| first.times(number as u32)).transpose()?;
             self.across(Operation::Gatherv { root: self.node_of(root), send: whole, receive: slices });
         }
@@ -261,7 +261,7 @@ impl Writing<'_> {
             _ => None,
         };
         if self.i_speak() {
-            let slices = send.filter(|_| is_root).map_or(Vec::new(), |send| self.of.slices(send));
+            let slices = send.filter(|_| is_root).map_or(Blocks::new(), |send| self.of.slices(send));
             let whole =
                 source.as_ref().filter(|_| !is_root).map(|first| first.times(number as u32)).transpose()?;
             self.across(Operation::Scatterv { root: self.node_of(root), send: slices, receive: whole });

@@ -1,7 +1,7 @@
 //! Operations of an intercommunicator.
 
 use super::buffer::{check, composed, composition, groups, items, shapes, Buffer, Item, Side, UNTOUCHED};
-use crate::collective::{self as collective, Counts, Data, Members, Root};
+use crate::collective::{self as collective, Blocks, Counts, Members, Root};
 use crate::datatype::Datatype;
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn combined(places: Range<u32>, count: usize) -> Vec<Item> {
     places.map(|place| items(place, count)).reduce(both).unwrap_or_default()
 }
 
-fn blocks(buffer: &mut Buffer, number: u32, count: usize) -> Vec<Data> {
+fn blocks(buffer: &mut Buffer, number: u32, count: usize) -> Blocks {
     (0..number as usize).map(|index| buffer.part(index * count, count)).collect()
 }
 

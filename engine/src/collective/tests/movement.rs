@@ -3,7 +3,7 @@
 use super::buffer::{check, group, items, shapes, Buffer, Item, Side, UNTOUCHED};
 use super::toy_algorithm;
 use crate::collective::selection::{Alltoall, Broadcast, Rooted};
-use crate::collective::{self as collective, Data, Root};
+use crate::collective::{self as collective, Blocks, Root};
 use crate::datatype::Datatype;
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl Uneven {
         (self.size - 1 - rank) as usize * 6 + 1
     }
 
-    fn blocks(&self, buffer: &mut Buffer) -> Vec<Data> {
+    fn blocks(&self, buffer: &mut Buffer) -> Blocks {
         (0..self.size).map(|rank| buffer.part(self.first(rank), self.count(rank))).collect()
     }
 
@@ -153,7 +153,7 @@ fn gatherv_scatterv_and_allgatherv_take_uneven_blocks_with_holes() {
             check("gatherv", &group(size), (0..size).map(gather).collect(), |members, side| {
                 let is_root = members.rank == root;
                 let send = (!(is_root && in_place)).then(|| side.send.data());
-                let blocks = if is_root { uneven.blocks(&mut side.receive) } else { vec![] };
+                let blocks = if is_root { uneven.blocks(&mut side.receive) } else { Blocks::new() };
                 collective::gatherv(members, Root::Rank(root), send, &blocks)
             });
             check("allgatherv", &group(size), (0..size).map(collector).collect(), |members, side| {
@@ -168,7 +168,7 @@ fn gatherv_scatterv_and_allgatherv_take_uneven_blocks_with_holes() {
             };
             check("scatterv", &group(size), (0..size).map(scatter).collect(), |members, side| {
                 let is_root = members.rank == root;
-                let blocks = if is_root { uneven.blocks(&mut side.send) } else { vec![] };
+                let blocks = if is_root { uneven.blocks(&mut side.send) } else { Blocks::new() };
                 let receive = (!(is_root && in_place)).then(|| side.receive.data());
                 collective::scatterv(members, Root::Rank(root), &blocks, receive)
             });
@@ -254,7 +254,7 @@ fn alltoallw_exchanges_uneven_blocks_of_different_types() {
                 Side::in_place(&sent, got, &shape(rank))
             };
             check("alltoallw", &group(size), (0..size).map(side).collect(), |members, side| {
-                let blocks = |buffer: &mut Buffer| -> Vec<Data> {
+                let blocks = |buffer: &mut Buffer| -> Blocks {
                     (0..size).map(|peer| buffer.part(peer as usize * 4, count(members.rank, peer))).collect()
                 };
                 let send = (!in_place).then(|| blocks(&mut side.send));

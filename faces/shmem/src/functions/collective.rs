@@ -5,7 +5,7 @@ use crate::common::page;
 use crate::shmem::element::Element;
 use crate::shmem::handles::{no_pe, shmem_team_t, team};
 use crate::shmem::state::shmem;
-use serried_engine::collective::{Data, Operation, Root};
+use serried_engine::collective::{Blocks, Data, Operation, Root};
 use serried_engine::datatype::{Basic, Datatype};
 use serried_engine::observe::page::NONE;
 use serried_engine::reduce::{Builtin, Operator};
@@ -136,7 +136,7 @@ pub fn collect_among<T: Element>(
         before += count as usize;
         block
     });
-    let receive = blocks.collect::<Result<Vec<Data>>>()?;
+    let receive = blocks.collect::<Result<Blocks>>()?;
     run(members, &Operation::Allgatherv { send: Some(send), receive })
 }
 

@@ -24,6 +24,10 @@ use crate::collective::node::work_sharing::arrivals::{may_expect, Arrivals};
 use crate::collective::node::work_sharing::irregular;
 use crate::collective::{schedule, Data, Neighbourhood, Root, Sent};
 use crate::Result;
+use smallvec::{smallvec, SmallVec};
+
+/// Blocks, and for which member each is; those of few are kept in place.
+type BlocksOfMembers<'a> = SmallVec<[(u32, &'a Data); 4]>;
 
 /// Ends an operation in which somebody has lent something.
 async fn end(party: &Party<'_, impl Wait, impl PeerMemory>, published: &Published) -> Result<()> {
@@ -98,7 +102,7 @@ fn from_others<'a, Waits: Wait, Memory: PeerMemory>(
 }
 
 /// Blocks that lie by member, with `nothing` for this one, which has its own already.
-fn for_others<'a>(me: &Member, blocks: &'a [Data], nothing: &'a Data) -> Vec<(u32, &'a Data)> {
+fn for_others<'a>(me: &Member, blocks: &'a [Data], nothing: &'a Data) -> BlocksOfMembers<'a> {
     let mine = |member| member == me.rank;
     (0..me.size)
         .zip(blocks)
@@ -131,8 +135,8 @@ pub(crate) async fn neighbours(
     receive: &[Data],
 ) -> Result<()> {
     let destinations = &hood.destinations;
-    let (blocks, readers): (Vec<(u32, &Data)>, _) = match send {
-        Sent::Same(data) => (vec![(ANY, data)], destinations.len() as u32),
+    let (blocks, readers): (BlocksOfMembers, _) = match send {
+        Sent::Same(data) => (smallvec![(ANY, data)], destinations.len() as u32),
         Sent::Each(blocks) => {
             lend_together(party, blocks);
             let edges = destinations.iter().zip(blocks);
@@ -140,7 +144,7 @@ pub(crate) async fn neighbours(
         }
     };
     // Of several edges from one rank, the blocks come in the order of its buffer.
-    let mut incoming: Vec<Incoming> = Vec::with_capacity(receive.len());
+    let mut incoming = SmallVec::<[Incoming; 4]>::with_capacity(receive.len());
     for (source, index) in hood.incoming() {
         let nth = incoming.iter().filter(|block| block.0 == source).count() as u32;
         incoming.push((source, nth, &receive[index]));

@@ -11,6 +11,7 @@ use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::{schedule, Data};
 use crate::Result;
+use smallvec::SmallVec;
 
 /// What I have published.
 pub(crate) struct Published {
@@ -18,8 +19,12 @@ pub(crate) struct Published {
     pub is_lent: bool,
     /// Memory that the others read.
     _copies: Vec<Contiguous>,
-    _table: Vec<Entry>,
+    _table: Entries,
 }
+
+/// Blocks whose entries are kept in place.
+const FEW: usize = 4;
+type Entries = SmallVec<[Entry; FEW]>;
 
 /// What goes into a slot behind a table.
 struct Inside<'a> {
@@ -27,7 +32,7 @@ struct Inside<'a> {
     used: u64,
     room: u64,
     /// Whole blocks, and where they go.
-    blocks: Vec<(u64, &'a Data)>,
+    blocks: SmallVec<[(u64, &'a Data); FEW]>,
     /// The ends of others, and where they go.
     ends: Vec<(u64, Apart, u64)>,
 }
@@ -122,9 +127,11 @@ pub(crate) async fn publish(
     let expected = expected.filter(|list| has_room(party.member, blocks.len(), list.len()));
     let head = lines + expected.map_or(0, |list| list.len() * EXPECTED);
     let fits = head as u64 <= party.slot();
-    let (mut table, mut copies) = (Vec::with_capacity(blocks.len()), Vec::new());
+    // A table that others read where it lies must stay there.
+    let capacity = if fits { blocks.len() } else { blocks.len().max(FEW + 1) };
+    let (mut table, mut copies) = (Entries::with_capacity(capacity), Vec::new());
     let (used, room) = if fits { (head as u64, party.slot()) } else { (ENTRY as u64, 0) };
-    let mut inside = Inside { used, room, blocks: Vec::new(), ends: Vec::new() };
+    let mut inside = Inside { used, room, blocks: SmallVec::new(), ends: Vec::new() };
     for &(member, data) in blocks {
         let bytes = data.bytes();
         let entry = |place| Entry::new(place, bytes, member);

@@ -2,7 +2,7 @@
 //! and both by turns, in every operation and datatype.
 
 use super::*;
-use crate::collective::{Neighbourhood, Sent};
+use crate::collective::{Blocks, Neighbourhood, Sent};
 
 /// One operation: how long the block from one member to another is, in items.
 struct Round {
@@ -40,7 +40,7 @@ impl Round {
 }
 
 /// Parts of a buffer, of these lengths.
-fn parts(buffer: &mut Buffer, lengths: impl Iterator<Item = usize>) -> Vec<Data> {
+fn parts(buffer: &mut Buffer, lengths: impl Iterator<Item = usize>) -> Blocks {
     let mut first = 0;
     let part = |length| {
         first += length;
@@ -96,14 +96,14 @@ fn rooted(seat: &Member, by: &Sleeper, round: &Round) {
     let side = Side::new(&round.block(rank, root), expected, (datatype, datatype));
     compare(seat, by, &format!("gatherv {}", round.number), side, |side| {
         let lengths = (0..size).map(|from| round.length(from, root));
-        let receive = if is_root { parts(&mut side.receive, lengths) } else { vec![] };
+        let receive = if is_root { parts(&mut side.receive, lengths) } else { Blocks::new() };
         Operation::Gatherv { root: Root::Rank(root), send: Some(side.send.data()), receive }
     });
     let given = if is_root { round.from(root) } else { vec![] };
     let side = Side::new(&given, round.block(root, rank), (datatype, datatype));
     compare(seat, by, &format!("scatterv {}", round.number), side, |side| {
         let lengths = (0..size).map(|to| round.length(root, to));
-        let send = if is_root { parts(&mut side.send, lengths) } else { vec![] };
+        let send = if is_root { parts(&mut side.send, lengths) } else { Blocks::new() };
         Operation::Scatterv { root: Root::Rank(root), send, receive: Some(side.receive.data()) }
     });
 }

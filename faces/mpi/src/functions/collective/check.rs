@@ -5,7 +5,7 @@ use crate::arguments::{self, is_in_place, Counts};
 use crate::common::page;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use serried_engine::collective::{Data, Members, Root};
+use serried_engine::collective::{Blocks, Data, Members, Root};
 use serried_engine::message::{PROC_NULL, ROOT};
 use serried_engine::observe::page::NONE;
 use serried_engine::{Class, Error, Result};
@@ -137,10 +137,10 @@ impl Names {
         (counts, displacements): (Counts, Counts),
         datatype: LateType,
         number: usize,
-    ) -> Result<Vec<Data>> {
+    ) -> Result<Blocks> {
         self.outside_place(buffer)?;
         if number == 0 {
-            return Ok(Vec::new());
+            return Ok(Blocks::new());
         }
         let datatype = datatype.get()?;
         self.committed(datatype)?;
@@ -163,7 +163,7 @@ impl Names {
         (counts, displacements): (Counts, Counts),
         datatypes: Handles<Datatype>,
         number: usize,
-    ) -> Result<Vec<Data>> {
+    ) -> Result<Blocks> {
         self.outside_place(buffer)?;
         if number > 0 {
             self.arrays(counts, displacements)?;

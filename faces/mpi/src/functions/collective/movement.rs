@@ -7,7 +7,7 @@ use super::LateType;
 use crate::arguments::Counts;
 use crate::handle_arguments::Handles;
 use crate::objects::{Comm, Datatype};
-use serried_engine::collective::{Data, Members, Operation, Role, Root};
+use serried_engine::collective::{Blocks, Data, Members, Operation, Role, Root};
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ pub fn gatherv(
     let send = to_root(&members, role, (sendbuf, sendcount, sendtype))?;
     let receive = match role {
         Role::Root => RECEIVE.blocks(recvbuf, (recvcounts, displs), recvtype, members.peers() as usize)?,
-        _ => Vec::new(),
+        _ => Blocks::new(),
     };
     own(send.as_ref(), receive.get(members.rank as usize))?;
     Ok(Operation::Gatherv { root, send, receive })
@@ -166,7 +166,7 @@ pub fn scatterv(
     let role = members.role(root);
     let send = match role {
         Role::Root => SEND.blocks(sendbuf, (sendcounts, displs), sendtype, members.peers() as usize)?,
-        _ => Vec::new(),
+        _ => Blocks::new(),
     };
     let receive = from_root(&members, role, (recvbuf, recvcount, recvtype))?;
     own(send.get(members.rank as usize), receive.as_ref())?;
@@ -238,7 +238,7 @@ pub fn alltoall(
 }
 
 /// Checks blocks sent and received.
-fn exchange(members: Members, send: Option<Vec<Data>>, receive: Vec<Data>) -> Result<Operation> {
+fn exchange(members: Members, send: Option<Blocks>, receive: Blocks) -> Result<Operation> {
     if let (Some(send), None) = (&send, members.remote) {
         let me = members.rank as usize;
         fits(&send[me], &receive[me])?;

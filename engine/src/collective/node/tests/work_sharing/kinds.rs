@@ -1,7 +1,7 @@
 //! Operations of all kinds that others may do for a member, with their buffers.
 
 use super::super::*;
-use crate::collective::{Neighbourhood, Sent};
+use crate::collective::{Blocks, Neighbourhood, Sent};
 use crate::reduce::Builtin;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ fn data(numbers: &mut [i64]) -> Data {
 }
 
 /// A block for each member, of the length that it has.
-fn cut(numbers: &mut [i64], size: u32, length: &dyn Fn(u32) -> usize) -> Vec<Data> {
+fn cut(numbers: &mut [i64], size: u32, length: &dyn Fn(u32) -> usize) -> Blocks {
     let mut left = numbers;
     (0..size).map(|member| data(left.split_off_mut(..length(member)).unwrap())).collect()
 }
@@ -209,11 +209,11 @@ fn uneven(kind: u32, (rank, size, away): (u32, u32, u32)) -> (Operation, Sides) 
     let root = Root::Rank(root);
     let operation = match is_scatter {
         true => {
-            let send = if is_root { cut(&mut sides.send) } else { vec![] };
+            let send = if is_root { cut(&mut sides.send) } else { Blocks::new() };
             Operation::Scatterv { root, send, receive: Some(data(&mut sides.receive)) }
         }
         false => {
-            let receive = if is_root { cut(&mut sides.receive) } else { vec![] };
+            let receive = if is_root { cut(&mut sides.receive) } else { Blocks::new() };
             Operation::Gatherv { root, send: Some(data(&mut sides.send)), receive }
         }
     };
