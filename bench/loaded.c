@@ -14,7 +14,7 @@
 #define BLOCK 16
 
 static int rank, ranks;
-static char out[LARGEST], in[LARGEST];
+static char out[LARGEST], in[2 * LARGEST];
 static double took[MOST_CALLS];
 
 static void ping_pong(int bytes)
@@ -26,6 +26,18 @@ static void ping_pong(int bytes)
     MPI_Recv(in, bytes, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1)
         MPI_Send(out, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+}
+
+/* With both neighbours on a ring, as a program does that divides a domain. */
+static void exchange(int bytes)
+{
+    int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+    MPI_Request requests[4];
+    MPI_Irecv(in, bytes, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(in + bytes, bytes, MPI_BYTE, right, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(out, bytes, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(out, bytes, MPI_BYTE, left, 2, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
 static void barrier(int bytes)
@@ -44,6 +56,7 @@ static const struct point {
     void (*run)(int bytes);
     int bytes;
 } points[] = {{"ping-pong", ping_pong, 8}, {"ping-pong", ping_pong, 4096}, {"ping-pong", ping_pong, 65536},
+              {"exchange", exchange, 8},   {"exchange", exchange, 4096},   {"exchange", exchange, 65536},
               {"barrier", barrier, 0},     {"allreduce", allreduce, 8},    {"allreduce", allreduce, 4096},
               {"allreduce", allreduce, 65536}};
 

@@ -247,8 +247,14 @@ impl Engine {
     /// Progress, and other threads told of it.
     #[inline]
     fn drive(&self, core: &mut Guard<'_, Core>) -> Result<()> {
+        self.drive_for(None, core)
+    }
+
+    /// The same, if it is for one request no further than that needs.
+    #[inline]
+    fn drive_for(&self, request: Option<u32>, core: &mut Guard<'_, Core>) -> Result<()> {
         let before = core.epoch;
-        core.progress()?;
+        core.progress(request)?;
         if core.epoch != before {
             self.rouse(core);
         }

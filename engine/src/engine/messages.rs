@@ -56,16 +56,22 @@ impl Engine {
     }
 
     /// The page of a peer, if it is on this node.
-    fn page_of(&self, peer: JobRank) -> Option<&'static Page> {
+    pub(super) fn page_of(&self, peer: JobRank) -> Option<&'static Page> {
         self.job.local(peer).map(|local| self.job.node.page(local.0))
     }
 
-    /// Starts receiving into a block with room for `room` bytes.
+    /// Starts receiving into a block with room for `room` bytes. `peer` is who sends, if that is known.
     ///
     /// # Errors
     /// When no request can be made.
     #[inline(always)]
-    pub fn start_block_receive(&self, wanted: Envelope, address: *mut u8, room: u64) -> Result<RequestId> {
+    pub fn start_block_receive(
+        &self,
+        wanted: Envelope,
+        peer: Option<JobRank>,
+        address: *mut u8,
+        room: u64,
+    ) -> Result<RequestId> {
         let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
             if let Some(taken) = core.take_letter(wanted, address, room, 1) {
@@ -75,6 +81,7 @@ impl Engine {
         // Other packets stay where they are, or they would have to be kept: they may well be for
         // the receives that are started next.
         let request = core.start_block_receive(wanted, address, room)?;
+        core.requests[request].sender = peer;
         Ok(core.requests.id(request))
     }
 
@@ -171,11 +178,16 @@ impl Engine {
         }
     }
 
-    /// Starts receiving.
+    /// Starts receiving. `peer` is who sends, if that is known.
     ///
     /// # Errors
     /// When no request can be made.
-    pub fn start_receive(&self, wanted: Envelope, buffer: Buffer) -> Result<RequestId> {
+    pub fn start_receive(
+        &self,
+        wanted: Envelope,
+        peer: Option<JobRank>,
+        buffer: Buffer,
+    ) -> Result<RequestId> {
         let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
             if let Some(status) = core.receive_at_once(wanted, &buffer, 1)? {
@@ -183,6 +195,7 @@ impl Engine {
             }
         }
         let request = core.start_receive(wanted, buffer)?;
+        core.requests[request].sender = peer;
         Ok(core.requests.id(request))
     }
 

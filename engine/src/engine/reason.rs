@@ -36,3 +36,14 @@ pub(crate) enum Reason<'a> {
     /// That what is under way in these contexts has ended.
     Settle(&'a [u64]),
 }
+
+impl Reason<'_> {
+    /// The request, if it is one.
+    #[inline]
+    pub(crate) fn request(&self) -> Option<u32> {
+        match self {
+            Reason::Request(request) => Some(*request),
+            _ => None,
+        }
+    }
+}

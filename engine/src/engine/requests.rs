@@ -58,10 +58,10 @@ impl Engine {
         Ok((self.wait_for_index(request)?, goes))
     }
 
-    /// Waits for a request, whoever it depends on.
+    /// Waits for a request.
     #[inline]
     pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
-        self.crowd.wait_for(|| None);
+        self.crowd.wait_for(|| self.page_of(self.lane_at(request).lock().peer_of(request)?));
         self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
             core.settled(request).then(|| core.collect(request))
         })
@@ -98,9 +98,12 @@ impl Engine {
             if core.end_plain(request, &mut end) {
                 return Ok(true);
             }
+            if core.settled(request) {
+                return Ok(false);
+            }
             request
         };
-        self.crowd.wait_for(|| None);
+        self.crowd.wait_for(|| self.page_of(lane.lock().peer_of(request)?));
         self.wait_until(lane, Reason::Request(request), |core| {
             core.settled(request).then(|| core.end_plain(request, &mut end))
         })

@@ -128,7 +128,8 @@ fn a_rank_sends_to_itself() {
     both(1, |engine| {
         for length in LENGTHS {
             let (mut mine, mut theirs) = (pattern(length, 3), vec![0; length]);
-            let receive = engine.start_receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut theirs)).unwrap();
+            let receive =
+                engine.start_receive(from(ANY_SOURCE, ANY_TAG), None, bytes_of(&mut theirs)).unwrap();
             engine.send(JobRank(0), as_sender(engine, 5), bytes_of(&mut mine), Mode::Standard).unwrap();
             assert_eq!(engine.wait(receive).unwrap().0.bytes, length as u64);
             assert_eq!(mine, theirs);
@@ -281,7 +282,8 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
             peer: JobRank(peer),
         };
         let send = engine.persistent(send).unwrap();
-        let receive = Recipe::Receive { buffer: bytes_of(&mut into), wanted: from(peer as i32, 4) };
+        let receive =
+            Recipe::Receive { buffer: bytes_of(&mut into), wanted: from(peer as i32, 4), peer: None };
         let receive = engine.persistent(receive).unwrap();
         for round in 0..5u8 {
             // SAFETY: both requests are inactive, so the buffers are ours.
@@ -298,7 +300,7 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
         engine.release(receive).unwrap();
         assert_eq!(engine.wait(send).unwrap_err().class(), Class::Request);
 
-        let never = engine.start_receive(from(0, 99), bytes_of(&mut into)).unwrap();
+        let never = engine.start_receive(from(0, 99), None, bytes_of(&mut into)).unwrap();
         engine.cancel(never).unwrap();
         assert!(engine.wait(never).unwrap().0.cancelled);
     });
@@ -376,7 +378,7 @@ fn across_lanes(engine: &Engine, contexts: &[u64]) {
         .zip(&mut into)
         .map(|(&context, into)| {
             let wanted = Envelope { context, source: before as i32, tag: 1 };
-            engine.start_receive(wanted, bytes_of(into)).unwrap()
+            engine.start_receive(wanted, None, bytes_of(into)).unwrap()
         })
         .collect();
     for (round, &context) in contexts.iter().enumerate() {

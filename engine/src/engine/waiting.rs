@@ -97,7 +97,7 @@ impl Engine {
     ) -> Result<T> {
         let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
         loop {
-            let (arrivals, epoch, watched) = match self.look_into(lane, &mut ready)? {
+            let (arrivals, epoch, watched) = match self.look_into(lane, reason, &mut ready)? {
                 Looked::Ready(value) => return Ok(self.end(waiting, value)),
                 Looked::Again => continue,
                 Looked::Nothing(arrivals, epoch, watched) => (arrivals, epoch, watched),
@@ -131,7 +131,7 @@ impl Engine {
             let mut shows: [(Arrivals, Watched); LANES] = Default::default();
             let mut epochs = [0; LANES];
             for (number, lane) in self.lanes.each().enumerate() {
-                match self.look_into(lane, &mut ready)? {
+                match self.look_into(lane, reason, &mut ready)? {
                     Looked::Ready(value) => return Ok(self.end(waiting, value)),
                     Looked::Again => continue 'again,
                     Looked::Nothing(arrivals, epoch, watched) => {
@@ -155,10 +155,11 @@ impl Engine {
     fn look_into<T>(
         &self,
         lane: &EngineLock<Core>,
+        reason: Reason,
         ready: &mut impl FnMut(&mut Core) -> Option<T>,
     ) -> Result<Looked<T>> {
         let mut core = lane.lock();
-        self.drive(&mut core)?;
+        self.drive_for(reason.request().filter(|&request| core.has(request)), &mut core)?;
         if let Some(value) = ready(&mut core) {
             return Ok(Looked::Ready(value));
         }

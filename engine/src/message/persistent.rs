@@ -6,7 +6,7 @@ use super::work::{Persistent, Recipe, Work};
 use crate::core::Core;
 use crate::datatype::HostCopies;
 use crate::request::{Slab, Status};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::Arc;
 
 impl Core {
@@ -63,9 +63,11 @@ impl Core {
                 let (buffer, mode, envelope, peer) = (buffer.clone(), *mode, *envelope, *peer);
                 self.start_send(peer, envelope, buffer, mode)
             }
-            Recipe::Receive { buffer, wanted } => {
-                let (buffer, wanted) = (buffer.clone(), *wanted);
-                self.start_receive(wanted, buffer).map(Some)
+            Recipe::Receive { buffer, wanted, peer } => {
+                let (buffer, wanted, peer) = (buffer.clone(), *wanted, *peer);
+                let running = self.start_receive(wanted, buffer)?;
+                self.requests[running].sender = peer;
+                Ok(Some(running))
             }
             Recipe::NullProcess { receive } => {
                 if *receive {
@@ -103,6 +105,20 @@ impl Core {
         }
     }
 
+    /// The one rank that a request waits for, if that is known.
+    pub(crate) fn peer_of(&self, index: u32) -> Option<JobRank> {
+        let request = &self.requests[index];
+        match &request.work {
+            Work::Send(send) => Some(send.peer),
+            Work::Persistent(persistent) => self.peer_of(persistent.running?),
+            Work::Both { receive, send } => {
+                self.peer_of(if self.requests[*receive].complete { *send } else { *receive })
+            }
+            Work::WithHostCopies(with) => self.peer_of(with.request),
+            _ => request.sender,
+        }
+    }
+
     /// Takes the status of a settled request. The request goes, or becomes
     /// inactive if it is persistent.
     #[inline]
@@ -125,16 +141,30 @@ impl Core {
         }
         request.active = false;
         let status = std::mem::replace(&mut request.status, Status::empty());
-        let mut work = std::mem::replace(&mut request.work, Work::Nothing);
-        let Work::Persistent(persistent) = &mut work else { return status };
-        let status = match (persistent.running.take(), &mut persistent.recipe) {
-            (Some(running), _) => self.requests.remove(running),
-            (None, Recipe::Partitioned(partitioned)) => partitioned.end_round(&mut self.requests),
-            (None, _) => status,
+        let Work::Persistent(persistent) = &mut request.work else { return status };
+        let status = match persistent.running.take() {
+            Some(running) => self.requests.remove(running),
+            None if matches!(persistent.recipe, Recipe::Partitioned(_)) => self.end_round(index),
+            None => status,
         };
-        let status = match persistent.copies.is_empty() {
-            true => status,
-            false => stored(&persistent.copies, status),
+        match &self.requests[index].work {
+            Work::Persistent(persistent) if !persistent.copies.is_empty() => {
+                stored(&persistent.copies, status)
+            }
+            _ => status,
+        }
+    }
+
+    /// Ends a round of a partitioned operation.
+    #[cold]
+    fn end_round(&mut self, index: u32) -> Status {
+        let mut work = std::mem::replace(&mut self.requests[index].work, Work::Nothing);
+        let status = match &mut work {
+            Work::Persistent(persistent) => match &mut persistent.recipe {
+                Recipe::Partitioned(partitioned) => partitioned.end_round(&mut self.requests),
+                _ => Status::empty(),
+            },
+            _ => Status::empty(),
         };
         self.requests[index].work = work;
         status

@@ -114,7 +114,7 @@ impl Core {
             if self.transport.peek().is_none() {
                 break;
             }
-            self.progress()?;
+            self.progress(None)?;
         }
         Ok(())
     }

@@ -182,6 +182,8 @@ pub enum Recipe {
         buffer: Buffer,
         /// What it matches.
         wanted: Envelope,
+        /// Who sends, if that is known.
+        peer: Option<JobRank>,
     },
     /// Does nothing: the peer is the null process.
     NullProcess {

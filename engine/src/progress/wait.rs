@@ -54,7 +54,9 @@ impl Pace {
         match crowd.can_be() {
             false => LOOKS,
             true if crowd.is_here() => match crowd.partner().is_apart() {
-                None => LOOKS_IN_A_CROWD,
+                // Nobody in particular: it may be a rank that needs this core, if ranks share it.
+                None if crowd.shares() => LOOKS_IN_A_CROWD,
+                None => LOOKS_FOR_A_PARTNER,
                 Some(true) => LOOKS_FOR_A_PARTNER,
                 Some(false) => 1,
             },

@@ -4,7 +4,7 @@
 use super::Status;
 use crate::memory;
 use crate::message::work::{Left, Work};
-use crate::{Cause, Class, Error, Result};
+use crate::{Cause, Class, Error, JobRank, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,6 +59,8 @@ pub struct Request {
     is_retired: bool,
     /// Can be started again.
     pub persistent: bool,
+    /// Who sends what it receives, if it is a receive and that is known.
+    pub sender: Option<JobRank>,
     /// How it ended.
     pub status: Status,
     /// What is being done.
@@ -76,6 +78,7 @@ impl Request {
             detached: false,
             is_retired: false,
             persistent: false,
+            sender: None,
             status: Status::empty(),
             work,
         }
@@ -142,6 +145,7 @@ impl Slab {
             request.active = true;
             request.detached = false;
             request.persistent = false;
+            request.sender = None;
             request.status = Status::empty();
             // Nothing is under way in a free place, so there is nothing to drop.
             debug_assert!(matches!(request.work, Work::Nothing));

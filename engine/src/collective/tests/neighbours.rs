@@ -39,7 +39,8 @@ fn on_a_periodic_grid_what_goes_down_arrives_from_above() {
         check("neighbour_alltoallw", &group(size), (0..size).map(side).collect(), |members, side| {
             let send = [side.send.part(0, 2), side.send.part(2, 2)];
             let receive = [side.receive.part(0, 2), side.receive.part(2, 2)];
-            neighbours(ring(members.rank, size), Sent::Each(send.into_iter().collect()), &receive).schedule(members)
+            neighbours(ring(members.rank, size), Sent::Each(send.into_iter().collect()), &receive)
+                .schedule(members)
         });
     }
 }

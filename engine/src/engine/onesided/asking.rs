@@ -68,7 +68,7 @@ impl Engine {
         let mut room = vec![0u8; 8 + answer.len().max(MOST_WORDS)];
         let wanted = Envelope { context: servant.context, source: servant.member as i32, tag };
         let asked = Envelope { context: servant.context, source: servant.me as i32, tag: ASKED };
-        let request = self.start_receive(wanted, buffer(&mut room))?;
+        let request = self.start_receive(wanted, Some(servant.job_rank), buffer(&mut room))?;
         self.send(servant.job_rank, asked, buffer(&mut message), Mode::Buffered)?;
         let status = match ask {
             // Whoever has it may have failed.

@@ -120,7 +120,7 @@ impl Engine {
 
     fn await_word(&self, exposure: &Exposure, rank: u32, tag: i32) -> Result<RequestId> {
         let wanted = Envelope { context: exposure.communicator.context(), source: rank as i32, tag };
-        self.start_receive(wanted, NOTHING)
+        self.start_receive(wanted, Some(exposure.group().job_rank(rank)), NOTHING)
     }
 
     fn wait_for_words(&self, exposure: &Exposure, words: &[RequestId]) -> Result<()> {
@@ -132,7 +132,7 @@ impl Engine {
     pub(super) fn wait_for_word(&self, context: u64, word: RequestId) -> Result<Status> {
         let lane = self.lane_of(word);
         let request = lane.lock().requests.check(word)?;
-        self.crowd.wait_for(|| None);
+        self.crowd.wait_for(|| self.page_of(lane.lock().peer_of(request)?));
         let status = self.wait_until(lane, Reason::Word(context, request), |core| {
             core.settled(request).then(|| core.collect(request))
         })?;

@@ -48,6 +48,8 @@ pub struct Incoming {
     pub buffer: Buffer,
     /// What it matches.
     pub wanted: Envelope,
+    /// Who sends, if it is one rank.
+    peer: Option<JobRank>,
     /// The source is the null process.
     pub null_process: bool,
 }
@@ -214,7 +216,7 @@ pub fn incoming(
 #[inline(always)]
 fn incoming_to(buffer: Buffer, source: i32, tag: i32, comm: &Comm) -> Result<Incoming> {
     let (wanted, null_process) = wanted(source, tag, buffer.bytes(), comm)?;
-    Ok(Incoming { buffer, wanted, null_process })
+    Ok(Incoming { buffer, wanted, peer: comm.peers().find(source), null_process })
 }
 
 impl Outgoing {
@@ -264,7 +266,7 @@ impl Incoming {
         if self.null_process {
             return engine.completed(Status::null_process());
         }
-        engine.start_receive(self.wanted, self.buffer)
+        engine.start_receive(self.wanted, self.peer, self.buffer)
     }
 }
 
@@ -447,7 +449,7 @@ pub fn recv_init(
     let recipe = if incoming.null_process {
         Recipe::NullProcess { receive: true }
     } else {
-        Recipe::Receive { buffer: incoming.buffer, wanted: incoming.wanted }
+        Recipe::Receive { buffer: incoming.buffer, wanted: incoming.wanted, peer: incoming.peer }
     };
     request.put(engine()?.persistent(recipe)?);
     Ok(())

@@ -72,9 +72,9 @@ pub fn receiving(
 ) -> Result<Option<RequestId>> {
     let Some((address, room)) = block(buf, count, datatype) else { return Ok(None) };
     let engine = engine_of_call()?;
-    let Some((wanted, _)) = matched(source, tag, comm) else { return Ok(None) };
+    let Some((wanted, peer)) = matched(source, tag, comm) else { return Ok(None) };
     page::own().about_first(comm.context(), source, tag, room);
-    engine.start_block_receive(wanted, address, room).map(Some)
+    engine.start_block_receive(wanted, peer, address, room).map(Some)
 }
 
 /// What a receive with right arguments matches, and who sends that, if it is one.
