@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 enum { LONG = 1 << 20, KINDS = 5, DONE = 99, RACES = 400 };
-static const int lengths[] = {0, 40, 2000, 20000, 300000, LONG};
+static const int lengths[] = {0, 40, 2000, 20000, 100000, 300000, LONG};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static MPI_Comm comm;

@@ -4,8 +4,9 @@
  * receive; buffers that are too small are an error. */
 #include "check.h"
 
-static const int sizes[] = {0, 1, 8, 32, 33, 41, 1016, 1017, 3552, 3553, 5000, 20000, 200000};
-enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 200000 };
+static const int sizes[] = {0, 1, 8, 32, 33, 41, 1016, 1017, 3552, 3553, 5000, 20000, 32704, 32705, 70001,
+                            200000, 262144, 262145};
+enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 262145 };
 static unsigned char buffer[LARGEST];
 
 static void synchronous(int bytes)

@@ -202,7 +202,7 @@ impl Core {
         let mut unpack =
             || unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
         let unpacked = match found {
-            Found::Long(_) | Found::Retained(_) => self.page.copying(unpack),
+            Found::Long(_) | Found::Retained(_) | Found::RetainedAwaited(..) => self.page.copying(unpack),
             _ => unpack(),
         };
         if let Err(error) = unpacked {
@@ -329,21 +329,21 @@ pub(super) unsafe fn unpack(
     // SAFETY: by the caller, in each branch.
     unsafe {
         match found {
-            Found::Inline(arrival) | Found::Awaited(_, arrival) => match buffer.dense() {
+            Found::Inline(arrival) | Found::Awaited(_, arrival) if !arrival.is_long => match buffer.dense() {
                 Some(address) => arrival.copy_to(address, taken),
-                None if arrival.is_long => buffer.unpack(0, arrival.payload(), taken),
                 None => unpack_letter(arrival, buffer, taken),
             },
+            Found::Inline(arrival) | Found::Awaited(_, arrival) | Found::Long(arrival) => {
+                let message = (arrival.payload(), arrival.bytes as usize);
+                return unpack_parts(transport, buffer, (None, found.head()), message, taken);
+            }
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
             Found::KeptAwaited(awaited) => buffer.unpack(0, awaited.1.as_ptr(), taken),
-            Found::Long(arrival) => {
-                let all = (arrival.payload(), arrival.bytes as usize);
-                return unpack_parts(transport, buffer, None, all, taken);
-            }
-            Found::Retained(retained) => {
-                let all = (retained.payload, retained.bytes as usize);
-                let unpacked = unpack_parts(transport, buffer, Some(retained), all, taken);
+            Found::Retained(retained) | Found::RetainedAwaited(_, retained) => {
+                let message = (retained.payload, retained.bytes as usize);
+                let which = (Some(retained), found.head());
+                let unpacked = unpack_parts(transport, buffer, which, message, taken);
                 transport.release(*retained);
                 return unpacked;
             }
@@ -353,7 +353,7 @@ pub(super) unsafe fn unpack(
     Ok(())
 }
 
-/// Copies a long payload, whose sender may still be copying it.
+/// Copies a message in a long payload, behind its head, whose sender may still be copying it.
 ///
 /// # Errors
 /// As [`unpack`].
@@ -364,13 +364,13 @@ pub(super) unsafe fn unpack(
 unsafe fn unpack_parts(
     transport: &mut impl Payloads,
     buffer: &Buffer,
-    retained: Option<&Retained>,
-    all: (*const u8, usize),
+    (retained, head): (Option<&Retained>, usize),
+    (message, bytes): (*const u8, usize),
     taken: usize,
 ) -> Result<()> {
-    let mut done = 0;
+    let (all, mut done) = ((message.wrapping_sub(head), head + bytes), 0);
     while done < taken {
-        let (part, there) = transport.part(retained, all, done)?;
+        let (part, there) = transport.part(retained, all, head + done)?;
         let there = there.min(taken - done);
         // SAFETY: by the caller, and so much of the payload is there.
         unsafe { buffer.unpack(done as u64, part, there) };

@@ -1,7 +1,7 @@
 //! Sending: which way a message goes.
 
 use super::stream::load;
-use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER};
+use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER, TICKET_LINE};
 use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BLOCK_BYTES, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
@@ -37,11 +37,11 @@ impl Core {
             return Ok(None);
         }
         self.flows.sent(peer, bytes);
-        if mode == Mode::Synchronous && bytes <= EAGER_BYTES - TICKET_BYTES as u64 {
+        if mode == Mode::Synchronous {
             if let Some(request) = self.send_awaited(peer, envelope, &buffer)? {
                 return Ok(Some(request));
             }
-            if let Some(request) = self.load_awaited(peer, envelope, &buffer)? {
+            if let Some(request) = self.bring_awaited(peer, envelope, &buffer)? {
                 return Ok(Some(request));
             }
         }
@@ -53,7 +53,7 @@ impl Core {
             if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
                 return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
             }
-            if self.send_block(peer, envelope, &buffer)? {
+            if self.send_block(peer, (LONG, envelope), &[], &buffer)? {
                 return Ok(None);
             }
             if let Some(packet) = self.load_message(peer, envelope, &buffer)? {
@@ -83,7 +83,7 @@ impl Core {
     /// it; `None` if there is no room for it now.
     fn send_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
         let bytes = buffer.bytes() as usize;
-        let length = TICKET_BYTES + bytes;
+        let length = bytes.saturating_add(TICKET_BYTES);
         if length > LONG_LETTER_BYTES {
             return Ok(None);
         }
@@ -110,31 +110,57 @@ impl Core {
     }
 
     /// The same in a packet with a long payload, where the receiver had not better read the message where it is.
-    fn load_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
-        if self.others_wait(peer) || self.transport.is_far(peer) || self.shall_be_read(peer, buffer) {
+    fn bring_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
+        if self.others_wait(peer)
+            || self.transport.is_far(peer)
+            || !self.is_eager(peer, buffer)
+            || self.shall_be_read(peer, buffer)
+        {
             return Ok(None);
         }
-        let bytes = buffer.bytes() as usize;
         let request = self.insert_send(Send::new(buffer.clone(), None, envelope, peer))?;
+        let mut line = [0; TICKET_LINE];
         let ticket = Ticket { peer: self.name_for(peer), request };
+        // SAFETY: it fits the line.
+        unsafe { line.as_mut_ptr().cast::<Ticket>().write_unaligned(ticket) };
+        let brought = match self.send_block(peer, (AWAITED, envelope), &line, buffer) {
+            Ok(false) => self.load_awaited(peer, envelope, &line, buffer),
+            sent => sent,
+        };
+        if !matches!(brought, Ok(true)) {
+            self.requests.remove(request);
+        }
+        brought.map(|is_brought| is_brought.then_some(request))
+    }
+
+    /// In one cell, behind the line with its ticket; `false` if there is none, or it does not fit.
+    fn load_awaited(
+        &mut self,
+        peer: JobRank,
+        envelope: Envelope,
+        line: &[u8; TICKET_LINE],
+        buffer: &Buffer,
+    ) -> Result<bool> {
+        let bytes = TICKET_LINE + buffer.bytes() as usize;
+        if bytes > EAGER_BYTES as usize {
+            return Ok(false);
+        }
         // SAFETY: the program lends the buffer; the payload has room for both.
         let mut pack = |target: *mut u8| unsafe {
-            target.cast::<Ticket>().write_unaligned(ticket);
-            buffer.pack(0, target.add(TICKET_BYTES), bytes);
+            std::ptr::copy_nonoverlapping(line.as_ptr(), target, TICKET_LINE);
+            buffer.pack(0, target.add(TICKET_LINE), bytes - TICKET_LINE);
         };
         let (kind, header, source) = (AWAITED, envelope.header(), Source::Packed(&mut pack));
-        let load = Load { kind, header, bytes: TICKET_BYTES + bytes, is_awaited: false, source };
+        let load = Load { kind, header, bytes, is_awaited: false, source };
         // SAFETY: what packs writes as many bytes.
-        let loaded = self.page.copying(|| unsafe { self.transport.load(peer, load) });
-        if let Ok(Some(packet)) = &loaded {
-            if self.transport.push(peer, &packet.letter())? {
-                add(&self.counters.bytes_cells, bytes as u64);
-                return Ok(Some(request));
-            }
-            self.transport.unload(packet);
+        let loaded = self.page.copying(|| unsafe { self.transport.load(peer, load) })?;
+        let Some(packet) = loaded else { return Ok(false) };
+        if !self.transport.push(peer, &packet.letter())? {
+            self.transport.unload(&packet);
+            return Ok(false);
         }
-        self.requests.remove(request);
-        loaded.map(|_| None)
+        add(&self.counters.bytes_cells, buffer.bytes());
+        Ok(true)
     }
 
     /// In a packet of one line, which may have to wait for room.
@@ -164,16 +190,22 @@ impl Core {
             }
     }
 
-    /// As a block that goes at once, where that is quicker than to load it.
+    /// As a block that goes at once behind its head, where that is quicker than to load it.
     #[inline]
-    fn send_block(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<bool> {
+    fn send_block(
+        &mut self,
+        peer: JobRank,
+        (kind, envelope): (u8, Envelope),
+        head: &[u8],
+        buffer: &Buffer,
+    ) -> Result<bool> {
         if self.others_wait(peer) {
             return Ok(false);
         }
         let Some(address) = buffer.dense() else { return Ok(false) };
-        let (what, block) = ((LONG, envelope.header()), (address.cast_const(), buffer.bytes() as usize));
+        let (what, block) = ((kind, envelope.header()), (address.cast_const(), buffer.bytes() as usize));
         // SAFETY: the program lends the buffer.
-        let sent = self.page.copying(|| unsafe { self.transport.push_block(peer, what, block) })?;
+        let sent = self.page.copying(|| unsafe { self.transport.push_block(peer, what, head, block) })?;
         if sent {
             self.transport.lend(address, buffer.bytes(), 1);
             add(&self.counters.bytes_cells, buffer.bytes());

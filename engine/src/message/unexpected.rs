@@ -1,6 +1,6 @@
 //! A message whose receive is not there yet: where it is, and how it is kept.
 
-use super::wire::{self, Offer, Ticket};
+use super::wire::{self, Offer, Ticket, TICKET_LINE};
 use crate::transport::{Arrival, Payloads, Retained, INLINE_BYTES};
 use crate::JobRank;
 
@@ -31,12 +31,14 @@ pub enum Found {
     },
     /// The same, longer.
     Kept(Box<[u8]>),
-    /// The same, of any length, and its sender waits until it has been taken.
+    /// The same, and its sender waits until it has been taken.
     KeptAwaited(Box<(Ticket, Box<[u8]>)>),
     /// The payload, longer than a packet, of one that is being read.
     Long(Arrival),
     /// The same of one that has been read.
     Retained(Retained),
+    /// The same, and its sender waits until it has been taken.
+    RetainedAwaited(Ticket, Retained),
     /// With the sender.
     Offer(Offer),
 }
@@ -50,8 +52,8 @@ impl Found {
             wire::LONG => Found::Long(*arrival),
             wire::OFFER => Found::Offer(arrival.read()),
             wire::AWAITED => {
-                let (ticket, message) = arrival.split();
-                Found::Awaited(ticket, message)
+                let before = if arrival.is_long { TICKET_LINE } else { size_of::<Ticket>() };
+                Found::Awaited(arrival.read(), arrival.behind(before))
             }
             _ => return None,
         })
@@ -66,8 +68,17 @@ impl Found {
             }
             Found::Short { bytes, .. } => *bytes as u64,
             Found::Kept(_) | Found::KeptAwaited(_) => self.kept_bytes(),
-            Found::Retained(retained) => retained.bytes,
+            Found::Retained(retained) | Found::RetainedAwaited(_, retained) => retained.bytes,
             Found::Offer(offer) => offer.bytes,
+        }
+    }
+
+    /// Bytes of a long payload before the message.
+    #[inline]
+    pub fn head(&self) -> usize {
+        match self {
+            Found::Awaited(..) | Found::RetainedAwaited(..) => TICKET_LINE,
+            _ => 0,
         }
     }
 
@@ -84,7 +95,7 @@ impl Found {
     #[inline]
     pub fn ticket(&self) -> Option<Ticket> {
         match self {
-            Found::Awaited(ticket, _) => Some(*ticket),
+            Found::Awaited(ticket, _) | Found::RetainedAwaited(ticket, _) => Some(*ticket),
             Found::KeptAwaited(awaited) => Some(awaited.0),
             _ => None,
         }
@@ -120,6 +131,9 @@ impl Found {
                 Found::Short { bytes: bytes as u8, payload }
             }
             Found::Inline(arrival) => Found::Kept(payload_of(&arrival)),
+            Found::Awaited(ticket, message) if message.is_long => {
+                Found::RetainedAwaited(ticket, transport.retain(&message))
+            }
             Found::Awaited(ticket, arrival) => Found::KeptAwaited(Box::new((ticket, payload_of(&arrival)))),
             other => other,
         }

@@ -21,8 +21,10 @@ pub const TOGETHER: u8 = 7;
 /// the number of its request.
 pub const DECLINE: u8 = 8;
 /// A message whole in the packet, whose sender waits until a receive has taken it: its payload
-/// is a [`Ticket`] and the message behind that.
+/// is a [`Ticket`] and the message behind that, in a long payload on the next line.
 pub const AWAITED: u8 = 9;
+/// Bytes before a message of [`AWAITED`] in a long payload.
+pub const TICKET_LINE: usize = 64;
 
 /// To the receiver: an offered message has been withdrawn; payload a [`Ticket`].
 pub const WITHDRAW: u8 = 10;

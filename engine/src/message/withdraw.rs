@@ -5,11 +5,11 @@
 //! Only where the system has no barrier for all processes, or more is withdrawn at once than a list
 //! holds, or the receiver cannot tell because nobody takes its packets, its answer is waited for.
 
-use super::unexpected::Unexpected;
+use super::unexpected::{Found, Unexpected};
 use super::wire::{Envelope, Offer, Ticket, OFFER, WITHDRAW, WITHDRAWN};
 use super::work::{Send, Work};
 use crate::core::Core;
-use crate::transport::{Offers, Packet, Packets};
+use crate::transport::{Offers, Packet, Packets, Payloads};
 use crate::Result;
 
 /// Rounds of progress in which all packets are read that are here.
@@ -186,6 +186,9 @@ impl Core {
 
     fn drop_message(&mut self, message: Unexpected) {
         self.let_go(&message.found);
+        if let Found::RetainedAwaited(_, retained) = message.found {
+            self.transport.release(retained);
+        }
         self.told.1.tell(&self.page.counters.unexpected_now, self.matching.unexpected());
     }
 

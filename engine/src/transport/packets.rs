@@ -69,13 +69,11 @@ impl Arrival {
         unsafe { std::ptr::read_unaligned(self.payload.cast::<T>()) }
     }
 
-    /// A `T` with which the payload begins, and the packet as if only the rest were its payload.
+    /// The packet as if its payload began `bytes` bytes later.
     #[inline]
-    pub fn split<T: Plain>(self) -> (T, Arrival) {
-        let bytes = std::mem::size_of::<T>();
-        // The place of the rest is in the packet's: see `read`.
+    pub fn behind(self, bytes: usize) -> Arrival {
         let payload = self.payload.wrapping_add(bytes);
-        (self.read(), Arrival { bytes: self.bytes.saturating_sub(bytes as u32), payload, ..self })
+        Arrival { bytes: self.bytes.saturating_sub(bytes as u32), payload, ..self }
     }
 
     /// Copies the first `bytes` bytes of the payload.

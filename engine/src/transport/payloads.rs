@@ -62,8 +62,8 @@ pub trait Payloads: Reaches {
     /// A block must be readable for `bytes` bytes; what packs must write no more.
     unsafe fn load(&mut self, peer: Self::Peer, load: Load<'_>) -> Result<Option<Packet>>;
 
-    /// Sends a block at once, as [`Payloads::load`] and a push would do; `false`, and nothing is sent, where that is no
-    /// quicker, or there is no room. The block may be used again when it returns.
+    /// Sends a block at once, as [`Payloads::load`] and a push would do, behind a `head` of at most a line; `false`, and
+    /// nothing is sent, where that is no quicker, or there is no room. The block may be used again when it returns.
     ///
     /// # Errors
     /// When the peer cannot be reached.
@@ -74,6 +74,7 @@ pub trait Payloads: Reaches {
         &mut self,
         _peer: Self::Peer,
         _what: (u8, [u64; 2]),
+        _head: &[u8],
         _block: (*const u8, usize),
     ) -> Result<bool> {
         Ok(false)

@@ -255,13 +255,14 @@ impl Payloads for Routed {
         &mut self,
         peer: JobRank,
         what: (u8, [u64; 2]),
+        head: &[u8],
         block: (*const u8, usize),
     ) -> Result<bool> {
         match self.here(peer) {
             // SAFETY: by the caller.
-            Some(local) => unsafe { self.node.push_block(local, what, block) },
+            Some(local) => unsafe { self.node.push_block(local, what, head, block) },
             // SAFETY: by the caller.
-            None => unsafe { self.far(peer)?.network.push_block(peer, what, block) },
+            None => unsafe { self.far(peer)?.network.push_block(peer, what, head, block) },
         }
     }
 

@@ -74,7 +74,7 @@ impl Mail {
         }
         let block = message.as_ptr();
         // SAFETY: the message is as long.
-        if unsafe { self.network.push_block(peer, (MESSAGE, header), (block, bytes))? } {
+        if unsafe { self.network.push_block(peer, (MESSAGE, header), &[], (block, bytes))? } {
             return Ok(true);
         }
         let load = Load { kind: MESSAGE, header, bytes, is_awaited: false, source: Source::Block(block) };

@@ -69,13 +69,16 @@ pub fn blocks_arrive_while_they_are_copied(place: &impl Place) {
     let (mut one, mut other) = place.pair();
     let lengths = [100, 3000, 5000, 16_384, 16_385, 70_000, 300_000, 500_000];
     let blocks: Vec<Vec<u8>> = (0..80).map(|seed| pattern(lengths[seed % 8], seed as u64)).collect();
+    let heads = [0, 64, 8];
     let all_came = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for (seed, block) in blocks.iter().enumerate() {
                 let header = [block.len() as u64, seed as u64];
+                let (head, block) = block.split_at(heads[seed % 3]);
+                let block = (block.as_ptr(), block.len());
                 // SAFETY: the block is that long.
-                if !unsafe { one.push_block(1.into(), (5, header), (block.as_ptr(), block.len())).unwrap() } {
+                if !unsafe { one.push_block(1.into(), (5, header), head, block).unwrap() } {
                     push(&mut one, 1, &Packet::new(REFUSED, header));
                 }
             }

@@ -172,16 +172,18 @@ impl Payloads for Fabric {
         &mut self,
         peer: JobRank,
         (kind, header): (u8, [u64; 2]),
+        before: &[u8],
         block: (*const u8, usize),
     ) -> Result<bool> {
         match self.fabric_to(peer)? {
+            Some(_) if !before.is_empty() => Ok(false),
             Some((port, index)) => {
                 let head = Head { bytes: block.1 as u32, ..Head::bare(Sort::Long, kind, header) };
                 // SAFETY: by the caller.
                 unsafe { port.push_block(index, head, block) }
             }
             // SAFETY: by the caller.
-            None => unsafe { self.wire.push_block(peer, (kind, header), block) },
+            None => unsafe { self.wire.push_block(peer, (kind, header), before, block) },
         }
     }
 

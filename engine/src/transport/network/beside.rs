@@ -156,10 +156,11 @@ impl Payloads for Beside {
         &mut self,
         peer: JobRank,
         what: (u8, [u64; 2]),
+        head: &[u8],
         block: (*const u8, usize),
     ) -> Result<bool> {
         // SAFETY: by the caller.
-        unsafe { self.to(peer).push_block(peer, what, block) }
+        unsafe { self.to(peer).push_block(peer, what, head, block) }
     }
 
     /// Each leaves alone what is not its own.

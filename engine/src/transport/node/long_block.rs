@@ -122,7 +122,7 @@ fn part_of(bytes: usize) -> usize {
 const _: () = assert!(PIECE.is_multiple_of(PART.1));
 
 impl NodeTransport {
-    /// Sends a block part by part; `false` if it is too short or too long for that, or cells are out.
+    /// Sends a block part by part, behind its head; `false` if it is too short or too long for that, or cells are out.
     ///
     /// # Safety
     /// The block must be readable.
@@ -130,8 +130,10 @@ impl NodeTransport {
         &mut self,
         peer: u32,
         (kind, header): (u8, [u64; 2]),
+        head: &[u8],
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
+        let bytes = head.len() + bytes;
         if !(SHORTEST..=LONGEST).contains(&bytes) {
             return Ok(false);
         }
@@ -140,14 +142,14 @@ impl NodeTransport {
         let before = if is_whole { bytes } else { part_of(bytes) };
         block_there.long.is_whole = u8::from(is_whole);
         // SAFETY: by the caller; the cells are this rank's.
-        unsafe { self.fill(peer, &block_there, (block, bytes), 0..before)? };
+        unsafe { self.fill(peer, &block_there, (head, block), 0..before)? };
         let packet = Packet::with(LONG, header, &block_there.long);
         if !self.push(LocalRank(peer), &packet.letter())? {
             self.give_all_back(&block_there);
             return Ok(false);
         }
         // SAFETY: as above; the peer reads no further than it is told.
-        unsafe { self.fill(peer, &block_there, (block, bytes), before..bytes)? };
+        unsafe { self.fill(peer, &block_there, (head, block), before..bytes)? };
         Ok(true)
     }
 
@@ -166,7 +168,7 @@ impl NodeTransport {
         Ok(Some(long.in_hand()))
     }
 
-    /// Copies a range of a block into its cells, part by part, and tells the receiver of each.
+    /// Copies a range of a head and its block into their cells, part by part, and tells the receiver of each.
     ///
     /// # Safety
     /// The block must be readable, and the cells this rank's.
@@ -174,16 +176,22 @@ impl NodeTransport {
         &mut self,
         peer: u32,
         there: &InHand,
-        (block, bytes): (*const u8, usize),
+        (head, block): (&[u8], *const u8),
         range: std::ops::Range<usize>,
     ) -> Result<()> {
+        let bytes = there.long.bytes as usize;
         let own = self.own;
         let filled = cells::filled(&own, there.first().index);
         for at in range.step_by(part_of(bytes)) {
             let part = part_of(bytes).min(bytes - at);
             let target = self.cell_address(there.cell(at / PIECE)).wrapping_add(at % PIECE);
-            // SAFETY: a part of the block and of a cell, by the caller.
-            unsafe { self.peer(peer)?.distance.copy(block.add(at), target, part) };
+            let of_head = head.get(at..).map_or(0, |rest| rest.len().min(part));
+            // SAFETY: a part of what is sent and of a cell, by the caller.
+            unsafe {
+                std::ptr::copy_nonoverlapping(head.as_ptr().wrapping_add(at), target, of_head);
+                let from = block.add(at + of_head - head.len());
+                self.peer(peer)?.distance.copy(from, target.add(of_head), part - of_head);
+            }
             filled.tell(at + part);
         }
         Ok(())
@@ -243,7 +251,7 @@ mod tests {
         block.long.is_whole = 0;
         let data = vec![7u8; 50_000];
         // SAFETY: the block is that long, the cells are the owner's.
-        unsafe { owner.fill(1, &block, (data.as_ptr(), data.len()), 0..20_000).unwrap() };
+        unsafe { owner.fill(1, &block, (&[], data.as_ptr()), 0..20_000).unwrap() };
         let letter = Packet::with(LONG, [1, 2], &block.long);
         assert!(owner.push(LocalRank(1), &letter.letter()).unwrap());
         let arrival = peer.peek().unwrap();

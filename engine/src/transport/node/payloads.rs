@@ -43,10 +43,11 @@ impl Payloads for NodeTransport {
         &mut self,
         LocalRank(peer): LocalRank,
         what: (u8, [u64; 2]),
+        head: &[u8],
         block: (*const u8, usize),
     ) -> Result<bool> {
         // SAFETY: by the caller.
-        unsafe { self.push_pieces(peer, what, block) }
+        unsafe { self.push_pieces(peer, what, head, block) }
     }
 
     #[inline]

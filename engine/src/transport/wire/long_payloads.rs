@@ -99,10 +99,15 @@ impl Payloads for Wire {
         &mut self,
         peer: JobRank,
         (kind, header): (u8, [u64; 2]),
+        before: &[u8],
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
         let head = Head { bytes: bytes as u32, ..Head::bare(Sort::Long, kind, header) };
-        if peer == self.me() || bytes > LONGEST || !self.credits(peer).has_room(head.claim()) {
+        if !before.is_empty()
+            || peer == self.me()
+            || bytes > LONGEST
+            || !self.credits(peer).has_room(head.claim())
+        {
             return Ok(false);
         }
         let index = self.link_to(peer);
