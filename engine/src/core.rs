@@ -8,7 +8,7 @@ use crate::collective::UserCall;
 use crate::job::Job;
 use crate::message::later::{Settling, Started, Step};
 use crate::message::wire::Ticket;
-use crate::message::work::{self, Work};
+use crate::message::work::{self, Passing, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
 use crate::observe::flow::Row;
 use crate::observe::page::{Counters, Share};
@@ -46,6 +46,8 @@ pub struct Core {
     pub(crate) streams: VecDeque<u32>,
     /// Peers that do not map device memory of this rank: it is copied to the host for them.
     pub(crate) filled_for: Vec<JobRank>,
+    /// Receives for which senders pass descriptors of device memory.
+    pub(crate) passing: Vec<Passing>,
     /// Partitioned receives that wait for their sender's announcement.
     pub(crate) unmatched: Vec<u32>,
     /// Collective operations under way, by request.
@@ -161,6 +163,7 @@ impl Core {
             outbox: HashMap::new(),
             streams: VecDeque::new(),
             filled_for: Vec::new(),
+            passing: Vec::new(),
             unmatched: Vec::new(),
             collectives: Vec::new(),
             later: Vec::new(),
@@ -273,6 +276,8 @@ impl Core {
             }
             wire::FILL => self.fill(arrival),
             wire::FILLED => self.filled(arrival),
+            wire::PASS => self.pass_pieces(arrival),
+            wire::PASSED => self.pieces_passed(arrival),
             wire::CHUNK => {
                 self.arrived_chunk(arrival);
                 Ok(())

@@ -1,10 +1,10 @@
 //! Data whose bytes lie in device memory: finding them, and host memory that stands for them.
 
 use super::Datatype;
-use crate::device::stand_ins::{self, StandIn};
+use crate::device::stand_ins::{self, Side, StandIn};
 use crate::device::{self, DeviceMemory, Direction, Piece, Spreading};
 use crate::{Class, Error, Result};
-use std::alloc::{alloc_zeroed, dealloc, Layout};
+use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ unsafe impl Send for HostCopy {}
 unsafe impl Sync for HostCopy {}
 
 impl HostCopy {
-    /// A host copy of `count` items at an address, zeroed.
+    /// A host copy of `count` items at an address, with zeros where there are gaps.
     ///
     /// # Errors
     /// `NoMem`; `Count` where the items do not fit 64 bits.
@@ -90,7 +90,12 @@ impl HostCopy {
         let bytes = usize::try_from(end - begin).unwrap_or(usize::MAX).max(1);
         let layout = Layout::from_size_align(bytes, 64).map_err(|_| no_room(bytes))?;
         // SAFETY: at least one byte.
-        let room = unsafe { alloc_zeroed(layout) };
+        let room = unsafe {
+            match datatype.dense(count) {
+                Some(_) => alloc(layout),
+                None => alloc_zeroed(layout),
+            }
+        };
         if room.is_null() {
             return Err(no_room(bytes));
         }
@@ -106,20 +111,19 @@ impl HostCopy {
         })
     }
 
-    /// Lets peers that can map the device memory pass this by, if the data are a block; `lent` says how they map it. Whether
-    /// it is so.
-    pub fn stand_in(&mut self, lent: u64, is_filled: bool) -> bool {
+    /// Lets peers that can map the device memory pass this by, if the data are a block: it has no data until it needs them.
+    /// Whether it is so.
+    pub fn stand_in(&mut self, side: Side) -> bool {
         let Some((offset, bytes)) = self.datatype.dense(self.count) else { return false };
         let (there, memory) = (self.address.wrapping_offset(offset as isize) as usize, self.memory);
-        let (room, bytes) = (self.room as usize, bytes as usize);
-        stand_ins::add(StandIn { room, bytes, there, memory, lent, is_filled, is_passed_by: false });
+        stand_ins::add(StandIn { room: self.room as usize, bytes: bytes as usize, there, memory, side });
         self.stands_in = true;
         true
     }
 
-    /// Whether the data have gone to the device already.
-    pub fn is_passed_by(&self) -> bool {
-        self.stands_in && stand_ins::is_passed_by(self.room as usize)
+    /// Whether it is among `device::stand_ins`.
+    pub fn stands_in(&self) -> bool {
+        self.stands_in
     }
 
     /// What stands for the address that displacements count from.
@@ -132,19 +136,42 @@ impl HostCopy {
         0..self.datatype.size().saturating_mul(self.count)
     }
 
-    /// Copies bytes of the data, counted without the gaps, from the device to the host copy.
+    /// The operation begins (again): copies all bytes of the data to the host copy, if it does not stand in for them.
     ///
     /// # Errors
     /// What the driver says.
     ///
     /// # Safety
     /// The program lends the data.
-    pub unsafe fn fetch(&self, which: Range<u64>) -> Result<()> {
+    pub unsafe fn begin(&self) -> Result<()> {
+        if self.stands_in {
+            stand_ins::empty(self.room as usize);
+            return Ok(());
+        }
+        // SAFETY: by the caller.
+        unsafe { self.exchange(self.all(), Direction::FromDevice) }
+    }
+
+    /// Copies bytes of the data, counted without the gaps, from the device to the host copy. Of what stands in, a message
+    /// may be sent from the device later.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The program lends the data.
+    pub unsafe fn fetch(&self, which: Range<u64>, is_direct: bool) -> Result<()> {
+        if self.stands_in {
+            let (first, bytes) = (self.room.wrapping_add(which.start as usize), which.end - which.start);
+            // SAFETY: by the caller.
+            return if is_direct { Ok(()) } else { unsafe { stand_ins::fill(first, bytes) } };
+        }
         // SAFETY: by the caller.
         unsafe { self.exchange(which, Direction::FromDevice) }
     }
 
-    /// Copies bytes of the data, counted without the gaps, from the host copy to the device.
+    /// Copies bytes of the data, counted without the gaps, from the host copy to the device; of what stands in, those that
+    /// messages have written.
     ///
     /// # Errors
     /// What the driver says.
@@ -152,6 +179,10 @@ impl HostCopy {
     /// # Safety
     /// The program lends the data, and nobody else uses them.
     pub unsafe fn store(&self, which: Range<u64>) -> Result<()> {
+        if self.stands_in {
+            // SAFETY: by the caller.
+            return unsafe { stand_ins::store(self.room as usize, &which) };
+        }
         // SAFETY: by the caller.
         unsafe { self.exchange(which, Direction::ToDevice) }
     }

@@ -2,6 +2,7 @@
 
 use super::device_data::HostCopy;
 use super::Datatype;
+use crate::device::stand_ins::Side;
 use crate::device::DeviceMemory;
 use crate::Result;
 use std::collections::HashSet;
@@ -49,15 +50,15 @@ impl HostCopies {
     ) -> Result<*mut u8> {
         let copy = HostCopy::new(memory, address, count, datatype)?;
         // SAFETY: by the caller.
-        unsafe { copy.fetch(copy.all())? };
+        unsafe { copy.begin()? };
         let stands = copy.address();
         self.all.push((copy, used));
         self.is_due.store(true, Ordering::Relaxed);
         Ok(stands)
     }
 
-    /// The same for a large message: the data are fetched only if the peer does not map them (`lent` says how it does), and
-    /// what has gone straight to the device is not stored.
+    /// The same for large messages: of a block, data are copied to the host only where a peer does not map them, and from
+    /// there only what messages have brought.
     ///
     /// # Errors
     /// As [`HostCopies::add`].
@@ -69,17 +70,15 @@ impl HostCopies {
         memory: DeviceMemory,
         (address, count): (*mut u8, u64),
         datatype: &Arc<Datatype>,
-        (used, lent): (Use, u64),
+        side: Side,
     ) -> Result<*mut u8> {
         let mut copy = HostCopy::new(memory, address, count, datatype)?;
-        if used == Use::Change || !copy.stand_in(lent, false) {
+        if !copy.stand_in(side) {
             // SAFETY: by the caller.
-            unsafe { copy.fetch(copy.all())? };
-        }
-        if used == Use::Change {
-            copy.stand_in(0, true);
+            unsafe { copy.begin()? };
         }
         let stands = copy.address();
+        let used = if matches!(side, Side::Sent(_)) { Use::Read } else { Use::Change };
         self.all.push((copy, used));
         self.is_due.store(true, Ordering::Relaxed);
         Ok(stands)
@@ -101,7 +100,7 @@ impl HostCopies {
         self.parts.clear();
         self.is_due.store(true, Ordering::Relaxed);
         // SAFETY: by the caller.
-        self.all.iter().map(|(copy, _)| unsafe { copy.fetch(copy.all()) }).fold(Ok(()), Result::and)
+        self.all.iter().map(|(copy, _)| unsafe { copy.begin() }).fold(Ok(()), Result::and)
     }
 
     /// Copies what the operation may have written to the device; once.
@@ -122,10 +121,7 @@ impl HostCopies {
     /// # Safety
     /// As [`HostCopies::store`].
     unsafe fn store_rest(&self, copy: &HostCopy) -> Result<()> {
-        if copy.is_passed_by() {
-            return Ok(());
-        }
-        if self.parts.is_empty() {
+        if self.parts.is_empty() || copy.stands_in() {
             // SAFETY: by the caller.
             return unsafe { copy.store(copy.all()) };
         }
@@ -149,16 +145,17 @@ impl HostCopies {
         number * self.part_bytes..(number + 1) * self.part_bytes
     }
 
-    /// Copies a partition to the host.
+    /// Copies a partition to the host. One that stands in may be sent from the device later if it is longer than `eager`.
     ///
     /// # Errors
     /// What the driver says.
     ///
     /// # Safety
     /// The program lends it.
-    pub unsafe fn fetch_part(&self, number: u64) -> Result<()> {
+    pub unsafe fn fetch_part(&self, number: u64, eager: u64) -> Result<()> {
+        let is_direct = self.part_bytes > eager;
         // SAFETY: by the caller.
-        let fetch = |(copy, _): &(HostCopy, Use)| unsafe { copy.fetch(self.part(number)) };
+        let fetch = |(copy, _): &(HostCopy, Use)| unsafe { copy.fetch(self.part(number), is_direct) };
         self.all.iter().map(fetch).fold(Ok(()), Result::and)
     }
 

@@ -6,11 +6,12 @@
 //! use. One that was refused is not tried again.
 
 use super::interface::{Device, DeviceMemory, Piece};
-use super::lent::{Lent, SECRET_BYTES};
+use super::lent::{Lent, Way, SECRET_BYTES};
 use super::presence;
 use crate::lock_order::{self, Level};
 use crate::{Class, Error, Result};
 use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +28,7 @@ type Key = (u64, u64);
 /// What came of a key.
 enum Known {
     /// It is mapped, for so many uses.
-    Mapped(DeviceMemory, usize),
+    Mapped(DeviceMemory, Way, usize),
     /// It cannot be, and why.
     Refused(String),
 }
@@ -71,6 +72,13 @@ impl Mapping {
         self.memory.first + there.wrapping_sub(self.first_there) as usize
     }
 
+    /// Where an address of the owner lies here, and how many bytes are from there on.
+    pub fn part_from(&self, there: u64) -> Option<(usize, u64)> {
+        let begin = there.checked_sub(self.first_there)?;
+        let left = (self.memory.bytes as u64).checked_sub(begin).filter(|&left| left > 0)?;
+        Some((self.memory.first + begin as usize, left))
+    }
+
     /// Whether both are uses of one allocation.
     pub fn is_of_same(&self, other: &Mapping) -> bool {
         self.key == other.key
@@ -83,11 +91,11 @@ impl Mapping {
         }
         with_table(|table| {
             let Some(place) = table.all.iter().position(|one| one.0 == self.key) else { return };
-            if let Known::Mapped(memory, uses) = &mut table.all[place].1 {
+            if let Known::Mapped(memory, way, uses) = &mut table.all[place].1 {
                 *uses -= 1;
                 if *uses == 0 {
                     if let Some(driver) = presence::driver() {
-                        driver.unmap(memory);
+                        driver.unmap(memory, *way);
                     }
                     table.all.swap_remove(place);
                 }
@@ -111,25 +119,58 @@ pub fn lend(memory: &DeviceMemory) -> Result<Lent> {
     driver.lend(memory).inspect_err(|error| with_table(|table| table.why = Some(error.message().to_owned())))
 }
 
+/// Whether it is known that an allocation cannot be mapped.
+pub fn is_refused(lent: &Lent) -> bool {
+    let key = (lent.owner, lent.number);
+    with_table(|table| table.all.iter().any(|one| one.0 == key && matches!(one.1, Known::Refused(_))))
+}
+
+/// What they need to map a piece of memory that the program has mapped by itself, beside a descriptor.
+///
+/// # Errors
+/// What the driver says.
+pub fn describe(memory: &DeviceMemory) -> Result<Lent> {
+    let driver = presence::driver().ok_or_else(super::gone)?;
+    driver.describe(memory)
+}
+
+/// That descriptor.
+///
+/// # Errors
+/// As [`describe`].
+pub fn export(memory: &DeviceMemory) -> Result<OwnedFd> {
+    presence::driver().ok_or_else(super::gone)?.export(memory)
+}
+
 /// Maps memory that a peer lends.
 ///
 /// # Errors
 /// Why it cannot be: `why_not` keeps the words.
 pub fn map(lent: &Lent) -> Result<Arc<Mapping>> {
+    map_by(lent, None)
+}
+
+/// The same, with a descriptor if it is got so.
+fn map_by(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mapping>> {
     let driver = presence::driver().ok_or_else(super::gone)?;
     let key = (lent.owner, lent.number);
     let memory = with_table(|table| {
         match table.all.iter_mut().find(|one| one.0 == key).map(|one| &mut one.1) {
-            Some(Known::Mapped(memory, uses)) => {
+            Some(Known::Mapped(memory, _, uses)) => {
                 *uses += 1;
                 return Ok(*memory);
             }
             Some(Known::Refused(why)) => return Err(Error::new(Class::Other, why.clone())),
             None => {}
         }
-        match table.try_to_map(driver, lent) {
+        let mapped = match (lent.way, descriptor) {
+            (Way::HANDLE, _) => table.try_to_map(driver, lent),
+            (_, Some(descriptor)) => driver.import(lent, descriptor),
+            (_, None) => return Err(Error::new(Class::Other, "its owner has to pass a descriptor of it")),
+        };
+        match mapped {
             Ok(memory) => {
-                table.all.push((key, Known::Mapped(memory, 1)));
+                table.all.push((key, Known::Mapped(memory, lent.way, 1)));
                 Ok(memory)
             }
             Err(error) => {
@@ -146,6 +187,18 @@ pub fn map(lent: &Lent) -> Result<Arc<Mapping>> {
 /// # Errors
 /// As [`map`].
 pub fn map_for_messages(lent: &Lent) -> Result<Arc<Mapping>> {
+    keep_mapped(lent, None)
+}
+
+/// The same of a piece whose owner has passed its descriptor.
+///
+/// # Errors
+/// As [`map`].
+pub fn import_for_messages(lent: &Lent, descriptor: BorrowedFd) -> Result<Arc<Mapping>> {
+    keep_mapped(lent, Some(descriptor))
+}
+
+fn keep_mapped(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mapping>> {
     static KEPT: Mutex<VecDeque<Arc<Mapping>>> = Mutex::new(VecDeque::new());
     let key = (lent.owner, lent.number);
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +206,7 @@ pub fn map_for_messages(lent: &Lent) -> Result<Arc<Mapping>> {
         return Ok(Arc::clone(found));
     }
     // No other lock is taken under this one, here or when the oldest goes.
-    let mapping = map(lent)?;
+    let mapping = map_by(lent, descriptor)?;
     let mut all = kept();
     all.push_back(Arc::clone(&mapping));
     let oldest = if all.len() > MOST_KEPT { all.pop_front() } else { None };
@@ -200,7 +253,7 @@ fn check_secret(driver: &dyn Device, lent: &Lent) -> Result<()> {
     let piece = Piece { to: found.as_mut_ptr(), from: memory.first as *const u8, bytes: SECRET_BYTES };
     // SAFETY: mapped above, as long; the other is ours.
     let copied = unsafe { driver.copy(&memory, &[piece]) };
-    driver.unmap(&memory);
+    driver.unmap(&memory, Way::HANDLE);
     copied?;
     match found == lent.proof.secret {
         true => Ok(()),
@@ -257,7 +310,19 @@ mod tests {
             Ok(DeviceMemory { kind, first, bytes: bytes as usize, number: 0, device: 0, context: 0 })
         }
 
-        fn unmap(&self, _: &DeviceMemory) {
+        fn describe(&self, _: &DeviceMemory) -> Result<Lent> {
+            Ok(Lent::default())
+        }
+
+        fn export(&self, _: &DeviceMemory) -> Result<OwnedFd> {
+            Err(Error::new(Class::Other, "no memory here has a descriptor"))
+        }
+
+        fn import(&self, _: &Lent, _: BorrowedFd) -> Result<DeviceMemory> {
+            Err(Error::new(Class::Other, "no memory here has a descriptor"))
+        }
+
+        fn unmap(&self, _: &DeviceMemory, _: Way) {
             self.closed.fetch_add(1, Ordering::Relaxed);
         }
     }

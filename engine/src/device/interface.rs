@@ -2,9 +2,10 @@
 
 use super::gapped::Spread;
 use super::kind::MemoryKind;
-use super::lent::{Lent, HANDLE_BYTES};
+use super::lent::{Lent, Way, HANDLE_BYTES};
 use crate::Result;
 use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// An allocation of device memory, as it was found at an address. It is of use as long as the
 /// program keeps the allocation.
@@ -107,6 +108,24 @@ pub trait Device: Sync {
     /// What the driver says; where this process does not use that device.
     fn map(&self, lent: &Lent, handle: [u8; HANDLE_BYTES], bytes: u64) -> Result<DeviceMemory>;
 
-    /// Gives back what [`Device::map`] has mapped. Nobody uses it any more.
-    fn unmap(&self, memory: &DeviceMemory);
+    /// What other processes are told of a piece of memory that the program has mapped by itself.
+    ///
+    /// # Errors
+    /// What the driver says; also where it is other memory, or no descriptor of it can be passed.
+    fn describe(&self, memory: &DeviceMemory) -> Result<Lent>;
+
+    /// A descriptor of such a piece, to be passed to another process.
+    ///
+    /// # Errors
+    /// As [`Device::describe`].
+    fn export(&self, memory: &DeviceMemory) -> Result<OwnedFd>;
+
+    /// Maps a piece of another process by its descriptor.
+    ///
+    /// # Errors
+    /// As [`Device::map`].
+    fn import(&self, lent: &Lent, descriptor: BorrowedFd) -> Result<DeviceMemory>;
+
+    /// Gives back what [`Device::map`] or [`Device::import`] has mapped. Nobody uses it any more.
+    fn unmap(&self, memory: &DeviceMemory, way: Way);
 }

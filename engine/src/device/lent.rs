@@ -18,6 +18,18 @@ pub struct Proof {
     pub secret: [u8; SECRET_BYTES],
 }
 
+/// How others get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Way(u64);
+
+impl Way {
+    /// By the handle that stands beside.
+    pub const HANDLE: Way = Way(0);
+    /// By a descriptor, which the owner passes to who asks.
+    pub const DESCRIPTOR: Way = Way(1);
+}
+
 /// An allocation, in memory that others read.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -36,6 +48,10 @@ pub struct Lent {
     pub handle: [u8; HANDLE_BYTES],
     /// What shows that mappings are right.
     pub proof: Proof,
+    /// How it is got.
+    pub way: Way,
+    /// Of memory in pieces: 1 + where the next one is described, in the owner's blocks area; 0: it is not.
+    pub next: u64,
 }
 
 impl Default for Lent {
@@ -49,6 +65,8 @@ impl Default for Lent {
             device: [0; 16],
             handle: [0; HANDLE_BYTES],
             proof,
+            way: Way::HANDLE,
+            next: 0,
         }
     }
 }

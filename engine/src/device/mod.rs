@@ -21,6 +21,7 @@ mod interface;
 pub mod kind;
 mod known_memory;
 pub mod lent;
+pub mod parts;
 mod presence;
 pub mod stand_ins;
 

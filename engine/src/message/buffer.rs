@@ -2,6 +2,7 @@
 //! datatype that has gaps.
 
 use crate::datatype::Datatype;
+use crate::device::stand_ins;
 use crate::memory::copy;
 use std::sync::Arc;
 
@@ -60,6 +61,22 @@ impl Buffer {
         match self {
             Buffer::Dense { address, .. } => Some(*address),
             Buffer::Typed { .. } => None,
+        }
+    }
+
+    /// The address of the block, or that displacements count from.
+    pub fn address(&self) -> *mut u8 {
+        match self {
+            Buffer::Dense { address, .. } | Buffer::Typed { address, .. } => *address,
+        }
+    }
+
+    /// So many bytes from the first one on are written by a message: where host memory stands for a device's, they have to
+    /// be stored.
+    #[inline]
+    pub fn will_be_written(&self, bytes: u64) {
+        if let Buffer::Dense { address, .. } = self {
+            stand_ins::written(*address, bytes);
         }
     }
 

@@ -3,66 +3,72 @@
 //!
 //! The offer tells where the memory is described in the sender's blocks area. A receiver that cannot map it asks the sender
 //! to fill the host memory that stands for it ([`FILL`]), and goes on with that ([`FILLED`]); then that sender does so at
-//! once for this receiver.
+//! once for this receiver, if it was for good.
 
-use super::wire::{Filled, Offer, Ticket, FILL, FILLED, HELD};
+use super::passed_memory::MappedPieces;
+use super::wire::{Filled, Offer, Ticket, Why, FILL, FILLED, HELD};
 use super::work::Work;
 use crate::core::Core;
-use crate::device::borrowing::{self, Mapping};
-use crate::device::lent::Lent;
-use crate::device::stand_ins::{self, StandIn};
-use crate::device::{self, counted, MemoryKind, Piece};
+use crate::device::borrowing;
+use crate::device::lent::{Lent, Way};
+use crate::device::stand_ins::{self, Side};
+use crate::device::{self, counted, MemoryKind};
 use crate::transport::{AccessDescriptor, Arrival, OfferedMemory, Packet};
 use crate::{Class, Error, JobRank, Result};
-use std::sync::Arc;
 
 /// Pieces listed at a time for a receive buffer with gaps.
 const PIECES: usize = 512;
 
 impl Core {
-    /// What is offered of a message whose buffer is a stand-in: its device memory and where that is described, if the peer
-    /// may map it. Else the stand-in gets the data.
+    /// What is offered of a message whose buffer is (a part of) a stand-in: its device memory and where that is described,
+    /// if the peer may map it. Else that part gets its data.
     pub(super) fn offered_of_device(
         &mut self,
         peer: JobRank,
-        address: *const u8,
+        (address, bytes): (*const u8, u64),
     ) -> Result<Option<(AccessDescriptor, u32)>> {
-        let Some(stand_in) = stand_ins::at(address).filter(|one| !one.is_filled) else { return Ok(None) };
-        let StandIn { there, bytes, memory, lent, .. } = stand_in;
+        let Some(stand_in) = stand_ins::at(address) else { return Ok(None) };
+        let Side::Sent(lent) = stand_in.side else { return Ok(None) };
         let may = lent != 0
             && peer != self.rank
             && !self.transport.is_far(peer)
             && !self.filled_for.contains(&peer);
         if !may {
             // SAFETY: the program lends the buffer.
-            return unsafe { stand_ins::fill(address) }.map(|()| None);
+            return unsafe { stand_ins::fill(address, bytes) }.map(|()| None);
         }
-        let (address, bytes, key) = (there as u64, bytes as u64, memory.number);
-        Ok(Some((AccessDescriptor { address, bytes, key, kind: memory.kind }, (lent / 64) as u32 + 1)))
+        let (address, memory) = (stand_in.there(address as usize) as u64, stand_in.memory);
+        let described = AccessDescriptor { address, bytes, key: memory.number, kind: memory.kind };
+        Ok(Some((described, (lent / 64) as u32 + 1)))
     }
 
     /// Takes a message that lies in device memory of a peer.
     pub(super) fn accept_of_device(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
-        let Some(mapping) = self.map_offered(&offer) else { return self.ask_to_fill(index, offer, taken) };
+        let lent = match self.described(&offer) {
+            Ok(lent) => lent,
+            Err(why) => return self.ask_to_fill(index, offer, taken, why),
+        };
+        match MappedPieces::new(&lent) {
+            Ok(pieces) => self.take_of_device(index, offer, &pieces, taken),
+            Err(_) if may_be_passed(&lent) => self.ask_to_pass(index, offer, taken),
+            Err(_) => self.ask_to_fill(index, offer, taken, Why::Never),
+        }
+    }
+
+    /// Takes it out of memory that is mapped here.
+    pub(super) fn take_of_device(
+        &mut self,
+        index: u32,
+        offer: Offer,
+        pieces: &MappedPieces,
+        taken: u64,
+    ) -> Result<()> {
         // SAFETY: the sender lends its memory until it is told; the receive buffer is lent too.
-        if let Err(error) = unsafe { self.copy_of_device(index, &offer, &mapping, taken) } {
+        if let Err(error) = unsafe { self.copy_of_device(index, &offer, pieces, taken) } {
             let status = &mut self.requests[index].status;
             status.error = status.error.take().or(Some(error));
         }
         self.received_all(index, offer)
-    }
-
-    fn map_offered(&self, offer: &Offer) -> Option<Arc<Mapping>> {
-        let local = self.job.local(offer.peer)?;
-        let place = offer.place().checked_sub(1)?;
-        let base = self.job.node.blocks_area(local.0);
-        // SAFETY: the owner describes memory there, or has done so.
-        let lent = unsafe { base.add(64 * place as usize).cast::<Lent>().read_unaligned() };
-        // It may describe other memory by now.
-        match lent.number == offer.memory().key {
-            true => borrowing::map_for_messages(&lent).ok(),
-            false => None,
-        }
     }
 
     /// # Safety
@@ -71,42 +77,40 @@ impl Core {
         &mut self,
         index: u32,
         offer: &Offer,
-        mapping: &Mapping,
+        mapped: &MappedPieces,
         taken: u64,
     ) -> Result<()> {
         let Work::Receive(receive) = &self.requests[index].work else { return Ok(()) };
-        let from = mapping.here(offer.memory().address);
-        let (mut done, mut listed) = (0, Vec::new());
+        let from = offer.memory().address;
+        let (mut done, mut listed, mut pieces) = (0, Vec::new(), Vec::new());
         while done < taken {
             let covered = receive.buffer.pieces(done, taken - done, PIECES, &mut listed);
-            let mut at = from + done as usize;
-            let piece = |&(address, bytes): &(usize, usize)| {
-                let piece = Piece { to: place_of(address) as *mut u8, from: at as *const u8, bytes };
-                at += bytes;
-                piece
-            };
-            let pieces: Vec<Piece> = listed.iter().map(piece).collect();
+            let mut at = from + done;
+            pieces.clear();
+            for &(address, bytes) in &listed {
+                mapped.list(at, (place_of(address), bytes as u64), &mut pieces)?;
+                at += bytes as u64;
+            }
             // SAFETY: by the caller.
-            self.page.copying(|| unsafe { device::copy(&mapping.memory(), &pieces) })?;
+            self.page.copying(|| unsafe { device::copy(&mapped.memory(), &pieces) })?;
             counted::mapped(covered);
             done += covered;
         }
-        if let Some(&(address, _)) = listed.first() {
-            if let Some(stand_in) = stand_ins::at(address as *const u8) {
-                stand_ins::pass_by(stand_in.room);
-            }
+        // What has come to the host, as it shall where the device's memory is still being sent.
+        if listed.first().is_some_and(|&(address, _)| place_of(address) == address) {
+            receive.buffer.will_be_written(taken);
         }
         Ok(())
     }
 
     /// The sender shall give the message another way.
-    fn ask_to_fill(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+    pub(super) fn ask_to_fill(&mut self, index: u32, offer: Offer, taken: u64, why: Why) -> Result<()> {
         if let Work::Receive(receive) = &mut self.requests[index].work {
             receive.expected = taken;
         }
         self.post(offer.peer, &Packet::with(HELD, [0; 2], &offer.request))?;
         let ask = Ticket { peer: self.name_for(offer.peer), request: index };
-        self.post(offer.peer, &Packet::with(FILL, [u64::from(offer.request), 0], &ask)).map(drop)
+        self.post(offer.peer, &Packet::with(FILL, [u64::from(offer.request), why as u64], &ask)).map(drop)
     }
 
     /// A receiver asks for that: its word is the next.
@@ -114,11 +118,12 @@ impl Core {
         let (request, receiver) = (arrival.header[0] as u32, arrival.read::<Ticket>());
         let Work::Send(send) = &self.requests[request].work else { return Ok(()) };
         let (address, bytes) = (send.buffer.dense().unwrap_or(std::ptr::null_mut()), send.buffer.bytes());
-        if !self.filled_for.contains(&receiver.peer) {
+        let is_for_good = arrival.header[1] == Why::Never as u64;
+        if is_for_good && !self.filled_for.contains(&receiver.peer) {
             self.filled_for.push(receiver.peer);
         }
         // SAFETY: the program lends the buffer until the request is complete.
-        let (memory, error) = match unsafe { stand_ins::fill(address) } {
+        let (memory, error) = match unsafe { stand_ins::fill(address, bytes) } {
             Ok(()) => {
                 self.transport.lend(address, bytes, 1);
                 (self.transport.describe(address, bytes), None)
@@ -154,11 +159,18 @@ impl Core {
     }
 }
 
-/// Where the data of an address go: to the device, if host memory stands for it.
+/// Whether descriptors of memory would be of use here.
+fn may_be_passed(lent: &[Lent]) -> bool {
+    device::is_reached()
+        && lent.iter().any(|one| one.way == Way::DESCRIPTOR)
+        && !lent.iter().any(borrowing::is_refused)
+}
+
+/// Where the data of an address go: straight to the device, if host memory stands for it.
 fn place_of(address: usize) -> usize {
     match stand_ins::at(address as *const u8) {
-        Some(stand_in) => stand_in.there + (address - stand_in.room),
-        None => address,
+        Some(one) if one.side == (Side::Received { is_direct: true }) => one.there(address),
+        _ => address,
     }
 }
 

@@ -25,6 +25,7 @@ mod many;
 mod matching;
 mod outbox;
 pub mod partitioned;
+mod passed_memory;
 mod persistent;
 mod placed;
 pub mod probe;

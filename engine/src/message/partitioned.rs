@@ -15,6 +15,7 @@
 
 use super::{Buffer, Envelope};
 use crate::datatype::Datatype;
+use crate::device::stand_ins;
 use crate::request::{Slab, Status};
 use crate::{Cause, Class, Error, JobRank, Result};
 use std::cell::Cell;
@@ -232,6 +233,9 @@ impl Partitioned {
         let whole = self.data.items(0, self.data.count * self.data.partitions);
         let offset = (number as u64 * from.bytes).min(whole.bytes());
         let bytes = (whole.bytes() - offset).min(aside.len() as u64);
+        if let Some(address) = whole.dense() {
+            stand_ins::written(address.wrapping_add(offset as usize), bytes);
+        }
         // SAFETY: the program lends the buffer, which has `bytes` from `offset` on.
         unsafe { whole.unpack(offset, aside.as_ptr(), bytes as usize) };
     }

@@ -109,6 +109,7 @@ impl Core {
         if found.offered().is_some() || bytes > buffer.bytes() {
             return Err(message);
         }
+        buffer.will_be_written(bytes);
         // SAFETY: the program lends the buffer, and the message fits.
         let unpacked = unsafe { unpack(self.transport.as_mut(), buffer, found, bytes as usize) };
         self.let_go(found);

@@ -7,6 +7,7 @@ use super::wire::{self, Envelope, Offer};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
+use crate::device::stand_ins;
 use crate::observe::events::{self, Kind};
 use crate::request::Status;
 use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, Retained, LONG_LETTER_BYTES};
@@ -23,8 +24,11 @@ impl Core {
     /// Starts a receive.
     #[inline]
     pub(crate) fn start_receive(&mut self, wanted: Envelope, buffer: Buffer) -> Result<u32> {
-        if let Buffer::Dense { address, bytes } = buffer {
-            return self.start_block_receive(wanted, address, bytes);
+        match buffer {
+            Buffer::Dense { address, bytes } if stand_ins::at(address).is_none() => {
+                return self.start_block_receive(wanted, address, bytes);
+            }
+            _ => {}
         }
         let request = self.requests.insert(Work::Receive(Receive::new(wanted, buffer)))?;
         match self.take_unexpected(wanted) {
@@ -198,6 +202,7 @@ impl Core {
         if let Found::Offer(offer) = found {
             return self.accept(index, offer, taken);
         }
+        receive.buffer.will_be_written(taken);
         // SAFETY: the program lends the buffer; `taken` fits both.
         let mut unpack =
             || unsafe { unpack(self.transport.as_mut(), &receive.buffer, &found, taken as usize) };
@@ -289,9 +294,11 @@ impl Core {
             if !buffer.dense().is_some_and(|target| self.read_at_once(offer, target)) {
                 return Ok(false);
             }
+            buffer.will_be_written(found.bytes());
             self.transport.advance(arrival);
             self.finish(offer.peer, offer.request)?;
         } else {
+            buffer.will_be_written(found.bytes());
             // SAFETY: the program lends the buffer, and the message fits.
             let unpacked = unsafe { unpack(self.transport.as_mut(), buffer, found, found.bytes() as usize) };
             self.transport.advance(arrival);

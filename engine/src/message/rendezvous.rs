@@ -23,6 +23,9 @@ impl Core {
         if offer.is_of_device() {
             return self.accept_of_device(index, offer, taken);
         }
+        if let Work::Receive(receive) = &self.requests[index].work {
+            receive.buffer.will_be_written(taken);
+        }
         events::raise(Kind::Rendezvous, [u64::from(offer.peer), taken, 0, 0]);
         if !self.reachable(&offer, taken) || self.too_many_pieces(index) {
             return match offer.memory().key != 0 && !self.too_many_pieces(index) {

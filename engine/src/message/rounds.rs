@@ -3,7 +3,7 @@
 use super::partitioned::{check_partition, wrong, Announcement, Data, Part, Partitioned, Receiving, Side};
 use super::progress_sources;
 use super::work::{Recipe, Work};
-use super::{Buffer, Envelope, Mode};
+use super::{Buffer, Envelope, Mode, EAGER_FAR_BYTES};
 use crate::core::Core;
 use crate::datatype::HostCopies;
 use crate::{Cause, Class, Error, JobRank, Result};
@@ -139,7 +139,7 @@ impl Core {
             for partition in partitions {
                 if !copies.is_empty() {
                     // SAFETY: the program lends the partition from now on.
-                    unsafe { copies.fetch_part(partition as u64)? };
+                    unsafe { copies.fetch_part(partition as u64, EAGER_FAR_BYTES)? };
                 }
                 core.send_partition(partitioned, partition)?;
             }

@@ -186,7 +186,10 @@ impl Core {
         bytes <= EAGER_BYTES
             || match self.transport.is_far(peer) {
                 true => bytes <= EAGER_FAR_BYTES,
-                false => bytes <= EAGER_BLOCK_BYTES && buffer.dense().is_some_and(has_its_data),
+                false => {
+                    bytes <= EAGER_BLOCK_BYTES
+                        && buffer.dense().is_some_and(|address| stand_ins::has_data(address, bytes))
+                }
             }
     }
 
@@ -275,6 +278,10 @@ impl Core {
         if mode == Mode::Buffered
             || (small && mode != Mode::Synchronous && self.aside.has_room(&self.page.memory.aside, bytes))
         {
+            if let Some(address) = buffer.dense() {
+                // SAFETY: the program lends the buffer.
+                unsafe { stand_ins::fill(address, bytes)? };
+            }
             let (copy, owned) = self.set_aside(&buffer);
             let request = self.leave(peer, envelope, copy, owned, Left::ToRead)?;
             self.requests[request].detached = true;
@@ -297,7 +304,7 @@ impl Core {
         let bytes = buffer.bytes();
         let private = left == Left::Private;
         let of_device = match buffer.dense() {
-            Some(address) if owned.is_none() => self.offered_of_device(peer, address)?,
+            Some(address) if owned.is_none() => self.offered_of_device(peer, (address, bytes))?,
             _ => None,
         };
         let is_far = self.transport.is_far(peer);
@@ -342,12 +349,6 @@ impl Core {
             self.epoch += 1;
         }
     }
-}
-
-/// Whether a buffer is no stand-in for device memory that waits for its data.
-#[inline]
-fn has_its_data(address: *mut u8) -> bool {
-    stand_ins::at(address).is_none_or(|one| one.is_filled)
 }
 
 /// How a message is left with its sender.

@@ -44,6 +44,31 @@ pub const FILL: u8 = 15;
 /// To the receiver: it is there; the header is a [`Filled`], the payload an [`Offer`].
 pub const FILLED: u8 = 16;
 
+/// To the sender: its device memory lies in pieces that are mapped by descriptors, which it shall pass; the header is the number
+/// of its request, the payload a [`Wanted`].
+pub const PASS: u8 = 17;
+/// To the receiver: they have been passed; the header is the number of its request and how many there are.
+pub const PASSED: u8 = 18;
+
+/// Why a receiver cannot map what it is offered: in the header of [`FILL`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Where it was described stands another allocation by now.
+    NotNow,
+    /// This, or any, memory of the sender cannot be mapped.
+    Never,
+}
+
+/// Payload of [`PASS`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Wanted {
+    /// The receiver.
+    pub receiver: Ticket,
+    /// The name of the socket at which it listens.
+    pub name: [u64; 2],
+}
+
 /// Look again: something in shared memory has changed.
 pub const NUDGE: u8 = 14;
 
@@ -259,6 +284,8 @@ unsafe impl Plain for Offer {}
 unsafe impl Plain for Finish {}
 // SAFETY: as above.
 unsafe impl Plain for Ticket {}
+// SAFETY: as above.
+unsafe impl Plain for Wanted {}
 // SAFETY: as above.
 unsafe impl Plain for Stream {}
 // SAFETY: as above.

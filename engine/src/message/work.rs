@@ -2,12 +2,13 @@
 
 use super::buffer::Buffer;
 use super::turn::Turn;
-use super::wire::{Envelope, Ticket};
+use super::wire::{Envelope, Offer, Ticket};
 use crate::collective::Schedule;
 use crate::datatype::HostCopies;
 use crate::transport::{AccessDescriptor, Task};
 use crate::world::Communicator;
 use crate::JobRank;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
 /// What a request is working on.
@@ -117,6 +118,18 @@ impl Receive {
     pub fn new(wanted: Envelope, buffer: Buffer) -> Receive {
         Receive { buffer, wanted, expected: 0, received: 0, task: None, sender: None }
     }
+}
+
+/// A receive that waits for descriptors of the sender's device memory.
+pub(crate) struct Passing {
+    /// The receive.
+    pub request: u32,
+    /// Where they come.
+    pub listener: UnixListener,
+    /// What is received.
+    pub offer: Offer,
+    /// Bytes of it that fit.
+    pub taken: u64,
 }
 
 /// State of a collective.

@@ -11,6 +11,7 @@
 
 use super::{engine, page};
 use serried_engine::datatype::{Basic, Datatype, HostCopies, Use};
+use serried_engine::device::stand_ins::Side;
 use serried_engine::device::{self, DeviceMemory};
 use serried_engine::message::EAGER_FAR_BYTES;
 use serried_engine::request::RequestId;
@@ -122,20 +123,54 @@ pub fn host_bytes(address: *mut u8, bytes: usize, used: Use) -> Result<*mut u8> 
     }
 }
 
-/// The same for the buffer of one message, sent or received once: a peer that maps the memory of a large one passes the
-/// host memory by.
+/// The same for the buffer of messages, each of which sends or fills a part of it: a peer that maps the memory of a large one
+/// passes the host memory by.
 ///
 /// # Errors
 /// As [`host`].
-#[cold]
+#[inline(always)]
 pub fn host_of_message(address: *mut u8, count: u64, datatype: &Arc<Datatype>, used: Use) -> Result<*mut u8> {
+    match device::is_on() {
+        true => find_for_message(address, count, datatype, (used, true)),
+        false => Ok(address),
+    }
+}
+
+/// The same for a buffer that is sent at the same time: what comes must not go straight to the device.
+///
+/// # Errors
+/// As [`host`].
+#[inline(always)]
+pub fn host_beside_device(address: *mut u8, count: u64, datatype: &Arc<Datatype>) -> Result<*mut u8> {
+    match device::is_on() {
+        true => find_for_message(address, count, datatype, (Use::Change, false)),
+        false => Ok(address),
+    }
+}
+
+#[cold]
+fn find_for_message(
+    address: *mut u8,
+    count: u64,
+    datatype: &Arc<Datatype>,
+    (used, is_direct): (Use, bool),
+) -> Result<*mut u8> {
     let bytes = datatype.size().saturating_mul(count);
     let engine = engine::running().filter(|_| bytes > EAGER_FAR_BYTES);
-    let Some(engine) = engine else { return host(address, count, datatype, used) };
+    let Some(engine) = engine else { return find(address, count, datatype, used) };
     with_found(address, count, datatype, |memory, copies| {
-        let lent = if used == Use::Read { engine.lend_for_messages(&memory) } else { 0 };
+        let side = match used {
+            Use::Read => Side::Sent(match datatype.dense(count) {
+                Some((offset, bytes)) => {
+                    let first = address.wrapping_offset(offset as isize) as usize;
+                    engine.lend_for_messages(&memory, (first, bytes as usize))
+                }
+                None => 0,
+            }),
+            Use::Change => Side::Received { is_direct },
+        };
         // SAFETY: as in `find`.
-        unsafe { copies.add_of_message(memory, (address, count), datatype, (used, lent)) }
+        unsafe { copies.add_of_message(memory, (address, count), datatype, side) }
     })
 }
 

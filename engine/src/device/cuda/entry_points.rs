@@ -16,6 +16,13 @@ pub(super) type Handle = *mut c_void;
 #[repr(C)]
 pub(super) struct MemHandle(pub [u8; HANDLE_BYTES]);
 
+/// `CUmemAccessDesc`.
+#[repr(C)]
+pub(super) struct AccessOf {
+    pub location: [c_int; 2],
+    pub flags: c_int,
+}
+
 const LIBRARY: &CStr = c"libcuda.so.1";
 
 /// The library, if this process has it; it stays then.
@@ -91,4 +98,18 @@ entry_points! {
     device "cuDeviceGet" (*mut c_int, c_int);
     uuid "cuDeviceGetUuid_v2" (*mut u8, c_int);
     state "cuDevicePrimaryCtxGetState" (c_int, *mut c_uint, *mut c_int);
+}
+
+entry_points! {
+    /// Those for memory that programs map; without them it is copied through the host.
+    VirtualEntryPoints
+    retain "cuMemRetainAllocationHandle" (*mut u64, *mut c_void);
+    release "cuMemRelease" (u64);
+    export "cuMemExportToShareableHandle" (*mut c_void, u64, c_int, u64);
+    import "cuMemImportFromShareableHandle" (*mut u64, *mut c_void, c_int);
+    reserve "cuMemAddressReserve" (*mut Address, usize, usize, Address, u64);
+    free_range "cuMemAddressFree" (Address, usize);
+    map "cuMemMap" (Address, usize, usize, u64, u64);
+    unmap "cuMemUnmap" (Address, usize);
+    set_access "cuMemSetAccess" (Address, usize, *const AccessOf, usize);
 }

@@ -100,10 +100,7 @@ impl Ipc {
     ) -> Result<DeviceMemory> {
         let ipc = self.entry()?;
         let fail = |(function, answer): Failed| entry.failure(function, answer);
-        let device = device_by_uuid(ipc, &lent.device).map_err(fail)?.ok_or_else(not_visible)?;
-        if !is_in_use(ipc, device).map_err(fail)? {
-            return Err(Error::new(Class::Other, "this process does not use the device whose memory it is"));
-        }
+        let device = self.device_in_use(entry, &lent.device)?;
         let map = || -> Done<Address> {
             let _current = Current::new(entry, primary(entry, device)?)?;
             let mut first: Address = 0;
@@ -115,6 +112,22 @@ impl Ipc {
         let first = map().map_err(fail)? as usize;
         let kind = MemoryKind::CUDA;
         Ok(DeviceMemory { kind, first, bytes: bytes as usize, number: 0, device, context: 0 })
+    }
+
+    /// What a device is called in every process.
+    pub fn uuid(&self, entry: &EntryPoints, ordinal: i32) -> Result<[u8; 16]> {
+        uuid_of(self.entry()?, ordinal).map_err(|(function, answer)| entry.failure(function, answer))
+    }
+
+    /// The device that is called so, if this process uses it.
+    pub fn device_in_use(&self, entry: &EntryPoints, uuid: &[u8; 16]) -> Result<i32> {
+        let ipc = self.entry()?;
+        let fail = |(function, answer): Failed| entry.failure(function, answer);
+        let device = device_by_uuid(ipc, uuid).map_err(fail)?.ok_or_else(not_visible)?;
+        match is_in_use(ipc, device).map_err(fail)? {
+            true => Ok(device),
+            false => Err(Error::new(Class::Other, "this process does not use the device whose memory it is")),
+        }
     }
 
     /// Gives a mapping back. What goes wrong, as where the driver has ended, leaves nothing to do.

@@ -11,14 +11,17 @@ mod ipc;
 mod kernels;
 mod packing;
 mod pointer;
+mod virtual_memory;
 
 use super::interface::{Chunk, Device, DeviceMemory, Piece, Spreading};
-use super::lent::{Lent, HANDLE_BYTES};
+use super::lent::{Lent, Way, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
-use entry_points::{EntryPoints, IpcEntryPoints, KernelEntryPoints};
+use entry_points::{EntryPoints, IpcEntryPoints, KernelEntryPoints, VirtualEntryPoints};
 use ipc::Ipc;
 use packing::Packing;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use virtual_memory::VirtualMemory;
 
 /// The driver.
 pub(super) struct Cuda {
@@ -26,6 +29,7 @@ pub(super) struct Cuda {
     streams: Streams,
     packing: Packing,
     ipc: Ipc,
+    virtual_memory: VirtualMemory,
 }
 
 impl Cuda {
@@ -49,7 +53,8 @@ impl Cuda {
         let entry = EntryPoints::of(entry_points::library()?)?;
         let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
         let packing = Packing::new(KernelEntryPoints::of(entry_points::library()?));
-        Some(Cuda { entry, streams: Streams::default(), packing, ipc })
+        let virtual_memory = VirtualMemory::new(VirtualEntryPoints::of(entry_points::library()?));
+        Some(Cuda { entry, streams: Streams::default(), packing, ipc, virtual_memory })
     }
 }
 
@@ -78,7 +83,22 @@ impl Device for Cuda {
         self.ipc.map(&self.entry, lent, handle, bytes)
     }
 
-    fn unmap(&self, memory: &DeviceMemory) {
-        self.ipc.unmap(&self.entry, memory);
+    fn describe(&self, memory: &DeviceMemory) -> Result<Lent> {
+        self.virtual_memory.describe(&self.entry, &self.ipc, memory)
+    }
+
+    fn export(&self, memory: &DeviceMemory) -> Result<OwnedFd> {
+        self.virtual_memory.export(&self.entry, memory)
+    }
+
+    fn import(&self, lent: &Lent, descriptor: BorrowedFd) -> Result<DeviceMemory> {
+        self.virtual_memory.import(&self.entry, &self.ipc, lent, descriptor)
+    }
+
+    fn unmap(&self, memory: &DeviceMemory, way: Way) {
+        match way {
+            Way::HANDLE => self.ipc.unmap(&self.entry, memory),
+            _ => self.virtual_memory.unmap(memory),
+        }
     }
 }

@@ -5,36 +5,70 @@
 
 use crate::device::borrowing;
 use crate::device::lent::Lent;
-use crate::device::{DeviceMemory, MemoryKind};
+use crate::device::{self, DeviceMemory, MemoryKind};
 use crate::engine::Engine;
 use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region};
+use crate::Result;
 use std::sync::{Arc, PoisonError};
 
 /// Mappings that an exposure keeps of memory that is attached and detached.
 const MOST_KEPT: usize = 32;
+/// Pieces of memory at most in which a message may lie.
+pub(crate) const MOST_PIECES: usize = 16;
 
 impl Engine {
     /// Tells the processes of this node how they map memory: 1 + where, in the blocks area; 0 if they cannot.
     pub(super) fn lend_to_node(&self, memory: &DeviceMemory) -> u64 {
+        self.tell_node(memory, |memory| borrowing::lend(memory))
+    }
+
+    fn tell_node(&self, memory: &DeviceMemory, lend: impl Fn(&DeviceMemory) -> Result<Lent>) -> u64 {
         if self.job.node.local_ranks() == 1 || memory.kind != MemoryKind::CUDA {
             return 0;
         }
-        let Ok(lent) = borrowing::lend(memory) else { return 0 };
+        let Ok(lent) = lend(memory) else { return 0 };
         let Some(offset) = self.pool().lend_plain(size_of::<Lent>().next_multiple_of(64)) else { return 0 };
-        let base = self.job.node.blocks_area(self.job.local_rank);
         // SAFETY: just lent, so long; others read it when they have been told where it is.
-        unsafe { base.add(offset).cast::<Lent>().write_unaligned(lent) };
+        unsafe { self.described_at(offset).write_unaligned(lent) };
         1 + offset as u64
     }
 
-    /// The same for messages: what was told of an allocation stands for further ones.
-    pub fn lend_for_messages(&self, memory: &DeviceMemory) -> u64 {
+    fn described_at(&self, offset: usize) -> *mut Lent {
+        self.job.node.blocks_area(self.job.local_rank).wrapping_add(offset).cast()
+    }
+
+    /// The same for messages from so many bytes at an address: what was told of an allocation stands for further ones.
+    /// Memory in pieces is told of piece by piece, each with the place of the next one.
+    pub fn lend_for_messages(&self, memory: &DeviceMemory, (address, bytes): (usize, usize)) -> u64 {
+        let first = self.told_of(memory);
+        let (mut last, mut end) = (first, memory.first + memory.bytes);
+        for _ in 1..MOST_PIECES {
+            if last == 0 || end >= address + bytes {
+                break;
+            }
+            let Ok(Some(next)) = device::find(end as *const u8) else { return 0 };
+            let place = self.told_of(&next);
+            // SAFETY: told of by this rank; peers that read it meanwhile find one place or the other.
+            unsafe { (&raw mut (*self.described_at(last as usize - 1)).next).write_unaligned(place) };
+            (last, end) = (place, next.first + next.bytes);
+        }
+        if last == 0 || end < address + bytes {
+            0
+        } else {
+            first
+        }
+    }
+
+    fn told_of(&self, memory: &DeviceMemory) -> u64 {
         let known = |told: &[(u64, u64)]| told.iter().find(|one| one.0 == memory.number).map(|one| one.1);
         let told = || self.lent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = known(&told()) {
             return place;
         }
-        let place = self.lend_to_node(memory);
+        // Memory that the program has mapped by itself has no handle.
+        let place = self.tell_node(memory, |memory| {
+            borrowing::lend(memory).or_else(|error| borrowing::describe(memory).map_err(|_| error))
+        });
         let mut told = told();
         told.push((memory.number, place));
         let oldest = if told.len() > MOST_KEPT { Some(told.remove(0)) } else { None };

@@ -35,7 +35,7 @@ fn parts(
         Error::new(Class::Count, message)
     })?;
     check_data(buf, if count < 0 { count } else { all }, datatype)?;
-    let address = buffers::host(buf.cast(), all as u64, datatype, used)?;
+    let address = buffers::host_of_message(buf.cast(), all as u64, datatype, used)?;
     let datatype = Arc::clone(datatype);
     Ok(Data { address, count: count as u64, datatype, partitions: number, context: comm.context() })
 }

@@ -60,19 +60,20 @@ pub fn data(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -
     let buffer = check_data(buf, count, datatype)?;
     match device::is_on() {
         true => {
-            Ok(Buffer::new(buffers::host(buf.cast(), count as u64, datatype, used)?, count as u64, datatype))
+            let host = buffers::host_of_message(buf.cast(), count as u64, datatype, used)?;
+            Ok(Buffer::new(host, count as u64, datatype))
         }
         false => Ok(buffer),
     }
 }
 
-/// The same of a message that is sent or received once.
+/// The same of data that are received while the same memory is sent.
 #[inline(always)]
-fn data_of_message(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>, used: Use) -> Result<Buffer> {
+fn data_beside_device(buf: *mut c_void, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     let buffer = check_data(buf, count, datatype)?;
     match device::is_on() {
         true => {
-            let host = buffers::host_of_message(buf.cast(), count as u64, datatype, used)?;
+            let host = buffers::host_beside_device(buf.cast(), count as u64, datatype)?;
             Ok(Buffer::new(host, count as u64, datatype))
         }
         false => Ok(buffer),
@@ -291,7 +292,7 @@ fn send_any(
     comm: &Comm,
     mode: Mode,
 ) -> Result<()> {
-    let buffer = data_of_message(buf.cast_mut(), count, datatype, Use::Read)?;
+    let buffer = data(buf.cast_mut(), count, datatype, Use::Read)?;
     outgoing_from(buffer, dest, tag, comm)?.send(mode)
 }
 
@@ -308,7 +309,7 @@ fn start_any(
     request: OutRequest,
     mode: Mode,
 ) -> Result<()> {
-    let buffer = data_of_message(buf.cast_mut(), count, datatype, Use::Read)?;
+    let buffer = data(buf.cast_mut(), count, datatype, Use::Read)?;
     request.put(outgoing_from(buffer, dest, tag, comm)?.start(mode)?);
     Ok(())
 }
@@ -343,7 +344,7 @@ fn receive_any(
     comm: &Comm,
     status: StatusOut,
 ) -> Result<()> {
-    let buffer = data_of_message(buf, count, datatype, Use::Change)?;
+    let buffer = data(buf, count, datatype, Use::Change)?;
     report(incoming_to(buffer, source, tag, comm)?.receive()?, status)
 }
 
@@ -431,7 +432,7 @@ fn start_receive_any(
     tag: i32,
     comm: &Comm,
 ) -> Result<RequestId> {
-    let buffer = data_of_message(buf, count, datatype, Use::Change)?;
+    let buffer = data(buf, count, datatype, Use::Change)?;
     incoming_to(buffer, source, tag, comm)?.start()
 }
 

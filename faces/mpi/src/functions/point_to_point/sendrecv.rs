@@ -1,6 +1,8 @@
 //! Send and receive in one call (MPI-5.0 §3.10).
 
-use super::{incoming, outgoing, receive, report, short, Incoming, Outgoing};
+use super::{
+    data_beside_device, incoming, incoming_to, outgoing, receive, report, short, Incoming, Outgoing,
+};
 use crate::entry::engine;
 use crate::objects::{Comm, Datatype};
 use crate::request::OutRequest;
@@ -106,10 +108,13 @@ pub fn sendrecv_replace(
     {
         return receive(buf, count, datatype, source, recvtag, comm, status, false);
     }
-    let incoming = incoming(buf, count, datatype, source, recvtag, comm)?;
+    let incoming = replacing(buf, count, datatype, source, recvtag, comm)?;
     let mut outgoing = outgoing(buf, count, datatype, dest, sendtag, comm)?;
-    let mut copy = vec![0u8; outgoing.buffer.bytes() as usize];
-    replace_buffer(&mut outgoing, &mut copy);
+    let mut copy = Vec::new();
+    if is_replaced(&outgoing, &incoming) {
+        copy.resize(outgoing.buffer.bytes() as usize, 0);
+        replace_buffer(&mut outgoing, &mut copy);
+    }
     report(exchange(outgoing, incoming)?, status)
 }
 
@@ -126,13 +131,31 @@ pub fn isendrecv_replace(
     comm: &Arc<Comm>,
     request: OutRequest,
 ) -> Result<()> {
-    let incoming = incoming(buf, count, datatype, source, recvtag, comm)?;
-    // A buffered send copies the data before the receive may overwrite them.
+    let incoming = replacing(buf, count, datatype, source, recvtag, comm)?;
     let outgoing = outgoing(buf, count, datatype, dest, sendtag, comm)?;
-    let send = outgoing.start(Mode::Buffered)?;
+    // A buffered send copies the data before the receive may overwrite them.
+    let mode = if is_replaced(&outgoing, &incoming) { Mode::Buffered } else { Mode::Standard };
+    let send = outgoing.start(mode)?;
     let receive = incoming.start()?;
     request.put(engine()?.both(receive, send)?);
     Ok(())
+}
+
+/// Checks a receive into memory that is sent meanwhile.
+fn replacing(
+    buf: *mut c_void,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Comm,
+) -> Result<Incoming> {
+    incoming_to(data_beside_device(buf, count, datatype)?, source, tag, comm)
+}
+
+/// Whether what comes would overwrite what is sent. Memory of a device has a host copy for each of both.
+fn is_replaced(outgoing: &Outgoing, incoming: &Incoming) -> bool {
+    outgoing.buffer.address() == incoming.buffer.address()
 }
 
 /// Sends from a copy of the data instead of the data.
