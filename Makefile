@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test applications wheel deb bench sweep bench-loaded bench-energy bench-armci bench-micro clean help
+.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-energy bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -24,6 +24,11 @@ test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
 	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran shmem4py coarrays applications-short global-arrays cuda-tools
 	@scripts/io-libraries
 	@build/venv/bin/python tests/run.py $(PARTS)
+
+mutations: ## mistakes in the code for device memory, one after the other: the tests have to find each (15 minutes)
+	@scripts/setup venv-tests
+	@scripts/stage
+	@build/venv/bin/python tests/fake_driver/mutations
 
 applications: ## programs of Debian as they are, in turns with Debian's own MPI; long ones of PyPI: results and times (50 minutes)
 	@scripts/setup venv-tests applications

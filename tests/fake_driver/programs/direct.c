@@ -74,9 +74,18 @@ static void all_ways(void)
                 pass(from, to, way, LONGS, LONGS, 3 + way);
                 pass(from, to, way, LONGS, LONGS + 1000, 30 + way);
             }
-    /* Once all is known of each other the sender copies nothing, and the receiver once, beside what its buffer held. */
+    /* Once all is known of each other the sender copies nothing, and the receiver once. */
     long copies = pass(DEVICE, DEVICE, 0, LONGS, LONGS, 9);
-    CHECK(!lends || copies == (rank ? 2 : 0));
+    CHECK(!lends || copies == (rank ? 1 : 0));
+    copies = pass(DEVICE, DEVICE, 3, LONGS, LONGS + 9000, 9);
+    CHECK(!lends || copies == (rank ? 1 : 0));
+    /* What comes through the host goes to the device once. */
+    copies = pass(HOST, DEVICE, 0, LONGS, LONGS + 9000, 9);
+    CHECK(copies == (rank ? 1 : 0));
+    copies = pass(HOST, DEVICE, 3, 100, LONGS, 9);
+    CHECK(copies == (rank ? 1 : 0));
+    copies = pass(HOST, DEVICE, 1, 3000, LONGS, 9);
+    CHECK(copies == (rank ? 1 : 0));
     copies = pass(DEVICE, HOST, 1, LONGS, LONGS, 9);
     CHECK(!lends || copies == (rank ? 1 : 0));
 }
@@ -122,6 +131,32 @@ static void withdrawn(void)
     MPI_Barrier(MPI_COMM_WORLD);
     pass(DEVICE, DEVICE, 0, LONGS, LONGS, 55);
     buffer_free(&buffer);
+}
+
+/* More memory than a rank keeps described at once: what is described at a place by then is not taken for another. */
+static void many_at_once(void)
+{
+    enum { MANY = 40 };
+    struct buffer buffers[MANY];
+    MPI_Request requests[MANY];
+    MPI_Status statuses[MANY];
+    for (int which = 0; which < MANY; which++) {
+        buffers[which] = buffer_of(DEVICE, 8L * (LONGS + which));
+        numbers(&buffers[which], rank ? -1 : 1000 * which);
+    }
+    if (rank == 0)
+        for (int which = 0; which < MANY; which++)
+            WORKS(MPI_Isend(buffers[which].at, LONGS + which, MPI_LONG, 1, which, MPI_COMM_WORLD, &requests[which]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        for (int which = 0; which < MANY; which++)
+            WORKS(MPI_Irecv(buffers[which].at, LONGS + which, MPI_LONG, 0, which, MPI_COMM_WORLD, &requests[which]));
+    WORKS(MPI_Waitall(MANY, requests, statuses));
+    for (int which = 0; which < MANY; which++) {
+        check_numbers(&buffers[which], LONGS + which, 1000 * which, -1);
+        buffer_free(&buffers[which]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Each function fails once, at each rank: an error of the call with the driver's words, or all is well by another way;
@@ -193,6 +228,7 @@ int main(int argc, char **argv)
     truncated();
     used_again();
     withdrawn();
+    many_at_once();
     functions_fail();
     return check_end();
 }

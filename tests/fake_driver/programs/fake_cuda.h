@@ -25,8 +25,12 @@ int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes);
 uint64_t fake_cuda_calls(const char *of);
 void fake_cuda_fail(const char *of, int before);
 int fake_cuda_is_failing(void);
+uint64_t fake_cuda_pending(void);
+CUdeviceptr fake_cuda_virtual(size_t bytes);
+int fake_cuda_virtual_free(CUdeviceptr address, size_t bytes);
 
-enum kind { HOST, DEVICE, POOL, MANAGED, KINDS };
+/* The last one is memory that the program has mapped by itself, in pieces. */
+enum kind { HOST, DEVICE, POOL, MANAGED, VIRTUAL, KINDS };
 
 /* A buffer of one kind of memory. */
 struct buffer {
@@ -54,9 +58,11 @@ static inline struct buffer buffer_of(enum kind kind, size_t bytes)
         answer = cuMemAlloc_v2(&address, room);
     else if (kind == POOL)
         answer = cuMemAllocAsync(&address, room, NULL);
-    else
+    else if (kind == MANAGED)
         answer = cuMemAllocManaged(&address, room, 1);
-    if (answer)
+    else
+        address = fake_cuda_virtual(room);
+    if (answer || (kind == VIRTUAL && !address))
         abort();
     if (address)
         made.at = (char *)(uintptr_t)address;
@@ -67,7 +73,10 @@ static inline void buffer_free(struct buffer *buffer)
 {
     if (buffer->kind == HOST)
         free(buffer->at);
-    else if (cuMemFree_v2((uintptr_t)buffer->at))
+    else if (buffer->kind == VIRTUAL) {
+        if (fake_cuda_virtual_free((uintptr_t)buffer->at, buffer->bytes ? buffer->bytes : 1))
+            abort();
+    } else if (cuMemFree_v2((uintptr_t)buffer->at))
         abort();
 }
 

@@ -6,12 +6,15 @@
 //! * **Streams** run late: a copy is done when the stream is waited for, or at some moment before
 //!   that a seed draws (`FAKE_CUDA_SEED`). Until then its target is poisoned, so that a forgotten
 //!   wait shows as wrong data (`streams`).
+//! * **Copies of the program** from memory of the host to memory that somebody has asked about may run late too, if they
+//!   have not been ordered (`SYNC_MEMOPS`): streams that are not blocking do not wait for them.
 //! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
 //! * Handles of memory are good for other processes, once in each, as long as the allocation is there; `FAKE_CUDA_IPC`
 //!   has them refused (`off`), each process have another device (`apart`), or the wrong memory mapped (`wrong`) (`lent`).
 //! * Programs for the device are taken if their text is one that it knows; then it runs twins of them in Rust, as late as copies.
 //!   They reach memory of the device and pinned memory alone. `FAKE_CUDA_KERNELS` has every text refused (`refused`), or
 //!   the twins do something else (`wrong`) (`kernels`).
+//! * Memory that a program maps by itself (`cuMemMap`) lies in pieces, whose handles are real descriptors (`virtual_memory`).
 //! * Addresses, and contexts, are used again; the numbers of allocations are not.
 //! * Calls are counted, and the n-th call of a function can be made to fail (`calls`).
 
@@ -31,6 +34,9 @@ mod pointers;
 mod state;
 mod streams;
 mod test_functions;
+mod virtual_functions;
+mod virtual_mappings;
+mod virtual_memory;
 
 /// What a function returns.
 type Answer = std::ffi::c_int;

@@ -2,10 +2,11 @@
 //! for the driver.
 
 use crate::mapped::{place_of, Mapped, BYTES, NUMBERS_BYTES};
+use crate::virtual_memory::VirtualMemory;
 use crate::{Answer, Handle, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY};
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Allocations begin at multiples of this, with a gap behind each.
 const ALIGNMENT: usize = 512;
@@ -20,6 +21,8 @@ pub enum Sort {
     Pool,
     /// The processor may touch it.
     Managed,
+    /// The program has mapped it.
+    Virtual,
 }
 
 pub struct Allocation {
@@ -30,6 +33,19 @@ pub struct Allocation {
     pub context: Handle,
     /// It is another process's.
     pub mapped: Option<Mapped>,
+    pub ordering: Ordering,
+}
+
+/// When copies that the program has the driver do at once have been done (`SYNC_MEMOPS`).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ordering {
+    /// Nobody but the program knows the memory: when the call returns.
+    #[default]
+    Unseen,
+    /// Somebody has asked what it is: they may run late.
+    Seen,
+    /// It was ordered that they are done when the call returns.
+    Strict,
 }
 
 /// Memory of one sort, as it is mapped for the program and for the driver.
@@ -47,6 +63,7 @@ pub struct Memory {
     numbers: u64,
     /// Pinned memory of the host: where each begins and ends.
     pinned: Vec<(usize, usize)>,
+    pub virtual_memory: VirtualMemory,
 }
 
 impl Arena {
@@ -72,6 +89,12 @@ impl Arena {
 impl Memory {
     pub fn find(&self, address: usize) -> Option<&Allocation> {
         self.live.iter().find(|one| (one.first..one.first + one.bytes).contains(&address))
+    }
+
+    /// Changes what is known of the allocation in which an address lies.
+    pub fn change(&mut self, address: usize, change: impl FnOnce(&mut Allocation)) {
+        let mut live = self.live.iter_mut();
+        live.find(|one| (one.first..one.first + one.bytes).contains(&address)).map(change);
     }
 
     fn arena(&mut self, sort: Sort) -> Result<&Arena, Answer> {
@@ -104,7 +127,8 @@ impl Memory {
             return Err(OUT_OF_MEMORY);
         }
         self.numbers += 1;
-        self.live.push(Allocation { first, bytes, number: self.numbers, sort, context, mapped: None });
+        let (number, ordering) = (self.numbers, Ordering::default());
+        self.live.push(Allocation { first, bytes, number, sort, context, mapped: None, ordering });
         self.say(first, self.numbers, true);
         let there = self.for_driver(first, bytes)?;
         // SAFETY: memory of the driver, which nobody else uses.
@@ -114,7 +138,9 @@ impl Memory {
 
     fn is_of_device(&self, address: usize) -> bool {
         let is_mapped = |mapped: &Mapped| (mapped.program..mapped.program + mapped.length).contains(&address);
-        self.arena_of(address).is_some() || self.live.iter().flat_map(|one| &one.mapped).any(is_mapped)
+        self.virtual_memory.driver_of(address).is_some()
+            || self.arena_of(address).is_some()
+            || self.live.iter().flat_map(|one| &one.mapped).any(is_mapped)
     }
 
     fn arena_of(&self, address: usize) -> Option<&Arena> {
@@ -132,7 +158,7 @@ impl Memory {
         if let Some(arena) = self.arena_of(first) {
             // SAFETY: mapped behind the memory.
             let place = unsafe { place_of(arena.driver + BYTES, number) };
-            place.store(if is_there { number } else { 0 }, Ordering::SeqCst);
+            place.store(if is_there { number } else { 0 }, SeqCst);
         }
     }
 
@@ -140,11 +166,22 @@ impl Memory {
         &self.live
     }
 
+    /// A number that no other allocation has.
+    pub fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    pub fn add_allocation(&mut self, one: Allocation) {
+        self.live.push(one);
+    }
+
     /// Memory of another process has been mapped.
     pub fn add_mapped(&mut self, first: usize, bytes: usize, context: Handle, mapped: Mapped) {
         self.numbers += 1;
         let (number, sort, mapped) = (self.numbers, Sort::Device, Some(mapped));
-        self.live.push(Allocation { first, bytes, number, sort, context, mapped });
+        let ordering = Ordering::default();
+        self.live.push(Allocation { first, bytes, number, sort, context, mapped, ordering });
     }
 
     /// An allocation is not there any more.
@@ -159,6 +196,9 @@ impl Memory {
     pub fn for_driver(&self, address: usize, bytes: usize) -> Result<usize, Answer> {
         if !self.is_of_device(address) {
             return Ok(address);
+        }
+        if let Some(found) = self.for_driver_virtual(address, bytes) {
+            return found;
         }
         let one = self.find(address).ok_or(INVALID_VALUE)?;
         if address + bytes > one.first + one.bytes {
@@ -189,7 +229,7 @@ impl Memory {
     /// Gives an allocation back.
     pub fn free(&mut self, first: usize) -> Result<(), Answer> {
         match self.find(first) {
-            Some(one) if one.mapped.is_some() => Err(INVALID_VALUE),
+            Some(one) if one.mapped.is_some() || one.sort == Sort::Virtual => Err(INVALID_VALUE),
             _ => self.forget(first),
         }
     }

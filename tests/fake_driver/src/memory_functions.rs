@@ -56,7 +56,9 @@ pub extern "C" fn cuMemFree_v2(address: Address) -> Answer {
 #[no_mangle]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: Address, from: *const c_void, bytes: usize) -> Answer {
     // SAFETY: by the caller.
-    call("cuMemcpyHtoD", |state| unsafe { state.memory.copy(to as usize, from as usize, bytes) })
+    call("cuMemcpyHtoD", |state| unsafe {
+        state.streams.from_program((to as usize, from as usize, bytes), &state.memory)
+    })
 }
 
 /// # Safety
@@ -64,7 +66,10 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: Address, from: *const c_void, bytes
 #[no_mangle]
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: Address, bytes: usize) -> Answer {
     // SAFETY: by the caller.
-    call("cuMemcpyDtoH", |state| unsafe { state.memory.copy(to as usize, from as usize, bytes) })
+    call("cuMemcpyDtoH", |state| unsafe {
+        state.streams.finish_program(&state.memory)?;
+        state.memory.copy(to as usize, from as usize, bytes)
+    })
 }
 
 /// # Safety

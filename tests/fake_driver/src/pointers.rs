@@ -1,6 +1,6 @@
 //! What the driver says of addresses.
 
-use crate::memory::Sort;
+use crate::memory::{Ordering, Sort};
 use crate::state::call;
 use crate::{Address, Answer, INVALID_VALUE};
 use std::ffi::{c_int, c_uint, c_void};
@@ -36,6 +36,11 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
                 }
             }
         }
+        state.memory.change(address as usize, |one| {
+            if one.sort == Sort::Device && one.ordering == Ordering::Unseen {
+                one.ordering = Ordering::Seen;
+            }
+        });
         Ok(())
     })
 }
@@ -51,7 +56,10 @@ pub unsafe extern "C" fn cuPointerSetAttribute(
     address: Address,
 ) -> Answer {
     call("cuPointerSetAttribute", |state| match state.memory.find(address as usize) {
-        Some(one) if which == 6 && one.sort == Sort::Device => Ok(()),
+        Some(one) if which == 6 && one.sort == Sort::Device => {
+            state.memory.change(address as usize, |one| one.ordering = Ordering::Strict);
+            Ok(())
+        }
         _ => Err(INVALID_VALUE),
     })
 }

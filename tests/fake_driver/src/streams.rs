@@ -1,7 +1,7 @@
 //! Streams that run late.
 
 use crate::kernels::Launch;
-use crate::memory::Memory;
+use crate::memory::{Memory, Ordering};
 use crate::{Answer, Handle, INVALID_HANDLE};
 use std::collections::VecDeque;
 use std::ptr;
@@ -25,6 +25,8 @@ pub struct Streams {
     all: Vec<Stream>,
     made: usize,
     chance: Option<u64>,
+    /// Copies of the program that the driver has taken over and not done yet: from where, what.
+    of_program: VecDeque<(usize, Vec<u8>)>,
 }
 
 impl Streams {
@@ -126,7 +128,44 @@ impl Streams {
         self.run(self.place(stream)?, usize::MAX, memory)
     }
 
+    /// Copies from memory of the host for the program: late, where that is known and nobody has ordered it else.
+    ///
+    /// # Safety
+    /// The source can be read.
+    pub unsafe fn from_program(
+        &mut self,
+        (to, from, bytes): (usize, usize, usize),
+        memory: &Memory,
+    ) -> Result<(), Answer> {
+        if memory.find(to).is_none_or(|one| one.ordering != Ordering::Seen) {
+            self.finish_program(memory)?;
+            // SAFETY: by the caller.
+            return unsafe { memory.copy(to, from, bytes) };
+        }
+        let there = memory.for_driver(to, bytes)?;
+        // SAFETY: by the caller; the target is the driver's own.
+        let taken = unsafe {
+            ptr::write_bytes(there as *mut u8, POISON, bytes);
+            std::slice::from_raw_parts(from as *const u8, bytes).to_vec()
+        };
+        self.of_program.push_back((to, taken));
+        Ok(())
+    }
+
+    pub fn finish_program(&mut self, memory: &Memory) -> Result<(), Answer> {
+        // SAFETY: the driver's own bytes.
+        let mut copy =
+            |(to, taken): (usize, Vec<u8>)| unsafe { memory.copy(to, taken.as_ptr() as usize, taken.len()) };
+        self.of_program.drain(..).try_for_each(&mut copy)
+    }
+
+    /// How much was started on streams and has not been done.
+    pub fn pending(&self) -> usize {
+        self.all.iter().map(|one| one.queue.len()).sum()
+    }
+
     pub fn finish_all(&mut self, memory: &Memory) -> Result<(), Answer> {
+        self.finish_program(memory)?;
         (0..self.all.len()).try_for_each(|place| self.run(place, usize::MAX, memory))
     }
 }

@@ -32,6 +32,12 @@ pub extern "C" fn fake_cuda_is_failing() -> c_int {
     c_int::from(state::lock().as_ref().is_some_and(|state| state.calls.failing.is_some()))
 }
 
+/// How many copies and launches were started and have not been done.
+#[no_mangle]
+pub extern "C" fn fake_cuda_pending() -> u64 {
+    state::lock().as_ref().map_or(0, |state| state.streams.pending() as u64)
+}
+
 fn words(answer: Answer) -> Option<(&'static CStr, &'static CStr)> {
     Some(match answer {
         0 => (c"CUDA_SUCCESS", c"no error"),
