@@ -138,6 +138,7 @@ static void copying_fails(void)
     struct buffer memory = buffer_of(DEVICE, LONGS * 8);
     MPI_Win window = window_of(&memory);
     exchange(window, &memory, 11);
+    MPI_Barrier(MPI_COMM_WORLD); /* rank 0 has looked at it */
     if (rank == 1 && lends)
         for (int which = 0; which < 3; which++) {
             long word = 9, found = 0;

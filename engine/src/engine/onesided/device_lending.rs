@@ -19,7 +19,7 @@ pub(crate) const MOST_PIECES: usize = 16;
 impl Engine {
     /// Tells the processes of this node how they map memory: 1 + where, in the blocks area; 0 if they cannot.
     pub(super) fn lend_to_node(&self, memory: &DeviceMemory) -> u64 {
-        self.tell_node(memory, |memory| borrowing::lend(memory))
+        self.tell_node(memory, borrowing::lend)
     }
 
     fn tell_node(&self, memory: &DeviceMemory, lend: impl Fn(&DeviceMemory) -> Result<Lent>) -> u64 {
