@@ -57,7 +57,7 @@ pub extern "C" fn cuMemFree_v2(address: Address) -> Answer {
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: Address, from: *const c_void, bytes: usize) -> Answer {
     // SAFETY: by the caller.
     call("cuMemcpyHtoD", |state| unsafe {
-        state.streams.from_program((to as usize, from as usize, bytes), &state.memory)
+        state.streams.copy_for_program((to as usize, from as usize, bytes), &state.memory)
     })
 }
 

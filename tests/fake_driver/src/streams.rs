@@ -132,7 +132,7 @@ impl Streams {
     ///
     /// # Safety
     /// The source can be read.
-    pub unsafe fn from_program(
+    pub unsafe fn copy_for_program(
         &mut self,
         (to, from, bytes): (usize, usize, usize),
         memory: &Memory,
