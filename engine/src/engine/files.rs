@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 /// Opening, closing, nonblocking access.
 impl Engine {
-    /// Opens a file together with the other members of a communicator, in a context of its own.
+    /// Opens a file together with the other members of a communicator, in a context of its own. What is `wanted` is a
+    /// mode, or what is wrong with this rank's call: the others shall know of it.
     ///
     /// # Errors
     /// `Comm` for an intercommunicator; as [`file::open`].
@@ -24,7 +25,7 @@ impl Engine {
         &self,
         communicator: &Arc<Communicator>,
         name: &str,
-        mode: Mode,
+        wanted: Result<Mode>,
         info: Option<&Info>,
     ) -> Result<Arc<File>> {
         if communicator.is_inter() {
@@ -35,7 +36,7 @@ impl Engine {
         let own = create::dup(self, communicator, Copied::default())?;
         own.set_name(&format!("the file {name}"));
         self.keep_in_mind(&own);
-        match file::open(&self.team(&own), own.clone(), name, mode, info, &self.page.files) {
+        match file::open(&self.team(&own), own.clone(), name, wanted, info, &self.page.files) {
             Ok(file) => {
                 own.set_name(&format!("the file {name} ({})", file.file_system().name));
                 Ok(Arc::new(file))
@@ -213,6 +214,19 @@ impl Team for Ranks<'_> {
 
     fn loan(&self, bytes: usize) -> Option<Box<dyn Loan>> {
         Bounce::make(bytes as u64).map(|memory| Box::new(Lending(memory)) as Box<dyn Loan>)
+    }
+
+    fn compares(&self) -> bool {
+        self.engine.checks
+    }
+
+    fn node(&self) -> u64 {
+        let me = self.communicator.group.job_rank(self.communicator.rank);
+        // Nobody knows the nodes of another job: each of its ranks is by itself.
+        match self.engine.has_others(self.communicator) {
+            true => u64::from(self.communicator.rank) | 1 << 32,
+            false => u64::from(self.engine.node_of(me)),
+        }
     }
 
     fn leaders(&self) -> Vec<u32> {

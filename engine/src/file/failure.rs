@@ -42,7 +42,7 @@ pub fn failed(what: &str, name: &str, error: &io::Error) -> Error {
 }
 
 /// The classes that ranks tell each other, by number.
-const CLASSES: [Class; 13] = [
+const CLASSES: [Class; 16] = [
     Class::Other,
     Class::NoSuchFile,
     Class::FileExists,
@@ -56,6 +56,9 @@ const CLASSES: [Class; 13] = [
     Class::UnsupportedOperation,
     Class::Io,
     Class::Amode,
+    Class::Arg,
+    Class::Type,
+    Class::UnsupportedDatarep,
 ];
 
 /// An outcome as a word: 0 for success.
@@ -66,10 +69,17 @@ pub fn word_of<T>(outcome: &Result<T>) -> u64 {
     }
 }
 
+/// The class of a failure, by its word.
+pub fn class_of_word(word: u64) -> Class {
+    CLASSES.get((word - 1) as usize).copied().unwrap_or(Class::Other)
+}
+
 /// The failure of another rank, by its word.
 pub fn of_other(rank: u32, what: &str, name: &str, word: u64) -> Error {
-    let class = CLASSES.get((word - 1) as usize).copied().unwrap_or(Class::Other);
-    Error::new(class, format!("rank {rank} could not {what} the file {name}, which it does for all"))
+    Error::new(
+        class_of_word(word),
+        format!("rank {rank} could not {what} the file {name}, which it does for all"),
+    )
 }
 
 /// The outcome at `rank`, which has done something for all, at all ranks.

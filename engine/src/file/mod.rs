@@ -16,6 +16,7 @@
 //! The file system is reached by the trait [`Driver`] alone, the other ranks by the trait [`Team`] alone.
 
 mod access_of_call;
+mod alike;
 mod assembly;
 mod atomic;
 pub mod behind;

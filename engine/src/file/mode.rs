@@ -15,6 +15,10 @@ pub struct Mode {
     pub append: bool,
 }
 
+/// What the fields are called, in the order of bits of [`Mode::number`].
+const NAMES: [&str; 9] =
+    ["RDONLY", "RDWR", "WRONLY", "CREATE", "EXCL", "DELETE_ON_CLOSE", "UNIQUE_OPEN", "SEQUENTIAL", "APPEND"];
+
 impl Mode {
     /// Whether it may read.
     pub fn reads(&self) -> bool {
@@ -24,6 +28,12 @@ impl Mode {
     /// Whether it may write.
     pub fn writes(&self) -> bool {
         !self.read_only
+    }
+
+    /// Such a number as a person reads it.
+    pub(super) fn in_words(number: u64) -> String {
+        let set = NAMES.iter().enumerate().filter(|(bit, _)| number >> bit & 1 == 1);
+        set.map(|(_, name)| format!("MPI_MODE_{name}")).collect::<Vec<_>>().join(" | ")
     }
 
     /// As a number that two ranks can compare.
@@ -40,5 +50,16 @@ impl Mode {
             self.append,
         ];
         all.iter().rev().fold(0, |number, &set| number << 1 | u64::from(set))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_told_by_the_names_of_its_constants() {
+        let mode = Mode { read_write: true, create: true, append: true, ..Mode::default() };
+        assert_eq!(Mode::in_words(mode.number()), "MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_APPEND");
     }
 }

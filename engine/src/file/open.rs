@@ -1,5 +1,6 @@
 //! Opening and deleting (MPI-5.0 §14.2.1, §14.2.3).
 
+use super::alike::agree;
 use super::checksum;
 use super::failure::{failed, of_other, word_of};
 use super::hints::Hints;
@@ -28,6 +29,27 @@ fn path_of(name: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
 }
 
+/// Refuses names that stand for several files: `words` are of each rank an outcome, its node, and the numbers of its file.
+/// Nodes may number the files of a file system that they share in their own way, so only ranks of one are compared.
+fn check_one_file(words: &[u64], name: &str) -> Result<()> {
+    let ranks: Vec<&[u64]> = words.chunks(4).collect();
+    let first_of = |node| ranks.iter().position(|words| words[1] == node).unwrap_or(0);
+    let differs = |(rank, words): (usize, &&[u64])| {
+        let first = first_of(words[1]);
+        (ranks[first][2..] != words[2..]).then_some((first, rank))
+    };
+    match ranks.iter().enumerate().find_map(differs) {
+        None => Ok(()),
+        Some((first, rank)) => {
+            let message = format!(
+                "argument filename stands for different files at ranks {first} and {rank}; here it is {name}, and it must \
+                 stand for one file at all ranks"
+            );
+            Err(Error::new(Class::NotSame, message))
+        }
+    }
+}
+
 /// A file that is being opened.
 struct Opening<'a> {
     team: &'a dyn Team,
@@ -42,21 +64,20 @@ struct Opening<'a> {
 /// The first rank opens it, and so makes it if it has to be; the others follow. If one fails, all fail.
 ///
 /// # Errors
-/// `NotSame` where the modes differ; what the file system says, in its class.
+/// What is wrong with the mode that was `wanted`; `NotSame` where the modes differ, or the files that names stand for; what
+/// the file system says, in its class.
 pub fn open(
     team: &dyn Team,
     communicator: Arc<Communicator>,
     name: &str,
-    mode: Mode,
+    wanted: Result<Mode>,
     info: Option<&Info>,
     counters: &'static FileCounters,
 ) -> Result<File> {
     let (path, hints) = (path_of(name), Hints::new(info));
-    let all = team.gather(&[mode.number(), hints.is_safe()])?;
-    if all.chunks(2).any(|other| other[0] != mode.number()) {
-        return Err(Error::new(Class::NotSame, "argument amode is not the same at all ranks"));
-    }
-    hints.agree_on_safety(all[1]);
+    let modes = wanted.as_ref().map(|mode| [mode.number()]).map_err(Error::clone);
+    hints.agree_on_safety(agree(team, name, [("amode", Mode::in_words)], modes, hints.is_safe())?);
+    let mode = wanted?;
     let replacement = Replacement::wanted(path, &mode, &hints);
     let opening = Opening { team, path, mode, hints, replacement };
     let first = (team.rank() == 0).then(|| opening.make());
@@ -67,12 +88,15 @@ pub fn open(
         None if told[0] != 0 => return Err(of_other(0, "open", name, told[0])),
         None => opening.join(),
     };
+    let identity = opened.as_ref().ok().and_then(Ufs::identity).unwrap_or_default();
     let opened = opened.and_then(|file| opening.driver(file));
-    let words = if team.size() > 1 { team.gather(&[word_of(&opened)])? } else { vec![word_of(&opened)] };
+    let words = [word_of(&opened), team.node(), identity[0], identity[1]];
+    let all = if team.size() > 1 { team.gather(&words)? } else { words.to_vec() };
     let (driver, verified) = opened?;
-    if let Some(rank) = words.iter().position(|&word| word != 0) {
-        return Err(of_other(rank as u32, "open", name, words[rank]));
+    if let Some((rank, words)) = all.chunks(4).enumerate().find(|(_, words)| words[0] != 0) {
+        return Err(of_other(rank as u32, "open", name, words[0]));
     }
+    check_one_file(&all, name)?;
     opening.finish(communicator, Watched::new(driver, counters), verified)
 }
 
@@ -121,7 +145,7 @@ impl Opening<'_> {
             file.seek(0, super::Whence::End)?;
         }
         if mode.append && file.shared.is_some() {
-            file.seek_shared(team, 0, super::Whence::End)?;
+            file.seek_shared(team, 0, Ok(super::Whence::End))?;
         }
         Ok(file)
     }
@@ -139,4 +163,18 @@ pub fn delete(name: &str) -> Result<()> {
     }?;
     checksum::forget(Path::new(path));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ranks_of_one_node_compare_the_numbers_of_their_files() {
+        let of = |node, number| [0, node, 8, number];
+        let check = |ranks: &[[u64; 4]]| check_one_file(&ranks.concat(), "f");
+        assert!(check(&[of(0, 5), of(1, 6), of(0, 5), of(1, 6)]).is_ok());
+        let error = check(&[of(0, 5), of(1, 6), of(0, 5), of(1, 7)]).unwrap_err();
+        assert!(error.class() == Class::NotSame && error.to_string().contains("at ranks 1 and 3"), "{error}");
+    }
 }

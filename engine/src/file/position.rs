@@ -6,6 +6,7 @@
 //! number is never taken for a new one.
 
 use super::access_of_call::{beyond, offset_of};
+use super::alike::{agree, number, Argument};
 use super::driver::Driver;
 use super::opened::File;
 use super::representation::Representation;
@@ -32,39 +33,35 @@ pub enum Whence {
     End,
 }
 
+fn whence_in_words(number: u64) -> String {
+    ["MPI_SEEK_SET", "MPI_SEEK_CUR", "MPI_SEEK_END"].get(number as usize).copied().unwrap_or("?").to_owned()
+}
+
+/// What ranks must give alike where they set a view.
+const AGREED: [Argument; 2] =
+    [("etype (its extent in the file)", number), ("datarep", Representation::in_words)];
+
 /// Views (§14.3).
 impl File {
-    /// Sets the view; both pointers are 0 then. `None` for the displacement: where the shared pointer is, for
-    /// sequential files.
+    /// Sets the view; both pointers are 0 then. What is `wanted` are the displacement, `None` for where the shared
+    /// pointer is, for sequential files, and the representation; or what is wrong with them.
     ///
     /// # Errors
-    /// As [`View::new`]; `Arg` where the displacement is not what the mode wants.
+    /// What is wrong; as [`View::new`]; `Arg` where the displacement is not what the mode wants; `NotSame` where ranks
+    /// differ and compare ([`Team::compares`]).
     pub fn set_view(
         &self,
         team: &dyn Team,
-        displacement: Option<u64>,
-        (etype, filetype): (&Arc<Datatype>, &Arc<Datatype>),
-        representation: Representation,
+        types: (&Arc<Datatype>, &Arc<Datatype>),
+        wanted: Result<(Option<u64>, Representation)>,
     ) -> Result<()> {
-        let displacement = match (displacement, self.mode.sequential) {
-            (Some(displacement), false) => displacement,
-            (None, true) => {
-                // All have to have read the pointer before one begins anew.
-                let at = self.view().offset_of(self.shared_position()? * self.view().unit())?;
-                team.meet()?;
-                at
-            }
-            (Some(_), true) => {
-                let message = "a file opened for sequential access takes the current displacement only";
-                return Err(Error::new(Class::Arg, format!("argument disp: {message}")));
-            }
-            (None, false) => {
-                let message =
-                    "argument disp: the current displacement is for files opened for sequential access";
-                return Err(Error::new(Class::Arg, message));
-            }
-        };
-        let view = View::new(displacement, etype, filetype, representation, self.mode.writes())?;
+        let view = wanted.and_then(|wanted| self.new_view(types, wanted));
+        // In a sequential file all have to have read the pointer before one begins anew.
+        if team.compares() || self.mode.sequential {
+            let words = |view: &View| [view.etype_extent(), view.representation.number()];
+            agree(team, &self.name, AGREED, view.as_ref().map(words).map_err(Error::clone), 0)?;
+        }
+        let view = view?;
         let views = {
             let mut state = self.state();
             (state.view, state.pointer) = (Arc::new(view), 0);
@@ -79,6 +76,27 @@ impl File {
             team.meet()?;
         }
         Ok(())
+    }
+
+    fn new_view(
+        &self,
+        (etype, filetype): (&Arc<Datatype>, &Arc<Datatype>),
+        (displacement, representation): (Option<u64>, Representation),
+    ) -> Result<View> {
+        let displacement = match (displacement, self.mode.sequential) {
+            (Some(displacement), false) => displacement,
+            (None, true) => self.view().offset_of(self.shared_position()? * self.view().unit())?,
+            (Some(_), true) => {
+                let message = "a file opened for sequential access takes the current displacement only";
+                return Err(Error::new(Class::Arg, format!("argument disp: {message}")));
+            }
+            (None, false) => {
+                let message =
+                    "argument disp: the current displacement is for files opened for sequential access";
+                return Err(Error::new(Class::Arg, message));
+            }
+        };
+        View::new(displacement, etype, filetype, representation, self.mode.writes())
     }
 
     /// The offset in bytes of an offset in etypes (§14.4.3).
@@ -185,19 +203,14 @@ impl File {
         self.change_shared(|pointer| pointer.checked_add(etypes).ok_or_else(|| beyond(pointer)))
     }
 
-    /// Moves it, for all.
+    /// Moves it, for all. Instead of what the offset counts from there may be what is wrong with that.
     ///
     /// # Errors
     /// `Arg` for a place before the beginning of the view; `NotSame` where ranks want it at different places.
-    pub fn seek_shared(&self, team: &dyn Team, offset: i64, whence: Whence) -> Result<()> {
-        let mine = [offset as u64, whence as u64];
-        let all = team.gather(&mine)?;
-        if all.chunks(2).any(|other| other != mine) {
-            return Err(Error::new(
-                Class::NotSame,
-                "arguments offset and whence are not the same at all ranks",
-            ));
-        }
+    pub fn seek_shared(&self, team: &dyn Team, offset: i64, whence: Result<Whence>) -> Result<()> {
+        let mine = whence.clone().map(|whence| [offset as u64, whence as u64]);
+        agree(team, &self.name, [("offset", number), ("whence", whence_in_words)], mine, 0)?;
+        let whence = whence?;
         let from = match whence {
             Whence::Set => 0,
             Whence::Current => self.shared_position()?,

@@ -98,6 +98,28 @@ impl Representation {
         Ok(())
     }
 
+    /// As a number that two ranks can compare.
+    pub(super) fn number(&self) -> u64 {
+        match self {
+            Representation::Native => 0,
+            Representation::Internal => 1,
+            Representation::External32 => 2,
+            Representation::Registered(name, _) => {
+                let mixed = |so_far: u64, byte| (so_far ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+                name.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) | 4
+            }
+        }
+    }
+
+    /// That number as a person reads it.
+    pub(super) fn in_words(number: u64) -> String {
+        ["native", "internal", "external32"]
+            .get(number as usize)
+            .copied()
+            .unwrap_or("one of the program")
+            .to_owned()
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         match self {

@@ -1,5 +1,6 @@
 //! Sizes, consistency and the end (MPI-5.0 §14.2.4 to §14.2.6, §14.6.1).
 
+use super::alike::{agree, number};
 use super::checksum::{self, Sums};
 use super::driver::Driver;
 use super::failure;
@@ -33,13 +34,12 @@ impl File {
         failure::agree_with(team, 0, what, &self.name, done)
     }
 
-    fn check_same(&self, team: &dyn Team, argument: &str, value: u64) -> Result<()> {
-        match team.gather(&[value])?.iter().all(|&other| other == value) {
-            true => Ok(()),
-            false => {
-                Err(Error::new(Class::NotSame, format!("argument {argument} is not the same at all ranks")))
-            }
-        }
+    /// A size on which all agree.
+    fn agreed_size(&self, team: &dyn Team, size: i64) -> Result<u64> {
+        let wanted = u64::try_from(size)
+            .map_err(|_| Error::new(Class::Arg, format!("argument size is {size}; it cannot be negative")));
+        agree(team, &self.name, [("size", number)], wanted.clone().map(|size| [size]), 0)?;
+        wanted
     }
 
     fn check_changes(&self) -> Result<()> {
@@ -55,20 +55,20 @@ impl File {
     /// Cuts the file or makes it longer.
     ///
     /// # Errors
-    /// `ReadOnly`, `NotSame`; what the file system says.
-    pub fn set_size(&self, team: &dyn Team, size: u64) -> Result<()> {
+    /// `ReadOnly`; `Arg` for a negative size; `NotSame`; what the file system says.
+    pub fn set_size(&self, team: &dyn Team, size: i64) -> Result<()> {
         self.check_changes()?;
-        self.check_same(team, "size", size)?;
+        let size = self.agreed_size(team, size)?;
         self.once(team, "resize", || self.driver.set_size(size))
     }
 
     /// Reserves room; the file never becomes shorter.
     ///
     /// # Errors
-    /// `ReadOnly`, `NotSame`; what the file system says.
-    pub fn preallocate(&self, team: &dyn Team, size: u64) -> Result<()> {
+    /// As [`File::set_size`].
+    pub fn preallocate(&self, team: &dyn Team, size: i64) -> Result<()> {
         self.check_changes()?;
-        self.check_same(team, "size", size)?;
+        let size = self.agreed_size(team, size)?;
         self.once(team, "reserve room for", || self.driver.preallocate(size))
     }
 
@@ -89,7 +89,7 @@ impl File {
     /// # Errors
     /// `NotSame` where ranks want different things.
     pub fn set_atomicity(&self, team: &dyn Team, atomic: bool) -> Result<()> {
-        self.check_same(team, "flag", atomic.into())?;
+        agree(team, &self.name, [("flag", number)], Ok([atomic.into()]), 0)?;
         self.set_atomic(atomic);
         Ok(())
     }

@@ -58,6 +58,16 @@ pub trait Team {
 
     /// The members that write for their nodes: one each, in the order of ranks. Not collective.
     fn leaders(&self) -> Vec<u32>;
+
+    /// Whether they compare what all must give alike also where nothing else is told (`SERRIED_CHECK`): the same at all.
+    fn compares(&self) -> bool {
+        false
+    }
+
+    /// A number that members share if a path names one file for them: that of their node. Not collective.
+    fn node(&self) -> u64 {
+        0
+    }
 }
 
 /// Memory that a member lends to others, until it is dropped.

@@ -198,6 +198,9 @@ fn dealt(random: &mut Random, size: u32) -> (Vec<Vec<(i64, i64)>>, i64) {
     (places, at)
 }
 
+/// A write and two reads.
+const OPERATIONS_OF_A_ROUND: u64 = 3;
+
 /// One round: each rank writes its bytes of a random view, from memory with or without gaps; all compare.
 fn round(seed: u64, size: u32, refuses: u64, node: &str) {
     let mut random = Random(seed);
@@ -221,7 +224,7 @@ fn round(seed: u64, size: u32, refuses: u64, node: &str) {
         let tile = Datatype::hindexed(&lengths, &at, byte).unwrap();
         // One tile alone needs no bounds: its extent is what it has data in.
         let tile = if tiles == 1 { tile } else { Datatype::resized(0, extent, &tile).unwrap() };
-        file.set_view(member, Some(displacement), (byte, &tile), Representation::Native).unwrap();
+        file.set_view(member, (byte, &tile), Ok((Some(displacement), Representation::Native))).unwrap();
         let bytes = tile.size() * tiles;
         let stride = if gaps { 3 } else { 1 };
         let one = Datatype::resized(0, stride as i64, byte).unwrap();
@@ -284,6 +287,25 @@ fn ranks_of_several_nodes_write_by_messages() {
     }
 }
 
+/// The long form: `RANDOM_OPERATIONS` operations of ranks from the seed `RANDOM_SEED` on (`tests/files/random --memory`).
+#[test]
+#[ignore = "as long as one likes"]
+fn long_run_of_random_rounds() {
+    let number = |name, otherwise| {
+        std::env::var(name).map_or(otherwise, |text: String| text.parse::<u64>().expect("a number"))
+    };
+    let (operations, first) = (number("RANDOM_OPERATIONS", 1_000_000), number("RANDOM_SEED", 1) << 32);
+    let (mut done, mut seed) = (0, first);
+    while done < operations {
+        let size = 1 + (seed % 7) as u32;
+        let refuses = if seed % 11 == 0 { 2 + seed % 5 } else { 0 };
+        round(seed, size, refuses, ["8", "3", "2", "1"][(seed / 7 % 4) as usize]);
+        done += OPERATIONS_OF_A_ROUND * u64::from(size);
+        seed += 1;
+    }
+    println!("{done} operations of ranks in {} rounds: nothing differs", seed - first);
+}
+
 #[test]
 fn shared_pointers_lose_nothing_and_order_is_kept() {
     let byte = Datatype::shared(Basic::Byte);
@@ -295,12 +317,12 @@ fn shared_pointers_lose_nothing_and_order_is_kept() {
         let text = vec![b'0' + member.rank as u8; member.rank as usize + 1];
         file.write_ordered(member, &items(&text, byte)).unwrap();
         assert_eq!(file.shared_position().unwrap(), 1210);
-        file.seek_shared(member, -10, Whence::End).unwrap();
+        file.seek_shared(member, -10, Ok(Whence::End)).unwrap();
         let mut back = text.clone();
         back.fill(0);
         assert_eq!(file.read_ordered(member, &items(&back, byte)).unwrap(), text.len() as u64);
         assert_eq!(back, text);
-        file.set_view(member, Some(5), (byte, byte), Representation::Native).unwrap();
+        file.set_view(member, (byte, byte), Ok((Some(5), Representation::Native))).unwrap();
         assert_eq!(file.shared_position().unwrap(), 0, "a view begins anew");
     });
     assert_eq!(&found[1200..], b"0112223333");
@@ -315,7 +337,7 @@ fn atomic_writes_that_overlap_do_not_mix() {
     at_each(4, 0, &[], |member, file| {
         file.set_atomicity(member, true).unwrap();
         let tile = Datatype::resized(0, 2, byte).unwrap();
-        file.set_view(member, Some(0), (byte, &tile), Representation::Native).unwrap();
+        file.set_view(member, (byte, &tile), Ok((Some(0), Representation::Native))).unwrap();
         for turn in 0..50 {
             let mine = vec![member.rank as u8 * 60 + turn; 500];
             file.write_all(member, Place::At(0), &items(&mine, byte)).unwrap();
@@ -330,7 +352,7 @@ fn atomic_writes_that_overlap_do_not_mix() {
 fn external32_is_big_endian_and_counts_whole_items() {
     let int = Datatype::shared(Basic::Int32);
     let found = at_each(1, 0, &[], |member, file| {
-        file.set_view(member, Some(0), (int, int), Representation::External32).unwrap();
+        file.set_view(member, (int, int), Ok((Some(0), Representation::External32))).unwrap();
         let numbers: Vec<u8> = (0..1000i32).flat_map(|number| number.to_ne_bytes()).collect();
         assert_eq!(file.write(Place::At(1), &items(&numbers, int)).unwrap(), 4000);
         let back = vec![0u8; 4000];

@@ -102,9 +102,14 @@ impl Ufs {
         }
     }
 
+    /// The numbers by which this machine knows the file: of its device, and its own.
+    pub(super) fn identity(&self) -> Option<[u64; 2]> {
+        self.file.metadata().ok().map(|data| [data.dev(), data.ino()])
+    }
+
     /// Whether it is the file of that number.
     pub(super) fn is_inode(&self, device: u64, number: u64) -> bool {
-        self.file.metadata().is_ok_and(|data| (data.dev(), data.ino()) == (device, number))
+        self.identity() == Some([device, number])
     }
 
     /// Begins to bring a range to the device, if files are synchronised here.

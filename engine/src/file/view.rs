@@ -119,6 +119,11 @@ impl View {
         self.unit
     }
 
+    /// The extent of an etype in the file.
+    pub(super) fn etype_extent(&self) -> u64 {
+        self.representation.in_file(&self.etype).map_or(0, |etype| etype.extent() as u64)
+    }
+
     /// The offset of position 0, if there are no holes.
     pub fn dense(&self) -> Option<u64> {
         self.dense

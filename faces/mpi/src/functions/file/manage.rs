@@ -19,8 +19,10 @@ pub fn file_open(
     info: Option<&Arc<Info>>,
     fh: OutFile,
 ) -> Result<()> {
-    let name = read_name(filename)?;
-    let file = engine()?.open_file(comm, &name, mode::read(amode)?, info.map(|info| &**info))?;
+    let name = read_name(filename);
+    let wanted = name.as_ref().map_err(Error::clone).and_then(|_| mode::read(amode));
+    let name = name.as_deref().unwrap_or("without a name");
+    let file = engine()?.open_file(comm, name, wanted, info.map(|info| &**info))?;
     file.set_error_handler(error_handler::of_no_file());
     fh.put(file)
 }
@@ -45,20 +47,14 @@ pub fn file_delete(filename: *const c_char, _info: Option<&Arc<Info>>) -> Result
     serried_engine::file::delete(&read_name(filename)?)
 }
 
-/// A size in bytes.
-fn size_of(size: i64) -> Result<u64> {
-    u64::try_from(size)
-        .map_err(|_| Error::new(Class::Arg, format!("argument size is {size}; it cannot be negative")))
-}
-
 /// `MPI_File_set_size` (§14.2.4).
 pub fn file_set_size(fh: &Arc<File>, size: i64) -> Result<()> {
-    fh.set_size(&engine()?.team_of(fh), size_of(size)?)
+    fh.set_size(&engine()?.team_of(fh), size)
 }
 
 /// `MPI_File_preallocate` (§14.2.5).
 pub fn file_preallocate(fh: &Arc<File>, size: i64) -> Result<()> {
-    fh.preallocate(&engine()?.team_of(fh), size_of(size)?)
+    fh.preallocate(&engine()?.team_of(fh), size)
 }
 
 /// `MPI_File_get_size` (§14.2.6).

@@ -10,6 +10,15 @@ use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
+/// Where a view begins; nothing for where the shared pointer is.
+fn displacement_of(disp: i64) -> Result<Option<u64>> {
+    match u64::try_from(disp) {
+        Ok(displacement) => Ok(Some(displacement)),
+        Err(_) if disp == abi::MPI_DISPLACEMENT_CURRENT => Ok(None),
+        Err(_) => Err(Error::new(Class::Arg, format!("argument disp is {disp}; it cannot be negative"))),
+    }
+}
+
 /// `MPI_File_set_view` (§14.3).
 pub fn file_set_view(
     fh: &Arc<File>,
@@ -19,20 +28,16 @@ pub fn file_set_view(
     datarep: *const c_char,
     info: Option<&Arc<Info>>,
 ) -> Result<()> {
-    for (name, datatype) in [("etype", etype), ("filetype", filetype)] {
-        if !datatype.is_committed() {
-            return Err(uncommitted(name, datatype));
+    let wanted = (|| {
+        for (name, datatype) in [("etype", etype), ("filetype", filetype)] {
+            if !datatype.is_committed() {
+                return Err(uncommitted(name, datatype));
+            }
         }
-    }
-    let displacement = match u64::try_from(disp) {
-        Ok(displacement) => Some(displacement),
-        Err(_) if disp == abi::MPI_DISPLACEMENT_CURRENT => None,
-        Err(_) => {
-            return Err(Error::new(Class::Arg, format!("argument disp is {disp}; it cannot be negative")));
-        }
-    };
-    let representation = Representation::find(&read_string("datarep", datarep)?)?;
-    fh.set_view(&engine()?.team_of(fh), displacement, (etype, filetype), representation)?;
+        let displacement = displacement_of(disp)?;
+        Ok((displacement, Representation::find(&read_string("datarep", datarep)?)?))
+    })();
+    fh.set_view(&engine()?.team_of(fh), (etype, filetype), wanted)?;
     if let Some(info) = info {
         fh.set_hints(info);
     }
@@ -93,7 +98,7 @@ pub fn file_get_position(fh: &Arc<File>, offset: OutValue<i64>) -> Result<()> {
 
 /// `MPI_File_seek_shared` (§14.4.4).
 pub fn file_seek_shared(fh: &Arc<File>, offset: i64, whence: c_int) -> Result<()> {
-    fh.seek_shared(&engine()?.team_of(fh), offset, whence_of(whence)?)
+    fh.seek_shared(&engine()?.team_of(fh), offset, whence_of(whence))
 }
 
 /// `MPI_File_get_position_shared` (§14.4.4).
