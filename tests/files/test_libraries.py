@@ -67,6 +67,14 @@ def test_a_file_that_finalize_closes_is_whole(hdf5, tmp_path):
         run(3, [hdf5[debian.MPICH].program(name)], tmp_path)
 
 
+def test_newer_hdf5_of_source_passes_its_parallel_tests():
+    """HDF5 1.14 is built with our mpicc once, into build/io/built, which takes two or three minutes."""
+    outcome = jobs.run_job([HERE / "hdf5", "quick"], 1500, env=dict(os.environ, TREE=str(jobs.STAGE)))
+    if "no source of HDF5 1.14" in outcome.output:
+        pytest.skip("the source of HDF5 1.14 is not to be had")
+    assert outcome.status == 0 and "0 failed" in outcome.output, outcome.output[-6000:]
+
+
 PNETCDF_PROGRAMS = {
     "testcases": """add_var alignment_test buftype_free check_striping check_type collective_error flexible flexible2
         flexible_varm inq_num_vars inq_recsize ivarn mix_collectives modes ncmpi_vars_null_stride noclobber nonblocking
