@@ -75,6 +75,14 @@ def test_newer_hdf5_of_source_passes_its_parallel_tests():
     assert outcome.status == 0 and "0 failed" in outcome.output, outcome.output[-6000:]
 
 
+def test_the_programs_that_come_with_romio_pass():
+    """Those of MPICH's own suite as well, on our files."""
+    outcome = jobs.run_job([HERE / "romio"], 1200, env=dict(os.environ, TREE=str(jobs.STAGE)))
+    if "no source of MPICH" in outcome.output:
+        pytest.skip("the source of MPICH is not to be had")
+    assert outcome.status == 0 and " 0 failed" in outcome.output, outcome.output[-6000:]
+
+
 PNETCDF_PROGRAMS = {
     "testcases": """add_var alignment_test buftype_free check_striping check_type collective_error flexible flexible2
         flexible_varm inq_num_vars inq_recsize ivarn mix_collectives modes ncmpi_vars_null_stride noclobber nonblocking
