@@ -93,7 +93,15 @@ impl File {
         Ok(access)
     }
 
+    /// Writes with the others, and goes on when all have written. MPI does not ask for that; HDF5 1.14 relies on it: it fills
+    /// new chunks by one collective write, to which some ranks give nothing, and these write there at once.
     fn write_together(&self, team: &dyn Team, access: &Access) -> Result<()> {
+        let done = self.write_by_some_way(team, access);
+        let met = team.meet();
+        done.and(met)
+    }
+
+    fn write_by_some_way(&self, team: &dyn Team, access: &Access) -> Result<()> {
         if team.size() == 1 || self.is_atomic() || !access.view.representation.is_native() {
             team.meet()?;
             return self.move_alone(access, true).map(drop);
