@@ -241,8 +241,8 @@ impl Core {
         lane_of(request) == self.lane()
     }
 
-    /// Does what can be done now, without waiting; if it is `for_one` request, no more than that needs: packets
-    /// behind its last one stay where they are, or their messages would have to be kept for receives that are yet to come.
+    /// Does what can be done now, without waiting; if it is `for_one` request, no more than that and other receives
+    /// need: further packets stay where they are, or their messages would have to be kept for receives that are yet to come.
     pub(crate) fn progress(&mut self, for_one: Option<u32>) -> Result<()> {
         for _ in 0..BURST {
             let Some(arrival) = self.transport.peek() else { break };
@@ -250,7 +250,7 @@ impl Core {
             let handled = if self.deliver_letter(&arrival) { Ok(()) } else { self.read(&arrival) };
             self.transport.advance(&arrival);
             handled?;
-            if for_one.is_some_and(|request| self.settled(request)) {
+            if for_one.is_some_and(|request| self.matching.none_waits_there() && self.settled(request)) {
                 break;
             }
         }

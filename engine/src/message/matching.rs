@@ -190,6 +190,12 @@ impl Matching {
         None
     }
 
+    /// Whether no receive waits in the context that was asked for last.
+    #[inline]
+    pub fn none_waits_there(&self) -> bool {
+        self.last.is_none_or(|(_, place)| self.queues[place].posted.is_empty())
+    }
+
     /// Adds a receive.
     #[inline(always)]
     pub fn post(&mut self, context: u64, receive: Posted) {
