@@ -43,7 +43,7 @@ wheel: ## wheels for `pip install`, for x86-64 and aarch64 with glibc 2.17 or ne
 deb: all ## a package of Debian, which stands beside other MPIs, in build/deb/
 	@scripts/deb
 
-bench: ## side by side with MPICH, Open MPI and Intel MPI (about 12 minutes; BENCH=quick takes 3)
+bench: ## side by side with MPICH, Open MPI and Intel MPI (about 15 minutes; BENCH=quick takes 4)
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/run.py

@@ -107,22 +107,21 @@ static void two_of_all(char *out, char *in, int bytes)
 static const struct {
     const char *name;
     operation run;
-    enum order order;
     int sizes[8]; /* ends with -1 */
     int fewest_ranks;
     double parts; /* a ping-pong is two messages */
 } points[] = {
-    {"barrier", barrier, AT_ONCE, {0, -1}, 2, 1},
-    {"pingpong-two", two_of_all, IN_TURN, {0, 8, 1024, 65536, -1}, 4, 2},
-    {"pingpong-pairs", pairs, AT_ONCE, {0, 8, 1024, 65536, -1}, 4, 2},
-    {"bcast", bcast, IN_TURN, {8, 1024, 8192, 65536, 1 << 20, 4 << 20, -1}, 2, 1},
-    {"reduce", reduce, AT_ONCE, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
-    {"allreduce", allreduce, AT_ONCE, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
-    {"allgather", allgather, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
-    {"alltoall", alltoall, AT_ONCE, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
-    {"bcast-unshared", bcast_unshared, IN_TURN, {8192, LARGEST_UNSHARED, -1}, 2, 1},
-    {"allreduce-unshared", allreduce_unshared, AT_ONCE, {8192, LARGEST_UNSHARED, -1}, 2, 1},
-    {"allgather-unshared", allgather_unshared, AT_ONCE, {8192, LARGEST_UNSHARED, -1}, 2, 1},
+    {"barrier", barrier, {0, -1}, 2, 1},
+    {"pingpong-two", two_of_all, {0, 8, 1024, 65536, -1}, 4, 2},
+    {"pingpong-pairs", pairs, {0, 8, 1024, 65536, -1}, 4, 2},
+    {"bcast", bcast, {8, 1024, 8192, 65536, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"reduce", reduce, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"allreduce", allreduce, {8, 512, 4096, 32768, 1 << 20, 4 << 20, -1}, 2, 1},
+    {"allgather", allgather, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
+    {"alltoall", alltoall, {8, 512, 4096, 65536, 1 << 20, -1}, 2, 1},
+    {"bcast-unshared", bcast_unshared, {8192, LARGEST_UNSHARED, -1}, 2, 1},
+    {"allreduce-unshared", allreduce_unshared, {8192, LARGEST_UNSHARED, -1}, 2, 1},
+    {"allgather-unshared", allgather_unshared, {8192, LARGEST_UNSHARED, -1}, 2, 1},
 };
 
 static void all_points(char *out, char *in, int largest)
@@ -131,8 +130,7 @@ static void all_points(char *out, char *in, int largest)
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         for (const int *bytes = points[i].sizes; ranks >= points[i].fewest_ranks && *bytes >= 0; bytes++)
             if (*bytes <= largest)
-                show_time(points[i].name, *bytes,
-                          seconds_for(point++, points[i].run, points[i].order, out, in, *bytes), points[i].parts);
+                show_time(points[i].name, *bytes, seconds_for(point++, points[i].run, out, in, *bytes), points[i].parts);
 }
 
 int main(int argc, char **argv)

@@ -65,16 +65,16 @@ static void all_points(char *out, char *in)
     int point = 0;
 
     for (int bytes = 0; bytes <= LARGEST; bytes = bytes ? 2 * bytes : 8)
-        show_time("latency", bytes, seconds_for(point++, ping_pong, IN_TURN, out, in, bytes), 2);
+        show_time("latency", bytes, seconds_for(point++, ping_pong, out, in, bytes), 2);
     for (int bytes = 65536; bytes <= LARGEST; bytes *= 2)
-        show_time("latency-fresh", bytes, seconds_for(point++, fresh_ping_pong, IN_TURN, out, in, bytes), 2);
+        show_time("latency-fresh", bytes, seconds_for(point++, fresh_ping_pong, out, in, bytes), 2);
     for (int bytes = 64; bytes <= LARGEST; bytes *= 16)
-        show_rate("bandwidth", bytes, 1e-9 * WINDOW * bytes, seconds_for(point++, stream, AT_ONCE, out, in, bytes),
+        show_rate("bandwidth", bytes, 1e-9 * WINDOW * bytes, seconds_for(point++, stream, out, in, bytes),
                   "GB/s");
     for (int bytes = 1024; bytes <= LARGEST; bytes *= 16)
-        show_rate("both-ways", bytes, 1e-9 * 8 * bytes, seconds_for(point++, both_ways, AT_ONCE, out, in, bytes),
+        show_rate("both-ways", bytes, 1e-9 * 8 * bytes, seconds_for(point++, both_ways, out, in, bytes),
                   "GB/s");
-    show_rate("rate", 8, 1e-6 * WINDOW, seconds_for(point++, stream, AT_ONCE, out, in, 8), "M/s");
+    show_rate("rate", 8, 1e-6 * WINDOW, seconds_for(point++, stream, out, in, 8), "M/s");
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@ import pathlib
 import textwrap
 
 from figures import BOUND, FREE, bar_of, meets, more_is_better
+from sweep import in_words
 from words import size_text, value_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -46,20 +47,26 @@ def table(rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *body])
 
 
-def keep(figures, machine, date, rounds, summary):
-    """Makes a run the recorded one; experiments stay as they were."""
+def keep(figures, swept, run):
+    """Makes a run the recorded one; experiments stay as they were. `run`: machine, date, rounds, summary."""
+    machine, date, rounds, summary = run
     points = [
         {"point": list(point), "ratio": figures.ratio(point),
          "medians": {name: figures.median(name, point) for name in figures.titles}}
         for point in figures.points() if not point[2].endswith(FREE)
     ]
-    record = {"machine": machine, "date": date, "rounds": rounds, "summary": summary, "titles": figures.titles,
-              "notes": figures.notes, "points": points, "experiments": read()["experiments"]}
+    record = {"machine": machine, "date": date, "rounds": rounds, "summary": summary, "swept": swept,
+              "titles": figures.titles, "notes": figures.notes, "points": points, "experiments": read()["experiments"]}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 
 def read():
     return json.loads(RECORD.read_text())
+
+
+def swept_words(record):
+    """What the sweep said, a sentence for each number of ranks, each behind a space."""
+    return "".join(f" {in_words(*row)}." for row in record.get("swept", {}).items())
 
 
 def medians(record, row):
@@ -77,7 +84,7 @@ def readme_block(record):
             rows.append([words, where, *medians(record, row), value_text(row["ratio"], 2)])
     run = "quick run" if record["rounds"] == "quick" else "run"
     words = (f"One {run} of `make bench` on {record['date']} ({record['machine']}). Medians in µs where no unit is given; "
-             f"{record['summary']}.")
+             f"{record['summary']}.{swept_words(record)}")
     return f"{textwrap.fill(words, 120)}\n\n{table(rows)}"
 
 
@@ -108,7 +115,7 @@ All figures are on this page. `bench/report.py` writes it, and the table in the 
 
 ## Side by side
 
-{record['machine']}, {record['date']}, {record['rounds']} rounds. {record['summary']}.
+{record['machine']}, {record['date']}, {record['rounds']} rounds. {record['summary']}.{swept_words(record)}
 
 {all_points(record)}
 

@@ -13,6 +13,7 @@ import time
 import pages
 import plots
 from figures import BOUND, FREE, bar_of, meets, more_is_better
+from sweep import in_words
 from words import size_text, value_text
 
 GOOD = "*good*: the same of the best fifth of the rounds of each. "
@@ -22,7 +23,7 @@ Intel's benchmark) ran whole, one after the other, several rounds. Shown are med
 the same round, median over the rounds, against the best rival; for times less is better, for GB/s and M/s more.
 *good*: the same of the best fifth of the rounds of each. *bar*: what we want to reach. Ranks are bound, one a core,
 where there are cores enough. Collectives of 4 KiB and more, and `latency-fresh`, move data that was written just
-before; the time of writing is taken off. Where it says *bound*, the launcher bound the ranks before they started;
+before, and writing counts. Where it says *bound*, the launcher bound the ranks before they started;
 *free* ones were measured beside them. In `pingpong-two` ranks 0 and 1 play and the others wait in a barrier; in
 `pingpong-pairs` all play."""
 
@@ -89,26 +90,28 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
 
 
-def record(figures, rounds):
+def record(figures, swept, rounds):
     """Makes this run the recorded one, and writes the pages with our figures."""
     name, date = machine().rsplit(", ", 1)
-    pages.keep(figures, name, date, rounds, summary(figures))
+    pages.keep(figures, swept, (name, date, rounds, summary(figures)))
     pages.write(page_method())
 
 
 def page_method():
-    """The method without what only the table of a run has."""
-    return METHOD.replace(GOOD, "")
+    """The method without what only the table of a run has, as it was for the recorded one."""
+    method = METHOD.replace(GOOD, "")
+    return method if "swept" in pages.read() else method.replace("and writing counts", "and writing is taken off (no more since)")
 
 
-def write(figures, folder):
-    """Prints the table and leaves it in `folder` as latest.md and latest.json, with plots beside it."""
+def write(figures, swept, folder):
+    """Prints what the sweep says and the table; leaves them in `folder` as latest.md and latest.json, plots beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = list(rows_of(figures))
     notes = "".join(f"- {note}\n" for note in figures.notes) or "Every job ended well.\n"
     bound = binding(figures)
-    print("\n" + plain_table(rows) + f"\n\n{summary(figures)}\n{bound}\n\n{notes}")
-    heading = f"# Side by side\n\n{machine()}. {summary(figures)}. {bound}\n\n{METHOD}\n\n"
+    heads = "".join(f"{in_words(*row)}.\n" for row in swept.items())
+    print(f"\n{heads}\n" + plain_table(rows) + f"\n\n{summary(figures)}\n{bound}\n\n{notes}")
+    heading = f"# Side by side\n\n{heads}\n{machine()}. {summary(figures)}. {bound}\n\n{METHOD}\n\n"
     (folder / "latest.md").write_text(heading + markdown_table(rows) + "\n\n" + notes)
     flat = {
         name: {"/".join(map(str, point)): values for point, values in rows.items()}

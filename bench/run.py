@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures the same programs with Serried, MPICH, Open MPI and Intel MPI, in turn, in one run.
 
-    make bench                        about 12 minutes
+    make bench                        about 15 minutes
     BENCH=quick make bench            fewer rounds: 3 minutes
     bench/run.py --libraries mpich serried --programs p2p --rounds 5
 
 All libraries' jobs of a program are alive at once; point by point they take turns of some ten milliseconds, while
-all others sleep (gate.py). So what else the machine does hits all alike. Start-up and Intel's own benchmark run as
+all others sleep (gate.py). So what else the machine does hits all alike. A short sweep over random cells comes first, and
+what it says heads the table (sweep.py; another draw each day). Start-up and Intel's own benchmark run as
 whole jobs, one library after the other, several rounds. A ratio is the median over the rounds of ours to the rival's
 of the same round, against the best rival (figures.py, where the bars are too). A job that takes too long is stopped;
 its figures are missing and the table says so. Results go to bench/results/.
@@ -19,6 +20,7 @@ import time
 
 import intel
 import report
+import sweep
 from figures import BOUND, FREE, OURS, Figures
 from gate import Turns
 from libraries import ROOT, all_libraries
@@ -115,6 +117,7 @@ def read_options():
     parser.add_argument("--rounds", type=int, help="rounds of each program (as in the plan)")
     parser.add_argument("--timeout", type=float, default=30, help="seconds for one turn, or one whole job (30)")
     parser.add_argument("--record", action="store_true", help="keep this run in bench/record.json and in the pages")
+    parser.add_argument("--no-sweep", action="store_true", help="without the random cells")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results")
     return parser.parse_args()
 
@@ -124,6 +127,10 @@ def main():
     bench = Bench([library for library in all_libraries() if library.name in options.libraries], options.timeout)
     for library in bench.libraries:
         library.build()
+    swept = {}
+    if not options.no_sweep and not options.programs:
+        swept = sweep.headline(bench.libraries, options.timeout, options.out, QUICK)
+        print("".join(f"  {sweep.in_words(*row)}\n" for row in swept.items()), flush=True)
     for program, ranks, rounds, few in PLAN:
         if program not in (options.programs or [program]) or ranks not in (options.ranks or [ranks]):
             continue
@@ -131,9 +138,9 @@ def main():
         began = time.monotonic()
         bench.measure(program, ranks, rounds)
         print(f"  {program} on {ranks} ranks, {rounds} rounds  [{time.monotonic() - began:.0f} s]", flush=True)
-    report.write(bench.figures, options.out)
+    report.write(bench.figures, swept, options.out)
     if options.record:
-        report.record(bench.figures, "quick" if QUICK else "all")
+        report.record(bench.figures, swept, "quick" if QUICK else "all")
 
 
 if __name__ == "__main__":

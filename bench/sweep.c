@@ -78,7 +78,7 @@ static void measure(int number)
     cell = cells[number];
     fill_tables();
     make_blocks(total(operations[cell.operation].out), total(operations[cell.operation].in));
-    show_time(cell.name, cell.bytes, seconds_for(number, run_cell, AT_ONCE, NULL, NULL, cell.bytes), 1);
+    show_time(cell.name, cell.bytes, seconds_for(number, run_cell, NULL, NULL, cell.bytes), 1);
     free_blocks();
 }
 

@@ -142,8 +142,7 @@ def tell(ranks, seed, rows, worst):
     if not rows:
         print(f"{ranks} ranks: nothing could be compared", flush=True)
         return
-    print(f"{ranks} ranks, seed {seed}, {figures['cells']} cells: geometric mean {figures['mean']:.2f}, "
-          f"{100 * figures['slower']:.1f} % slower by more than 5 %, worst {figures['worst']:.2f}", flush=True)
+    print(f"seed {seed}, {in_words(ranks, figures)}", flush=True)
     for row in rows[:worst]:
         tell_cell(row, row["ratio"], row["rival"])
     tell_before([row for row in rows if row[BEFORE]], worst)
@@ -164,6 +163,22 @@ def tell_before(rows, worst):
     for row in sorted(rows, key=lambda row: -row[BEFORE])[:worst]:
         if row[BEFORE] > SLOWER:
             tell_cell(row, row[BEFORE], BEFORE)
+
+
+def headline(libraries, timeout, folder, few):
+    """What a short sweep says: for each number of ranks the figures of `summary`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for ranks in (2, 4):
+        cells = cells_of(f"headline {time.strftime('%Y-%m-%d')}", 30 if few else 120, ranks, None)
+        found[ranks] = summary(rows_of(cells, measure(libraries, cells, ranks, 3, timeout, folder)))
+    return {ranks: figures for ranks, figures in found.items() if figures["cells"]}
+
+
+def in_words(ranks, figures):
+    """A line for such figures."""
+    return (f"{figures['cells']} random cells on {ranks} ranks: geometric mean {figures['mean']:.2f}, "
+            f"{100 * figures['slower']:.0f} % slower than the best rival by more than 5 %, worst {figures['worst']:.2f}")
 
 
 def plot(by_ranks, path):

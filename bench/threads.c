@@ -57,7 +57,7 @@ static void two_threads(char *out, char *in, int bytes)
 
 static void point(int number, const char *name, operation run, int threads)
 {
-    show_rate(name, 8, 1e-6 * threads * WINDOWS * WINDOW, seconds_for(number, run, AT_ONCE, NULL, NULL, 8), "M/s");
+    show_rate(name, 8, 1e-6 * threads * WINDOWS * WINDOW, seconds_for(number, run, NULL, NULL, 8), "M/s");
 }
 
 static void all_points(void)
