@@ -13,7 +13,8 @@ from test_programs import compiled
 
 SOURCES = {
     **{name: f"tests/c/{name}.c" for name in ("file_access", "file_behind", "file_errors", "file_representations", "file_shared")},
-    **{name: f"tests/files/{name}.c" for name in ("random", "replaces", "writes", "disks")},
+    **{name: f"tests/files/{name}.c" for name in ("replaces", "writes", "disks")},
+    "random": "tests/files/random*.c",
 }
 
 

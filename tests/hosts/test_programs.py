@@ -16,10 +16,11 @@ from conftest import MPICC, SERRIED
 ROOT = hosts.ROOT
 
 
-def compiled(source, target, compiler=MPICC):
+def compiled(sources, target, compiler=MPICC):
+    """The program made of a source, or of all that fit a pattern."""
     if not os.path.exists(compiler) or not shutil.which("cc"):
         pytest.skip(f"no {compiler}, or no C compiler")
-    subprocess.run([compiler, "-O1", "-I", ROOT / "tests/c", ROOT / source, "-o", target], check=True)
+    subprocess.run([compiler, "-O1", "-I", ROOT / "tests/c", *sorted(ROOT.glob(sources)), "-o", target], check=True)
     return str(target)
 
 
