@@ -18,6 +18,9 @@ pub struct Proof {
     pub secret: [u8; SECRET_BYTES],
 }
 
+/// Pieces of memory at most in which a message may lie.
+pub const MOST_PIECES: usize = 16;
+
 /// How others get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]

@@ -58,11 +58,18 @@ impl Engine {
         Ok((self.wait_for_index(request)?, goes))
     }
 
+    /// From now on this rank waits for the one that a request depends on, if that is known and on this node.
+    #[inline]
+    pub(super) fn waits_for_peer_of(&self, lane: &EngineLock<Core>, request: u32) {
+        self.crowd.wait_for(|| self.page_of(lane.lock().peer_of(request)?));
+    }
+
     /// Waits for a request.
     #[inline]
     pub(super) fn wait_for_index(&self, request: u32) -> Result<Status> {
-        self.crowd.wait_for(|| self.page_of(self.lane_at(request).lock().peer_of(request)?));
-        self.wait_until(self.lane_at(request), Reason::Request(request), |core| {
+        let lane = self.lane_at(request);
+        self.waits_for_peer_of(lane, request);
+        self.wait_until(lane, Reason::Request(request), |core| {
             core.settled(request).then(|| core.collect(request))
         })
     }
@@ -103,7 +110,7 @@ impl Engine {
             }
             request
         };
-        self.crowd.wait_for(|| self.page_of(lane.lock().peer_of(request)?));
+        self.waits_for_peer_of(lane, request);
         self.wait_until(lane, Reason::Request(request), |core| {
             core.settled(request).then(|| core.end_plain(request, &mut end))
         })

@@ -1,6 +1,7 @@
 //! How data are represented in a file (MPI-5.0 §14.5).
 
 use crate::datatype::{Basic, Datatype};
+use crate::world::context;
 use crate::{Class, Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -104,10 +105,7 @@ impl Representation {
             Representation::Native => 0,
             Representation::Internal => 1,
             Representation::External32 => 2,
-            Representation::Registered(name, _) => {
-                let mixed = |so_far: u64, byte| (so_far ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                name.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) | 4
-            }
+            Representation::Registered(name, _) => context::hash(name.bytes()) | 4,
         }
     }
 

@@ -14,7 +14,7 @@ use super::wire::{Offer, Ticket, Wanted, Why, HELD, PASS, PASSED};
 use super::work::{Passing, Work};
 use crate::core::Core;
 use crate::device::borrowing::{self, Mapping};
-use crate::device::lent::Lent;
+use crate::device::lent::{Lent, MOST_PIECES};
 use crate::device::{self, Piece};
 use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
 use crate::memory::system_calls;
@@ -23,9 +23,6 @@ use crate::{Class, Error, Result};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-
-/// Pieces at most that a message may lie in.
-const MOST_PIECES: usize = 16;
 
 /// Offered memory as it is mapped here, piece by piece.
 pub(super) struct MappedPieces(Vec<Arc<Mapping>>);

@@ -1,7 +1,7 @@
 //! Sending: which way a message goes.
 
 use super::stream::load;
-use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER, TICKET_LINE};
+use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER, TICKET_BYTES, TICKET_LINE};
 use super::work::{Send, Work};
 use super::{Buffer, Mode, EAGER_BLOCK_BYTES, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
@@ -14,8 +14,6 @@ use crate::transport::{
 use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
 
-/// Bytes before a message whose sender waits until it has been taken.
-const TICKET_BYTES: usize = std::mem::size_of::<Ticket>();
 /// Longer messages are not copied aside while there is no memory to load others.
 const ASIDE_BYTES: u64 = 16 << 10;
 

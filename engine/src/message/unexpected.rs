@@ -1,6 +1,6 @@
 //! A message whose receive is not there yet: where it is, and how it is kept.
 
-use super::wire::{self, Offer, Ticket, TICKET_LINE};
+use super::wire::{self, Offer, Ticket, TICKET_BYTES, TICKET_LINE};
 use crate::transport::{Arrival, Payloads, Retained, INLINE_BYTES};
 use crate::JobRank;
 
@@ -52,7 +52,7 @@ impl Found {
             wire::LONG => Found::Long(*arrival),
             wire::OFFER => Found::Offer(arrival.read()),
             wire::AWAITED => {
-                let before = if arrival.is_long { TICKET_LINE } else { size_of::<Ticket>() };
+                let before = if arrival.is_long { TICKET_LINE } else { TICKET_BYTES };
                 Found::Awaited(arrival.read(), arrival.behind(before))
             }
             _ => return None,

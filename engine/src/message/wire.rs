@@ -23,7 +23,9 @@ pub const DECLINE: u8 = 8;
 /// A message whole in the packet, whose sender waits until a receive has taken it: its payload
 /// is a [`Ticket`] and the message behind that, in a long payload on the next line.
 pub const AWAITED: u8 = 9;
-/// Bytes before a message of [`AWAITED`] in a long payload.
+/// Bytes before a message of [`AWAITED`].
+pub const TICKET_BYTES: usize = size_of::<Ticket>();
+/// The same in a long payload.
 pub const TICKET_LINE: usize = 64;
 
 /// To the receiver: an offered message has been withdrawn; payload a [`Ticket`].

@@ -4,7 +4,7 @@
 //! operation there. Where one of both cannot be, the owner's servant does what is asked, as ever.
 
 use crate::device::borrowing;
-use crate::device::lent::Lent;
+use crate::device::lent::{Lent, MOST_PIECES};
 use crate::device::{self, DeviceMemory, MemoryKind};
 use crate::engine::Engine;
 use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region};
@@ -13,8 +13,6 @@ use std::sync::{Arc, PoisonError};
 
 /// Mappings that an exposure keeps of memory that is attached and detached.
 const MOST_KEPT: usize = 32;
-/// Pieces of memory at most in which a message may lie.
-pub(crate) const MOST_PIECES: usize = 16;
 
 impl Engine {
     /// Tells the processes of this node how they map memory: 1 + where, in the blocks area; 0 if they cannot.

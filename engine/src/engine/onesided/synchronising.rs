@@ -132,7 +132,7 @@ impl Engine {
     pub(super) fn wait_for_word(&self, context: u64, word: RequestId) -> Result<Status> {
         let lane = self.lane_of(word);
         let request = lane.lock().requests.check(word)?;
-        self.crowd.wait_for(|| self.page_of(lane.lock().peer_of(request)?));
+        self.waits_for_peer_of(lane, request);
         let status = self.wait_until(lane, Reason::Word(context, request), |core| {
             core.settled(request).then(|| core.collect(request))
         })?;
