@@ -300,6 +300,8 @@ def write_configuration(hosts):
         shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
     (folder / "sshd_config").write_text(
         f"HostKey {folder}/host_key\nAuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nUsePAM no\nUseDNS no\n"
+        # As of a shell within a shell: bash reads no start files of the user's then, which may take long or wait for others.
+        f"SetEnv SHLVL=2 \"PATH={os.environ.get('PATH', os.defpath)}\"\n"
         "PidFile none\nPermitRootLogin yes\nMaxStartups 300\nMaxSessions 300\nPrintMotd no\n")
     (folder / "ssh_config").write_text(
         f"IdentityFile {folder}/user_key\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
