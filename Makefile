@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
 
-.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-energy bench-armci bench-micro clean help
+.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -57,6 +57,11 @@ bench-loaded: ## single calls while other programs load the cores, side by side 
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/loaded.py
+
+bench-nodes: ## messages, collectives and random cells between hosts made of namespaces, side by side (10 minutes; root only)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/nodes.py
 
 bench-energy: ## CPU seconds and time of a solver with uneven parts, side by side (3 minutes)
 	@scripts/setup venv-bench peers

@@ -124,11 +124,12 @@ class Job:
 
 
 class Turns:
-    """Runs one program with all libraries, in turns. `failed(library, why)` is told of a job that is lost."""
+    """Runs one program with all libraries, in turns. `failed(library, why)` is told of a job that is lost. The gate lies
+    `within` a folder that all ranks see."""
 
-    def __init__(self, libraries, program, ranks, patience, failed):
+    def __init__(self, libraries, program, ranks, patience, failed, within=None):
         self.patience, self.failed = patience, failed
-        self.folder = tempfile.TemporaryDirectory(prefix="bench-gate-")
+        self.folder = tempfile.TemporaryDirectory(prefix="bench-gate-", dir=within)
         self.jobs = []
         for library in libraries:
             job = Job(library, program, ranks, self.folder.name)

@@ -72,7 +72,7 @@ def cells_of(seed, count, ranks, only):
     return [draw(generator, ranks, operations) for _ in range(count)]
 
 
-def measure(libraries, cells, ranks, rounds, timeout, folder):
+def measure(libraries, cells, ranks, rounds, timeout, folder, within=None):
     """For each cell the times of each library, round by round."""
     path = folder / f"sweep-{ranks}.cells"
     path.write_text("".join(cell.line() for cell in cells))
@@ -82,7 +82,7 @@ def measure(libraries, cells, ranks, rounds, timeout, folder):
         print(f"    {library.title}: {why}. {output[-400:].strip()}", flush=True)
 
     program = [With(library, path) for library in libraries]
-    turns = Turns(program, "sweep", ranks, timeout, lost)
+    turns = Turns(program, "sweep", ranks, timeout, lost, within)
     for number in range(rounds):
         for library, (cell, _, value, _) in turns.round(number):
             times[int(cell)][library.name][number] = float(value)
