@@ -62,8 +62,15 @@ pub enum Many {
     Read,
     /// They are written.
     Write,
-    /// Their elements are added to.
-    Add(Element),
+    /// Their elements are changed.
+    Change {
+        /// How.
+        builtin: Builtin,
+        /// What they are.
+        element: Element,
+        /// Whether the answer has what they were.
+        tell: bool,
+    },
 }
 
 impl Ask {
@@ -75,8 +82,7 @@ impl Ask {
             Ask::Read(address, bytes) => (1, address, bytes, 0, 0),
             Ask::Write(address) => (2, address, 0, 0, 0),
             Ask::Change { address, count, builtin, element, tell } => {
-                let more = (builtin as u64) << 32 | element.0 as u64;
-                (3, address, count, more, u64::from(tell))
+                (3, address, count, how(builtin, element), u64::from(tell))
             }
             Ask::Swap(address, bytes) => (4, address, bytes, 0, 0),
             Ask::Lock(kind, mutex) => (5, lock(kind), which(mutex), 0, 0),
@@ -85,7 +91,9 @@ impl Ask {
             Ask::Find(address) => (7, address, 0, 0, 0),
             Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
             Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
-            Ask::Many { what: Many::Add(element), number, bytes } => (11, number, bytes, element.0 as u64, 0),
+            Ask::Many { what: Many::Change { builtin, element, tell }, number, bytes } => {
+                (11, number, bytes, how(builtin, element), u64::from(tell))
+            }
         };
         [what, at, count, more, tell, tag as u64]
     }
@@ -104,10 +112,8 @@ impl Ask {
             1 => Ask::Read(at, count),
             2 => Ask::Write(at),
             3 => {
-                let builtin = Builtin::all().find(|&one| one as u64 == more >> 32);
-                let basic = Basic::all().get(more as u32 as usize);
-                let (Some(builtin), Some(&basic)) = (builtin, basic) else { return Err(garbled()) };
-                Ask::Change { address: at, count, builtin, element: Element(basic), tell: word(4) != 0 }
+                let (builtin, element) = read_how(more)?;
+                Ask::Change { address: at, count, builtin, element, tell: word(4) != 0 }
             }
             4 => Ask::Swap(at, count),
             5 => Ask::Lock(lock(at), which),
@@ -117,13 +123,28 @@ impl Ask {
             9 => Ask::Many { what: Many::Read, number: at, bytes: count },
             10 => Ask::Many { what: Many::Write, number: at, bytes: count },
             11 => {
-                let Some(&basic) = Basic::all().get(more as usize) else { return Err(garbled()) };
-                Ask::Many { what: Many::Add(Element(basic)), number: at, bytes: count }
+                let (builtin, element) = read_how(more)?;
+                Ask::Many {
+                    what: Many::Change { builtin, element, tell: word(4) != 0 },
+                    number: at,
+                    bytes: count,
+                }
             }
             _ => return Err(garbled()),
         };
         Ok((ask, word(5) as i32, data))
     }
+}
+
+/// How elements are changed, in a word.
+fn how(builtin: Builtin, element: Element) -> u64 {
+    (builtin as u64) << 32 | element.0 as u64
+}
+
+fn read_how(word: u64) -> Result<(Builtin, Element)> {
+    let builtin = Builtin::all().find(|&one| one as u64 == word >> 32);
+    let basic = Basic::all().get(word as u32 as usize);
+    builtin.zip(basic).map(|(builtin, &basic)| (builtin, Element(basic))).ok_or_else(garbled)
 }
 
 #[cold]
@@ -145,7 +166,8 @@ mod tests {
         let all = [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
-        let many = [Many::Read, Many::Write, Many::Add(element)];
+        let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };
+        let many = [Many::Read, Many::Write, change(false), change(true)];
         let many = many.map(|what| Ask::Many { what, number: 3, bytes: 16 });
         for (tag, ask) in all.into_iter().chain(locks).chain(many).enumerate() {
             let mut message: Vec<u8> =

@@ -40,6 +40,11 @@ impl Element {
         }
     }
 
+    /// Bytes of the hole.
+    pub fn hole(self) -> u64 {
+        (self.span() - self.size()) as u64
+    }
+
     /// Whether its data have no hole: then a run of elements may be one piece.
     #[inline]
     pub fn is_block(self) -> bool {

@@ -7,7 +7,7 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
     Ask, Element, Elements, Entry, Exposure, Lock, LockOf, Many, Region, Servant, HEAD_BYTES, MOST_BYTES,
 };
-use crate::reduce::Factor;
+use crate::reduce::{Builtin, Factor};
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
 use std::collections::VecDeque;
@@ -247,8 +247,36 @@ impl Engine {
             }
             piece
         };
-        let ask = Ask::Many { what: Many::Add(element), number: batch.len() as u64, bytes };
+        let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
+        let ask = Ask::Many { what, number: batch.len() as u64, bytes };
         self.ask(region.servant, ask, &with_addresses(batch, batch.iter().map(multiplied)), &mut [])
+    }
+
+    /// Changes the elements of many pieces, which lie here one behind the other, and puts what they were to `result` in the same
+    /// order, unless that is null.
+    ///
+    /// # Safety
+    /// The pieces can be read here, unless nothing is changed, and the result written, for `bytes` bytes each.
+    pub(super) unsafe fn ask_to_change_many(
+        &self,
+        region: &Region,
+        batch: &[(*mut u8, u64)],
+        bytes: u64,
+        (elements, result): (&Elements, *mut u8),
+    ) -> Result<()> {
+        let (number, tell) = (batch.len(), !result.is_null());
+        let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
+        let given = if elements.only_reads() { 0 } else { number };
+        // SAFETY: by the caller.
+        let piece = |&(here, _): &(*mut u8, u64)| unsafe { std::slice::from_raw_parts(here, bytes as usize) };
+        let data = with_addresses(batch, batch.iter().take(given).map(piece));
+        let mut old = vec![0u8; if tell { number * bytes as usize } else { 0 }];
+        self.ask(region.servant, Ask::Many { what, number: number as u64, bytes }, &data, &mut old)?;
+        if tell {
+            // SAFETY: by the caller.
+            unsafe { std::ptr::copy(old.as_ptr(), result, old.len()) };
+        }
+        Ok(())
     }
 
     /// A lock of a member whose words are out of reach.

@@ -174,7 +174,7 @@ fn no_changes() -> Error {
 }
 
 /// Further on, unless there is nothing.
-fn step(address: *mut u8, bytes: usize) -> *mut u8 {
+pub(super) fn step(address: *mut u8, bytes: usize) -> *mut u8 {
     if address.is_null() {
         address
     } else {

@@ -3,7 +3,6 @@
 
 use crate::engine::Engine;
 use crate::onesided::{Ask, Elements, Entry, Many, Region, MOST_BYTES};
-use crate::reduce::Builtin;
 use crate::{Class, Error, Result};
 
 /// What a member exposes, for the one who does what others ask for.
@@ -91,34 +90,36 @@ impl Engine {
             number.checked_mul(8).zip(number.checked_mul(bytes)).filter(|sizes| sizes.1 <= MOST_BYTES);
         let (heads, all) = sizes.ok_or_else(shorter)?;
         let (addresses, mut data) = data.split_at_checked(heads as usize).ok_or_else(shorter)?;
-        if what != Many::Read && data.len() < all as usize {
+        let elements = match what {
+            Many::Change { builtin, element, .. } => Some(Elements::known(builtin, element)?),
+            Many::Read | Many::Write => None,
+        };
+        let only_reads = elements.map_or(what == Many::Read, Elements::only_reads);
+        if !only_reads && data.len() < all as usize {
             return Err(shorter());
         }
-        let mut read = vec![0u8; if what == Many::Read { all as usize } else { 0 }];
+        let tells = matches!(what, Many::Read | Many::Change { tell: true, .. });
+        let mut read = vec![0u8; if tells { all as usize } else { 0 }];
         if let Some(done) = self.obey_by_driver(served, (what, bytes), addresses, (data, &mut read)) {
             return done.map(|()| read);
         }
         let mut room = read.as_mut_slice();
         for address in addresses.chunks_exact(8) {
             let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));
-            self.with_served(served, address, bytes, |region, offset| match what {
-                Many::Read => {
-                    let (piece, rest) = std::mem::take(&mut room).split_at_mut(bytes as usize);
-                    room = rest;
-                    // SAFETY: bytes of the own region.
-                    unsafe { self.read_from(region, offset, piece.as_mut_ptr(), bytes) }
-                }
-                Many::Write => {
-                    let piece = take(&mut data, bytes);
-                    // SAFETY: the same.
-                    unsafe { self.write_to(region, offset, piece.as_ptr(), bytes) }
-                }
-                Many::Add(element) => {
-                    let elements = Elements::known(Builtin::Sum, element)?;
-                    let (piece, count) = (take(&mut data, bytes), bytes as usize / element.size());
-                    let places = (piece.as_ptr(), std::ptr::null_mut());
-                    // SAFETY: elements of the own region; there are as many in the piece.
-                    unsafe { self.change(region, elements, (offset, count), places) }
+            let from = if only_reads { std::ptr::null() } else { take(&mut data, bytes).as_ptr() };
+            let to = if tells { take_room(&mut room, bytes).as_mut_ptr() } else { std::ptr::null_mut() };
+            let spans = bytes + elements.map_or(0, |elements| elements.element().hole());
+            self.with_served(served, address, spans, |region, offset| {
+                // SAFETY: bytes, or elements, of the own region; there are as many in the message, and in the answer.
+                unsafe {
+                    match elements {
+                        Some(elements) => {
+                            let count = bytes as usize / elements.element().size();
+                            self.change(region, elements, (offset, count), (from, to))
+                        }
+                        None if what == Many::Read => self.read_from(region, offset, to, bytes),
+                        None => self.write_to(region, offset, from, bytes),
+                    }
                 }
             })?;
         }
@@ -149,6 +150,12 @@ impl Engine {
 fn take<'a>(data: &mut &'a [u8], bytes: u64) -> &'a [u8] {
     let (piece, rest) = data.split_at(bytes as usize);
     *data = rest;
+    piece
+}
+
+fn take_room<'a>(room: &mut &'a mut [u8], bytes: u64) -> &'a mut [u8] {
+    let (piece, rest) = std::mem::take(room).split_at_mut(bytes as usize);
+    *room = rest;
     piece
 }
 

@@ -1,11 +1,12 @@
 //! Puts, gets and accumulates.
 
-use super::runs::Stage;
+use super::changing::step;
+use super::runs::{Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;
-use crate::onesided::{compare_and_swap, Ask, Element, Elements, Exposure, Region, Target, Way};
+use crate::onesided::{compare_and_swap, Ask, Element, Elements, Exposure, Pieces, Region, Target, Way};
 use crate::reduce::Operator;
 use crate::{Class, Error, Result};
 use std::ptr;
@@ -310,7 +311,8 @@ impl Engine {
             };
         }
         let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
-        let mut change = |offset: u64, piece: u64, length: u64| {
+        let change = |offset: u64, run: Run<'_>| {
+            let length = run.bytes();
             // SAFETY: by the caller.
             unsafe {
                 let from = match elements.only_reads() {
@@ -318,7 +320,7 @@ impl Engine {
                     false => by.fill(origin, offset, length),
                 };
                 let to = old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length));
-                self.change(place.region, elements, (piece, (length / size) as usize), (from, to))?;
+                self.change_run(place.region, run, elements, (from, to))?;
                 if let (Some(old), Some(result)) = (&mut old, result) {
                     old.empty(result, offset);
                 }
@@ -326,9 +328,40 @@ impl Engine {
             Ok(())
         };
         match elements.element().is_block() {
-            true => self.each_piece(place, target, bytes, change),
-            false => self.each_element(place, target, (bytes, size), |offset, at| change(offset, at, size)),
+            true => self.each_run(place, target, bytes, change),
+            false => self.each_run_of_elements(place, target, (bytes, size), change),
         }
+    }
+
+    /// Changes the elements of a run; its owner is asked for many pieces at once.
+    ///
+    /// # Safety
+    /// As [`Engine::change`]: the run lies within the region.
+    unsafe fn change_run(
+        &self,
+        region: &Region,
+        run: Run<'_>,
+        elements: &Elements,
+        (from, to): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let count = run.length() as usize / elements.element().size();
+        if run.pieces.len() > 1 && region.direct.is_empty() && self.is_served(region) {
+            let here = from.cast_mut();
+            return run.with(here, |pieces| {
+                pieces.in_batches(|batch| {
+                    let to = step(to, batch[0].0 as usize - here as usize);
+                    // SAFETY: by the caller.
+                    unsafe { self.ask_to_change_many(region, batch, pieces.bytes, (elements, to)) }
+                })
+            });
+        }
+        for (index, &(address, length)) in run.pieces.iter().enumerate() {
+            let (at, offset) = (index * length, address as u64 - run.base);
+            let places = (step(from.cast_mut(), at).cast_const(), step(to, at));
+            // SAFETY: by the caller.
+            unsafe { self.change(region, elements, (offset, count), places)? };
+        }
+        Ok(())
     }
 }
 

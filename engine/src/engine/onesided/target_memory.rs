@@ -231,7 +231,7 @@ impl Engine {
 
     /// The pieces of a place in the order of sending, as far as it goes, in runs of pieces of one length: how many bytes
     /// came before each run.
-    fn each_run(
+    pub(super) fn each_run(
         &self,
         place: &Place,
         target: &Target,
@@ -253,36 +253,24 @@ impl Engine {
         Ok(())
     }
 
-    /// Each of them: how many bytes came before it, its offset in the region, its length (at most [`AT_ONCE`]).
-    pub(super) fn each_piece(
-        &self,
-        place: &Place,
-        target: &Target,
-        bytes: u64,
-        mut each: impl FnMut(u64, u64, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.each_run(place, target, bytes, |before, run| {
-            let befores = (0..).map(|index| before + index * run.length());
-            befores.zip(run.pieces).try_for_each(|(before, &(address, length))| {
-                each(before, address as u64 - run.base, length as u64)
-            })
-        })
-    }
-
-    /// Each element of a place whose elements have `size` bytes: how many bytes came before it, its offset
-    /// in the region.
-    pub(super) fn each_element(
+    /// The same where an element of `size` bytes may lie in parts: each piece is where one begins.
+    pub(super) fn each_run_of_elements(
         &self,
         place: &Place,
         target: &Target,
         (bytes, size): (u64, u64),
-        mut each: impl FnMut(u64, u64) -> Result<()>,
+        mut each: impl FnMut(u64, Run<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (there, mut piece) = (place.there() as *mut u8, Vec::with_capacity(1));
-        for done in (0..bytes).step_by(size as usize) {
-            piece.clear();
-            target.datatype.segments(there, target.count as u64, done, size, &mut piece, 1);
-            each(done, piece[0].0 as u64 - place.region.address)?;
+        let there = place.there() as *mut u8;
+        let (mut part, mut pieces) = (Vec::with_capacity(1), Vec::new());
+        for begin in (0..bytes).step_by(PIECES * size as usize) {
+            pieces.clear();
+            for done in (begin..bytes).step_by(size as usize).take(PIECES) {
+                part.clear();
+                target.datatype.segments(there, target.count as u64, done, size, &mut part, 1);
+                pieces.push((part[0].0, size as usize));
+            }
+            each(begin, Run { base: place.region.address, pieces: &pieces })?;
         }
         Ok(())
     }
