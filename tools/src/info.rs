@@ -4,6 +4,8 @@ use crate::system::{host_name, libraries, topology};
 use serried_engine::device;
 use serried_engine::job::{cpus, detect};
 use serried_engine::memory::window::policy;
+use serried_engine::onesided::server::{law, Settings as ServerSettings};
+use serried_engine::onesided::MOST_BYTES;
 use serried_engine::settings::{misspelt, Setting, Settings, SETTINGS};
 
 /// Prints it; returns the exit status.
@@ -21,6 +23,7 @@ pub fn command() -> i32 {
     );
     println!("  windows     {}", windows());
     println!("  GPUs        {}", device::describe(wanted_gpu()));
+    println!("  servers     {}", servers());
     println!("  settings");
     for Setting { name, default, meaning } in &SETTINGS {
         let value = std::env::var(name).map_or(format!("not set: {default}"), |value| format!("is {value}"));
@@ -56,6 +59,28 @@ fn windows() -> String {
         Ok(()) => "ranks can map each other's memory: MPI_Alloc_mem, and blocks of 64 KiB and more".into(),
         Err(why) => format!("none, so ranks cannot map each other's memory: {}", why.text()),
     }
+}
+
+/// How servers of nodes reach each other.
+fn servers() -> String {
+    let set = Settings::read(|name| std::env::var(name).ok()).ok().and_then(|found| found.servers);
+    let grid = match set {
+        Some(extents) => {
+            let used: Vec<String> =
+                extents.iter().filter(|&&extent| extent > 0).map(u32::to_string).collect();
+            format!("they stand in a grid of {}", used.join("x"))
+        }
+        None => {
+            let most =
+                |dimensions| law::most_nodes(dimensions, law::BUDGET, &ServerSettings::default(), MOST_BYTES);
+            let (budget, all, two, three) = (law::BUDGET >> 20, most(1), most(2), most(3));
+            format!(
+                "its buffers take {budget} MiB at most, so each talks with all others of up to {all} nodes; more stand in a grid, of 2 \
+                 dimensions up to {two} nodes, of 3 up to {three}"
+            )
+        }
+    };
+    format!("on several nodes one a node, for one-sided operations, asleep until asked; {grid}")
 }
 
 fn launcher() -> String {

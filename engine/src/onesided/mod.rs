@@ -41,7 +41,8 @@ pub(crate) use fair_lock::FairLock;
 pub use pieces::{Pieces, Scattered, Strided, MOST_LEVELS};
 pub use region::Region;
 pub(crate) use region::{Servant, Way};
-pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES, MOST_BYTES};
+pub use requests_to_servant::MOST_BYTES;
+pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES};
 pub use target::Target;
 pub(crate) use words::{compare_and_swap, Element, Elements};
 

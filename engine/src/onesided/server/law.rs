@@ -28,6 +28,13 @@ pub fn grid_within(nodes: u32, budget: u64, settings: &Settings, buffer_bytes: u
     grids.find(fits).unwrap_or_else(|| Grid::hypercube(nodes))
 }
 
+/// The most nodes of a full grid of so many dimensions whose buffers keep to a budget.
+pub fn most_nodes(dimensions: u32, budget: u64, settings: &Settings, buffer_bytes: u64) -> u64 {
+    let links = budget / (u64::from(settings.credits) * buffer_bytes);
+    let (short, longer) = (1 + links / u64::from(dimensions), (links % u64::from(dimensions)) as u32);
+    short.saturating_pow(dimensions - longer).saturating_mul((short + 1).saturating_pow(longer))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +43,10 @@ mod tests {
     fn a_budget_chooses_the_fewest_dimensions() {
         let within = |nodes| grid_within(nodes, BUDGET, &Settings::default(), 16 << 10).extents().len();
         assert_eq!([within(1), within(2), within(250), within(16_000), within(1_000_000)], [1, 1, 1, 2, 4]);
+        for dimensions in 1..=3 {
+            let most = most_nodes(dimensions, BUDGET, &Settings::default(), 16 << 10) as u32;
+            assert_eq!([within(most), within(most + 1)], [dimensions as usize, dimensions as usize + 1]);
+        }
         assert_eq!(grid_within(1000, 0, &Settings::default(), 1).extents().len(), 10);
     }
 
