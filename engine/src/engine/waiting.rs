@@ -95,6 +95,7 @@ impl Engine {
         beside: &impl Beside,
         mut ready: impl FnMut(&mut Core) -> Option<T>,
     ) -> Result<T> {
+        let _in_wait = self.page.call.begin_wait();
         let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
         loop {
             let (arrivals, epoch, watched) = match self.look_into(lane, reason, &mut ready)? {
@@ -126,6 +127,7 @@ impl Engine {
         if !self.lanes.are_several() {
             return self.wait_until(self.lanes.at(0), reason, ready);
         }
+        let _in_wait = self.page.call.begin_wait();
         let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
         'again: loop {
             let mut shows: [(Arrivals, Watched); LANES] = Default::default();

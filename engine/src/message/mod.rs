@@ -6,7 +6,7 @@
 //! | ≤ [`EAGER_BLOCK_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
 //! | ≤ [`EAGER_BLOCK_BYTES`], one block | in cells of the sender, while both sides copy (`Payloads::push_block`) | 2 |
 //! | ≤ [`EAGER_BYTES`] | in a packet with a long payload (`Payloads`): on a node, a cell of the sender | 2 |
-//! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`); big ones both sides (`together`) | 1 |
+//! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`), big ones both sides (`together`); or as below, if a sample says so (`sample`) | 1 |
 //! | otherwise | the sender copies, in parts (`stream`) | 2, no staging |
 //!
 //! Flow control: payload of small messages lies in memory of the sender until the
@@ -33,6 +33,7 @@ pub(crate) mod progress_sources;
 mod receive;
 mod rendezvous;
 mod rounds;
+mod sample;
 mod send;
 mod stream;
 mod together;

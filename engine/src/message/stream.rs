@@ -11,6 +11,9 @@ use crate::observe::page::add;
 use crate::transport::{Arrival, Load, Packet, Payloads, Source};
 use crate::{JobRank, Result};
 
+/// Bytes of a part while both sides copy. Few parts make all the cells there are for that.
+const PART_BYTES: u64 = 128 << 10;
+
 /// A packet that brings the bytes of `buffer` from `offset` on, as many as its payload shall have; `None`
 /// when there is no memory for them.
 ///
@@ -64,6 +67,9 @@ impl Core {
     }
 
     fn pump(&mut self, index: u32) -> Result<Pumped> {
+        if let Some(pumped) = self.pump_block(index)? {
+            return Ok(pumped);
+        }
         let Work::Send(send) = &mut self.requests[index].work else { return Ok(Pumped::Done) };
         let longest = self.transport.longest_payload() as u64;
         let bytes = (send.wanted - send.streamed).min(longest) as usize;
@@ -79,18 +85,45 @@ impl Core {
         Ok(if done { Pumped::Done } else { Pumped::More })
     }
 
+    /// The same while both sides copy; `None` where that cannot be.
+    fn pump_block(&mut self, index: u32) -> Result<Option<Pumped>> {
+        let Work::Send(send) = &self.requests[index].work else { return Ok(None) };
+        let (peer, streamed, wanted) = (send.peer, send.streamed, send.wanted);
+        let Some(address) = send.buffer.dense().filter(|_| !self.others_wait(peer)) else { return Ok(None) };
+        let bytes = (wanted - streamed).min(PART_BYTES);
+        let what = (CHUNK, Chunk { offset: streamed, request: send.receiver_request }.header());
+        let block = (address.wrapping_add(streamed as usize).cast_const(), bytes as usize);
+        // SAFETY: the program lends the buffer, and has more of it to send.
+        if !self.page.copying(|| unsafe { self.transport.push_block(peer, what, &[], block) })? {
+            return Ok(None);
+        }
+        add(&self.counters.bytes_cells, bytes);
+        if let Work::Send(send) = &mut self.requests[index].work {
+            send.streamed += bytes;
+        }
+        Ok(Some(if streamed + bytes == wanted { Pumped::Done } else { Pumped::More }))
+    }
+
     /// A part has come.
     pub(crate) fn arrived_chunk(&mut self, arrival: &Arrival) {
         let Chunk { offset, request } = Chunk::of(arrival.header);
-        if let Work::Receive(receive) = &mut self.requests[request].work {
-            let bytes = arrival.bytes as usize;
-            // SAFETY: the payload is that long; the sender sends no more than was asked for, which
-            // fits the buffer.
-            self.page.copying(|| unsafe { receive.buffer.unpack(offset, arrival.payload(), bytes) });
-            receive.received += bytes as u64;
-            if receive.received == receive.expected {
-                self.complete(request);
+        let Work::Receive(receive) = &mut self.requests[request].work else { return };
+        let (all, mut done) = ((arrival.payload(), arrival.bytes as usize), 0);
+        let transport = self.transport.as_mut();
+        let taken = self.page.copying(|| {
+            while done < all.1 {
+                let (part, bytes) = transport.part(None, all, done)?;
+                // SAFETY: the part is that long; the sender sends no more than was asked for, which fits the buffer.
+                unsafe { receive.buffer.unpack(offset + done as u64, part, bytes) };
+                done += bytes;
             }
+            Ok(())
+        });
+        receive.received += all.1 as u64;
+        match taken {
+            Err(error) => self.complete_with(request, error),
+            Ok(()) if receive.received == receive.expected => self.complete(request),
+            Ok(()) => {}
         }
     }
 }

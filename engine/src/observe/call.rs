@@ -66,6 +66,32 @@ pub struct Call {
     pub waiting_since: AtomicU64,
     /// Threads whose wait has outlasted its first spin; all of them write it.
     pub waiters: AtomicU32,
+    /// 1 while it waits, from the first look on. With several threads it may be wrong.
+    is_in_wait: AtomicU32,
+}
+
+/// As long as it lives, its rank is in a wait.
+pub struct InWait<'a>(&'a Call);
+
+impl Call {
+    /// Whether the rank does nothing but wait, and so makes progress.
+    pub fn is_in_wait(&self) -> bool {
+        self.is_in_wait.load(Relaxed) != 0
+    }
+
+    /// A wait begins.
+    #[inline]
+    pub fn begin_wait(&self) -> InWait<'_> {
+        self.is_in_wait.store(1, Relaxed);
+        InWait(self)
+    }
+}
+
+impl Drop for InWait<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.is_in_wait.store(0, Relaxed);
+    }
 }
 
 impl Record {

@@ -1,0 +1,55 @@
+//! A sample of a long message tells where its lines lie, and so which way it had better come.
+//!
+//! The receiver could read it where it is, which is one copy. But lines that the sender has just written lie in the cache
+//! of its core: to fetch them takes longer than to copy them, and the sender has to fetch them back when it writes next.
+//! Then it is quicker when the sender copies them into cells, which both cores find in the common cache
+//! (`transport/node/long_block.rs`), while the receiver copies them out.
+//!
+//! So the receiver copies the first of the message twice. The second time all lines are in its own cache. [Decision
+//! 39](../../../docs/decisions/0039-a-sample-chooses-the-way.md) has the figures.
+
+use super::wire::Offer;
+use super::work::Work;
+use super::EAGER_BLOCK_BYTES;
+use crate::clock::ticks;
+use crate::core::Core;
+use crate::transport::OfferedMemory;
+use crate::Result;
+
+/// Bytes of the sample: more than fits the first cache twice.
+const SAMPLE_BYTES: u64 = 32 << 10;
+/// The lines are far if the first time takes more than this, in tenths of the second time: of memory that is mapped here,
+/// and through the kernel, where the call takes a part of both.
+const FAR_MAPPED: u64 = 20;
+const FAR_THROUGH_KERNEL: u64 = 15;
+
+impl Core {
+    /// Whether the sender had better copy an offered message that could be read where it is. It does so only while it waits:
+    /// nobody depends on a sender that computes.
+    ///
+    /// # Errors
+    /// When it cannot be read after all.
+    pub(super) fn had_better_come_in_parts(&mut self, index: u32, offer: &Offer, taken: u64) -> Result<bool> {
+        if taken <= EAGER_BLOCK_BYTES || offer.peer == self.rank || self.shares_cpus() {
+            return Ok(false);
+        }
+        let Some(sender) = self.job.local(offer.peer) else { return Ok(false) };
+        let Work::Receive(receive) = &self.requests[index].work else { return Ok(false) };
+        let Some(target) = receive.buffer.dense() else { return Ok(false) };
+        let (sample, piece) =
+            (offer.memory().part(0, SAMPLE_BYTES), [(target as usize, SAMPLE_BYTES as usize)]);
+        let far = match self.transport.direct(offer.peer, sample) {
+            Some(_) => FAR_MAPPED,
+            None => FAR_THROUGH_KERNEL,
+        };
+        let mut take = || {
+            let begin = ticks();
+            // SAFETY: the first of the buffer that the program lends.
+            unsafe { self.transport.read(offer.peer, sample, &piece)? };
+            Ok(ticks() - begin)
+        };
+        let (first, again) = (take()?, take()?);
+        // A sender that has just offered the message waits by now, if it does.
+        Ok(10 * first > far * again && self.job.node.page(sender.0).call.is_in_wait())
+    }
+}
