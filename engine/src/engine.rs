@@ -330,6 +330,7 @@ fn into_result(status: Status) -> Result<Status> {
 
 pub mod agreed;
 mod agreement;
+mod agreement_apart;
 mod answer;
 mod background;
 mod beyond;
@@ -340,6 +341,7 @@ mod describe;
 pub mod device_pairs;
 mod failures;
 mod files;
+mod hearsay;
 mod lanes;
 mod meeting_jobs;
 mod member_memory;
@@ -349,6 +351,7 @@ mod nonblocking;
 pub mod onesided;
 mod open_ports;
 mod other_threads;
+mod outside_failures;
 pub mod pairs;
 pub mod participants;
 mod partitioned;

@@ -14,6 +14,8 @@ from launching import STAGE, compile_c, for_each_abi, peer_compiler  # noqa: E40
 survivors = for_each_abi(SURVIVORS / "survivors.c")
 agreements = for_each_abi(SURVIVORS / "agreements.c")
 windows = for_each_abi(SURVIVORS / "windows.c")
+# Processes of two jobs, of which some fail.
+families = for_each_abi(SURVIVORS / "families.c")
 
 
 @pytest.fixture(scope="session")

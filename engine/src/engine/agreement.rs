@@ -2,10 +2,13 @@
 //! `job::agreements`; here are its members, and how they wake each other. Members on several nodes say what they have to
 //! say to the launcher, which decides, and find the decision in the same table (`job::voicing`).
 //!
+//! Members of several jobs agree by messages (`agreement_apart`).
+//!
 //! The agreements of a communicator follow each other: a member speaks for one when it has the decision of the one
 //! before.
 
-use super::failures::failures_of;
+use super::agreement_apart::AgreementApart;
+use super::outside_failures::{failures_of, of_job};
 use super::Engine;
 use crate::job::agreements::{look, Agreements, Ballot, Decision, Electorate, Voice};
 use crate::job::voicing::{Contribution, Said};
@@ -39,9 +42,6 @@ impl Members {
         let (ranks, sides): (Vec<_>, Vec<_>) =
             ranks.into_iter().map(|(rank, side)| (rank, side ^ first)).unzip();
         let job = engine.job;
-        if ranks.iter().any(|rank| rank.is_foreign()) {
-            return Err(Error::not_there_yet("agreement of processes in several jobs"));
-        }
         let locals: Option<Vec<_>> = ranks.iter().map(|&rank| job.local(rank)).collect();
         let tables =
             locals.iter().flatten().map(|local| job.node.agreements(local.0)).collect::<Result<_>>()?;
@@ -106,7 +106,7 @@ impl Agreement {
             me.map_err(|_| Error::new(Class::Intern, "this process is no member of the communicator"))?;
         let number = communicator.agreements.fetch_add(1, Relaxed) + 1;
         let ballot = Ballot { context: communicator.context(), number };
-        let voice = Voice { flag, acknowledged: communicator.acknowledged.load(Relaxed) };
+        let voice = Voice { flag, acknowledged: of_job(communicator.acknowledged.load(Relaxed)) };
         let communicator = communicator.clone();
         Ok(Agreement { members, communicator, me, ballot, voice, has_spoken: false })
     }
@@ -126,37 +126,58 @@ impl Agreement {
         }))
     }
 
+    /// What follows of a decision.
+    fn conclusion(&self, decision: Decision) -> Conclusion {
+        let groups = self.communicator.groups();
+        let failed = groups.flat_map(|group| failures_of(self.members.job, group));
+        let mut failed: Vec<_> = failed.filter(|(number, _)| *number <= decision.failures).collect();
+        failed.sort_unstable();
+        let unknown =
+            failed.iter().find(|(number, _)| *number > decision.acknowledged).map(|&(_, rank)| rank);
+        let lost = failed.into_iter().map(|(_, rank)| rank).collect();
+        Conclusion { flags: decision.flags, side: self.side(), contexts: decision.contexts, lost, unknown }
+    }
+}
+
+/// What was agreed, as a member sees it.
+pub(super) struct Conclusion {
+    /// The bits that all of a side have.
+    pub(super) flags: [u32; 2],
+    /// That of this member.
+    pub(super) side: usize,
+    /// Contexts that nothing else has; 0: none was left.
+    pub(super) contexts: [u64; 2],
+    /// Members that had failed.
+    pub(super) lost: Vec<JobRank>,
+    /// One of these that some program does not know of.
+    pub(super) unknown: Option<JobRank>,
+}
+
+impl Conclusion {
     /// The bits that all have; of an intercommunicator, those that all of the other group have.
-    fn flag(&self, decision: Decision) -> u32 {
-        let side = self.side();
-        decision.flags[if self.communicator.is_inter() { 1 - side } else { side }]
+    fn flag(&self, communicator: &Communicator) -> u32 {
+        self.flags[if communicator.is_inter() { 1 - self.side } else { self.side }]
     }
 
     /// Whether the programs of all know all failures of members.
-    fn all_known(&self, decision: Decision) -> Result<()> {
-        let known = decision.acknowledged + 1..=decision.failures;
-        let groups = self.communicator.groups();
-        let unknown = groups.flat_map(|group| failures_of(self.members.job, group));
-        match unknown.filter(|(number, _)| known.contains(number)).min() {
-            Some((_, rank)) => Err(failed::failed(rank).in_context(self.communicator.context())),
+    fn all_known(&self, communicator: &Communicator) -> Result<()> {
+        match self.unknown {
+            Some(rank) => Err(failed::failed(rank).in_context(communicator.context())),
             None => Ok(()),
         }
     }
 
     /// A communicator of those that go on.
-    fn those_left(&self, decision: Decision) -> Result<Communicator> {
-        let Agreement { members, communicator, .. } = self;
-        let goes_on =
-            |rank: &JobRank| members.job.failure_of(*rank).is_none_or(|number| number > decision.failures);
+    fn those_left(&self, communicator: &Communicator) -> Result<Communicator> {
+        let goes_on = |rank: &JobRank| !self.lost.contains(rank);
         let left = |group: &Group| Arc::new(Group::new(group.iter().filter(goes_on).collect::<Vec<_>>()));
-        let (shared, group) = (decision.contexts[0], left(&communicator.group));
-        let rank =
-            group.rank_of(members.ranks[self.me]).filter(|_| decision.contexts.iter().all(|&one| one != 0));
+        let (shared, group) = (self.contexts[0], left(&communicator.group));
+        let rank = group.rank_of(communicator.group.job_rank(communicator.rank));
+        let rank = rank.filter(|_| self.contexts.iter().all(|&one| one != 0));
         let rank = rank.ok_or_else(|| Error::new(Class::Intern, "no communicator ids are left"))?;
         let mut made = Communicator::new(shared, group, rank);
         if let Some(remote) = &communicator.remote {
-            made =
-                made.with_remote(left(remote), context::beside(decision.contexts[self.side()] + 2, shared));
+            made = made.with_remote(left(remote), context::beside(self.contexts[self.side] + 2, shared));
         }
         Ok(made.with_error_handler(communicator.error_handler()))
     }
@@ -192,27 +213,52 @@ impl Pending<Decision> for Agreement {
     }
 }
 
+/// By which way the members agree.
+enum Way {
+    /// All are of this job.
+    InJob(Agreement),
+    Apart(AgreementApart),
+}
+
 /// An agreement at whose end something is done.
 struct Concluded<F> {
-    agreement: Agreement,
+    way: Way,
+    communicator: Arc<Communicator>,
     conclude: F,
 }
 
-impl<F: FnMut(&Agreement, Decision) -> Result<()> + Send> Pending<()> for Concluded<F> {
+impl<F: FnMut(&Communicator, &Conclusion) -> Result<()> + Send> Pending<()> for Concluded<F> {
     fn poll(&mut self, channel: &dyn BootstrapChannel) -> Result<Option<()>> {
-        let Some(decision) = self.agreement.poll(channel)? else { return Ok(None) };
-        (self.conclude)(&self.agreement, decision).map(Some)
+        let conclusion = match &mut self.way {
+            Way::InJob(agreement) => agreement.poll(channel)?.map(|decision| agreement.conclusion(decision)),
+            Way::Apart(agreement) => agreement.poll(channel)?,
+        };
+        let Some(conclusion) = conclusion else { return Ok(None) };
+        (self.conclude)(&self.communicator, &conclusion).map(Some)
     }
 }
 
 impl Engine {
+    fn agreement_in<F: FnMut(&Communicator, &Conclusion) -> Result<()> + Send>(
+        &self,
+        communicator: &Arc<Communicator>,
+        flag: u32,
+        conclude: F,
+    ) -> Result<Concluded<F>> {
+        let way = match self.has_others(communicator) {
+            true => Way::Apart(self.agreement_apart(communicator, flag)),
+            false => Way::InJob(Agreement::start(self, communicator, flag)?),
+        };
+        Ok(Concluded { way, communicator: Arc::clone(communicator), conclude })
+    }
+
     fn agree_in(
         &self,
         communicator: &Arc<Communicator>,
         flag: u32,
-        conclude: impl FnMut(&Agreement, Decision) -> Result<()> + Send,
+        conclude: impl FnMut(&Communicator, &Conclusion) -> Result<()> + Send,
     ) -> Result<()> {
-        let mut agreement = Concluded { agreement: Agreement::start(self, communicator, flag)?, conclude };
+        let mut agreement = self.agreement_in(communicator, flag, conclude)?;
         self.wait_despite_failures(&mut || Ok(agreement.poll(self)?.is_some()))
     }
 
@@ -220,10 +266,10 @@ impl Engine {
         &self,
         communicator: &Arc<Communicator>,
         flag: u32,
-        conclude: impl FnMut(&Agreement, Decision) -> Result<()> + Send + 'static,
+        conclude: impl FnMut(&Communicator, &Conclusion) -> Result<()> + Send + 'static,
     ) -> Result<RequestId> {
-        let agreement = Agreement::start(self, communicator, flag)?;
-        self.start_pending(communicator.context(), Concluded { agreement, conclude })
+        let agreement = self.agreement_in(communicator, flag, conclude)?;
+        self.start_pending(communicator.context(), agreement)
     }
 
     /// Takes the bits that all members of a communicator have in `flag`, of those that have not failed; of an
@@ -231,16 +277,16 @@ impl Engine {
     ///
     /// # Errors
     /// `ProcFailed`, at all of them, unless all failures are acknowledged by all of them; the flag is taken then too.
-    /// `UnsupportedOperation` where members are in several jobs, or on several nodes under another launcher than ours.
+    /// `UnsupportedOperation` where members are on several nodes under another launcher than ours.
     pub fn agree_on(
         &self,
         communicator: &Arc<Communicator>,
         flag: u32,
         mut take: impl FnMut(u32) + Send,
     ) -> Result<()> {
-        self.agree_in(communicator, flag, |agreement, decision| {
-            take(agreement.flag(decision));
-            agreement.all_known(decision)
+        self.agree_in(communicator, flag, |communicator, conclusion| {
+            take(conclusion.flag(communicator));
+            conclusion.all_known(communicator)
         })
     }
 
@@ -254,9 +300,9 @@ impl Engine {
         flag: u32,
         mut take: impl FnMut(u32) + Send + 'static,
     ) -> Result<RequestId> {
-        self.start_agreeing_in(communicator, flag, move |agreement, decision| {
-            take(agreement.flag(decision));
-            agreement.all_known(decision)
+        self.start_agreeing_in(communicator, flag, move |communicator, conclusion| {
+            take(conclusion.flag(communicator));
+            conclusion.all_known(communicator)
         })
     }
 
@@ -269,7 +315,9 @@ impl Engine {
         communicator: &Arc<Communicator>,
         mut take: impl FnMut(Communicator) -> Result<()> + Send,
     ) -> Result<()> {
-        self.agree_in(communicator, u32::MAX, |agreement, decision| take(agreement.those_left(decision)?))
+        self.agree_in(communicator, u32::MAX, |communicator, conclusion| {
+            take(conclusion.those_left(communicator)?)
+        })
     }
 
     /// As [`Engine::shrink`]; the communicator is taken when the request is complete.
@@ -281,8 +329,8 @@ impl Engine {
         communicator: &Arc<Communicator>,
         mut take: impl FnMut(Communicator) -> Result<()> + Send + 'static,
     ) -> Result<RequestId> {
-        self.start_agreeing_in(communicator, u32::MAX, move |agreement, decision| {
-            take(agreement.those_left(decision)?)
+        self.start_agreeing_in(communicator, u32::MAX, move |communicator, conclusion| {
+            take(conclusion.those_left(communicator)?)
         })
     }
 }

@@ -6,7 +6,9 @@
 //!
 //! The first lane alone goes there; contexts that such processes share belong to it (`Contexts::meet_others`).
 
+use super::hearsay::Shared;
 use super::open_ports::Names;
+use super::outside_failures::OutsideFailures;
 use super::{Core, Engine};
 use crate::job::node_card::NodeDirectory;
 use crate::job::process_name::mark_of;
@@ -28,6 +30,10 @@ pub(super) struct Beyond {
     universe: OnceLock<&'static Universe>,
     /// The way to them is there.
     is_open: AtomicBool,
+    /// That one, or the way to strangers.
+    pub(super) has_way: AtomicBool,
+    pub(super) failures: OutsideFailures,
+    pub(super) hearsay: Shared,
     strangers: OnceLock<&'static Strangers>,
     /// Those whom this process meets at ports.
     at_ports: Mutex<Vec<JobRank>>,
@@ -118,13 +124,17 @@ impl Engine {
 
     /// Opens a network to ranks from `first` on, to which this process is `outward`.
     fn open_way(&self, me: Identity, first: JobRank, outward: JobRank) -> Result<()> {
-        let wire = Wire::new(me, self.doorbell)?;
+        let mut wire = Wire::new(me, self.doorbell)?;
+        if self.job.node.goes_on_without_ranks() {
+            wire.lose_at_once();
+        }
         let mut core = self.lanes.at(0).lock();
         core.transport.go_beyond(Box::new(wire), first)?;
         core.outward = outward;
         self.attend(&core)?;
         self.contexts.meet_others(u64::from_ne_bytes(random_bytes()));
         drop(core);
+        self.beyond.has_way.store(true, Ordering::Relaxed);
         // Threads that sleep already have to wait for the network too.
         self.doorbell.ring();
         Ok(())
@@ -213,19 +223,32 @@ impl Engine {
             if self.is_at_port(first) {
                 return Err(never_connected());
             }
-            if has_failed && self.is_member(first) {
+            // Where this job goes on without it, the connections to its processes say who has failed.
+            if has_failed && !self.job.node.goes_on_without_ranks() && self.is_member(first) {
                 return Err(network::gone(first));
             }
         }
         let lost = lane.lock().transport.lost();
         match lost {
             None => Ok(()),
+            Some(peer) if self.goes_on_without(peer) => {
+                // Nothing waits for what it does not say any more, once that has been looked for.
+                self.note_outside_failure(peer);
+                self.lanes.at(0).lock().transport.outlive(peer);
+                Ok(())
+            }
             Some(peer) if peer.is_foreign() && !self.is_member(peer) && !self.is_at_port(peer) => {
                 lane.lock().transport.forget(peer);
                 Ok(())
             }
             Some(peer) => Err(network::gone(peer)),
         }
+    }
+
+    /// Whether this job goes on without a process of another one that cannot be reached.
+    fn goes_on_without(&self, peer: JobRank) -> bool {
+        let is_wanted = peer.is_foreign() && self.job.node.goes_on_without_ranks();
+        is_wanted && !self.is_at_port(peer) && self.is_member(peer)
     }
 
     /// Whether processes of other jobs are in a communicator: the same at all members, as each of them has to know others.

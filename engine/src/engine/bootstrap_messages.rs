@@ -69,6 +69,14 @@ impl BootstrapChannel for Engine {
         self.nudge_those_left(context, ranks)
     }
 
+    fn tell_others(&self, letters: Vec<(JobRank, Vec<u64>)>) -> Result<()> {
+        self.send_letters(letters)
+    }
+
+    fn hear_others(&self) -> Result<()> {
+        Engine::hear_others(self)
+    }
+
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
         // The address is only read from: a buffered send.
         let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };

@@ -4,13 +4,12 @@
 //! The launcher says in the node segment who has failed, and rings all ranks. A rank says there what it revokes, and
 //! nudges the members. A rank looks there before it sleeps, when a call has found nothing, and when a collective begins:
 //! so nothing is added to what goes well. All ranks see the same lists, which only grow; whoever is on that of failures
-//! has no process any more.
+//! has no process any more. Processes of other jobs tell each other (`hearsay`).
 
 use super::reason::Reason;
 use super::Engine;
 use crate::job::news::too_many;
 use crate::job::voicing::Said;
-use crate::job::Job;
 use crate::message::failed::{self, Affected};
 use crate::message::{wire, ANY_SOURCE};
 use crate::transport::Packet;
@@ -19,41 +18,7 @@ use crate::{Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
-/// The members of a group that have failed, each with its number, in the order in which they have.
-pub(super) fn failures_of(job: &Job, group: &Group) -> Vec<(u32, JobRank)> {
-    let failed = (1..).zip(job.failed());
-    failed.filter(|&(_, rank)| group.rank_of(rank).is_some()).collect()
-}
-
 impl Engine {
-    /// The members of a group that are among the first so many that have failed, in the order in which they have.
-    pub fn failed_of(&self, group: &Group, first: u32) -> Group {
-        let failed = failures_of(self.job, group).into_iter().filter(|&(number, _)| number <= first);
-        Group::new(failed.map(|(_, rank)| rank).collect::<Vec<_>>())
-    }
-
-    /// As so manieth of all ranks the last of the first `count` members of a group has failed, if any has.
-    pub fn number_of_failed(&self, group: &Group, count: usize) -> Option<u32> {
-        failures_of(self.job, group).into_iter().take(count).next_back().map(|(number, _)| number)
-    }
-
-    /// Changes when a rank has failed or a communicator was revoked; 0: never so far.
-    #[inline]
-    pub(super) fn news(&self) -> u32 {
-        self.job.node.news()
-    }
-
-    /// How many ranks have failed so far.
-    #[inline]
-    pub fn failures(&self) -> u32 {
-        self.job.node.failures()
-    }
-
-    /// As so manieth of all a rank has failed.
-    pub(super) fn failure_of(&self, rank: JobRank) -> Option<u32> {
-        self.job.failure_of(rank)
-    }
-
     /// Refuses what needs a rank that has failed.
     ///
     /// # Errors
@@ -104,6 +69,7 @@ impl Engine {
         if self.job.node.decisions() != self.decisions.load(Relaxed) {
             self.look_for_decisions();
         }
+        self.hear_others()?;
         match self.news() {
             0 => Ok(()),
             _ => self.end_what_failed(reason),
@@ -157,7 +123,8 @@ impl Engine {
 
     /// Whether all is here that those of other nodes had sent that have failed. Who waits is woken when it comes.
     fn have_been_heard_out(&self) -> bool {
-        let far: Vec<_> = self.job.failed().into_iter().filter(|&rank| !self.is_near(rank)).collect();
+        let failed = self.failed().into_iter().map(|(_, rank)| rank);
+        let far: Vec<_> = failed.filter(|&rank| !self.is_near(rank)).collect();
         let mut all = true;
         for lane in self.lanes.each().filter(|_| !far.is_empty()) {
             let mut core = lane.lock();
@@ -177,11 +144,17 @@ impl Engine {
             }
             affected.push(one);
         };
-        if let Some(directory) = self.directory.get() {
-            directory(&mut add);
-        }
-        self.unnamed().iter().filter_map(Weak::upgrade).for_each(|one| add(&one));
+        self.each_communicator(&mut add);
         affected
+    }
+
+    /// Shows all communicators that the program can name, and those that others hold.
+    pub(super) fn each_communicator(&self, see: &mut dyn FnMut(&Arc<Communicator>)) {
+        if let Some(directory) = self.directory.get() {
+            directory(see);
+        }
+        let unnamed: Vec<_> = self.unnamed().iter().filter_map(Weak::upgrade).collect();
+        unnamed.iter().for_each(see);
     }
 
     fn affected_one(&self, communicator: &Communicator) -> Option<Affected> {
@@ -196,11 +169,11 @@ impl Engine {
             });
         }
         let groups = communicator.groups();
-        let mut failed: Vec<_> = groups.flat_map(|group| failures_of(self.job, group)).collect();
+        let mut failed: Vec<_> = groups.flat_map(|group| self.failures_in(group)).collect();
         failed.sort_unstable();
         let (_, first) = *failed.first()?;
         let acknowledged = communicator.acknowledged.load(Relaxed);
-        let unknown = failed.iter().find(|&&(number, _)| number > acknowledged);
+        let unknown = failed.iter().find(|&&(mark, _)| mark > acknowledged);
         Some(Affected {
             context,
             known: context,
@@ -212,7 +185,7 @@ impl Engine {
 
     /// Those of a group that have failed: their ranks in it, and in the job.
     fn failed_among(&self, group: &Group) -> Vec<(i32, JobRank)> {
-        let failed = failures_of(self.job, group).into_iter();
+        let failed = self.failures_in(group).into_iter();
         failed.filter_map(|(_, member)| Some((group.rank_of(member)? as i32, member))).collect()
     }
 
@@ -238,27 +211,31 @@ impl Engine {
     /// Revokes a communicator: every call of every member that waits in it, or would, ends with `Revoked`.
     ///
     /// # Errors
-    /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are in several jobs, or on several nodes
-    /// under another launcher than ours.
+    /// `NoMem` when too many were revoked; `UnsupportedOperation` where members are on several nodes under another launcher
+    /// than ours.
     pub fn revoke(&self, communicator: &Communicator) -> Result<()> {
-        let mut members: Vec<_> = communicator.groups().flat_map(|group| group.iter()).collect();
-        if members.iter().any(|member| member.is_foreign()) {
-            return Err(Error::not_there_yet("revoking a communicator of processes in several jobs"));
-        }
         if self.is_revoked(communicator) {
             return Ok(());
         }
+        self.revoke_in_job(communicator)?;
+        // Those of other jobs are told there.
+        self.look_for_failures(Reason::Flush)
+    }
+
+    /// Tells the members of this job that a communicator is revoked.
+    pub(super) fn revoke_in_job(&self, communicator: &Communicator) -> Result<()> {
         if self.job.node.has_no_room_for_revocations() {
             return Err(too_many());
         }
+        let members = communicator.groups().flat_map(|group| group.iter());
+        let mut members: Vec<_> = members.filter(|member| !member.is_foreign()).collect();
         // Others are told by their agents. The launcher is told first: whoever is killed in between has told all or nobody.
         if members.iter().any(|&member| self.job.local(member).is_none()) {
             self.job.say(&Said::Revocation(communicator.context()))?;
         }
         self.job.node.note_revocation(communicator.context())?;
         members.retain(|&member| self.job.local(member).is_some());
-        self.nudge_those_left(communicator.context(), &members)?;
-        self.look_for_failures(Reason::Flush)
+        self.nudge_those_left(communicator.context(), &members)
     }
 
     /// As [`crate::world::BootstrapChannel::nudge`], but for those that have failed.
@@ -323,6 +300,6 @@ impl Engine {
 
     /// The error that names the rank that has failed first.
     pub(super) fn first_failed(&self) -> Option<Error> {
-        self.job.failed().first().map(|&first| failed::failed(first))
+        self.failed().first().map(|&(_, first)| failed::failed(first))
     }
 }

@@ -96,7 +96,8 @@ impl Engine {
         let parents = parents.group.names(&self.contexts, false).collect();
         let started = Birth { base, context, parents, port: None }.write().and_then(|birth| {
             let (universe, taken) = (universe.descriptor(), self.taken_places());
-            starter::start(&Start { universe, birth: &birth, counter: None, taken }, programs)
+            let goes_on = self.job.node.goes_on_without_ranks();
+            starter::start(&Start { universe, birth: &birth, counter: None, taken, goes_on }, programs)
         });
         match started {
             Ok(child) => {
@@ -148,7 +149,9 @@ impl Engine {
         let counting = Registry::open(counter.try_clone_to_owned().map_err(refused)?)?;
         counting.one_begins();
         let taken = self.taken_places();
-        let given = Start { universe: universe.as_fd(), birth: &birth, counter: Some(counter), taken };
+        let goes_on = self.job.node.goes_on_without_ranks();
+        let given =
+            Start { universe: universe.as_fd(), birth: &birth, counter: Some(counter), taken, goes_on };
         let child = starter::start(&given, programs).inspect_err(|_| counting.one_has_ended())?;
         let first = self.strangers()?.stranger(ProcessName::new(mark_of(&key), 0));
         self.meets_at_port(first, true);

@@ -11,6 +11,7 @@
 pub mod agreements;
 pub mod birth;
 pub mod bootstrap;
+pub mod consensus;
 mod core_sharing;
 pub mod cpu_set;
 pub mod cpus;

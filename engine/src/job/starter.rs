@@ -1,13 +1,14 @@
 //! Starting a job from within a rank: by a launcher of its own, `serried spawned`, which stands beside our library.
 //!
 //! ```text
-//! serried spawned CONTROL,UNIVERSE,BIRTH[,COUNTER] TAKEN PROGRAMS
+//! serried spawned CONTROL,UNIVERSE,BIRTH[,COUNTER] TAKEN abort|continue PROGRAMS
 //!                 { RANKS DIRECTORY HOSTS HOSTFILE VARIABLES {NAME VALUE}… WORDS {WORD}… }…
 //! ```
 //!
 //! Over the control socket the launcher says where the processes are, and `ok`, when all programs run, or a sentence; and `!`
 //! when the job has failed. It ends the job if the socket ends before it has been let go of: then the process at this end has
-//! died. TAKEN says where the jobs are that this process has started and that still run.
+//! died. TAKEN says where the jobs are that this process has started and that still run. With `continue` the job goes on without
+//! ranks that fail, and without this process, as the one does that starts it.
 
 use crate::settings::HOSTS;
 use crate::{Class, Error, Result};
@@ -22,6 +23,8 @@ use std::process::{Command, Stdio};
 
 /// The command of the launcher that this is for.
 pub const COMMAND: &str = "spawned";
+/// What is to become of the job when one of its ranks fails: it ends, or goes on.
+pub const ON_FAILURE: [&str; 2] = ["abort", "continue"];
 /// What it says when all programs run.
 pub const STARTED: &[u8] = b"ok\n";
 /// What it is told when the job shall go on without this process.
@@ -93,6 +96,8 @@ pub struct Start<'a> {
     pub counter: Option<BorrowedFd<'a>>,
     /// Where those jobs are that this process has started before.
     pub taken: String,
+    /// Whether the job goes on without ranks that fail.
+    pub goes_on: bool,
 }
 
 impl Child {
@@ -142,7 +147,8 @@ pub fn start(given: &Start, programs: &[Program]) -> Result<Child> {
     passed.extend(given.counter.iter().map(AsRawFd::as_raw_fd));
     let numbers: Vec<String> = passed.iter().map(RawFd::to_string).collect();
     let mut command = Command::new(&launcher);
-    command.arg(COMMAND).arg(numbers.join(",")).arg(&given.taken).args(words_of(programs));
+    let on_failure = ON_FAILURE[usize::from(given.goes_on)];
+    command.arg(COMMAND).arg(numbers.join(",")).arg(&given.taken).arg(on_failure).args(words_of(programs));
     command.stdin(Stdio::null());
     // SAFETY: between fork and exec there are system calls only.
     unsafe { command.pre_exec(move || passed.iter().try_for_each(|&one| keep_open(one))) };

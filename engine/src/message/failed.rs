@@ -66,12 +66,22 @@ impl Affected {
     }
 }
 
+/// A process, as people read it.
+fn process(rank: JobRank) -> String {
+    match rank.is_foreign() {
+        false => format!("rank {rank} of the job"),
+        true if rank.is_stranger() => "a process of another job".to_owned(),
+        true => format!("process {} of another job", rank.0 & !JobRank::FOREIGN),
+    }
+}
+
 /// The error of what a failed process should have done.
 #[cold]
 pub(crate) fn failed(rank: JobRank) -> Error {
     let sentence = format!(
-        "rank {rank} of the job has failed, and the job goes on without it: free or shrink the communicator, or \
-         make one of those that are left"
+        "{} has failed, and the job goes on without it: free or shrink the communicator, or make one of those that are \
+         left",
+        process(rank)
     );
     Error::new(Class::ProcFailed, sentence)
 }

@@ -76,6 +76,22 @@ pub trait BootstrapChannel {
         Ok(())
     }
 
+    /// Tells processes what has to do with failures and agreements among several jobs, in words that their engines know.
+    ///
+    /// # Errors
+    /// What the way to one of them says.
+    fn tell_others(&self, _letters: Vec<(JobRank, Vec<u64>)>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Hears such words.
+    ///
+    /// # Errors
+    /// What the way to others says.
+    fn hear_others(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Sends `bytes` to `peer` of the line. Returns at once; `bytes` may be
     /// reused. Byte strings of one pair on one line arrive in order.
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()>;

@@ -13,6 +13,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Tags of one kind of collective: 30 bits.
 const TAGS: u32 = (1 << 30) - 1;
 
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// Changes when this process makes a communicator.
+pub fn how_many_were_made() -> u32 {
+    MADE.load(Relaxed)
+}
+
 /// A communicator. The part that messages need never changes once it is made; names, hints, the
 /// error handler and attributes do.
 ///
@@ -44,8 +51,8 @@ pub struct Communicator {
     places: OnceLock<Arc<Places>>,
     /// The collectives that were begun on it.
     pub calls: Calls,
-    /// Of the ranks that have failed, so many are known to the program here (`MPIX_Comm_failure_ack`).
-    pub acknowledged: AtomicU32,
+    /// The mark up to which failures are known to the program here (`MPIX_Comm_failure_ack`).
+    pub acknowledged: AtomicU64,
     /// Agreements that were begun on it here.
     pub agreements: AtomicU32,
     /// Of those, so many have ended: they do one after the other.
@@ -63,6 +70,7 @@ impl Communicator {
     /// An intracommunicator; `rank` is mine in `group`. Its error handler ends
     /// the job.
     pub fn new(context: u64, group: Arc<Group>, rank: u32) -> Communicator {
+        MADE.fetch_add(1, Relaxed);
         let error_handler = Arc::new(ErrorHandler::Fatal);
         Communicator {
             context: AtomicU64::new(context),
@@ -83,7 +91,7 @@ impl Communicator {
             before_places: AtomicU32::new(0),
             places: OnceLock::new(),
             calls: Calls::default(),
-            acknowledged: AtomicU32::new(0),
+            acknowledged: AtomicU64::new(0),
             agreements: AtomicU32::new(0),
             agreed: AtomicU32::new(0),
         }

@@ -21,7 +21,7 @@ pub(crate) mod twin;
 
 pub use attribute::{Attributes, Keyval};
 pub use bootstrap_channel::{complete, BootstrapChannel, Line, Pending};
-pub use communicator::Communicator;
+pub use communicator::{how_many_were_made, Communicator};
 pub use context::Contexts;
 pub use errhandler::ErrorHandler;
 pub use group::{Comparison, Group};

@@ -146,6 +146,11 @@ impl Agents {
         (0..).zip(&self.done).filter(|(_, is_done)| !**is_done).map(|(node, _)| node)
     }
 
+    /// Whether the ranks of all nodes have one segment.
+    pub fn shares(&self) -> bool {
+        self.shares
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> u32 {
         self.map.nodes()

@@ -79,7 +79,11 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
-    fn named(text: &str) -> Result<OnFailure, String> {
+    /// What a word means.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn named(text: &str) -> Result<OnFailure, String> {
         match text {
             "abort" => Ok(OnFailure::Abort),
             "continue" => Ok(OnFailure::Continue),

@@ -8,7 +8,7 @@
 
 use super::across::job_hosts::JobHosts;
 use super::across::{children, host_list};
-use super::options::{Options, Program};
+use super::options::{OnFailure, Options, Program};
 use super::plan::{self, Plan};
 use super::spawned_job::Spawned;
 use serried_engine::job::starter;
@@ -21,10 +21,12 @@ pub fn command(arguments: &[OsString]) -> i32 {
     let started = Instant::now();
     let read = || {
         let (descriptors, rest) = arguments.split_first()?;
-        let (taken, words) = rest.split_first()?;
-        Some((Spawned::read(descriptors.to_str()?)?, taken.to_str()?, starter::read(words)?))
+        let (taken, rest) = rest.split_first()?;
+        let (on_failure, words) = rest.split_first()?;
+        let on_failure = OnFailure::named(on_failure.to_str()?).ok()?;
+        Some((Spawned::read(descriptors.to_str()?)?, taken.to_str()?, on_failure, starter::read(words)?))
     };
-    let Some((mut spawned, taken, programs)) = read() else {
+    let Some((mut spawned, taken, on_failure, programs)) = read() else {
         let text =
             "`serried spawned` is what MPI_Comm_spawn calls; to start a program: serried run -n 4 ./program";
         return super::complain(text, super::USAGE_ERROR);
@@ -38,7 +40,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
         }
         _ => return 0,
     }
-    match prepare(programs, taken, &mut spawned) {
+    match prepare(programs, taken, on_failure, &mut spawned) {
         Ok(plan) => super::start(Plan { spawned: Some(spawned), ..plan }, started),
         Err(text) => {
             spawned.answer(&text);
@@ -48,13 +50,19 @@ pub fn command(arguments: &[OsString]) -> i32 {
 }
 
 /// Finds places for the processes, beside those that are `taken`.
-fn prepare(programs: Vec<starter::Program>, taken: &str, spawned: &mut Spawned) -> Result<Plan, String> {
+fn prepare(
+    programs: Vec<starter::Program>,
+    taken: &str,
+    on_failure: OnFailure,
+    spawned: &mut Spawned,
+) -> Result<Plan, String> {
     let told = std::env::var(HOSTS).ok();
     let job = told.as_deref().and_then(JobHosts::read).unwrap_or_default();
     let taken = if taken.is_empty() { Vec::new() } else { host_list::read_list("taken places", taken)? };
     let places = children::place(&programs, &job, &taken)?;
     spawned.places = children::told(&places);
     let mut options = Options { programs: programs.into_iter().map(program).collect(), ..Options::default() };
+    options.on_failure = on_failure;
     // Its ranks may start others.
     options.environment.extend(told.map(|text| (HOSTS.into(), text.into())));
     options.shell = job.shell;

@@ -6,6 +6,7 @@ use super::agents::Agents;
 use super::descendants::{kill_all, reap_one, signal_all, Reaped};
 use super::descriptors;
 use super::ending::{Ending, Reason};
+use super::options::OnFailure;
 use super::rank::Life;
 use super::restarts::Outcome;
 use super::spawned_job::{Heard, Spawned};
@@ -213,7 +214,8 @@ impl Supervisor {
     /// The rank that has started this job lets it go, or has died.
     fn hear_parent(&mut self) {
         let heard = self.plan.spawned.as_mut().map(Spawned::hear);
-        if heard == Some(Heard::HasDied) && self.ending.is_none() {
+        let goes_on = self.plan.options.on_failure == OnFailure::Continue;
+        if heard == Some(Heard::HasDied) && self.ending.is_none() && !goes_on {
             self.tell("serried: the process that has started this job has died; the job is ended\n");
             self.end(Reason::ParentDied);
         }

@@ -5,6 +5,7 @@
 //! theirs. On other hosts the agents write it, all in the order in which it is said here.
 
 use super::across::orders::{Order, ALL};
+use super::agents::Agents;
 use super::council::Verdict;
 use super::options::OnFailure;
 use super::rank::Life;
@@ -61,6 +62,7 @@ impl Supervisor {
         if !self.is_anybody_left() {
             return false;
         }
+        self.ring_all();
         self.tell(&format!("{words}; the job goes on without them (--on-failure=continue)\n"));
         true
     }
@@ -75,7 +77,10 @@ impl Supervisor {
             note_failure_in(&view, rank);
         }
         self.job.node.note_failure(rank);
-        self.order_all(&Order::Failed(rank));
+        // Parties that have met read it where we have written it.
+        if !self.agents.as_ref().is_some_and(Agents::shares) {
+            self.order_all(&Order::Failed(rank));
+        }
         self.council.lose(rank).into_iter().for_each(|verdict| self.decided(verdict));
     }
 
@@ -105,10 +110,11 @@ impl Supervisor {
         }
     }
 
-    /// The node segment, if the ranks are here.
+    /// The node segment, if the ranks are here, or in parties that have met.
     fn view_of_ranks(&self) -> Option<NodeView> {
         let segment = self.job.node.descriptor();
-        self.agents.is_none().then(|| NodeView::open(segment.as_fd(), true).ok()).flatten()
+        let is_theirs = self.agents.as_ref().is_none_or(Agents::shares);
+        is_theirs.then(|| NodeView::open(segment.as_fd(), true).ok()).flatten()
     }
 
     fn ring_all(&self) {

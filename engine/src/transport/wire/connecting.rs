@@ -64,7 +64,7 @@ impl Wire {
                 if let State::Asked = self.links[index].state {
                     // Where the job goes on without ranks that fail, its launcher says who has.
                     if peer.is_foreign() || !self.porter.me().directory.goes_on() {
-                        self.links[index].is_out_of_reach(nobody_listens);
+                        self.links[index].is_out_of_reach(nobody_listens, self.loses_at_once);
                     }
                     self.connect(index, PAUSE);
                 }

@@ -130,6 +130,7 @@ pub struct Link {
     pub is_parted: bool,
     /// Since when it cannot be reached, and whether its system says that nobody listens.
     unreachable: Option<(Instant, bool)>,
+    is_given_up: bool,
 }
 
 impl Link {
@@ -150,6 +151,7 @@ impl Link {
             failed_since: None,
             is_parted: false,
             unreachable: None,
+            is_given_up: false,
         }
     }
 
@@ -215,15 +217,16 @@ impl Link {
         }
     }
 
-    /// It could not be reached; `nobody_listens` if its system says so.
-    pub fn is_out_of_reach(&mut self, nobody_listens: bool) {
+    /// It could not be reached; `nobody_listens` if its system says so. It is lost then, `at_once` or a little later.
+    pub fn is_out_of_reach(&mut self, nobody_listens: bool, at_once: bool) {
+        self.is_given_up |= nobody_listens && at_once;
         let (since, said) = self.unreachable.unwrap_or((Instant::now(), false));
         self.unreachable = Some((since, said || nobody_listens));
     }
 
     /// It has been reached.
     pub fn is_reached(&mut self) {
-        self.unreachable = None;
+        (self.unreachable, self.is_given_up) = (None, false);
     }
 
     /// Whether it is gone without having taken leave, once a launcher has had time to end the job.
@@ -231,7 +234,7 @@ impl Link {
         let Some((since, nobody_listens)) = self.unreachable.filter(|_| !self.credits.leaves()) else {
             return false;
         };
-        since.elapsed() >= if nobody_listens { LAUNCHERS_TURN } else { OUT_OF_REACH }
+        self.is_given_up || since.elapsed() >= if nobody_listens { LAUNCHERS_TURN } else { OUT_OF_REACH }
     }
 }
 
@@ -262,11 +265,16 @@ mod tests {
     #[test]
     fn a_peer_that_took_leave_is_not_lost() {
         let mut link = Link::new(JobRank(1));
-        link.is_out_of_reach(true);
+        link.is_out_of_reach(true, false);
         assert!(!link.is_lost(), "the launcher's turn");
         std::thread::sleep(LAUNCHERS_TURN);
         assert!(link.is_lost());
         link.credits.tells(crate::transport::network::LEAVE);
         assert!(!link.is_lost());
+        let mut link = Link::new(JobRank(1));
+        link.is_out_of_reach(false, true);
+        assert!(!link.is_lost(), "it may listen");
+        link.is_out_of_reach(true, true);
+        assert!(link.is_lost());
     }
 }

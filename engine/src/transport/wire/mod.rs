@@ -80,6 +80,7 @@ pub struct Wire {
     fetches: Fetches,
     registered: Registered,
     takes_long: bool,
+    loses_at_once: bool,
 }
 
 /// A packet that has come.
@@ -151,7 +152,13 @@ impl Wire {
             fetches: Fetches::default(),
             registered: Registered::default(),
             takes_long: true,
+            loses_at_once: false,
         })
+    }
+
+    /// A peer is lost as soon as its system says that nobody listens: no launcher has to say why.
+    pub fn lose_at_once(&mut self) {
+        self.loses_at_once = true;
     }
 
     fn lane(&self, lane: usize) -> Result<Wire> {

@@ -12,19 +12,19 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
-/// The members of the local group that are among the first so many that have failed, in the order in which they have.
-fn first_failed(comm: &Comm, first: u32) -> Result<Group> {
-    Ok(engine()?.failed_of(&comm.group, first))
+/// The members of the local group that have failed up to a mark, in the order in which this process has learned of that.
+fn first_failed(comm: &Comm, last: u64) -> Result<Group> {
+    Ok(engine()?.failed_of(comm, last))
 }
 
 /// `MPIX_Comm_get_failed`: those that have failed so far.
 pub fn mpix_comm_get_failed(comm: &Arc<Comm>, failedgrp: Out<Group>) -> Result<()> {
-    group::put(&failedgrp, first_failed(comm, u32::MAX)?)
+    group::put(&failedgrp, first_failed(comm, u64::MAX)?)
 }
 
 /// `MPIX_Comm_failure_ack`: receives from any source wait for those that are left from now on.
 pub fn mpix_comm_failure_ack(comm: &Arc<Comm>) -> Result<()> {
-    comm.acknowledged.store(engine()?.failures(), Relaxed);
+    comm.acknowledged.store(engine()?.all_failures(), Relaxed);
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub fn mpix_comm_ack_failed(comm: &Arc<Comm>, num_to_ack: c_int, num_acked: OutV
     let count = usize::try_from(num_to_ack).map_err(|_| {
         Error::new(Class::Arg, format!("argument num_to_ack is {num_to_ack}; it must not be negative"))
     })?;
-    if let Some(last) = engine()?.number_of_failed(&comm.group, count) {
+    if let Some(last) = engine()?.mark_of_failed(&comm.group, count) {
         comm.acknowledged.fetch_max(last, Relaxed);
     }
     num_acked.set(first_failed(comm, comm.acknowledged.load(Relaxed))?.size() as c_int);

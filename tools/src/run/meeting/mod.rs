@@ -22,7 +22,7 @@ use super::across::choice::Across;
 use super::across::crew::Met;
 use super::guard::Guard;
 use super::meeting_options::Meeting;
-use super::options::{OnFailure, Options};
+use super::options::Options;
 use super::plan::{Plan, Prepared};
 use super::rank_start::because;
 use place::Place;
@@ -67,7 +67,6 @@ pub fn check(options: &mut Options) -> Result<(), String> {
     let others = [
         (options.hosts.is_some(), "--hosts"),
         (options.restarts > 0, "--restarts"),
-        (options.on_failure == OnFailure::Continue, "--on-failure=continue"),
     ];
     if let Some((_, option)) = others.into_iter().find(|(is_there, _)| *is_there) {
         return Err(format!("--meet and {option} together are not there yet in this version of Serried"));
