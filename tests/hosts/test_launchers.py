@@ -38,6 +38,11 @@ def program(cluster):
     return compiled("tests/launcher/sum.c", cluster.folder / "sum")
 
 
+@pytest.fixture(scope="module")
+def afar(cluster):
+    return compiled("tests/dynamic/afar.c", cluster.folder / "afar")
+
+
 def commands():
     prte = {"OPAL_PREFIX": OPEN_MPI, "PRTE_PREFIX": OPEN_MPI, "PMIX_PREFIX": OPEN_MPI}
     return {
@@ -82,3 +87,21 @@ def test_an_allocation_of_slurm_names_the_hosts(on, program):
 def test_a_step_without_a_server_is_refused(on, program):
     said = on.cluster.run("n1", ["srun", "--mpi=none", "-N2", "-n4", program], env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY)})
     assert said.returncode != 0 and "srun --mpi=pmi2" in said.stderr and "sum" not in said.stdout
+
+
+@pytest.mark.parametrize("value, where", [("n2:2,n1", ["n2", "n2", "n1"]), ("n2", ["n2"] * 3)])
+@pytest.mark.parametrize("name", ["pmi2", "pmix"])
+def test_ranks_that_slurm_starts_have_children_on_named_hosts(on, afar, name, value, where):
+    command, _ = commands()[name]
+    refusal = why_not(command)
+    if refusal:
+        pytest.skip(refusal)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY)}
+    said = on.cluster.run("n1", [*command, afar, "talk", "3", "host", value], env=environment)
+    assert (said.returncode, said.stdout.split()) == (0, where), said
+
+
+def test_children_stay_where_their_root_is_if_slurm_starts_it(on, afar):
+    said = on.cluster.run("n1", ["srun", "--mpi=pmi2", "-N2", "-n2", afar, "talk", "2"],
+                          env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY)})
+    assert (said.returncode, said.stdout.split()) == (0, ["n1", "n1"]), said

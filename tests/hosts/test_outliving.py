@@ -20,7 +20,7 @@ def built(four):
     """The programs of tests/survivors, where all hosts see them."""
     if not MPICC.exists() or not shutil.which("cc"):
         pytest.skip(f"no {MPICC}, or no C compiler")
-    sources = {name: ROOT / f"tests/survivors/{name}.c" for name in ("survivors", "agreements", "windows", "delay")}
+    sources = {name: ROOT / f"tests/survivors/{name}.c" for name in ("survivors", "agreements", "windows", "delay", "families")}
     for name, source in sources.items():
         subprocess.run([MPICC, "-O1", "-I", source.parent, source, "-o", four.folder / name], check=True)
     return {name: str(four.folder / name) for name in sources}
@@ -74,6 +74,19 @@ def test_whoever_fails_at_any_time_the_rest_goes_on(site, built, seed, places):
 @pytest.mark.parametrize("places", PLACES)
 def test_whoever_fails_at_any_time_the_rest_agrees(site, built, seed, places):
     outlast(site, built["agreements"], seed, places)
+
+
+@pytest.mark.parametrize("places", ["2x2", "4x1"])
+@pytest.mark.parametrize("what, left", [("child", 7), ("parent", 7), ("root", 7), ("revoke", 7), ("both_groups", 7), ("job", 4)])
+def test_parents_and_children(site, built, places, what, left):
+    job = site.run("--hosts", PLACES[places], GOES_ON, built["families"], "spawn", what)
+    assert job.returncode == 0 and job.stdout.count("well") == left, job.stdout + job.stderr
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whoever_fails_at_any_time_of_parents_and_children(site, built, seed):
+    job = site.run("--hosts", PLACES["2x2"], GOES_ON, built["families"], "spawn", "storm", str(seed))
+    assert job.returncode == 0 and job.stdout.count("well") == 1, job.stdout + job.stderr
 
 
 def test_a_tree_of_agents_passes_it_on(site, built):

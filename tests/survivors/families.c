@@ -129,6 +129,9 @@ static void both_groups(void)
 		die();
 	CHECK(says(MPI_Barrier(between), FAILED));
 	CHECK(failed_of(between) == !is_first);
+	/* Nobody revokes it before all have been told. */
+	flag = 1;
+	CHECK(says(MPIX_Comm_agree(between, &flag), FAILED) && flag == 1);
 	CHECK(MPIX_Comm_revoke(between) == MPI_SUCCESS);
 	CHECK(says(MPI_Send(&one, 1, MPI_INT, 0, 1, between), REVOKED));
 	CHECK(MPIX_Comm_shrink(between, &smaller) == MPI_SUCCESS);

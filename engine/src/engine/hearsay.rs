@@ -5,6 +5,7 @@
 //! fails meanwhile. What is told comes as messages in a context of its own. A process looks for them where it looks for what
 //! the launcher says: before it sleeps, and when a call has found nothing.
 
+use super::reason::Reason;
 use super::Engine;
 use crate::job::consensus::{ring, Consensus, Message, Outcome, Saying};
 use crate::lock_order::{self, Level, Ordered};
@@ -182,8 +183,24 @@ impl Engine {
         }
     }
 
+    /// Hears what has come meanwhile, for a call that asks who has failed and does nothing else.
+    ///
+    /// # Errors
+    /// A broken protocol.
+    pub fn catch_up(&self) -> Result<()> {
+        if !self.beyond.has_way.load(Relaxed) {
+            return Ok(());
+        }
+        self.look(self.lanes.at(0), |_| ())?;
+        self.look_for_failures(Reason::Flush)
+    }
+
     #[cold]
     fn hear_and_tell(&self) -> Result<()> {
+        if self.job.node.goes_on_without_ranks() {
+            // Whoever only polls has not looked.
+            self.nobody_is_lost(self.lanes.at(0))?;
+        }
         let mut has_heard = false;
         while let Some(bytes) = self.take_hearsay()? {
             if let Some(said) = read_words(&bytes).ok().and_then(|words| Said::read(&words)) {

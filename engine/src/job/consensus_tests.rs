@@ -228,9 +228,11 @@ impl World {
 
 #[test]
 fn whoever_fails_whenever_all_that_go_on_hear_of_it_and_agree() {
-    let seeds = std::env::var("SERRIED_SEEDS").map_or(400, |text| text.parse().expect("a number"));
+    let seeds = std::env::var("SERRIED_SEEDS").map_or(1_000, |text| text.parse().expect("a number"));
     for seed in 0..seeds {
-        World::new(seed, 2 + (seed % 63) as usize, 3).run();
+        // Many take long.
+        let most = if seed % 16 == 0 { 63 } else { 11 };
+        World::new(seed, 2 + (seed / 16 % most) as usize, 3).run();
     }
 }
 

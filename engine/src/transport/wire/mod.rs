@@ -205,7 +205,8 @@ impl Wire {
         match link.was_up && link.has_room() {
             _ if link.credits.leaves() && matches!(link.state, State::Idle) => Ok(May::Lose),
             true => Ok(May::Send),
-            false if link.is_lost() => Err(gone(link.peer)),
+            // Where the rank goes on without it, it is told so.
+            false if link.is_lost() && !self.loses_at_once => Err(gone(link.peer)),
             false => Ok(May::Wait),
         }
     }

@@ -19,6 +19,7 @@ fn first_failed(comm: &Comm, last: u64) -> Result<Group> {
 
 /// `MPIX_Comm_get_failed`: those that have failed so far.
 pub fn mpix_comm_get_failed(comm: &Arc<Comm>, failedgrp: Out<Group>) -> Result<()> {
+    engine()?.catch_up()?;
     group::put(&failedgrp, first_failed(comm, u64::MAX)?)
 }
 
@@ -96,6 +97,8 @@ pub fn mpix_comm_revoke(comm: &Arc<Comm>) -> Result<()> {
 
 /// `MPIX_Comm_is_revoked`
 pub fn mpix_comm_is_revoked(comm: &Arc<Comm>, flag: OutValue<c_int>) -> Result<()> {
-    flag.set_flag(engine()?.is_revoked(comm));
+    let engine = engine()?;
+    engine.catch_up()?;
+    flag.set_flag(engine.is_revoked(comm));
     Ok(())
 }

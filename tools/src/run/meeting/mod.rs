@@ -64,10 +64,7 @@ pub fn check(options: &mut Options) -> Result<(), String> {
     if meeting.name.contains(['/', '\0']) || meeting.name.is_empty() || meeting.name.len() > 64 {
         return Err(format!("--job {}: a name has 1 to 64 letters, and no /", meeting.name));
     }
-    let others = [
-        (options.hosts.is_some(), "--hosts"),
-        (options.restarts > 0, "--restarts"),
-    ];
+    let others = [(options.hosts.is_some(), "--hosts"), (options.restarts > 0, "--restarts")];
     if let Some((_, option)) = others.into_iter().find(|(is_there, _)| *is_there) {
         return Err(format!("--meet and {option} together are not there yet in this version of Serried"));
     }
