@@ -77,6 +77,14 @@ class Containers:
         return sorted(found)
 
 
+@pytest.fixture(scope="session")
+def outliving(tmp_path_factory):
+    """Programs whose last rank fails."""
+    folder, sources = tmp_path_factory.mktemp("outliving"), HERE.parent / "survivors"
+    return {name: compile_c(sources / f"{name}.c", folder / name, compiler=str(STAGE / "bin/mpicc"))
+            for name in ("survivors", "agreements", "families")}
+
+
 @pytest.fixture
 def containers(launcher):
     made = Containers(launcher)
@@ -214,6 +222,57 @@ def test_all_end_whoever_is_killed(containers, work, who, apart):
     containers.launcher.assert_nothing_left(within=10)
 
 
+def told_by(said):
+    return "".join(out for _, _, out in said), "".join(err for _, err, _ in said)
+
+
+@pytest.mark.parametrize("apart", ["nothing", "network", "all"])
+@pytest.mark.parametrize("name, what", [
+    ("survivors", "receive"), ("survivors", "collective3"), ("survivors", "revoke"), ("agreements", "agree"),
+    ("agreements", "shrink"), ("agreements", "both_groups"),
+])
+def test_a_job_that_has_met_goes_on_without_a_rank(containers, outliving, name, what, apart):
+    jobs = [containers.start("-n", 2, "--on-failure=continue", outliving[name], what, apart=apart) for _ in range(2)]
+    said = ends(*jobs)
+    out, err = told_by(said)
+    assert [status for status, _, _ in said] == [0, 0] and out.count("well") == 3, said
+    assert err.count("The job goes on without it (--on-failure=continue).") == 1, said
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_fails_at_any_time_the_rest_of_a_job_that_has_met_goes_on(containers, outliving, seed):
+    jobs = [containers.start("-n", 3, "--with-ft", "ulfm", outliving[("survivors", "agreements")[seed % 2]], "storm", seed // 2)
+            for _ in range(2)]
+    said = ends(*jobs)
+    out, err = told_by(said)
+    assert [status for status, _, _ in said] == [0, 0] and out == "well\n", said
+    assert err.count("The job goes on without it") == 5, said
+
+
+WAITS_FOR_OTHERS = ["-n", 2, "--on-failure=continue"]
+
+
+@pytest.mark.parametrize("apart", ["nothing", "all"])
+def test_a_job_that_has_met_goes_on_without_a_party(containers, outliving, apart):
+    leader = containers.start(*WAITS_FOR_OTHERS, outliving["survivors"], "party", apart=apart)
+    containers.wait_for_leader()
+    member = containers.start(*WAITS_FOR_OTHERS, outliving["survivors"], "party", apart=apart)
+    containers.launcher.wait_until_running(4)
+    os.kill(containers.processes(1, "serried run")[-1], signal.SIGKILL)
+    said = ends(leader, member)
+    assert said[0][0] == 0 and said[0][2].count("well") == 2, said
+    assert "the job goes on without them (--on-failure=continue)" in said[0][1], said
+
+
+def test_parties_that_are_started_again_meet_again(containers):
+    """Whoever has started the containers does so again, as Docker does with `--restart=on-failure`."""
+    words = ["-n", 2, "sh", "-c", "[ $TIMES = 0 ] && exit 3; exit 0"]
+    for times, expected in ((0, 3), (1, 0)):
+        environment = {**containers.launcher.environment, "TIMES": str(times)}
+        said = ends(*(containers.start(*words, env=environment) for _ in range(2)))
+        assert [status for status, _, _ in said] == [expected] * 2, said
+
+
 def test_a_signal_to_the_leader_ends_all(containers, work):
     leader = containers.start("-n", 1, work, 1000, apart="nothing")
     containers.wait_for_leader()
@@ -281,7 +340,8 @@ def test_strangers_are_in_nobodys_way(containers, work):
     (["--meet", "."], "wants --parties N"), (["--parties", "2"], "belong to --meet FOLDER"),
     (["--meet", ".", "--parties", "2", "--party", "2"], "they are 0 to 1"),
     (["--meet", ".", "--parties", "2", "--job", "a/b"], "no /"),
-    (["--meet", ".", "--parties", "2", "--hosts", "a"], "--meet and --hosts together are not there yet"),
+    (["--meet", ".", "--parties", "2", "--hosts", "a"], "parties that meet are on one machine"),
+    (["--meet", ".", "--parties", "2", "--restarts", "2"], "starts them again"),
     (["--meet", "nowhere", "--parties", "2"], "--meet nowhere"),
 ])
 def test_command_lines_that_make_no_sense_are_told(launcher, words, sentence):

@@ -254,6 +254,33 @@ static void host(void)
 	CHECK(says(MPI_Barrier(MPI_COMM_WORLD), FAILED));
 }
 
+/* The second half of the ranks is lost together. */
+static void party(void)
+{
+	int got, others = 0;
+	char name[32];
+	MPI_Comm smaller;
+	snprintf(name, sizeof name, "ready.%d", rank);
+	FILE *ready = fopen(name, "w");
+	fprintf(ready, "%d\n", (int)getpid());
+	fclose(ready);
+	if (rank >= size / 2)
+		for (;;)
+			pause();
+	CHECK(says(MPI_Recv(&got, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), FAILED));
+	CHECK(says(MPI_Barrier(MPI_COMM_WORLD), FAILED));
+	while (others < size - size / 2) {
+		others = failed_of(MPI_COMM_WORLD);
+		usleep(1000);
+	}
+	CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &smaller) == MPI_SUCCESS);
+	CHECK(MPI_Barrier(smaller) == MPI_SUCCESS);
+	MPI_Comm_free(&smaller);
+	printf("well\n");
+	MPI_Finalize();
+	exit(0);
+}
+
 /* An error that nobody handles. */
 static void fatal(void)
 {
@@ -266,7 +293,7 @@ static void fatal(void)
 static const struct test tests[] = {
 	{ "receive", receive },   { "send", send },   { "before", before }, { "any", any },
 	{ "revoke", is_revoked }, { "fatal", fatal },
-	{ "host", host },           { NULL, NULL },
+	{ "host", host },         { "party", party }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)

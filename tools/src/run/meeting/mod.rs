@@ -64,9 +64,15 @@ pub fn check(options: &mut Options) -> Result<(), String> {
     if meeting.name.contains(['/', '\0']) || meeting.name.is_empty() || meeting.name.len() > 64 {
         return Err(format!("--job {}: a name has 1 to 64 letters, and no /", meeting.name));
     }
-    let others = [(options.hosts.is_some(), "--hosts"), (options.restarts > 0, "--restarts")];
-    if let Some((_, option)) = others.into_iter().find(|(is_there, _)| *is_there) {
-        return Err(format!("--meet and {option} together are not there yet in this version of Serried"));
+    if options.hosts.is_some() {
+        return Err("--meet and --hosts do not go together: parties that meet are on one machine, each where it was started. \
+                    For containers on several machines run `serried run --hosts` in one of them, with sshd in the others"
+            .into());
+    }
+    if options.restarts > 0 {
+        return Err("--meet and --restarts do not go together: whoever has started the containers starts them again. All parties \
+                    end with the status of the job, and meet again (docker run --restart=on-failure:3; a Job of Kubernetes)"
+            .into());
     }
     options.local_only = true;
     Ok(())
