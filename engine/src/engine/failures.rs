@@ -101,6 +101,8 @@ impl Engine {
             let has_changed = std::mem::replace(&mut core.news, news) != news;
             core.epoch += u64::from(has_changed);
             is_new |= has_changed;
+            // What comes behind what a failed rank has left unfinished can be read then.
+            core.epoch += u64::from(core.transport.skip_unfinished());
             affected.iter().for_each(|one| core.end_what_waits_for(one));
             let has_gone = |peer: &JobRank| all_is_heard && self.failure_of(*peer).is_some();
             let gone: Vec<JobRank> = core.outbox.keys().copied().filter(has_gone).collect();

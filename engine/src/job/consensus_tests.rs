@@ -1,4 +1,4 @@
-//! Members of several jobs agree, fail and hear of failures in every order that a seed gives. SERRIED_SEEDS=1000000 is the long
+//! Members of several jobs agree, fail and hear of failures in every order that a seed gives. CONSENSUS_SEEDS=1000000 is the long
 //! form, for a release build.
 
 use super::{ring, Consensus, MemberSet, Message, Outcome, Saying, Vote};
@@ -228,7 +228,7 @@ impl World {
 
 #[test]
 fn whoever_fails_whenever_all_that_go_on_hear_of_it_and_agree() {
-    let seeds = std::env::var("SERRIED_SEEDS").map_or(1_000, |text| text.parse().expect("a number"));
+    let seeds = std::env::var("CONSENSUS_SEEDS").map_or(1_000, |text| text.parse().expect("a number"));
     for seed in 0..seeds {
         // Many take long.
         let most = if seed % 16 == 0 { 63 } else { 11 };

@@ -123,6 +123,12 @@ impl Routed {
         self.here(peer).is_some() || self.far.as_mut().is_none_or(|far| far.network.outlive(peer))
     }
 
+    /// Ranks of the node have failed: goes past what they have not finished in the mailbox of this one. Whether there was
+    /// something.
+    pub fn skip_unfinished(&mut self) -> bool {
+        self.node.skip_unfinished()
+    }
+
     /// By what a rank that the node does not reach is reached, for people.
     pub(super) fn network_to(&self, peer: JobRank) -> Option<String> {
         self.far.as_ref().map(|far| far.network.means_to(peer))

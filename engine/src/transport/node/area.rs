@@ -61,6 +61,8 @@ pub struct Control {
     pub changes: Line<changes::Words>,
     /// The ranks that wait until the owner's memory changes; of the first lane only.
     pub watchers: Line<Watchers>,
+    /// 1 + local rank of the one in whose mailbox the owner may have a line that it has not filled; 0: nobody's.
+    pub filling: Line<AtomicU32>,
 }
 
 /// Whose an express box is, and how far it has been read.

@@ -108,6 +108,21 @@ impl Inbox {
         published && self.somebody_waits()
     }
 
+    /// Goes past the line of the mailbox that is next, if a sender has taken it that has failed since; `may_be_filled` says
+    /// whether one that has not failed may be filling a line here. Whether it has, and whether a sender waits for room and
+    /// has to be woken.
+    pub fn skip_unfinished(&mut self, may_be_filled: impl FnOnce() -> bool) -> Option<bool> {
+        let (ring, position) = (self.mailbox.ring, self.mailbox.position);
+        // tail: paired with the senders' `fill`
+        let is_taken = self.area.control().tail.0.load(Ordering::Acquire) > position;
+        // Whoever has filled it has said so only afterwards: look once more.
+        let is_left = is_taken
+            && ring.arrived(position).is_none()
+            && !may_be_filled()
+            && ring.arrived(position).is_none();
+        is_left.then(|| self.mailbox.advance(1, LINES / 4) && self.somebody_waits())
+    }
+
     fn somebody_waits(&self) -> bool {
         let wanted = &self.area.control().room_wanted.0;
         wanted.load(Ordering::SeqCst) != 0 && wanted.swap(0, Ordering::SeqCst) != 0

@@ -8,6 +8,10 @@
 //!    the lap of `p`, so that an old word is never taken for a new one.
 //! 3. Then it is the reader's, until it publishes a head beyond it.
 //!
+//! A sender says before rule 1 that it may have an unfinished line here, and takes that back after rule 2
+//! (`Control::filling`). A line that was taken, and of which no sender that is left says so, is that of one who has failed:
+//! the reader goes past it.
+//!
 //! A silent peer costs nothing: there is one mailbox per rank, whoever sends.
 
 use super::area::Area;
@@ -78,7 +82,8 @@ impl SenderView {
                 }
             }
             let next = position + 1;
-            match control.tail.0.compare_exchange_weak(position, next, Ordering::Relaxed, Ordering::Relaxed) {
+            // tail: paired with `Inbox::skip_unfinished`
+            match control.tail.0.compare_exchange_weak(position, next, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => break,
                 Err(now) => position = now,
             }

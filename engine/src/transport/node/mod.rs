@@ -184,6 +184,22 @@ impl NodeTransport {
 
     /// Wakes every rank of the node that sleeps: somebody waits for room here.
     #[cold]
+    /// Peers have failed: goes past what they have not finished in this mailbox, if it is next. Whether there was
+    /// something.
+    pub fn skip_unfinished(&mut self) -> bool {
+        let (node, lane, mine) = (self.node, self.lane, 1 + self.me);
+        let may_be_filled = || {
+            let mut all = areas(node, lane).filter(|&(peer, _)| node.failure_of(peer).is_none());
+            // filling: paired with `push`
+            all.any(|(_, area)| area.control().filling.0.load(Ordering::Acquire) == mine)
+        };
+        let skipped = self.inbox.skip_unfinished(may_be_filled);
+        if skipped == Some(true) {
+            self.wake_all();
+        }
+        skipped.is_some()
+    }
+
     fn wake_all(&self) {
         for peer in 0..self.node.local_ranks() {
             self.area_of(peer).doorbell().ring();
@@ -241,8 +257,17 @@ impl Packets for NodeTransport {
     #[inline(always)]
     fn push(&mut self, LocalRank(peer): LocalRank, letter: &Letter<'_>) -> Result<bool> {
         let (node, route, registered) = (self.node, (self.me, peer, self.lane), self.registered);
+        let (own, to) = (self.own, peer);
+        let filling = &own.control().filling.0;
         let peer = self.peer(peer)?;
-        let Some((line, word)) = peer.fill(node, route, letter) else { return Ok(false) };
+        let by_mailbox = peer.express.is_none();
+        if by_mailbox {
+            filling.store(1 + to, Ordering::Relaxed);
+        }
+        let Some((line, word)) = peer.fill(node, route, letter) else {
+            filling.store(0, Ordering::Relaxed);
+            return Ok(false);
+        };
         // SAFETY: a word of the peer's rings, which live for ever.
         let (line, doorbell) = (unsafe { &*line }, peer.area.doorbell());
         if registered && doorbell.has_promised() {
@@ -251,6 +276,9 @@ impl Packets for NodeTransport {
         } else {
             // line: the same; and a barrier before the owner's sleep is asked for
             line.swap(word, Ordering::SeqCst);
+        }
+        if by_mailbox {
+            filling.store(0, Ordering::Release); // filling: paired with `skip_unfinished`
         }
         doorbell.ring();
         Ok(true)

@@ -65,6 +65,26 @@ fn packets_arrive_whole_and_in_order_and_a_full_mailbox_says_so() {
 }
 
 #[test]
+fn what_a_peer_has_left_unfinished_is_passed_over_once_it_has_failed() {
+    let node: &NodeSegment = Box::leak(Box::new(NodeSegment::create(3).unwrap()));
+    for rank in 0..3 {
+        node.page(rank).identity.pid.store(std::process::id(), Ordering::Relaxed);
+    }
+    let mut all: Vec<_> = (0..3).map(|rank| NodeTransport::attach(node, rank).unwrap()).collect();
+    let mut receiver = all.pop().unwrap();
+    // It dies between taking a line and filling it.
+    all[0].own.control().filling.0.store(3, Ordering::Relaxed);
+    let area = Area::of(node, 2, 0);
+    mailbox::SenderView::default().fill(&area, &number(1).letter()).unwrap();
+    assert!(all[1].push(LocalRank(2), &number(2).letter()).unwrap());
+    assert!(pop(&mut receiver).is_none() && !receiver.skip_unfinished(), "it may still come");
+    node.note_failure(0);
+    assert!(receiver.skip_unfinished());
+    assert_eq!(pop(&mut receiver).map(|(_, _, _, value)| value), Some(2));
+    assert!(!receiver.skip_unfinished() && pop(&mut receiver).is_none());
+}
+
+#[test]
 fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
     let (mut sender, mut receiver) = pair();
     let mut bytes = 0;
