@@ -337,6 +337,7 @@ mod beyond;
 mod bootstrap_messages;
 mod check;
 mod collectives;
+mod conclusion;
 mod describe;
 pub mod device_pairs;
 mod failures;

@@ -185,6 +185,20 @@ static void wrong(MPI_Comm parent)
     MPI_Info_free(&info);
 }
 
+/* Ranks in containers with networks of their own: each of them has children, and all together have none. */
+static void networks(MPI_Comm parent)
+{
+    if (parent == MPI_COMM_NULL) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        char *argv[] = {"child", "networks", NULL};
+        CHECK_CLASS(MPI_Comm_spawn(own, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN);
+        parent = start(MPI_COMM_SELF, "networks", 2, MPI_INFO_NULL);
+        talk(parent, 1);
+    } else
+        talk(parent, 0);
+    MPI_Comm_disconnect(&parent);
+}
+
 /* Both sides wait for each other for a second: a parent alone, while it computes; then all wait for what never comes. */
 static void hang(MPI_Comm parent)
 {
@@ -277,6 +291,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(MPI_Comm); } all[] = {
         {"spawn", spawn}, {"generations", generations}, {"multiple", multiple}, {"names", names}, {"server", server},
         {"wrong", wrong}, {"hang", hang}, {"slow", slow}, {"many", many}, {"join", join},
+        {"networks", networks},
     };
     own = argv[0];
     check_begin(&argc, &argv);

@@ -8,14 +8,14 @@
 //! before.
 
 use super::agreement_apart::AgreementApart;
+use super::conclusion::Conclusion;
 use super::outside_failures::{failures_of, of_job};
 use super::Engine;
 use crate::job::agreements::{look, Agreements, Ballot, Decision, Electorate, Voice};
 use crate::job::voicing::{Contribution, Said};
 use crate::job::Job;
-use crate::message::failed;
 use crate::request::RequestId;
-use crate::world::{context, BootstrapChannel, Communicator, Contexts, Group, Pending};
+use crate::world::{BootstrapChannel, Communicator, Contexts, Pending};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -136,50 +136,6 @@ impl Agreement {
             failed.iter().find(|(number, _)| *number > decision.acknowledged).map(|&(_, rank)| rank);
         let lost = failed.into_iter().map(|(_, rank)| rank).collect();
         Conclusion { flags: decision.flags, side: self.side(), contexts: decision.contexts, lost, unknown }
-    }
-}
-
-/// What was agreed, as a member sees it.
-pub(super) struct Conclusion {
-    /// The bits that all of a side have.
-    pub(super) flags: [u32; 2],
-    /// That of this member.
-    pub(super) side: usize,
-    /// Contexts that nothing else has; 0: none was left.
-    pub(super) contexts: [u64; 2],
-    /// Members that had failed.
-    pub(super) lost: Vec<JobRank>,
-    /// One of these that some program does not know of.
-    pub(super) unknown: Option<JobRank>,
-}
-
-impl Conclusion {
-    /// The bits that all have; of an intercommunicator, those that all of the other group have.
-    fn flag(&self, communicator: &Communicator) -> u32 {
-        self.flags[if communicator.is_inter() { 1 - self.side } else { self.side }]
-    }
-
-    /// Whether the programs of all know all failures of members.
-    fn all_known(&self, communicator: &Communicator) -> Result<()> {
-        match self.unknown {
-            Some(rank) => Err(failed::failed(rank).in_context(communicator.context())),
-            None => Ok(()),
-        }
-    }
-
-    /// A communicator of those that go on.
-    fn those_left(&self, communicator: &Communicator) -> Result<Communicator> {
-        let goes_on = |rank: &JobRank| !self.lost.contains(rank);
-        let left = |group: &Group| Arc::new(Group::new(group.iter().filter(goes_on).collect::<Vec<_>>()));
-        let (shared, group) = (self.contexts[0], left(&communicator.group));
-        let rank = group.rank_of(communicator.group.job_rank(communicator.rank));
-        let rank = rank.filter(|_| self.contexts.iter().all(|&one| one != 0));
-        let rank = rank.ok_or_else(|| Error::new(Class::Intern, "no communicator ids are left"))?;
-        let mut made = Communicator::new(shared, group, rank);
-        if let Some(remote) = &communicator.remote {
-            made = made.with_remote(left(remote), context::beside(self.contexts[self.side] + 2, shared));
-        }
-        Ok(made.with_error_handler(communicator.error_handler()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Agreement of the members of a communicator that has processes of several jobs: by messages (`job::consensus`).
 
-use super::agreement::Conclusion;
+use super::conclusion::Conclusion;
 use super::hearsay::{locked, propose, Letters, Roll, Shared};
 use super::Engine;
 use crate::job::consensus::{MemberSet, Outcome, Vote};

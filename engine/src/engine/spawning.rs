@@ -14,11 +14,12 @@ use crate::job::process_name::mark_of;
 use crate::job::starter::{self, Program, Start};
 use crate::job::universe::{self, Registry};
 use crate::job::{Birth, ProcessName};
-use crate::world::bootstrap_channel::{join, read_words, split, words, Broadcast};
+use crate::world::bootstrap_channel::{join, read_words, split, words, Allgather, Broadcast};
 use crate::world::create::{check_intra, join_by};
 use crate::world::{complete, context, Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// What the root tells the others of a job in their universe.
@@ -52,6 +53,7 @@ impl Engine {
         if self.job.network().is_some() || parents.group.has_strangers() {
             return self.spawn_apart(parents, root, programs);
         }
+        self.share_a_network(parents)?;
         let line = parents.collective_line(self)?;
         let outcome = (parents.rank == root).then(|| {
             programs().and_then(|all| match starter::may_be_elsewhere(&all) {
@@ -84,6 +86,23 @@ impl Engine {
         let first = JobRank::FOREIGN | told.base;
         let children = Group::new((first..first + told.size).map(JobRank).collect());
         Ok(between(told.context, parents, children))
+    }
+
+    /// Refuses parents that are in several network namespaces: children would not be reached by all of them.
+    fn share_a_network(&self, parents: &Communicator) -> Result<()> {
+        let own = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());
+        let all = Allgather::new(parents.collective_line(self)?, words([own]));
+        let all = complete(self, all)?;
+        let other = all.iter().position(|one| *one != all[0]);
+        let refusal = |rank| {
+            let text = format!(
+                "rank {rank} of the communicator is in another network namespace than rank 0: they are in containers with \
+                 networks of their own, and could not all reach the processes that are to be started. Let the containers \
+                 share a network, or start them from a communicator of ranks of one container"
+            );
+            Error::new(Class::Spawn, text)
+        };
+        other.map_or(Ok(()), |rank| Err(refusal(rank)))
     }
 
     fn start_job(&self, parents: &Communicator, programs: &[Program]) -> Result<Told> {
