@@ -19,7 +19,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-TREE = pathlib.Path(os.environ.get("TREE", HERE.parents[1] / "build/quick/tree"))
+TREE = HERE.parents[1] / os.environ.get("TREE", "build/quick/tree")
 
 
 def build(folder):
