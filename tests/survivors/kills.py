@@ -28,7 +28,7 @@ def build(folder):
     return program
 
 
-def run(program, folder, seed, ranks, patience=60):
+def run(program, folder, seed, ranks, patience=300):
     """One job: what its survivors have told. Raises if it has not ended well."""
     words = [TREE / "bin/serried", "run", "-n", ranks, "--on-failure=continue", "--timeout", patience, program, seed, folder / f"{seed}"]
     job = subprocess.run(list(map(str, words)), capture_output=True, text=True, cwd=folder)
