@@ -193,9 +193,8 @@ static void networks(MPI_Comm parent)
         char *argv[] = {"child", "networks", NULL};
         CHECK_CLASS(MPI_Comm_spawn(own, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN);
         parent = start(MPI_COMM_SELF, "networks", 2, MPI_INFO_NULL);
-        talk(parent, 1);
-    } else
-        talk(parent, 0);
+    }
+    MPI_Barrier(parent);
     MPI_Comm_disconnect(&parent);
 }
 
