@@ -70,6 +70,97 @@ pub(super) enum Alltoall {
 pub(super) static ALLTOALL: [Rule<Alltoall>; 3] =
     [rule(0, 512, Alltoall::Pairwise), rule(12, 0, Alltoall::Bruck), rule(0, 0, Alltoall::Pairwise)];
 
+/// How an operation of ranks on several nodes goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OverNodes {
+    /// As if there were no nodes: messages between all ranks.
+    Directly,
+    /// One rank of each node speaks for it.
+    BySpeakers,
+    /// All ranks of a node carry: a share of the data, or what some nodes exchange with theirs.
+    ByAll,
+}
+
+/// One line of a table: how it goes over at least so many nodes, with so many ranks on the smallest
+/// of them, and with so many bytes.
+pub(super) struct NodeRule {
+    nodes: usize,
+    ranks: usize,
+    bytes: u64,
+    way: OverNodes,
+}
+
+const fn over(nodes: usize, ranks: usize, bytes: u64, way: OverNodes) -> NodeRule {
+    NodeRule { nodes, ranks, bytes, way }
+}
+
+/// The first line that fits; the last line of a table fits everything.
+pub(super) fn way_over_nodes(table: &[NodeRule], nodes: usize, ranks: usize, bytes: u64) -> OverNodes {
+    let fits = |rule: &&NodeRule| nodes >= rule.nodes && ranks >= rule.ranks && bytes >= rule.bytes;
+    table.iter().find(fits).unwrap_or(&table[table.len() - 1]).way
+}
+
+/// Operations that go over the nodes, with the bytes by which the way is chosen.
+pub(super) mod over_nodes {
+    use super::{over, NodeRule, OverNodes::*};
+
+    /// Allreduce and reduce, by the bytes of the whole vector.
+    pub static REDUCTION: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
+
+    /// By the bytes of the whole message.
+    pub static BROADCAST: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
+
+    /// Gather and scatter, by the bytes of one block. Each rank sends long ones straight to their place.
+    pub static ROOTED: [NodeRule; 2] = [over(0, 0, 64 << 10, Directly), over(0, 0, 0, BySpeakers)];
+
+    /// Allgather and allgatherv, by the bytes of all blocks.
+    pub static ALLGATHER: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
+
+    /// Reduce_scatter and reduce_scatter_block, by the bytes of the whole vector.
+    pub static REDUCE_SCATTER: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
+
+    /// By the bytes of one block.
+    pub static ALLTOALL: [NodeRule; 2] = [over(0, 0, 1 << 10, Directly), over(0, 0, 0, ByAll)];
+}
+
+/// A long broadcast by all ranks goes in segments of so many bytes, or nearly twice that.
+const SEGMENT: u64 = 1 << 20;
+
+/// The segments of so many bytes: first, and how many.
+pub(super) fn segments(bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    let number = (bytes / SEGMENT).max(1);
+    let start = move |segment| (u128::from(bytes) * u128::from(segment) / u128::from(number)) as u64;
+    (0..number).map(move |segment| (start(segment), start(segment + 1) - start(segment)))
+}
+
 /// How many messages with different peers are under way at once where one rank
 /// speaks with each.
 pub(super) const WINDOW: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::over_nodes::{ALLTOALL, REDUCTION};
+    use super::{segments, way_over_nodes, OverNodes, SEGMENT};
+
+    #[test]
+    fn segments_are_all_of_it() {
+        for bytes in [0, 1, SEGMENT - 1, SEGMENT, 2 * SEGMENT - 1, 2 * SEGMENT, 5 * SEGMENT + 77] {
+            let mut end = 0;
+            for (first, count) in segments(bytes) {
+                assert!(first == end && count < 2 * SEGMENT && (count >= SEGMENT || bytes < SEGMENT));
+                end += count;
+            }
+            assert_eq!(end, bytes);
+        }
+    }
+
+    #[test]
+    fn the_way_depends_on_nodes_ranks_and_bytes() {
+        let of_sums = |nodes, ranks, bytes| way_over_nodes(&REDUCTION, nodes, ranks, bytes);
+        assert_eq!(of_sums(2, 2, 8), OverNodes::BySpeakers);
+        assert_eq!(of_sums(2, 2, 64 << 20), OverNodes::ByAll);
+        assert_eq!(of_sums(2, 1, 64 << 20), OverNodes::BySpeakers);
+        assert_eq!(way_over_nodes(&ALLTOALL, 2, 2, 8), OverNodes::ByAll);
+        assert_eq!(way_over_nodes(&ALLTOALL, 2, 2, 64 << 20), OverNodes::Directly);
+    }
+}

@@ -118,21 +118,37 @@ impl Engine {
     pub(super) fn run_schedule(
         &self,
         communicator: &Arc<Communicator>,
-        mut schedule: Schedule,
+        schedule: Schedule,
         tag: i32,
     ) -> Result<()> {
+        add_together(&self.page.counters.collectives, 1);
+        let begun = self.begin_schedule(communicator, schedule, tag)?;
+        self.end_schedule(begun)
+    }
+
+    /// Begins with the messages of an operation, or a phase of one: the request of those that are left.
+    pub(super) fn begin_schedule(
+        &self,
+        communicator: &Arc<Communicator>,
+        mut schedule: Schedule,
+        tag: i32,
+    ) -> Result<Option<u32>> {
         self.crowd.wait_for(|| None);
-        let request = {
-            let mut core = self.lane(communicator.context()).lock();
-            if core.begin_at_once(communicator, &mut schedule, tag, self.looks()) {
-                add_together(&self.page.counters.collectives, 1);
-                return Ok(());
-            }
-            self.drive(&mut core)?;
-            let turn = Turn::latest(communicator, tag);
-            core.start_collective(Arc::clone(communicator), schedule, turn, None)?
-        };
-        into_result(self.wait_for_index(request)?).map(|_| ())
+        let mut core = self.lane(communicator.context()).lock();
+        if core.begin_at_once(communicator, &mut schedule, tag, self.looks()) {
+            return Ok(None);
+        }
+        self.drive(&mut core)?;
+        let turn = Turn::latest(communicator, tag);
+        core.start_uncounted(Arc::clone(communicator), schedule, turn, None).map(Some)
+    }
+
+    /// Waits for what [`Engine::begin_schedule`] has begun.
+    pub(super) fn end_schedule(&self, begun: Option<u32>) -> Result<()> {
+        match begun {
+            Some(request) => into_result(self.wait_for_index(request)?).map(|_| ()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -84,34 +84,44 @@ impl Engine {
         };
         // All phases of all ranks have this tag: each pair does its own in one order.
         let tag = communicator.next_collective_tag();
-        if me.is_some() && !phases.iter().any(|phase| !phase.within) {
-            // Messages are counted where they are started.
-            add_together(&self.page.counters.collectives, 1);
-        }
-        let mut done: Result<()> = Ok(());
+        add_together(&self.page.counters.collectives, 1);
+        let (mut done, mut under_way): (Result<()>, _) = (Ok(()), None);
         for phase in phases {
+            if !phase.beside {
+                done = done.and(self.end_schedule(under_way.take()));
+            }
             // After a failure too, or others would wait for ever; but who hears of it by itself must not be told that all is
             // well so far.
             if done.as_ref().is_err_and(Error::is_known_to_all) {
+                // It may use memory of the phases that are left.
+                done = done.and(self.end_schedule(under_way.take()));
                 break;
             }
-            let outcome = self.run_phase(communicator, me, phase, tag);
+            let outcome = self.begin_phase(communicator, me, phase, tag).and_then(|begun| match under_way {
+                // It has run beside the one that is under way.
+                Some(_) => self.end_schedule(begun),
+                None => {
+                    under_way = begun;
+                    Ok(())
+                }
+            });
             done = done.and(outcome);
         }
-        done
+        done.and(self.end_schedule(under_way))
     }
 
-    fn run_phase(
+    /// Runs a phase on my node, or begins with the messages of one.
+    fn begin_phase(
         &self,
         communicator: &Arc<Communicator>,
         me: Option<&Member>,
         phase: Phase,
         tag: i32,
-    ) -> Result<()> {
+    ) -> Result<Option<u32>> {
         let within = me.filter(|_| phase.within);
         if let Some(done) = within.and_then(|me| self.run_at(me, &phase.operation, 0)) {
-            return done;
+            return done.map(|()| None);
         }
-        self.run_schedule(communicator, phase.schedule()?, tag)
+        self.begin_schedule(communicator, phase.schedule()?, tag)
     }
 }

@@ -105,6 +105,17 @@ impl Core {
         persistent: Option<u32>,
     ) -> Result<u32> {
         add(&self.counters.collectives, 1);
+        self.start_uncounted(communicator, schedule, turn, persistent)
+    }
+
+    /// The same of one that has been counted.
+    pub(crate) fn start_uncounted(
+        &mut self,
+        communicator: Arc<Communicator>,
+        schedule: Schedule,
+        turn: Turn,
+        persistent: Option<u32>,
+    ) -> Result<u32> {
         let collective = Collective { schedule, communicator, turn, calling: false, persistent };
         let request = self.requests.insert(Work::Collective(Box::new(collective)))?;
         self.begin_collective(request);

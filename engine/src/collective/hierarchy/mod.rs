@@ -4,16 +4,21 @@
 //! operation down as [`Phase`]s: operations of some of the ranks, of my node or of one
 //! *speaker* for each node, to be done one after the other. A phase within a node is
 //! done as on one node, over shared memory; one across nodes by messages. All of them
-//! as messages together are one [`Schedule`], for the nonblocking forms.
+//! as messages together are one [`Schedule`], for the nonblocking forms. Long operations
+//! go by all ranks of a node (`all_carry.rs`): `selection.rs` says from where on.
 //!
 //! Promise: the result is the same, to the bit, as without a hierarchy. So reductions
 //! go over it only where it combines along the tree of `tree.rs`, or where grouping
-//! does not matter; gather, scatter and allgather where the ranks of a node follow each
-//! other. All else goes as if there were no nodes.
+//! does not matter. What only two ranks know the length of goes as if there were no nodes.
 
+mod all_carry;
+mod joined;
+mod node_pairs;
 mod order;
 mod plan;
+mod ways;
 
+use super::selection::OverNodes;
 use super::{Members, Operation, Schedule};
 use crate::Result;
 pub use plan::Phase;
@@ -27,6 +32,8 @@ pub struct Hierarchy {
     nodes: Vec<Vec<u32>>,
     /// Which of them is mine.
     mine: usize,
+    /// How many ranks the smallest node has: as many of each node may carry.
+    carriers: usize,
     /// The ranks of every node follow each other.
     contiguous: bool,
     /// Combining within nodes and then across is the tree of all.
@@ -50,11 +57,12 @@ impl Hierarchy {
             return None;
         }
         let mine = nodes.iter().position(|ranks| ranks.contains(&members.rank))?;
-        let contiguous =
-            nodes.iter().all(|ranks| ranks[ranks.len() - 1] - ranks[0] == ranks.len() as u32 - 1);
+        let contiguous = nodes.iter().all(|ranks| follow(ranks));
         let sizes: Vec<u32> = nodes.iter().map(|ranks| ranks.len() as u32).collect();
         let keeps_tree = contiguous && order::keeps_tree(&sizes);
-        Some(Hierarchy { rank: members.rank, size: members.size, nodes, mine, contiguous, keeps_tree })
+        let carriers = nodes.iter().map(Vec::len).min()?;
+        let (rank, size) = (members.rank, members.size);
+        Some(Hierarchy { rank, size, nodes, mine, carriers, contiguous, keeps_tree })
     }
 
     /// The ranks of my node.
@@ -62,16 +70,31 @@ impl Hierarchy {
         &self.nodes[self.mine]
     }
 
+    /// All nodes have as many ranks.
+    fn is_even(&self) -> bool {
+        self.nodes.iter().all(|ranks| ranks.len() == self.carriers)
+    }
+
     /// The operation as messages, if it goes over the hierarchy.
     ///
     /// # Errors
     /// Those of the operation.
     pub fn schedule(&self, operation: &Operation) -> Result<Option<Schedule>> {
-        let Some(phases) = self.phases(operation)? else { return Ok(None) };
+        self.schedule_by(self.way(operation), operation)
+    }
+
+    /// The same in a way that it may go.
+    pub(super) fn schedule_by(&self, way: OverNodes, operation: &Operation) -> Result<Option<Schedule>> {
+        let Some(phases) = self.phases_by(way, operation)? else { return Ok(None) };
         let mut whole = Schedule::new();
         for phase in phases {
             whole.append(phase.schedule()?);
         }
         Ok(Some(whole))
     }
+}
+
+/// Whether some ranks, ascending, follow each other.
+fn follow(ranks: &[u32]) -> bool {
+    ranks[ranks.len() - 1] - ranks[0] == ranks.len() as u32 - 1
 }

@@ -1,10 +1,10 @@
-//! Operations as phases.
+//! Operations as phases in which one rank of each node speaks for it.
 
-use super::order::is_free;
-use super::Hierarchy;
+use super::joined::joined;
+use super::{follow, Hierarchy};
 use crate::collective::members::Role;
 use crate::collective::temporary::Temporary;
-use crate::collective::{Blocks, Data, Members, Operation, Root, Schedule};
+use crate::collective::{Blocks, Counts, Data, Members, Operation, Root, Schedule};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Phase {
     pub members: Members,
     /// Whether they share a node.
     pub within: bool,
+    /// Whether it may run while the phase across before it is still on its way.
+    pub beside: bool,
     /// What they do; roots are places among them.
     pub operation: Operation,
     /// Memory of it and of the phases after it.
@@ -36,105 +38,69 @@ impl Phase {
 }
 
 /// The phases of an operation with some root, as they are written down.
-struct Writing<'a> {
-    of: &'a Hierarchy,
+pub(super) struct Writing<'a> {
+    pub of: &'a Hierarchy,
     /// The rank that speaks for each node.
     speakers: Vec<u32>,
     phases: Vec<Phase>,
-    memory: Vec<Temporary>,
+    pub memory: Vec<Temporary>,
 }
 
 impl Hierarchy {
-    /// The operation as phases of mine; `None` if it does not go over the hierarchy.
-    /// All members come to the same answer.
-    ///
-    /// # Errors
-    /// `NoMem`, `Count` where blocks together do not fit 64 bits.
-    pub fn phases(&self, operation: &Operation) -> Result<Option<Vec<Phase>>> {
-        let may_reduce = |operator: &Operator, data: &Data| {
-            operator.exact(&data.datatype).is_none() && (self.keeps_tree || is_free(operator, data))
-        };
-        let all = || self.writing(None);
-        let writing = match operation {
-            Operation::Barrier => all().barrier(),
-            Operation::Broadcast { root, data } => self.writing(Some(*root)).broadcast(*root, data),
-            Operation::Allreduce { send, receive, operator } if may_reduce(operator, receive) => {
-                all().allreduce(send.as_ref(), receive, operator)?
-            }
-            Operation::Reduce { root, send, receive, operator } => {
-                match send.as_ref().or(receive.as_ref()).filter(|data| may_reduce(operator, data)) {
-                    Some(data) => self.writing(Some(*root)).reduce(
-                        *root,
-                        send.as_ref(),
-                        receive.as_ref(),
-                        data,
-                        operator,
-                    )?,
-                    None => return Ok(None),
-                }
-            }
-            Operation::Gather { root, send, receive } if self.contiguous => {
-                self.writing(Some(*root)).gather(*root, send.as_ref(), receive.as_ref())?
-            }
-            Operation::Scatter { root, send, receive } if self.contiguous => {
-                self.writing(Some(*root)).scatter(*root, send.as_ref(), receive.as_ref())?
-            }
-            Operation::Allgather { send, receive } if self.contiguous => {
-                all().allgather(send.as_ref(), receive)?
-            }
-            _ => return Ok(None),
-        };
-        let Writing { mut phases, memory, .. } = writing;
-        if let Some(last) = phases.last_mut() {
-            last.memory = memory;
-        }
-        Ok(Some(phases))
-    }
-
     /// The lowest rank of each node speaks for it, or the root if it is there.
-    fn writing(&self, root: Option<Root>) -> Writing<'_> {
+    pub(super) fn writing(&self, root: Option<Root>) -> Writing<'_> {
         let root = root.map(|root| self.rank_of(root));
         let speaker = |ranks: &Vec<u32>| root.filter(|root| ranks.contains(root)).unwrap_or(ranks[0]);
         let speakers = self.nodes.iter().map(speaker).collect();
         Writing { of: self, speakers, phases: Vec::new(), memory: Vec::new() }
     }
 
-    fn rank_of(&self, root: Root) -> u32 {
+    pub(super) fn rank_of(&self, root: Root) -> u32 {
         match (Members { rank: self.rank, size: self.size, remote: None }).role(root) {
             Role::Leaf(root) => root,
             _ => self.rank,
         }
     }
 
-    /// The blocks of the ranks of a node, which follow each other.
-    fn slice(&self, node: usize, whole: &Data) -> Data {
-        whole.blocks(self.nodes[node][0], self.nodes[node].len() as u32)
+    /// The blocks of the ranks of a node.
+    fn slice(&self, node: usize, block: &dyn Fn(u32) -> Data) -> Result<Data> {
+        joined(self.nodes[node].iter().map(|&rank| block(rank)))
     }
 
-    fn slices(&self, whole: &Data) -> Blocks {
-        (0..self.nodes.len()).map(|node| self.slice(node, whole)).collect()
+    fn slices(&self, block: &dyn Fn(u32) -> Data) -> Result<Blocks> {
+        (0..self.nodes.len()).map(|node| self.slice(node, block)).collect()
     }
 }
 
 impl Writing<'_> {
+    /// What has been written down.
+    pub(super) fn phases(mut self) -> Vec<Phase> {
+        if let Some(last) = self.phases.last_mut() {
+            last.memory = self.memory;
+            // Nothing uses the memory any more when it is over.
+            last.beside = false;
+        }
+        self.phases
+    }
+
     fn i_speak(&self) -> bool {
         self.speakers[self.of.mine] == self.of.rank
     }
 
     /// My node's speaker, as a place in my node.
-    fn speaker(&self) -> Root {
+    pub(super) fn speaker(&self) -> Root {
         let place = self.of.node().iter().position(|&rank| rank == self.speakers[self.of.mine]);
         Root::Rank(place.unwrap_or(0) as u32)
     }
 
     /// The node of the root, as a place among the speakers.
-    fn node_of(&self, root: Root) -> Root {
+    pub(super) fn node_of(&self, root: Root) -> Root {
         let root = self.of.rank_of(root);
         Root::Rank(self.speakers.iter().position(|&speaker| speaker == root).unwrap_or(0) as u32)
     }
 
     /// Within my node, if there is anybody else.
-    fn within(&mut self, operation: Operation) {
+    pub(super) fn within(&mut self, operation: Operation) {
         let ranks = self.of.node().to_vec();
         self.phase(ranks, true, operation);
     }
@@ -145,14 +111,21 @@ impl Writing<'_> {
         self.phase(ranks, false, operation);
     }
 
-    fn phase(&mut self, ranks: Vec<u32>, within: bool, operation: Operation) {
+    pub(super) fn phase(&mut self, ranks: Vec<u32>, within: bool, operation: Operation) {
         let place = ranks.iter().position(|&rank| rank == self.of.rank).unwrap_or(0) as u32;
         let members = Members { rank: place, size: ranks.len() as u32, remote: None };
-        self.phases.push(Phase { ranks, members, within, operation, memory: Vec::new() });
+        self.phases.push(Phase { ranks, members, within, beside: false, operation, memory: Vec::new() });
+    }
+
+    /// The last phase may run while the phase across before it is on its way.
+    pub(super) fn beside(&mut self) {
+        if let Some(last) = self.phases.last_mut() {
+            last.beside = true;
+        }
     }
 
     /// Room for `number` blocks like one, as bytes: the first of them.
-    fn room(&mut self, block: &Data, number: usize) -> Result<Data> {
+    pub(super) fn room(&mut self, block: &Data, number: usize) -> Result<Data> {
         let bytes = Data::packed(block.bytes());
         let (memory, _) = Temporary::new(bytes.times(number as u32)?.count, &bytes.datatype)?;
         let first = Data { address: memory.address(), ..bytes };
@@ -160,7 +133,14 @@ impl Writing<'_> {
         Ok(first)
     }
 
-    fn barrier(mut self) -> Self {
+    /// Room for data like these.
+    pub(super) fn temporary(&mut self, like: &Data) -> Result<Data> {
+        let (memory, room) = Temporary::new(like.count, &like.datatype)?;
+        self.memory.push(memory);
+        Ok(room)
+    }
+
+    pub(super) fn barrier(mut self) -> Self {
         self.within(Operation::Barrier);
         if self.i_speak() {
             self.across(Operation::Barrier);
@@ -169,7 +149,7 @@ impl Writing<'_> {
         self
     }
 
-    fn broadcast(mut self, root: Root, data: &Data) -> Self {
+    pub(super) fn broadcast(mut self, root: Root, data: &Data) -> Self {
         if self.i_speak() {
             self.across(Operation::Broadcast { root: self.node_of(root), data: data.clone() });
         }
@@ -178,7 +158,12 @@ impl Writing<'_> {
         self
     }
 
-    fn allreduce(mut self, send: Option<&Data>, receive: &Data, operator: &Arc<Operator>) -> Result<Self> {
+    pub(super) fn allreduce(
+        mut self,
+        send: Option<&Data>,
+        receive: &Data,
+        operator: &Arc<Operator>,
+    ) -> Result<Self> {
         let whole = Some(receive.clone());
         self = self.reduced_here(send, receive, whole, operator);
         if self.i_speak() {
@@ -207,7 +192,7 @@ impl Writing<'_> {
         self
     }
 
-    fn reduce(
+    pub(super) fn reduce(
         mut self,
         root: Root,
         send: Option<&Data>,
@@ -218,11 +203,7 @@ impl Writing<'_> {
         let is_root = self.of.rank_of(root) == self.of.rank;
         let target = match (is_root, self.i_speak()) {
             (true, _) => receive.cloned(),
-            (false, true) => {
-                let (memory, room) = Temporary::new(mine.count, &mine.datatype)?;
-                self.memory.push(memory);
-                Some(room)
-            }
+            (false, true) => Some(self.temporary(mine)?),
             (false, false) => None,
         };
         self = self.reduced_here(send, mine, target.clone(), operator);
@@ -234,62 +215,129 @@ impl Writing<'_> {
         Ok(self)
     }
 
-    fn gather(mut self, root: Root, send: Option<&Data>, receive: Option<&Data>) -> Result<Self> {
+    /// The speaker gets the blocks of its node. Those that `follow` each other are all alike.
+    fn gathered_here(&mut self, send: Option<Data>, blocks: Option<Blocks>, follow: bool) {
+        let (root, blocks) = (self.speaker(), blocks.unwrap_or_default());
+        self.within(match follow {
+            true => Operation::Gather { root, send, receive: blocks.first().cloned() },
+            false => Operation::Gatherv { root, send, receive: blocks },
+        });
+    }
+
+    /// What the speaker has for the ranks of its node; as for `gathered_here`.
+    fn scattered_here(&mut self, blocks: Option<Blocks>, receive: Option<Data>, follow: bool) {
+        let (root, blocks) = (self.speaker(), blocks.unwrap_or_default());
+        self.within(match follow {
+            true => Operation::Scatter { root, send: blocks.first().cloned(), receive },
+            false => Operation::Scatterv { root, send: blocks, receive },
+        });
+    }
+
+    /// The blocks of the ranks of my node, where I speak for it: in the root's buffer, or packed in
+    /// memory of ours, which then is all that the root exchanges with me. And whether they follow
+    /// each other, which all ranks of my node know.
+    fn here(
+        &mut self,
+        root: Root,
+        of_all: Option<&Data>,
+        mine: Option<&Data>,
+    ) -> Result<(Option<Blocks>, Option<Data>, bool)> {
+        let ranks = self.of.node();
+        let at_root = self.node_of(root) == Root::Rank(self.of.mine as u32);
+        let follows = !at_root || follow(ranks);
         let is_root = self.of.rank_of(root) == self.of.rank;
-        let number = self.of.node().len();
-        let target = match (is_root, self.i_speak(), send.or(receive)) {
-            (true, ..) => receive.map(|receive| first_of(&self.of.slice(self.of.mine, receive), receive)),
-            (false, true, Some(mine)) => Some(self.room(mine, number)?),
-            _ => None,
-        };
-        let speaker = self.speaker();
-        self.within(Operation::Gather { root: speaker, send: send.cloned(), receive: target.clone() });
+        Ok(match (is_root, self.i_speak(), mine) {
+            (true, ..) => {
+                let of_node = |all: &Data| ranks.iter().map(|&rank| all.blocks(rank, 1)).collect();
+                (of_all.map(of_node), None, follows)
+            }
+            (false, true, Some(mine)) => {
+                let first = self.room(mine, ranks.len())?;
+                let places = 0..ranks.len() as u32;
+                let blocks = places.map(|place| first.blocks(place, 1)).collect();
+                (Some(blocks), Some(first.times(ranks.len() as u32)?), follows)
+            }
+            _ => (None, None, follows),
+        })
+    }
+
+    /// At the root, the blocks of each node together.
+    fn of_nodes(&self, root: Root, of_all: Option<&Data>) -> Result<Blocks> {
+        match of_all.filter(|_| self.of.rank_of(root) == self.of.rank) {
+            Some(all) => self.of.slices(&|rank| all.blocks(rank, 1)),
+            None => Ok(Blocks::new()),
+        }
+    }
+
+    pub(super) fn gather(mut self, root: Root, send: Option<&Data>, receive: Option<&Data>) -> Result<Self> {
+        let (blocks, whole, follow) = self.here(root, receive, send)?;
+        self.gathered_here(send.cloned(), blocks, follow);
         if self.i_speak() {
-            let slices = receive.filter(|_| is_root).map_or(Blocks::new(), |receive| self.of.slices(receive));
-            let whole = target.filter(|_| !is_root).map(|first| first.times(number as u32)).transpose()?;
-            self.across(Operation::Gatherv { root: self.node_of(root), send: whole, receive: slices });
+            let receive = self.of_nodes(root, receive)?;
+            self.across(Operation::Gatherv { root: self.node_of(root), send: whole, receive });
         }
         Ok(self)
     }
 
-    fn scatter(mut self, root: Root, send: Option<&Data>, receive: Option<&Data>) -> Result<Self> {
-        let is_root = self.of.rank_of(root) == self.of.rank;
-        let number = self.of.node().len();
-        let source = match (is_root, self.i_speak(), receive) {
-            (true, ..) => send.map(|send| first_of(&self.of.slice(self.of.mine, send), send)),
-            (false, true, Some(mine)) => Some(self.room(mine, number)?),
-            _ => None,
-        };
+    pub(super) fn scatter(mut self, root: Root, send: Option<&Data>, receive: Option<&Data>) -> Result<Self> {
+        let (blocks, whole, follow) = self.here(root, send, receive)?;
         if self.i_speak() {
-            let slices = send.filter(|_| is_root).map_or(Blocks::new(), |send| self.of.slices(send));
-            let whole =
-                source.as_ref().filter(|_| !is_root).map(|first| first.times(number as u32)).transpose()?;
-            self.across(Operation::Scatterv { root: self.node_of(root), send: slices, receive: whole });
+            let send = self.of_nodes(root, send)?;
+            self.across(Operation::Scatterv { root: self.node_of(root), send, receive: whole });
         }
-        let speaker = self.speaker();
-        self.within(Operation::Scatter { root: speaker, send: source, receive: receive.cloned() });
+        self.scattered_here(blocks, receive.cloned(), follow);
         Ok(self)
     }
 
-    fn allgather(mut self, send: Option<&Data>, receive: &Data) -> Result<Self> {
-        let whole = receive.times(self.of.size)?;
-        let own = receive.blocks(self.of.rank, 1);
-        let (send, target) = match self.i_speak() {
-            true => (send.cloned(), Some(first_of(&self.of.slice(self.of.mine, receive), receive))),
+    /// Allgather, and allgatherv with blocks that are not alike.
+    pub(super) fn allgather(
+        mut self,
+        send: Option<&Data>,
+        block: &dyn Fn(u32) -> Data,
+        alike: bool,
+    ) -> Result<Self> {
+        let ranks = self.of.node();
+        let own = block(self.of.rank);
+        let (send, blocks) = match self.i_speak() {
+            true => (send.cloned(), Some(ranks.iter().map(|&rank| block(rank)).collect())),
             false => (Some(send.unwrap_or(&own).clone()), None),
         };
-        let root = self.speaker();
-        self.within(Operation::Gather { root, send, receive: target });
+        self.gathered_here(send, blocks, alike && follow(ranks));
         if self.i_speak() {
-            let slices = self.of.slices(receive);
-            self.across(Operation::Allgatherv { send: None, receive: slices });
+            let receive = self.of.slices(block)?;
+            self.across(Operation::Allgatherv { send: None, receive });
         }
-        self.within(Operation::Broadcast { root, data: whole });
+        let (root, data) = (self.speaker(), joined((0..self.of.size).map(block))?);
+        self.within(Operation::Broadcast { root, data });
         Ok(self)
     }
-}
 
-/// The first block of a slice of blocks like `block`.
-fn first_of(slice: &Data, block: &Data) -> Data {
-    Data { count: block.count, ..slice.clone() }
+    /// The blocks of each node follow each other.
+    pub(super) fn reduce_scatter(
+        mut self,
+        whole: &Data,
+        receive: &Data,
+        counts: &Counts,
+        operator: &Arc<Operator>,
+    ) -> Result<Self> {
+        let speaks = self.i_speak();
+        let reduced = if speaks { Some(self.temporary(whole)?) } else { None };
+        let (root, send, kept) = (self.speaker(), Some(whole.clone()), operator.into());
+        self.within(Operation::Reduce { root, send, receive: reduced.clone(), operator: kept });
+        let parts = counts.parts(receive, self.of.size);
+        let mut blocks = Blocks::new();
+        if speaks {
+            let count = |ranks: &Vec<u32>| ranks.iter().map(|&rank| parts[rank as usize].1).sum();
+            let by_node: Vec<u64> = self.of.nodes.iter().map(count).collect();
+            let part = self.temporary(&whole.items(0, by_node[self.of.mine]))?;
+            let first = parts[self.of.node()[0] as usize].0;
+            let of_rank = |rank: &u32| part.items(parts[*rank as usize].0 - first, parts[*rank as usize].1);
+            blocks = self.of.node().iter().map(of_rank).collect();
+            let (counts, operator) = (Counts::Each(by_node), operator.into());
+            self.across(Operation::ReduceScatter { send: reduced, receive: part, counts, operator });
+        }
+        let receive = receive.items(0, parts[self.of.rank as usize].1);
+        self.scattered_here(Some(blocks), Some(receive), false);
+        Ok(self)
+    }
 }

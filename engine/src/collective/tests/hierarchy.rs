@@ -3,7 +3,8 @@
 use super::buffer::{check, composed, composition, group, items, shapes, Item, Side, UNTOUCHED};
 use super::twin::{self, Random};
 use crate::collective::hierarchy::Hierarchy;
-use crate::collective::{Data, Members, Operation, Root, Schedule};
+use crate::collective::selection::OverNodes;
+use crate::collective::{Counts, Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::kept::Kept;
 use crate::reduce::{Builtin, Operator};
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// The nodes of the ranks.
-const LAYOUTS: [&[u32]; 9] = [
+const LAYOUTS: [&[u32]; 11] = [
     &[0, 0, 1, 1],
     &[0, 0, 0, 1, 1],
     &[0, 0, 0, 0, 1, 1, 1, 1],
@@ -22,34 +23,53 @@ const LAYOUTS: [&[u32]; 9] = [
     &[0, 1, 0, 1],
     &[1, 1, 0, 0, 1],
     &[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2],
+    &[0, 1, 2, 0, 1, 2],
+    &[0, 1, 1, 0, 0, 1, 1],
 ];
 
+/// A way over the nodes, and how many schedules have gone over them.
+struct Over {
+    way: OverNodes,
+    schedules: Cell<u32>,
+}
+
+impl Over {
+    fn by(way: OverNodes) -> Over {
+        Over { way, schedules: Cell::new(0) }
+    }
+}
+
+const WAYS: [OverNodes; 2] = [OverNodes::BySpeakers, OverNodes::ByAll];
+
 /// The schedule of an operation; counts those that go over the nodes.
-fn written(layout: &[u32], members: Members, operation: Operation, over: &Cell<u32>) -> Result<Schedule> {
+fn written(layout: &[u32], members: Members, operation: Operation, over: &Over) -> Result<Schedule> {
     let hierarchy = Hierarchy::new(members, |rank| layout[rank as usize]).expect("several nodes");
-    match hierarchy.schedule(&operation)? {
+    match hierarchy.schedule_by(over.way, &operation)? {
         Some(schedule) => {
-            over.set(over.get() + 1);
+            over.schedules.set(over.schedules.get() + 1);
             Ok(schedule)
         }
         None => operation.schedule(members),
     }
 }
 
-/// Runs `body` for all layouts, counts, types and roots, in place and not; says how
+/// Runs `body` for all ways, layouts, counts, types and roots, in place and not; says how
 /// many schedules went over the nodes.
-fn for_all(body: impl Fn(&[u32], usize, u32, &Arc<Datatype>, bool, &Cell<u32>)) -> u32 {
-    let over = Cell::new(0);
-    for layout in LAYOUTS {
-        for count in [0, 1, 40] {
-            for (at, datatype) in shapes().iter().enumerate() {
-                for root in 0..layout.len() as u32 {
-                    body(layout, count, root, datatype, (at + root as usize).is_multiple_of(2), &over);
+fn for_all(body: impl Fn(&[u32], usize, u32, &Arc<Datatype>, bool, &Over)) -> u32 {
+    let mut gone = 0;
+    for over in WAYS.map(Over::by) {
+        for layout in LAYOUTS {
+            for count in [0, 1, 40] {
+                for (at, datatype) in shapes().iter().enumerate() {
+                    for root in 0..layout.len() as u32 {
+                        body(layout, count, root, datatype, (at + root as usize).is_multiple_of(2), &over);
+                    }
                 }
             }
         }
+        gone += over.schedules.get();
     }
-    over.get()
+    gone
 }
 
 fn sides(layout: &[u32], side: impl Fn(u32) -> Side) -> Vec<Side> {
@@ -135,6 +155,46 @@ fn gather_and_scatter() {
 }
 
 #[test]
+fn alltoall_and_allgatherv() {
+    let over = for_all(|layout, count, root, datatype, in_place, over| {
+        let size = layout.len();
+        // The root does not count here.
+        if root > 1 {
+            return;
+        }
+        let block = |from: u32, to: u32| items(from * 100 + to, count);
+        let all = |rank: u32| (0..size as u32).flat_map(|other| block(rank, other)).collect::<Vec<_>>();
+        let come = |rank: u32| (0..size as u32).flat_map(|other| block(other, rank)).collect::<Vec<_>>();
+        let side = |rank| match in_place {
+            true => Side::in_place(&all(rank), come(rank), datatype),
+            false => Side::new(&all(rank), come(rank), (datatype, datatype)),
+        };
+        check("alltoall", &group(size as u32), sides(layout, side), |members, side| {
+            let send = (!in_place).then(|| side.send.part(0, count));
+            written(layout, members, Operation::Alltoall { send, receive: side.receive.part(0, count) }, over)
+        });
+        // Blocks of unlike lengths, in the order of ranks backwards.
+        let length = |rank: u32| (rank as usize * 3 + 1) % 4 * count;
+        let start = |rank: u32| (rank + 1..size as u32).map(length).sum::<usize>();
+        let joined = (0..size as u32).rev().flat_map(|rank| items(rank, length(rank))).collect::<Vec<_>>();
+        let side = |rank: u32| match in_place {
+            true => {
+                let mut before = vec![UNTOUCHED; joined.len()];
+                before[start(rank)..][..length(rank)].copy_from_slice(&items(rank, length(rank)));
+                Side::in_place(&before, joined.clone(), datatype)
+            }
+            false => Side::new(&items(rank, length(rank)), joined.clone(), (datatype, datatype)),
+        };
+        check("allgatherv", &group(size as u32), sides(layout, side), |members, side| {
+            let send = (!in_place).then(|| side.send.data());
+            let receive = (0..size as u32).map(|rank| side.receive.part(start(rank), length(rank))).collect();
+            written(layout, members, Operation::Allgatherv { send, receive }, over)
+        });
+    });
+    assert!(over > 1000);
+}
+
+#[test]
 fn reductions_combine_in_the_order_of_ranks() {
     let operator = composition();
     let over = for_all(|layout, count, root, datatype, in_place, over| {
@@ -168,16 +228,60 @@ fn reductions_combine_in_the_order_of_ranks() {
                 over,
             )
         });
+        if root < 2 {
+            reduce_scatter(layout, (count, datatype, in_place), over);
+        }
     });
     assert!(over > 1000);
 }
 
-/// The bits that all ranks get of an allreduce of numbers of very different size.
+/// Of blocks that are alike.
+fn reduce_scatter(layout: &[u32], (count, datatype, in_place): (usize, &Arc<Datatype>, bool), over: &Over) {
+    let (size, operator) = (layout.len() as u32, composition());
+    let all = |rank| items(rank, count * size as usize);
+    let both = |left: Vec<Item>, right: Vec<Item>| {
+        left.into_iter().zip(right).map(|(l, r)| composed(l, r)).collect()
+    };
+    let combined: Vec<Item> = (0..size).map(all).reduce(both).unwrap();
+    let mine = |rank: u32| combined[rank as usize * count..][..count].to_vec();
+    let side = |rank: u32| match in_place {
+        true => {
+            // What lies behind the result stays as it was.
+            let mut after = all(rank);
+            after[..count].copy_from_slice(&mine(rank));
+            Side::in_place(&all(rank), after, datatype)
+        }
+        false => Side::new(&all(rank), mine(rank), (datatype, datatype)),
+    };
+    check("reduce_scatter", &group(size), sides(layout, side), |members, side| {
+        let (send, operator) = ((!in_place).then(|| side.send.data()), Kept::from(&operator));
+        let (receive, counts) = (side.receive.part(0, count), Counts::Equal);
+        written(layout, members, Operation::ReduceScatter { send, receive, counts, operator }, over)
+    });
+}
+
+/// An operation that every rank does with a vector of some length in place.
+type InPlace = fn(Data, &Arc<Operator>, u32) -> Operation;
+
+const REDUCTIONS: [InPlace; 3] = [
+    |receive, operator, _| Operation::Allreduce { send: None, receive, operator: operator.into() },
+    |data, operator, rank| {
+        let (send, receive) = if rank == 1 { (None, Some(data)) } else { (Some(data), None) };
+        Operation::Reduce { root: Root::Rank(1), send, receive, operator: operator.into() }
+    },
+    |receive, operator, _| {
+        // Not all get alike, and one nothing.
+        let counts = Counts::Each([0, 70, 13, 40, 1, 5, 9, 30, 2, 3, 77, 50].to_vec());
+        Operation::ReduceScatter { send: None, receive, counts, operator: operator.into() }
+    },
+];
+
+/// The bits that all ranks get of reductions of numbers of very different size; by nodes, or as on one.
 fn bits<T: Copy>(
-    layout: &[u32],
+    (layout, reduction): (&[u32], InPlace),
     basic: Basic,
     number: impl Fn(u32, usize) -> T,
-    over: Option<&Cell<u32>>,
+    over: Option<&Over>,
 ) -> Vec<Vec<T>> {
     let (size, count) = (layout.len() as u32, 300);
     let datatype = Datatype::basic(basic);
@@ -188,8 +292,11 @@ fn bits<T: Copy>(
         .into_iter()
         .zip(&mut numbers)
         .map(|(members, numbers)| {
-            let receive = Data::new(numbers.as_mut_ptr().cast(), 0, count as i64, &datatype).unwrap();
-            let operation = Operation::Allreduce { send: None, receive, operator: (&operator).into() };
+            let data = Data::new(numbers.as_mut_ptr().cast(), 0, count as i64, &datatype).unwrap();
+            let mut operation = reduction(data, &operator, members.rank);
+            if let Operation::ReduceScatter { counts: Counts::Each(counts), .. } = &mut operation {
+                counts.truncate(size as usize);
+            }
             match over {
                 Some(over) => written(layout, members, operation, over).unwrap(),
                 None => operation.schedule(members).unwrap(),
@@ -200,23 +307,78 @@ fn bits<T: Copy>(
     numbers
 }
 
+/// Up to twelve ranks on up to four nodes: in a row or as they come.
+fn random_layout(random: &mut Random) -> Vec<u32> {
+    loop {
+        let (size, nodes) = (3 + random.below(10), 2 + random.below(3));
+        let mut layout: Vec<u32> = match random.below(3) {
+            0 => (0..size).map(|rank| (rank * nodes / size) as u32).collect(),
+            1 => (0..size).map(|rank| (rank % nodes) as u32).collect(),
+            _ => (0..size).map(|_| random.below(nodes) as u32).collect(),
+        };
+        if random.below(2) == 0 {
+            layout.sort_unstable();
+        }
+        let first = Members { rank: 0, size: size as u32, remote: None };
+        if Hierarchy::new(first, |rank| layout[rank as usize]).is_some() {
+            return layout;
+        }
+    }
+}
+
 #[test]
 fn sums_have_the_bits_of_one_node() {
-    let mut goes = Vec::new();
-    for layout in LAYOUTS {
-        let over = Cell::new(0);
-        let number = |rank: u32, at: usize| {
-            let mut random = Random::new(u64::from(rank) * 1000 + at as u64);
-            random.below(1 << 40) as f64 * 10f64.powi(random.below(30) as i32 - 15)
-        };
-        let by_nodes = bits(layout, Basic::Float64, number, Some(&over));
-        assert_eq!(by_nodes, bits(layout, Basic::Float64, number, None), "{layout:?}");
-        goes.push(over.get() > 0);
-        let over = Cell::new(0);
-        let number = |rank: u32, at: usize| i64::from(rank) << (at % 50);
-        let by_nodes = bits(layout, Basic::Int64, number, Some(&over));
-        assert_eq!(by_nodes, bits(layout, Basic::Int64, number, None), "{layout:?}");
-        assert_eq!(over.get(), layout.len() as u32, "integers go over any nodes");
+    let mut random = Random::new(11);
+    let many: Vec<Vec<u32>> = (0..60).map(|_| random_layout(&mut random)).collect();
+    let real = |rank: u32, at: usize| {
+        let mut random = Random::new(u64::from(rank) * 1000 + at as u64);
+        random.below(1 << 40) as f64 * 10f64.powi(random.below(30) as i32 - 15)
+    };
+    let whole = |rank: u32, at: usize| i64::from(rank) << (at % 50);
+    let mut gone = 0;
+    for layout in LAYOUTS.iter().copied().chain(many.iter().map(Vec::as_slice)) {
+        for reduction in REDUCTIONS {
+            for over in WAYS.map(Over::by) {
+                let what = (layout, reduction);
+                let by_nodes = bits(what, Basic::Float64, real, Some(&over));
+                assert_same(&by_nodes, &bits(what, Basic::Float64, real, None), what);
+                gone += over.schedules.get();
+                let by_nodes = bits(what, Basic::Int64, whole, Some(&over));
+                assert_same(&by_nodes, &bits(what, Basic::Int64, whole, None), what);
+            }
+        }
     }
-    assert_eq!(goes, [true, true, true, false, false, false, false, false, true]);
+    assert!(gone > 300, "{gone}");
+}
+
+/// Compares what the operation says; what lies behind it in place may be anything.
+fn assert_same<T: PartialEq + std::fmt::Debug>(
+    by_nodes: &[Vec<T>],
+    as_one: &[Vec<T>],
+    (layout, reduction): (&[u32], InPlace),
+) {
+    let operator = Arc::new(Operator::builtin(Builtin::Sum));
+    for rank in 0..layout.len() {
+        let length = match reduction(Data::nothing(), &operator, rank as u32) {
+            Operation::ReduceScatter { counts: Counts::Each(counts), .. } => counts[rank] as usize,
+            Operation::Reduce { .. } if rank != 1 => 0,
+            _ => 300,
+        };
+        assert_eq!(by_nodes[rank][..length], as_one[rank][..length], "rank {rank} of {layout:?}");
+    }
+}
+
+#[test]
+fn which_sums_go_over_nodes() {
+    let goes = |layout: &[u32], basic| {
+        let over = Over::by(OverNodes::BySpeakers);
+        match basic {
+            Basic::Float64 => drop(bits((layout, REDUCTIONS[0]), basic, |_, _| 0f64, Some(&over))),
+            _ => drop(bits((layout, REDUCTIONS[0]), basic, |_, _| 0i64, Some(&over))),
+        }
+        over.schedules.get() == layout.len() as u32
+    };
+    let of_reals = LAYOUTS.map(|layout| goes(layout, Basic::Float64));
+    assert_eq!(of_reals, [true, true, true, false, false, false, false, false, true, false, false]);
+    assert!(LAYOUTS.iter().all(|layout| goes(layout, Basic::Int64)), "integers go over any nodes");
 }
