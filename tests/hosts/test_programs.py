@@ -29,7 +29,7 @@ def built(four):
     """Programs where all hosts see them."""
     return {name: compiled(source, four.folder / name) for name, source in (
         ("sum", "tests/launcher/sum.c"), ("misbehave", "tests/launcher/misbehave.c"), ("waits", "tests/hosts/waits.c"),
-        ("computing", "tests/c/windows_computing.c"))}
+        ("computing", "tests/c/windows_computing.c"), ("long", "tests/c/long_over_nodes.c"))}
 
 
 @pytest.mark.parametrize("places, ranks", [("n1:2,n2:2", 4), ("n1,n2,n3,n4", 4), ("n2:3,n4:2", 5)])
@@ -44,6 +44,12 @@ def test_ranks_of_all_hosts_add_up(site, built, places, ranks):
 def test_the_memory_of_a_rank_that_computes_on_another_host_is_reached(site, built, places):
     said = site.run("--hosts", places, "env", "SERRIED_TRANSPORT=wire", built["computing"])
     assert said.returncode == 0, said.stderr
+
+
+@pytest.mark.parametrize("places", ["n1:2,n2:2", "n2:3,n4:2"])
+def test_long_collectives_over_hosts_have_the_bits_of_one(site, built, places):
+    said = site.run("--hosts", places, built["long"])
+    assert said.returncode == 0, said.stdout + said.stderr
 
 
 def test_the_demo_on_four_hosts_has_the_bits_of_one_rank(site):

@@ -81,19 +81,6 @@ impl Counts {
         }
     }
 
-    /// The first item of each rank, and how many.
-    pub(super) fn parts(&self, receive: &Data, size: u32) -> Vec<(u64, u64)> {
-        let mut first = 0;
-        let counts = self.to_vec(receive, size).into_iter();
-        counts
-            .map(|count| {
-                let part = (first, count);
-                first += count;
-                part
-            })
-            .collect()
-    }
-
     /// That all items together fit 64 bits.
     pub(super) fn check(&self, receive: &Data, size: u32) -> Result<()> {
         match self {

@@ -100,31 +100,40 @@ pub(super) fn way_over_nodes(table: &[NodeRule], nodes: usize, ranks: usize, byt
     table.iter().find(fits).unwrap_or(&table[table.len() - 1]).way
 }
 
-/// Operations that go over the nodes, with the bytes by which the way is chosen.
+/// Operations that go over the nodes, with the bytes by which the way is chosen. The ways were compared by
+/// `bench/over_nodes.py` on hosts that share two cores, busy ones: 2 x 2, 2 x 4, 2 x 8 and 4 x 2 ranks.
 pub(super) mod over_nodes {
     use super::{over, NodeRule, OverNodes::*};
 
-    /// Allreduce and reduce, by the bytes of the whole vector.
+    /// Allreduce and reduce, by the bytes of the whole vector. By all, 2 x 2 and 2 x 4 ranks took 0.67 to 0.85 of the
+    /// time at 64 KiB, and 0.78 to 0.99 at 4 MiB; in between it was the same within what was measured.
     pub static REDUCTION: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
 
-    /// By the bytes of the whole message.
-    pub static BROADCAST: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
+    /// By the bytes of the whole message. By all, 2 x 2 and 2 x 4 ranks took 0.6 to 0.9 of the time at 256 KiB and
+    /// 1 MiB, and up to twice the time at 64 KiB; 4 x 2 ranks on two cores took longer at each size.
+    pub static BROADCAST: [NodeRule; 4] = [
+        over(3, 4, 256 << 10, ByAll),
+        over(3, 0, 0, BySpeakers),
+        over(2, 2, 256 << 10, ByAll),
+        over(0, 0, 0, BySpeakers),
+    ];
 
-    /// Gather and scatter, by the bytes of one block. Each rank sends long ones straight to their place.
+    /// Gather and scatter, by the bytes of one block: long ones go straight to their place. So 2 x 2 ranks took 0.15 to
+    /// 0.43 of the time at 64 KiB, and 0.75 to 0.95 beyond.
     pub static ROOTED: [NodeRule; 2] = [over(0, 0, 64 << 10, Directly), over(0, 0, 0, BySpeakers)];
 
-    /// Allgather and allgatherv, by the bytes of all blocks.
+    /// Allgather and allgatherv, by the bytes of all blocks: 0.6 of the time at 256 KiB, else the same.
     pub static ALLGATHER: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
 
-    /// Reduce_scatter and reduce_scatter_block, by the bytes of the whole vector.
-    pub static REDUCE_SCATTER: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
-
-    /// By the bytes of one block.
-    pub static ALLTOALL: [NodeRule; 2] = [over(0, 0, 1 << 10, Directly), over(0, 0, 0, ByAll)];
+    /// By the bytes of one block. By pairs of nodes, 2 x 4 ranks took 0.56 of the time at 128 bytes, and 2 x 8 ranks 0.42
+    /// at 512, but twice that of Bruck's way at 128.
+    pub static ALLTOALL: [NodeRule; 3] =
+        [over(0, 0, 1 << 10, Directly), over(2, 4, 256, ByAll), over(0, 0, 0, Directly)];
 }
 
-/// A long broadcast by all ranks goes in segments of so many bytes, or nearly twice that.
-const SEGMENT: u64 = 1 << 20;
+/// A long broadcast by all ranks goes in segments of so many bytes, or nearly twice that. With four segments of 1 MiB it
+/// took 1.3 to 1.7 of the time of one segment, on hosts that share their cores.
+const SEGMENT: u64 = 4 << 20;
 
 /// The segments of so many bytes: first, and how many.
 pub(super) fn segments(bytes: u64) -> impl Iterator<Item = (u64, u64)> {
@@ -160,7 +169,8 @@ mod tests {
         assert_eq!(of_sums(2, 2, 8), OverNodes::BySpeakers);
         assert_eq!(of_sums(2, 2, 64 << 20), OverNodes::ByAll);
         assert_eq!(of_sums(2, 1, 64 << 20), OverNodes::BySpeakers);
-        assert_eq!(way_over_nodes(&ALLTOALL, 2, 2, 8), OverNodes::ByAll);
+        assert_eq!(way_over_nodes(&ALLTOALL, 2, 2, 512), OverNodes::Directly);
+        assert_eq!(way_over_nodes(&ALLTOALL, 2, 4, 512), OverNodes::ByAll);
         assert_eq!(way_over_nodes(&ALLTOALL, 2, 2, 64 << 20), OverNodes::Directly);
     }
 }

@@ -202,37 +202,4 @@ impl Writing<'_> {
         self.within(Operation::Allgatherv { send: None, receive: places? });
         Ok(self)
     }
-
-    /// The blocks for those at one place lie together, so they are a share.
-    pub(super) fn reduce_scatter_by_all(
-        mut self,
-        whole: &Data,
-        receive: &Data,
-        counts: &Counts,
-        operator: &Arc<Operator>,
-    ) -> Result<Self> {
-        let parts = counts.parts(receive, self.of.size);
-        let places = 0..self.of.carriers;
-        let sorted = self.temporary(whole)?;
-        let in_order = places.clone().flat_map(|place| self.of.nodes.iter().map(move |ranks| ranks[place]));
-        let block = |rank: u32| whole.items(parts[rank as usize].0, parts[rank as usize].1);
-        let from = joined(in_order.map(block))?;
-        self.copy(from, sorted.clone());
-        let of_place = |place: usize| self.of.nodes.iter().map(move |ranks| ranks[place] as usize);
-        let counts_of = |place: usize| of_place(place).map(|rank| parts[rank].1).collect::<Vec<u64>>();
-        let by_place = Counts::Each(places.map(|place| counts_of(place).iter().sum()).collect());
-        let by_node = counts_of(self.place().unwrap_or(0) as usize);
-        let share = self.temporary(&whole.items(0, by_node.iter().sum()))?;
-        let (send, target, kept) = (Some(sorted), share.clone(), Kept::from(operator));
-        self.within(Operation::ReduceScatter { send, receive: target, counts: by_place, operator: kept });
-        let (counts, operator) = (Counts::Each(by_node), operator.into());
-        let across = Operation::ReduceScatter {
-            send: Some(share.clone()),
-            receive: receive.clone(),
-            counts,
-            operator,
-        };
-        self.across_at_my_place(&share, across);
-        Ok(self)
-    }
 }

@@ -9,7 +9,8 @@
 //!
 //! Promise: the result is the same, to the bit, as without a hierarchy. So reductions
 //! go over it only where it combines along the tree of `tree.rs`, or where grouping
-//! does not matter. What only two ranks know the length of goes as if there were no nodes.
+//! does not matter. What only two ranks know the length of goes as if there were no nodes;
+//! so does reduce_scatter, whose halving begins on the nodes and leaves each rank a share anyway.
 
 mod all_carry;
 mod joined;
@@ -34,8 +35,6 @@ pub struct Hierarchy {
     mine: usize,
     /// How many ranks the smallest node has: as many of each node may carry.
     carriers: usize,
-    /// The ranks of every node follow each other.
-    contiguous: bool,
     /// Combining within nodes and then across is the tree of all.
     keeps_tree: bool,
 }
@@ -57,12 +56,11 @@ impl Hierarchy {
             return None;
         }
         let mine = nodes.iter().position(|ranks| ranks.contains(&members.rank))?;
-        let contiguous = nodes.iter().all(|ranks| follow(ranks));
         let sizes: Vec<u32> = nodes.iter().map(|ranks| ranks.len() as u32).collect();
-        let keeps_tree = contiguous && order::keeps_tree(&sizes);
+        let keeps_tree = nodes.iter().all(|ranks| follow(ranks)) && order::keeps_tree(&sizes);
         let carriers = nodes.iter().map(Vec::len).min()?;
         let (rank, size) = (members.rank, members.size);
-        Some(Hierarchy { rank, size, nodes, mine, carriers, contiguous, keeps_tree })
+        Some(Hierarchy { rank, size, nodes, mine, carriers, keeps_tree })
     }
 
     /// The ranks of my node.

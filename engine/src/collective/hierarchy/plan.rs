@@ -4,7 +4,7 @@ use super::joined::joined;
 use super::{follow, Hierarchy};
 use crate::collective::members::Role;
 use crate::collective::temporary::Temporary;
-use crate::collective::{Blocks, Counts, Data, Members, Operation, Root, Schedule};
+use crate::collective::{Blocks, Data, Members, Operation, Root, Schedule};
 use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
@@ -309,35 +309,6 @@ impl Writing<'_> {
         }
         let (root, data) = (self.speaker(), joined((0..self.of.size).map(block))?);
         self.within(Operation::Broadcast { root, data });
-        Ok(self)
-    }
-
-    /// The blocks of each node follow each other.
-    pub(super) fn reduce_scatter(
-        mut self,
-        whole: &Data,
-        receive: &Data,
-        counts: &Counts,
-        operator: &Arc<Operator>,
-    ) -> Result<Self> {
-        let speaks = self.i_speak();
-        let reduced = if speaks { Some(self.temporary(whole)?) } else { None };
-        let (root, send, kept) = (self.speaker(), Some(whole.clone()), operator.into());
-        self.within(Operation::Reduce { root, send, receive: reduced.clone(), operator: kept });
-        let parts = counts.parts(receive, self.of.size);
-        let mut blocks = Blocks::new();
-        if speaks {
-            let count = |ranks: &Vec<u32>| ranks.iter().map(|&rank| parts[rank as usize].1).sum();
-            let by_node: Vec<u64> = self.of.nodes.iter().map(count).collect();
-            let part = self.temporary(&whole.items(0, by_node[self.of.mine]))?;
-            let first = parts[self.of.node()[0] as usize].0;
-            let of_rank = |rank: &u32| part.items(parts[*rank as usize].0 - first, parts[*rank as usize].1);
-            blocks = self.of.node().iter().map(of_rank).collect();
-            let (counts, operator) = (Counts::Each(by_node), operator.into());
-            self.across(Operation::ReduceScatter { send: reduced, receive: part, counts, operator });
-        }
-        let receive = receive.items(0, parts[self.of.rank as usize].1);
-        self.scattered_here(Some(blocks), Some(receive), false);
         Ok(self)
     }
 }

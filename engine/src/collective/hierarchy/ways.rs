@@ -3,7 +3,7 @@
 use super::order::is_free;
 use super::plan::{Phase, Writing};
 use super::Hierarchy;
-use crate::collective::selection::{self, over_nodes, OverNodes};
+use crate::collective::selection::{self, over_nodes, NodeRule, OverNodes};
 use crate::collective::{Data, Operation};
 use crate::reduce::Operator;
 use crate::Result;
@@ -23,15 +23,11 @@ impl Hierarchy {
         let of =
             |one: &Option<Data>, other: &Option<Data>| one.as_ref().or(other.as_ref()).map_or(0, Data::bytes);
         let all = |block: &Data| block.bytes().saturating_mul(self.size.into());
-        let (table, bytes) = match operation {
+        let (table, bytes): (&[NodeRule], u64) = match operation {
             Operation::Barrier => return OverNodes::BySpeakers,
             Operation::Broadcast { data, .. } => (&over_nodes::BROADCAST, data.bytes()),
             Operation::Allreduce { receive, .. } => (&over_nodes::REDUCTION, receive.bytes()),
             Operation::Reduce { send, receive, .. } => (&over_nodes::REDUCTION, of(send, receive)),
-            Operation::ReduceScatter { receive, counts, .. } => {
-                let items = counts.total(receive, self.size);
-                (&over_nodes::REDUCE_SCATTER, items.saturating_mul(receive.datatype.size()))
-            }
             Operation::Gather { send, receive, .. } => (&over_nodes::ROOTED, of(receive, send)),
             Operation::Scatter { send, receive, .. } => (&over_nodes::ROOTED, of(send, receive)),
             Operation::Allgather { receive, .. } => (&over_nodes::ALLGATHER, all(receive)),
@@ -70,8 +66,7 @@ impl Hierarchy {
             operator.exact(&data.datatype).is_none() && (self.keeps_tree || is_free(operator, data))
         };
         match operation {
-            Operation::Allreduce { receive, operator, .. }
-            | Operation::ReduceScatter { receive, operator, .. } => keeps(operator, receive),
+            Operation::Allreduce { receive, operator, .. } => keeps(operator, receive),
             Operation::Reduce { send, receive, operator, .. } => {
                 send.as_ref().or(receive.as_ref()).is_some_and(|data| keeps(operator, data))
             }
@@ -91,10 +86,6 @@ impl Hierarchy {
                 let (send, receive) = (send.as_ref(), receive.as_ref());
                 let Some(mine) = send.or(receive) else { return Ok(None) };
                 self.writing(Some(*root)).reduce(*root, send, receive, mine, operator)?
-            }
-            Operation::ReduceScatter { send, receive, counts, operator } if self.contiguous => {
-                let whole = self.vector(send.as_ref(), receive, counts.total(receive, self.size));
-                all().reduce_scatter(&whole, receive, counts, operator)?
             }
             Operation::Gather { root, send, receive } => {
                 self.writing(Some(*root)).gather(*root, send.as_ref(), receive.as_ref())?
@@ -129,10 +120,6 @@ impl Hierarchy {
                 let Some(mine) = send.or(receive) else { return Ok(None) };
                 self.writing(Some(*root)).reduce_by_all(*root, send, receive, mine, operator)?
             }
-            Operation::ReduceScatter { send, receive, counts, operator } if even => {
-                let whole = self.vector(send.as_ref(), receive, counts.total(receive, self.size));
-                all().reduce_scatter_by_all(&whole, receive, counts, operator)?
-            }
             Operation::Allgather { send, receive } if even => {
                 receive.times(self.size)?;
                 all().allgather_by_all(send.as_ref(), &|rank| receive.blocks(rank, 1))?
@@ -148,10 +135,5 @@ impl Hierarchy {
             }
             _ => return Ok(None),
         }))
-    }
-
-    /// All items of a reduce_scatter; in place they lie where the result goes.
-    fn vector(&self, send: Option<&Data>, receive: &Data, count: u64) -> Data {
-        Data { count, ..send.unwrap_or(receive).clone() }
     }
 }

@@ -4,7 +4,7 @@ use super::buffer::{check, composed, composition, group, items, shapes, Item, Si
 use super::twin::{self, Random};
 use crate::collective::hierarchy::Hierarchy;
 use crate::collective::selection::OverNodes;
-use crate::collective::{Counts, Data, Members, Operation, Root, Schedule};
+use crate::collective::{Data, Members, Operation, Root, Schedule};
 use crate::datatype::{Basic, Datatype};
 use crate::kept::Kept;
 use crate::reduce::{Builtin, Operator};
@@ -228,51 +228,18 @@ fn reductions_combine_in_the_order_of_ranks() {
                 over,
             )
         });
-        if root < 2 {
-            reduce_scatter(layout, (count, datatype, in_place), over);
-        }
     });
     assert!(over > 1000);
-}
-
-/// Of blocks that are alike.
-fn reduce_scatter(layout: &[u32], (count, datatype, in_place): (usize, &Arc<Datatype>, bool), over: &Over) {
-    let (size, operator) = (layout.len() as u32, composition());
-    let all = |rank| items(rank, count * size as usize);
-    let both = |left: Vec<Item>, right: Vec<Item>| {
-        left.into_iter().zip(right).map(|(l, r)| composed(l, r)).collect()
-    };
-    let combined: Vec<Item> = (0..size).map(all).reduce(both).unwrap();
-    let mine = |rank: u32| combined[rank as usize * count..][..count].to_vec();
-    let side = |rank: u32| match in_place {
-        true => {
-            // What lies behind the result stays as it was.
-            let mut after = all(rank);
-            after[..count].copy_from_slice(&mine(rank));
-            Side::in_place(&all(rank), after, datatype)
-        }
-        false => Side::new(&all(rank), mine(rank), (datatype, datatype)),
-    };
-    check("reduce_scatter", &group(size), sides(layout, side), |members, side| {
-        let (send, operator) = ((!in_place).then(|| side.send.data()), Kept::from(&operator));
-        let (receive, counts) = (side.receive.part(0, count), Counts::Equal);
-        written(layout, members, Operation::ReduceScatter { send, receive, counts, operator }, over)
-    });
 }
 
 /// An operation that every rank does with a vector of some length in place.
 type InPlace = fn(Data, &Arc<Operator>, u32) -> Operation;
 
-const REDUCTIONS: [InPlace; 3] = [
+const REDUCTIONS: [InPlace; 2] = [
     |receive, operator, _| Operation::Allreduce { send: None, receive, operator: operator.into() },
     |data, operator, rank| {
         let (send, receive) = if rank == 1 { (None, Some(data)) } else { (Some(data), None) };
         Operation::Reduce { root: Root::Rank(1), send, receive, operator: operator.into() }
-    },
-    |receive, operator, _| {
-        // Not all get alike, and one nothing.
-        let counts = Counts::Each([0, 70, 13, 40, 1, 5, 9, 30, 2, 3, 77, 50].to_vec());
-        Operation::ReduceScatter { send: None, receive, counts, operator: operator.into() }
     },
 ];
 
@@ -293,10 +260,7 @@ fn bits<T: Copy>(
         .zip(&mut numbers)
         .map(|(members, numbers)| {
             let data = Data::new(numbers.as_mut_ptr().cast(), 0, count as i64, &datatype).unwrap();
-            let mut operation = reduction(data, &operator, members.rank);
-            if let Operation::ReduceScatter { counts: Counts::Each(counts), .. } = &mut operation {
-                counts.truncate(size as usize);
-            }
+            let operation = reduction(data, &operator, members.rank);
             match over {
                 Some(over) => written(layout, members, operation, over).unwrap(),
                 None => operation.schedule(members).unwrap(),
@@ -351,7 +315,7 @@ fn sums_have_the_bits_of_one_node() {
     assert!(gone > 300, "{gone}");
 }
 
-/// Compares what the operation says; what lies behind it in place may be anything.
+/// Compares what the operation says: of a reduce, what the root has.
 fn assert_same<T: PartialEq + std::fmt::Debug>(
     by_nodes: &[Vec<T>],
     as_one: &[Vec<T>],
@@ -360,7 +324,6 @@ fn assert_same<T: PartialEq + std::fmt::Debug>(
     let operator = Arc::new(Operator::builtin(Builtin::Sum));
     for rank in 0..layout.len() {
         let length = match reduction(Data::nothing(), &operator, rank as u32) {
-            Operation::ReduceScatter { counts: Counts::Each(counts), .. } => counts[rank] as usize,
             Operation::Reduce { .. } if rank != 1 => 0,
             _ => 300,
         };
