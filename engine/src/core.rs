@@ -7,6 +7,7 @@
 use crate::collective::UserCall;
 use crate::job::Job;
 use crate::message::later::{Settling, Started, Step};
+use crate::message::multicast::Groups;
 use crate::message::wire::Ticket;
 use crate::message::work::{self, Passing, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
@@ -56,6 +57,8 @@ pub struct Core {
     pub(crate) later: Vec<Started>,
     /// Places that are being settled.
     pub(crate) settling: Vec<Settling>,
+    /// Groups to which broadcasts go at once, by context.
+    pub(crate) groups: Groups,
     /// Calls of the program's code that collectives wait for.
     pub(crate) calls: VecDeque<Calling>,
     /// What makes progress beside packets that arrive.
@@ -168,6 +171,7 @@ impl Core {
             collectives: Vec::new(),
             later: Vec::new(),
             settling: Vec::new(),
+            groups: Groups::default(),
             calls: VecDeque::new(),
             sources,
             flags: Flags::default(),
@@ -289,6 +293,10 @@ impl Core {
             wire::FETCHED => self.fetched(arrival),
             wire::NUDGE => {
                 self.epoch += 1;
+                Ok(())
+            }
+            wire::ASK | wire::AGAIN | wire::PIECE => {
+                self.groups.hear(arrival);
                 Ok(())
             }
             wire::TOGETHER => self.help_copying(arrival.read()),

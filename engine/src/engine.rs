@@ -6,6 +6,7 @@
 use self::lanes::Lanes;
 use self::onesided::ServantThread;
 use self::reason::Reason;
+use crate::collective::multicast;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
 use crate::job::{Job, Nodes};
@@ -54,6 +55,8 @@ pub struct Engine {
     checks: bool,
     /// The nodes that ranks pretend to be on.
     nodes: Nodes,
+    /// When broadcasts go to all nodes at once.
+    multicast: multicast::Wanted,
     /// The server of this node, in jobs on several nodes.
     server: OnceLock<server::NodeServer>,
     /// The thread that answers for this rank's memory where others do not reach it.
@@ -127,6 +130,7 @@ impl Engine {
             decisions: AtomicU32::new(0),
             checks,
             nodes,
+            multicast: settings.multicast,
             server: OnceLock::new(),
             servant: ServantThread::default(),
             lent: Mutex::default(),
@@ -348,6 +352,7 @@ mod meeting_jobs;
 mod member_memory;
 mod messages;
 mod network;
+mod nodes_at_once;
 mod nonblocking;
 pub mod onesided;
 mod open_ports;

@@ -18,6 +18,8 @@ impl Level {
     pub const POOL: Level = Level(1);
     /// What processes of other jobs have told.
     pub const HEARSAY: Level = Level(39);
+    /// A group for multicast.
+    pub const GROUP: Level = Level(38);
     /// The server of the node.
     pub const SERVER: Level = Level(40);
     /// Its way to the memory of the ranks.

@@ -3,6 +3,7 @@
 
 use crate::device::Presence;
 use crate::job::Nodes;
+use crate::collective::multicast;
 use crate::transport::fabric::Wanted;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
@@ -84,7 +85,8 @@ pub const SETTINGS: [Setting; 14] = [
         name: TRANSPORT,
         default: "a fabric with hardware of its own, else wire; on one node: node",
         meaning: "how ranks of other nodes (on one machine SERRIED_NODES; without it each rank is a node) are reached: \
-                  wire: over TCP; fabric: over the best provider of libfabric; fabric:PROVIDER: over this one; for \
+                  wire: over TCP (wire:tree: and no broadcast by IP multicast; wire:multicast, for tests: over few nodes \
+                  too); fabric: over the best provider of libfabric; fabric:PROVIDER: over this one; for \
                   tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held back and \
                   mixed by chance",
     },
@@ -149,6 +151,8 @@ pub struct Settings {
     pub nodes: Nodes,
     /// [`TRANSPORT`].
     pub network: Network,
+    /// The same: when broadcasts go to all nodes at once.
+    pub multicast: multicast::Wanted,
     /// [`GPU`].
     pub gpu: Presence,
     /// [`SERVERS`].
@@ -189,6 +193,7 @@ impl Network {
             None if text.trim() == "loopback" => Some(Network::Loopback(None)),
             None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
             None if text.trim() == "wire" => Some(Network::Wire),
+            Some(("wire", "tree" | "multicast")) => Some(Network::Wire),
             None if text.trim() == "fabric" => Some(Network::Fabric(Wanted::Best)),
             Some(("fabric", provider)) => Wanted::named(provider).map(Network::Fabric),
             Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
@@ -230,8 +235,13 @@ impl Settings {
             }
         };
         let network = lookup(TRANSPORT).unwrap_or_default();
+        let multicast = match network.trim() {
+            "wire:tree" => multicast::Wanted::Never,
+            "wire:multicast" => multicast::Wanted::Always,
+            _ => multicast::Wanted::ManyNodes,
+        };
         let network = Network::parse(&network).ok_or_else(|| {
-            let right = "`node`, `wire`, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
+            let right = "`node`, `wire`, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
                          loopback:7 with any number";
             wrong(TRANSPORT, &network, right)
         })?;
@@ -256,7 +266,7 @@ impl Settings {
             }
         };
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
-        Ok(Settings { memory, copy, check, reproducible, nodes, network, gpu, servers, max_slowdown })
+        Ok(Settings { memory, copy, check, reproducible, nodes, network, multicast, gpu, servers, max_slowdown })
     }
 }
 
@@ -305,6 +315,7 @@ mod tests {
             reproducible: false,
             nodes: Nodes::One,
             network: Network::Nothing,
+            multicast: multicast::Wanted::ManyNodes,
             gpu: Presence::Auto,
             servers: None,
             max_slowdown: None,
@@ -316,6 +327,9 @@ mod tests {
         assert_eq!(with(TRANSPORT, "loopback").unwrap().network, Network::Loopback(None));
         assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
         assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
+        let of = |value| with(TRANSPORT, value).map(|settings| (settings.network, settings.multicast)).unwrap();
+        assert_eq!(of("wire:tree"), (Network::Wire, multicast::Wanted::Never));
+        assert_eq!(of("wire:multicast"), (Network::Wire, multicast::Wanted::Always));
         assert_eq!(with(TRANSPORT, "fabric").unwrap().network, Network::Fabric(Wanted::Best));
         assert_eq!(with(TRANSPORT, "fabric:net").unwrap().network, Network::Fabric(Wanted::Named("net")));
         assert_eq!(with(TRANSPORT, "node").unwrap(), without);

@@ -46,10 +46,12 @@ fn be_a_rank() -> Result<i32> {
         let device = devices.get(&found.peer).and_then(Option::as_ref).map(of_device).unwrap_or_default();
         format!("{} {} {}{device}", engine.rank(), found.peer, in_words(found))
     };
+    let at_once = engine.try_multicast()?;
     let lines: Vec<String> = pairs.iter().map(line).collect();
     let texts = engine.gather_texts(&lines.join("\n"))?;
     if engine.rank() == 0 {
         print!("{}", table(engine.size(), &texts));
+        at_once.iter().for_each(|found| println!("{}", of_multicast(found)));
     }
     engine.finalize()?;
     Ok(0)
@@ -68,6 +70,14 @@ fn in_words(found: &Reached) -> String {
     };
     let why = if found.why.is_empty() { String::new() } else { format!("; no better because {}", found.why) };
     format!("memory in windows: {windows}\nother memory: {rest}{why}").replace('\n', "\t")
+}
+
+/// Whether broadcasts may go to all nodes at once.
+fn of_multicast(found: &std::result::Result<u32, String>) -> String {
+    match found {
+        Ok(nodes) => format!("IP multicast reaches all {nodes} nodes: long broadcasts use it over 8 nodes and more"),
+        Err(why) => format!("IP multicast is not used for broadcasts: {why}"),
+    }
 }
 
 /// How memory of a device is read, as a further line.

@@ -23,6 +23,7 @@ mod halving;
 pub mod hierarchy;
 mod inter;
 mod members;
+pub mod multicast;
 mod neighbour;
 pub mod node;
 mod operation;

@@ -3,6 +3,7 @@
 //! The message room implements it over the transports; tests implement it in
 //! one process, so that every algorithm is checked without starting a job.
 
+use super::multicast::Said;
 use crate::datatype::Datatype;
 use crate::kept::Kept;
 use crate::Result;
@@ -45,5 +46,11 @@ pub trait Port {
     /// Receives what is there, or if it `may_wait`, what comes soon; `false`, and nothing is received, else.
     fn receive_at_once(&mut self, _peer: u32, _tag: i32, _data: &Data, _may_wait: bool) -> bool {
         false
+    }
+
+    /// Says something beside messages, in a round of the communicator's group (`multicast`); `false`, and nothing is
+    /// said, where there is no room for it now.
+    fn say(&mut self, _peer: u32, _epoch: u32, _said: &Said) -> Result<bool> {
+        Ok(true)
     }
 }

@@ -30,6 +30,20 @@ enum Step {
     Reduce { operator: Arc<Operator>, input: *const u8, inout: Data },
     /// `result` is the exact sum of the operands.
     Sum { exact: Exact, operands: Vec<*const u8>, result: Data },
+    /// What goes to whom is found out on the way.
+    Stage(Box<dyn Stage>),
+}
+
+/// A part of an operation that finds out on the way what goes to whom.
+pub trait Stage: Send {
+    /// Tickets of its messages that are on their way.
+    fn on_the_way(&self) -> Vec<Ticket>;
+
+    /// Does what can be done now; whether it is done.
+    ///
+    /// # Errors
+    /// Its failure; it is over then.
+    fn advance(&mut self, port: &mut dyn Port, tag: i32) -> Result<bool>;
 }
 
 /// How far a schedule has come.
@@ -86,7 +100,11 @@ unsafe impl Send for Schedule {}
 impl Schedule {
     /// Tickets of messages that are on their way.
     pub fn on_the_way(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.on_the_way.iter().copied()
+        let of_stage = match self.steps.get(self.next) {
+            Some(Step::Stage(stage)) => stage.on_the_way(),
+            _ => Vec::new(),
+        };
+        self.on_the_way.iter().copied().chain(of_stage)
     }
 }
 
@@ -129,6 +147,11 @@ impl Schedule {
         if from.bytes() > 0 && !same {
             self.steps.push(Step::Copy { from, to });
         }
+    }
+
+    /// Does a stage, once all earlier local steps are done. Such a schedule runs once.
+    pub(super) fn stage(&mut self, stage: Box<dyn Stage>) {
+        self.steps.push(Step::Stage(stage));
     }
 
     /// `inout = input ∘ inout`; the two must agree in count and datatype.
@@ -204,9 +227,19 @@ impl Schedule {
         if self.calling {
             return Ok(Advance::Pending);
         }
-        while let Some(step) = self.steps.get(self.next) {
+        loop {
+            if let Some(Step::Stage(stage)) = self.steps.get_mut(self.next) {
+                match stage.advance(port, tag) {
+                    Ok(false) => return Ok(Advance::Pending),
+                    Ok(true) => {}
+                    Err(failure) => self.fail(failure),
+                }
+                self.next += 1;
+            }
+            let Some(step) = self.steps.get(self.next) else { break };
             match step {
                 Step::Send { .. } | Step::Receive { .. } if self.is_over() => {}
+                Step::Stage(_) => continue,
                 Step::Send { peer, data } => {
                     let started = port.send(*peer, tag, data);
                     self.started(started);
@@ -264,7 +297,7 @@ impl Schedule {
                     unsafe { copy(from, to) };
                     true
                 }
-                Step::Reduce { .. } | Step::Sum { .. } => false,
+                Step::Reduce { .. } | Step::Sum { .. } | Step::Stage(_) => false,
             };
             if !is_done {
                 return false;

@@ -33,6 +33,19 @@ pub(super) enum Broadcast {
 pub(super) static BROADCAST: [Rule<Broadcast>; 2] =
     [rule(4, 128 << 10, Broadcast::ScatterAllgather), rule(0, 0, Broadcast::Binomial)];
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Across {
+    /// A message to each node.
+    Tree,
+    /// Packets to all nodes at once.
+    Group,
+}
+
+/// For broadcasts across so many nodes where those have a group (`multicast`), by the bytes of the whole message. The
+/// tree needs a message more for each doubling of the nodes; a group has to be acknowledged.
+pub(super) static ACROSS: [Rule<Across>; 3] =
+    [rule(0, (4 << 20) + 1, Across::Tree), rule(8, 8 << 10, Across::Group), rule(0, 0, Across::Tree)];
+
 /// Both combine along the same tree, so results do not depend on the choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reduction {

@@ -71,14 +71,22 @@ impl Engine {
         operation: &Operation,
         members: Members,
     ) -> Result<()> {
+        let round = self.round_of(communicator, operation, members)?;
         let Some(hierarchy) = self.hierarchy_of(communicator) else {
-            return self.run_as_one(communicator, operation, members);
+            let Some(round) = round else { return self.run_as_one(communicator, operation, members) };
+            let all: Vec<u32> = (0..members.size).collect();
+            let tag = communicator.next_collective_tag();
+            return self.run_round(communicator, &round, (&all, members), operation, tag);
         };
         let me = match communicator.member() {
             Some(me) => me,
             None => self.find_member(communicator, hierarchy.node())?,
         };
-        let Some(phases) = hierarchy.phases(operation)? else {
+        let phases = match round {
+            Some(_) => hierarchy.phases_by_speakers(operation)?,
+            None => hierarchy.phases(operation)?,
+        };
+        let Some(phases) = phases else {
             let schedule = operation.clone().schedule(members)?;
             return self.run_schedule(communicator, schedule, communicator.next_collective_tag());
         };
@@ -97,14 +105,20 @@ impl Engine {
                 done = done.and(self.end_schedule(under_way.take()));
                 break;
             }
-            let outcome = self.begin_phase(communicator, me, phase, tag).and_then(|begun| match under_way {
-                // It has run beside the one that is under way.
-                Some(_) => self.end_schedule(begun),
-                None => {
-                    under_way = begun;
-                    Ok(())
+            let outcome = match round.as_ref().filter(|_| !phase.within) {
+                Some(round) => {
+                    let among = (&phase.ranks[..], phase.members);
+                    self.run_round(communicator, round, among, &phase.operation, tag)
                 }
-            });
+                None => self.begin_phase(communicator, me, phase, tag).and_then(|begun| match under_way {
+                    // It has run beside the one that is under way.
+                    Some(_) => self.end_schedule(begun),
+                    None => {
+                        under_way = begun;
+                        Ok(())
+                    }
+                }),
+            };
             done = done.and(outcome);
         }
         done.and(self.end_schedule(under_way))

@@ -5,6 +5,7 @@ use super::turn::Turn;
 use super::wire::Envelope;
 use super::work::{Collective, Recipe, Work};
 use super::{Buffer, Mode};
+use crate::collective::multicast::Said;
 use crate::collective::{Advance, Data, Port, Schedule, Ticket};
 use crate::core::{Calling, Core};
 use crate::observe::page::add;
@@ -65,6 +66,11 @@ impl Port for ContextPort<'_> {
         self.core
             .receive_kept(wanted, &Buffer::Dense { address, bytes: room })
             .is_some_and(|status| status.error.is_none())
+    }
+
+    fn say(&mut self, peer: u32, epoch: u32, said: &Said) -> Result<bool> {
+        let peer = self.communicator.peers().job_rank(peer);
+        self.core.say_in_group(peer, self.communicator.context(), epoch, said)
     }
 
     fn done(&mut self, ticket: Ticket) -> Result<bool> {

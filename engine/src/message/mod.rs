@@ -23,6 +23,7 @@ pub mod later;
 pub mod letter;
 mod many;
 mod matching;
+pub mod multicast;
 mod outbox;
 pub mod partitioned;
 mod passed_memory;

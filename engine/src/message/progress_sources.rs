@@ -12,6 +12,8 @@ pub const STREAMS: Number = Number::new(1);
 pub const UNMATCHED: Number = Number::new(2);
 /// Collective operations by messages.
 pub const COLLECTIVES: Number = Number::new(3);
+/// Broadcasts to groups.
+pub const MULTICASTS: Number = Number::new(4);
 
 /// All of them; other rooms add theirs behind.
 pub fn all() -> Sources<Core> {
@@ -20,6 +22,8 @@ pub fn all() -> Sources<Core> {
     debug_assert_eq!(numbers, [OUTBOX, STREAMS, UNMATCHED]);
     let last = all.add(Box::new(Collectives));
     debug_assert_eq!(last, COLLECTIVES);
+    let last = all.add(Box::new(super::multicast::Multicasts));
+    debug_assert_eq!(last, MULTICASTS);
     all
 }
 

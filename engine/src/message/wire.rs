@@ -52,6 +52,14 @@ pub const PASS: u8 = 17;
 /// To the receiver: they have been passed; the header is the number of its request and how many there are.
 pub const PASSED: u8 = 18;
 
+/// To the parent in a broadcast: pieces are missing; the header is that of a group (`message/multicast.rs`), the payload runs
+/// of them.
+pub const ASK: u8 = 19;
+/// To a child: what it has asked for has been sent to all once more.
+pub const AGAIN: u8 = 20;
+/// To a child: a piece that it has asked for.
+pub const PIECE: u8 = 21;
+
 /// Why a receiver cannot map what it is offered: in the header of [`FILL`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {

@@ -15,6 +15,7 @@ mod conformance;
 pub mod fabric;
 pub mod loopback;
 mod means;
+pub mod multicast;
 pub mod network;
 pub mod node;
 mod offered_memory;

@@ -4,6 +4,7 @@
 //! Where all ranks are on the node, and in the order of the job, this costs a branch that is always
 //! taken the same way.
 
+use super::multicast::Multicast;
 use super::network::{Beside, Network};
 use super::node::NodeTransport;
 use super::{
@@ -127,6 +128,17 @@ impl Routed {
     /// something.
     pub fn skip_unfinished(&mut self) -> bool {
         self.node.skip_unfinished()
+    }
+
+    /// Groups over the network to other nodes of the job.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn multicast(&self) -> Result<&dyn Multicast> {
+        match self.far.as_ref().filter(|far| !far.is_beyond) {
+            Some(far) => far.network.multicast(),
+            None => Err(Error::new(Class::Other, "no network goes to other nodes")),
+        }
     }
 
     /// By what a rank that the node does not reach is reached, for people.

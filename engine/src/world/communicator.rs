@@ -5,6 +5,7 @@ use super::bootstrap_channel::{BootstrapChannel, Line};
 use super::calls::Calls;
 use super::{context, Attributes, Comparison, ErrorHandler, Group, Info, Topology};
 use crate::collective::hierarchy::Hierarchy;
+use crate::collective::multicast::Choice;
 use crate::collective::node::{Member, Places};
 use crate::Result;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -49,6 +50,8 @@ pub struct Communicator {
     hierarchy: OnceLock<Option<Box<Hierarchy>>>,
     before_places: AtomicU32,
     places: OnceLock<Arc<Places>>,
+    /// Whether its broadcasts go to a group of its nodes at once.
+    pub multicast: Choice,
     /// The collectives that were begun on it.
     pub calls: Calls,
     /// The mark up to which failures are known to the program here (`MPIX_Comm_failure_ack`).
@@ -90,6 +93,7 @@ impl Communicator {
             hierarchy: OnceLock::new(),
             before_places: AtomicU32::new(0),
             places: OnceLock::new(),
+            multicast: Choice::default(),
             calls: Calls::default(),
             acknowledged: AtomicU64::new(0),
             agreements: AtomicU32::new(0),

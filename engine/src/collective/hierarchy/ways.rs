@@ -18,6 +18,14 @@ impl Hierarchy {
         self.phases_by(self.way(operation), operation)
     }
 
+    /// The same where the speakers of all nodes do the phase across in a way of their own.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn phases_by_speakers(&self, operation: &Operation) -> Result<Option<Vec<Phase>>> {
+        self.phases_by(OverNodes::BySpeakers, operation)
+    }
+
     /// The way that the tables say, by what all members know.
     pub(super) fn way(&self, operation: &Operation) -> OverNodes {
         let of =

@@ -39,12 +39,13 @@ use self::fabric_partner::Way;
 use self::fabric_port::Port;
 use self::inbound::{Came, Place};
 use super::network::framing::{Head, Sort};
+use super::multicast::Multicast;
 use super::network::{Network, Patience, WaitSet};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
-use crate::{JobRank, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -346,6 +347,14 @@ impl Network for Fabric {
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {
         self.wire.ring_at(doorbell);
+    }
+
+    /// Hardware of its own is quicker than many datagrams.
+    fn multicast(&self) -> Result<&dyn Multicast> {
+        match self.port {
+            None => self.wire.multicast(),
+            Some(_) => Err(Error::new(Class::Other, "the ranks are connected by hardware that has no multicast here")),
+        }
     }
 
     fn forget(&mut self, peer: JobRank) {

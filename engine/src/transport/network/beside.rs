@@ -5,6 +5,7 @@
 
 use super::{Network, WaitSet};
 use crate::progress::Doorbell;
+use crate::transport::multicast::Multicast;
 use crate::transport::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Packet, Packets, Payloads, Reaches, Ready,
     RemoteMemory, Retained, Told,
@@ -227,6 +228,11 @@ impl Network for Beside {
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {
         self.each().for_each(|network| network.ring_at(doorbell));
+    }
+
+    /// Other ranks of the job are reached by the first network.
+    fn multicast(&self) -> Result<&dyn Multicast> {
+        self.networks[0].multicast()
     }
 
     fn forget(&mut self, peer: JobRank) {

@@ -18,6 +18,7 @@ pub use loads::Loads;
 pub use patience::Patience;
 pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
 
+use super::multicast::Multicast;
 use super::{Packets, Payloads, Reaches, Ready, RemoteMemory};
 use crate::memory::system_calls;
 use crate::progress::Doorbell;
@@ -53,6 +54,14 @@ pub trait Network:
     /// Whoever waits in this lane sleeps at this doorbell and not at the rank's: a thread of the transport that has
     /// something for the lane rings there. A transport that has no such thread has nothing to do.
     fn ring_at(&mut self, _: &'static Doorbell) {}
+
+    /// Groups of ranks to which one packet goes at once, where this network has them.
+    ///
+    /// # Errors
+    /// Why it has none.
+    fn multicast(&self) -> Result<&dyn Multicast> {
+        Err(Error::not_there_yet("multicast over this network"))
+    }
 
     /// Nothing is wanted of a peer any more: it counts as one that has left.
     fn forget(&mut self, _: JobRank) {}

@@ -17,11 +17,13 @@ mod intake;
 mod link;
 mod long_payloads;
 mod moving;
+mod multicasting;
 mod outlived;
 mod porter;
 mod proofs;
 mod reception;
 mod registered;
+mod sealing;
 mod sending;
 
 #[cfg(test)]
@@ -29,6 +31,7 @@ mod cut_up_tests;
 mod tcp;
 #[cfg(test)]
 pub mod tests;
+mod udp;
 mod unreceived;
 
 pub use handshake::Identity;
@@ -40,6 +43,7 @@ use self::link::{Link, State};
 use self::long_payloads::Loaded;
 use self::porter::Porter;
 use self::registered::Registered;
+use super::multicast::Multicast;
 use super::network::framing::{Head, Sort};
 use super::network::{gone, kept_payload, Loads, Network, Patience, WaitSet, LEAVE};
 use super::{
@@ -348,6 +352,10 @@ impl Network for Wire {
 
     fn sender(&self) -> Option<JobRank> {
         self.current.as_ref().map(|came| came.source)
+    }
+
+    fn multicast(&self) -> Result<&dyn Multicast> {
+        Ok(self)
     }
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {

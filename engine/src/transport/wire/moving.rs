@@ -138,6 +138,10 @@ impl Wire {
     /// Asks all descriptors, and sends where there is room.
     fn look_at_all(&mut self) {
         for ready in self.ready.set.ready() {
+            if ready.name == super::multicasting::NAME {
+                // Whoever attends to the group reads there.
+                continue;
+            }
             let index = ready.name as usize;
             if ready.can_read {
                 self.take_if_in_use(index);

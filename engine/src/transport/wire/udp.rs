@@ -1,0 +1,169 @@
+//! The system calls on sockets of UDP, and on timers, that the standard library does not have.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// A socket for datagrams to a group; who `receives` has it at the address of the group, with others of this host.
+pub fn open(group: SocketAddrV4, receives: bool) -> io::Result<UdpSocket> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: no memory is involved.
+    let raw = unsafe { libc::socket(libc::AF_INET, kind, 0) };
+    done(raw.min(0))?;
+    // SAFETY: the system has just made it for us.
+    let socket = unsafe { UdpSocket::from_raw_fd(raw) };
+    if receives {
+        set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        // Else a socket also gets what is for groups that others of this host have joined.
+        set(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
+        let (place, length) = address(group);
+        // SAFETY: `place` is valid for `length` bytes.
+        done(unsafe { libc::bind(raw, (&raw const place).cast(), length) })?;
+    }
+    Ok(socket)
+}
+
+/// Asks for so many bytes for datagrams that nobody has read; the system may give less.
+pub fn keep(socket: &UdpSocket, bytes: usize) {
+    let _ = set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes as libc::c_int);
+}
+
+/// Bytes that the system keeps for datagrams that nobody has read, its own records included.
+pub fn kept(socket: &UdpSocket) -> u64 {
+    get(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF).unwrap_or(0).max(0) as u64
+}
+
+/// Sends to groups go out where this address is, pass no router, and are never cut up; other sockets of this host get
+/// them only if that is wanted.
+pub fn send_from(socket: &UdpSocket, own: Ipv4Addr, same_host: bool) -> io::Result<()> {
+    let request = libc::ip_mreqn {
+        imr_multiaddr: libc::in_addr { s_addr: 0 },
+        imr_address: libc::in_addr { s_addr: u32::from(own).to_be() },
+        imr_ifindex: 0,
+    };
+    let length = std::mem::size_of_val(&request) as libc::socklen_t;
+    let (level, option) = (libc::IPPROTO_IP, libc::IP_MULTICAST_IF);
+    // SAFETY: `request` is valid for its length.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const request).cast(), length) })?;
+    set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, 1)?;
+    set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, i32::from(same_host))?;
+    set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
+}
+
+/// Bytes of a packet that goes to a group unbroken.
+pub fn path_unit(group: SocketAddrV4, own: Ipv4Addr) -> Option<u32> {
+    let socket = open(group, false).ok()?;
+    send_from(&socket, own, false).ok()?;
+    socket.connect(group).ok()?;
+    get(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).ok().map(|unit| unit.max(0) as u32)
+}
+
+/// Sends a datagram of some parts; `false` if there is no room for it now. One that the system refuses is lost.
+pub fn send(socket: &UdpSocket, to: SocketAddrV4, parts: &[&[u8]; 2]) -> bool {
+    let (mut place, length) = address(to);
+    let mut parts =
+        parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+    // SAFETY: an all-zero `msghdr` is a valid value.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_name, message.msg_namelen) = ((&raw mut place).cast(), length);
+    (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
+    // SAFETY: all that `message` names is valid during the call, and only read.
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+    let full = [libc::EAGAIN, libc::ENOBUFS, libc::ENOMEM];
+    sent >= 0 || !io::Error::last_os_error().raw_os_error().is_some_and(|error| full.contains(&error))
+}
+
+/// Bytes a second of the link that has an address, where its driver tells.
+pub fn link_rate(own: Ipv4Addr) -> Option<u64> {
+    let name = interface_of(own)?;
+    let megabits: i64 = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?.trim().parse().ok()?;
+    u64::try_from(megabits).ok().filter(|&megabits| megabits > 0).map(|megabits| megabits * 125_000)
+}
+
+/// The interface that has an address.
+fn interface_of(own: Ipv4Addr) -> Option<String> {
+    let mut all: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the system fills `all`.
+    done(unsafe { libc::getifaddrs(&raw mut all) }).ok()?;
+    let (mut next, mut found) = (all, None);
+    // SAFETY: the list is valid until it is given back; an address has the kind that it says.
+    unsafe {
+        while let Some(one) = next.as_ref() {
+            next = one.ifa_next;
+            if one.ifa_addr.is_null() || i32::from((*one.ifa_addr).sa_family) != libc::AF_INET {
+                continue;
+            }
+            let address = one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
+            if address.sin_addr.s_addr == u32::from(own).to_be() {
+                found = Some(std::ffi::CStr::from_ptr(one.ifa_name).to_string_lossy().into_owned());
+                break;
+            }
+        }
+        libc::freeifaddrs(all);
+    }
+    found
+}
+
+/// A descriptor that can be read after some time.
+#[derive(Debug)]
+pub struct Timer(OwnedFd);
+
+impl Timer {
+    /// One that is not set.
+    pub fn new() -> io::Result<Timer> {
+        // SAFETY: no memory is involved.
+        let raw =
+            unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK) };
+        done(raw.min(0))?;
+        // SAFETY: the system has just made it for us.
+        Ok(Timer(unsafe { OwnedFd::from_raw_fd(raw) }))
+    }
+
+    /// Its descriptor.
+    pub fn raw(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// It can be read in so many nanoseconds, and not before; 0: never.
+    pub fn set(&self, nanoseconds: u64) {
+        let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let after = libc::timespec {
+            tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+            tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+        };
+        let time = libc::itimerspec { it_interval: none, it_value: after };
+        // SAFETY: `time` is valid during the call.
+        unsafe { libc::timerfd_settime(self.raw(), 0, &raw const time, std::ptr::null_mut()) };
+    }
+}
+
+fn address(of: SocketAddrV4) -> (libc::sockaddr_in, libc::socklen_t) {
+    let place = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: of.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from(*of.ip()).to_be() },
+        sin_zero: [0; 8],
+    };
+    (place, std::mem::size_of_val(&place) as libc::socklen_t)
+}
+
+fn set(socket: &UdpSocket, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let length = std::mem::size_of_val(&value) as libc::socklen_t;
+    // SAFETY: `value` is valid for its length.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) })
+}
+
+fn get(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
+    // SAFETY: `value` has room for `length` bytes.
+    done(unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &raw mut length) })?;
+    Ok(value)
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
