@@ -1,9 +1,9 @@
 //! The settings, each declared once: the engine and the tools read them here,
 //! `serried info` lists them, and what looks like one but is none is named.
 
+use crate::collective::multicast;
 use crate::device::Presence;
 use crate::job::Nodes;
-use crate::collective::multicast;
 use crate::transport::fabric::Wanted;
 use crate::transport::Means;
 use crate::{Class, Error, Result};
@@ -266,7 +266,18 @@ impl Settings {
             }
         };
         let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
-        Ok(Settings { memory, copy, check, reproducible, nodes, network, multicast, gpu, servers, max_slowdown })
+        Ok(Settings {
+            memory,
+            copy,
+            check,
+            reproducible,
+            nodes,
+            network,
+            multicast,
+            gpu,
+            servers,
+            max_slowdown,
+        })
     }
 }
 
@@ -327,7 +338,8 @@ mod tests {
         assert_eq!(with(TRANSPORT, "loopback").unwrap().network, Network::Loopback(None));
         assert_eq!(with(TRANSPORT, "loopback:12").unwrap().network, Network::Loopback(Some(12)));
         assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
-        let of = |value| with(TRANSPORT, value).map(|settings| (settings.network, settings.multicast)).unwrap();
+        let of =
+            |value| with(TRANSPORT, value).map(|settings| (settings.network, settings.multicast)).unwrap();
         assert_eq!(of("wire:tree"), (Network::Wire, multicast::Wanted::Never));
         assert_eq!(of("wire:multicast"), (Network::Wire, multicast::Wanted::Always));
         assert_eq!(with(TRANSPORT, "fabric").unwrap().network, Network::Fabric(Wanted::Best));

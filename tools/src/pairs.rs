@@ -75,7 +75,9 @@ fn in_words(found: &Reached) -> String {
 /// Whether broadcasts may go to all nodes at once.
 fn of_multicast(found: &std::result::Result<u32, String>) -> String {
     match found {
-        Ok(nodes) => format!("IP multicast reaches all {nodes} nodes: long broadcasts use it over 8 nodes and more"),
+        Ok(nodes) => {
+            format!("IP multicast reaches all {nodes} nodes: long broadcasts use it over 8 nodes and more")
+        }
         Err(why) => format!("IP multicast is not used for broadcasts: {why}"),
     }
 }

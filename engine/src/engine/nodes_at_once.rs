@@ -154,7 +154,8 @@ impl Engine {
         let me = communicator.rank;
         let is_member = self.speakers(communicator).contains(&me);
         let joined = is_member.then(|| self.channel_of(communicator, true));
-        let refusal = joined.as_ref().and_then(|joined| joined.as_ref().err()).map(|error| error.message().to_owned());
+        let refusal =
+            joined.as_ref().and_then(|joined| joined.as_ref().err()).map(|error| error.message().to_owned());
         let channel = joined.and_then(Result::ok);
         let told = |of: fn(&(dyn Channel + 'static)) -> u64| {
             channel.as_deref().map_or(ANY, |channel| of(channel).min(ANY as u64) as i64)
@@ -181,7 +182,9 @@ impl Engine {
         let [missed] = self.least(communicator, [if seen { ANY } else { i64::from(me) }])?;
         match missed {
             ANY => choice.agree(agreed),
-            rank => choice.refuse(format!("packets of rank 0 to the multicast group do not reach rank {rank}")),
+            rank => {
+                choice.refuse(format!("packets of rank 0 to the multicast group do not reach rank {rank}"))
+            }
         }
         Ok(())
     }
@@ -194,7 +197,7 @@ impl Engine {
             self.wait_a_while(communicator, clock::nanoseconds() + pause, || false)?;
             if let Some(group) = group {
                 let piece = Piece { epoch: 0, index: index as u32, bytes: b"probe" };
-                lock_order::lock(group, Level::GROUP).channel().send(piece);
+                lock_order::lock(group, Level::GROUP).channel().send(&[piece]);
             }
         }
         let mut word = 0u64;
@@ -233,7 +236,8 @@ impl Engine {
     #[cold]
     fn compare_losses(&self, communicator: &Arc<Communicator>) -> Result<()> {
         let choice = &communicator.multicast;
-        let tally = choice.group().map(|group| std::mem::take(&mut lock_order::lock(group, Level::GROUP).tally));
+        let tally =
+            choice.group().map(|group| std::mem::take(&mut lock_order::lock(group, Level::GROUP).tally));
         let tally = tally.unwrap_or_default();
         let lost = tally.repaired * 1000 / tally.pieces.max(1);
         let mine = if lost > MOST_LOST { i64::from(communicator.rank) } else { ANY };
@@ -261,5 +265,9 @@ impl Engine {
 
 fn bytes_of(words: &mut [u64]) -> Data {
     let bytes = std::mem::size_of_val(words) as u64;
-    Data { address: words.as_mut_ptr().cast(), count: bytes, datatype: Datatype::shared(Basic::Packed).into() }
+    Data {
+        address: words.as_mut_ptr().cast(),
+        count: bytes,
+        datatype: Datatype::shared(Basic::Packed).into(),
+    }
 }

@@ -46,6 +46,7 @@ pub(super) fn run_over(
         copy: best,
         check: false,
         reproducible: false,
+        multicast: crate::collective::multicast::Wanted::ManyNodes,
         nodes,
         network: Network::Nothing,
         servers: None,

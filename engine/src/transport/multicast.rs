@@ -37,8 +37,9 @@ pub trait Channel: Send + Debug {
     /// Bytes that the link of this host carries in a second, as far as is known.
     fn rate(&self) -> u64;
 
-    /// Sends a piece to all others; `false` where there is no room for it now. One that is lost counts as sent.
-    fn send(&mut self, piece: Piece<'_>) -> bool;
+    /// Sends pieces of one length, of which the last may be shorter, to all others: how many went before there was no
+    /// room. Those that are lost on the way count.
+    fn send(&mut self, pieces: &[Piece<'_>]) -> usize;
 
     /// The next piece that has come. What no rank of the job has sent is left out.
     fn receive(&mut self) -> Option<Piece<'_>>;
@@ -67,8 +68,8 @@ impl Channel for Mute {
         u64::MAX
     }
 
-    fn send(&mut self, _: Piece<'_>) -> bool {
-        true
+    fn send(&mut self, pieces: &[Piece<'_>]) -> usize {
+        pieces.len()
     }
 
     fn receive(&mut self) -> Option<Piece<'_>> {

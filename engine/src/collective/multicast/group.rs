@@ -103,7 +103,8 @@ impl Group {
         if self.heard.is_empty() {
             return Vec::new();
         }
-        let (now, later) = std::mem::take(&mut self.heard).into_iter().partition(|heard| heard.epoch == epoch);
+        let (now, later) =
+            std::mem::take(&mut self.heard).into_iter().partition(|heard| heard.epoch == epoch);
         self.heard = later;
         let now: Vec<Heard> = now;
         now.into_iter().map(|heard| heard.said).collect()

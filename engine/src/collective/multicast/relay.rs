@@ -263,7 +263,11 @@ impl Relay {
                 }
                 Answer::All => {
                     // Where there is no room it counts as lost: who has asked is told to ask again.
-                    let _ = group.channel.send(Piece { epoch: self.epoch, index: piece, bytes: self.piece(piece) });
+                    group.channel.send(&[Piece {
+                        epoch: self.epoch,
+                        index: piece,
+                        bytes: self.piece(piece),
+                    }]);
                     again = true;
                 }
             }
@@ -288,20 +292,25 @@ impl Relay {
     fn send(&mut self, port: &mut dyn Port, tag: i32, group: &mut Group) -> Result<()> {
         let mut wait = 0;
         while self.next < self.halves.pieces() && self.halves.of(self.next) < self.confirmed + 2 {
-            let bytes = self.piece(self.next);
-            if let Err(nanoseconds) = group.pacing.take(clock::nanoseconds(), bytes.len() as u64) {
+            let end = self.halves.end(self.noted).min(self.next + AT_ONCE);
+            let piece = |index| Piece { epoch: self.epoch, index, bytes: self.piece(index) };
+            let pieces: Vec<Piece<'_>> = (self.next..end).map(piece).collect();
+            let bytes = pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
+            if let Err(nanoseconds) = group.pacing.take(clock::nanoseconds(), bytes) {
                 wait = nanoseconds;
                 break;
             }
-            if !group.channel.send(Piece { epoch: self.epoch, index: self.next, bytes }) {
-                wait = NO_ROOM;
-                break;
-            }
-            self.next += 1;
+            let gone = group.channel.send(&pieces) as u32;
+            let are_all_gone = gone as usize == pieces.len();
+            self.next += gone;
             if self.next == self.halves.end(self.noted) {
                 let half = self.noted;
                 self.noted += 1;
                 self.tell_children(port, tag, half)?;
+            }
+            if !are_all_gone {
+                wait = NO_ROOM;
+                break;
             }
         }
         if wait > 0 || self.is_timed {
@@ -332,7 +341,8 @@ impl Relay {
         {
             let half = self.confirmed as usize;
             let below = self.children.iter().filter_map(|child| child.lost.get(half));
-            let [lost, ranks] = below.fold([self.repaired[half], 1], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+            let [lost, ranks] =
+                below.fold([self.repaired[half], 1], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
             let begin = if half == 0 { 0 } else { self.halves.end(self.confirmed - 1) };
             let pieces = u64::from(self.halves.end(self.confirmed) - begin);
             match self.tree.parent {
@@ -372,6 +382,8 @@ impl Relay {
     }
 }
 
+/// Pieces that are handed to the system together.
+const AT_ONCE: u32 = 40;
 /// Nanoseconds until a system that had no room is asked again.
 const NO_ROOM: u64 = 100_000;
 
@@ -423,7 +435,8 @@ impl Relay {
     /// After any other failure nobody may ever send what is waited for: the words stay where they are, for messages
     /// that come all the same.
     fn leave_words(&mut self) {
-        let lines = self.from_parent.take().into_iter().chain(self.children.drain(..).map(|child| child.line));
+        let lines =
+            self.from_parent.take().into_iter().chain(self.children.drain(..).map(|child| child.line));
         let sends = self.sends.drain(..).map(|(_, words)| words);
         for words in lines.filter(|line| line.ticket.is_some()).map(|line| line.words).chain(sends) {
             Box::leak(words);

@@ -86,7 +86,10 @@ mod tests {
         repair.ask(0, 0, 3);
         repair.ask(1, 1, 99);
         assert_eq!(repair.answers(|piece| piece == 1), [(1, Answer::To(0)), (1, Answer::To(1))]);
-        assert_eq!(repair.answers(|piece| piece < 3), [(0, Answer::To(0)), (2, Answer::To(0)), (2, Answer::To(1))]);
+        assert_eq!(
+            repair.answers(|piece| piece < 3),
+            [(0, Answer::To(0)), (2, Answer::To(0)), (2, Answer::To(1))]
+        );
         assert!(repair.answers(|piece| piece < 3).is_empty());
     }
 }

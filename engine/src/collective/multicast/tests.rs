@@ -50,7 +50,22 @@ impl Channel for AtBus {
     fn rate(&self) -> u64 {
         u64::MAX
     }
-    fn send(&mut self, piece: Piece<'_>) -> bool {
+    fn send(&mut self, pieces: &[Piece<'_>]) -> usize {
+        // Now and then there is room for some alone.
+        let most = self.bus.lock().unwrap().random.below(3 * pieces.len() as u64) as usize;
+        pieces[..most.min(pieces.len())].iter().map(|&piece| self.send_one(piece)).count()
+    }
+    fn receive(&mut self) -> Option<Piece<'_>> {
+        self.piece = self.bus.lock().unwrap().at[self.me].pop_front()?;
+        let (epoch, index, bytes) = &self.piece;
+        Some(Piece { epoch: *epoch, index: *index, bytes })
+    }
+    fn attend(&mut self, _: bool) {}
+    fn wake_after(&mut self, _: u64) {}
+}
+
+impl AtBus {
+    fn send_one(&self, piece: Piece<'_>) {
         let bus = &mut *self.bus.lock().unwrap();
         bus.sent += piece.bytes.len() as u64;
         for to in (0..bus.at.len()).filter(|&to| to != self.me) {
@@ -61,21 +76,17 @@ impl Channel for AtBus {
                 continue;
             }
             let sealed = (piece.epoch, piece.index, piece.bytes.to_vec());
-            let place = if is_mixed { bus.random.below(bus.at[to].len() as u64 + 1) as usize } else { bus.at[to].len() };
+            let place = if is_mixed {
+                bus.random.below(bus.at[to].len() as u64 + 1) as usize
+            } else {
+                bus.at[to].len()
+            };
             bus.at[to].insert(place, sealed.clone());
             if is_doubled {
                 bus.at[to].push_back(sealed);
             }
         }
-        true
     }
-    fn receive(&mut self) -> Option<Piece<'_>> {
-        self.piece = self.bus.lock().unwrap().at[self.me].pop_front()?;
-        let (epoch, index, bytes) = &self.piece;
-        Some(Piece { epoch: *epoch, index: *index, bytes })
-    }
-    fn attend(&mut self, _: bool) {}
-    fn wake_after(&mut self, _: u64) {}
 }
 
 /// Messages under way, and what is said beside them.
@@ -98,7 +109,9 @@ struct Place<'a> {
 
 impl Messages {
     fn meet(&mut self, line: (u32, u32)) {
-        let (Some(sent), Some(posted)) = (self.sent.get_mut(&line), self.posted.get_mut(&line)) else { return };
+        let (Some(sent), Some(posted)) = (self.sent.get_mut(&line), self.posted.get_mut(&line)) else {
+            return;
+        };
         while !sent.is_empty() && !posted.is_empty() {
             let (Some(words), Some((ticket, at))) = (sent.pop_front(), posted.pop_front()) else { return };
             // SAFETY: whoever has posted it keeps two words there until it is done.
@@ -164,7 +177,13 @@ impl World {
     }
 
     /// A broadcast of so many bytes, at each rank into so many; what is there then, and how it ended.
-    fn broadcast(&mut self, root: u32, bytes: usize, rooms: &[usize], late: Option<usize>) -> Vec<(Vec<u8>, Result<()>)> {
+    fn broadcast(
+        &mut self,
+        root: u32,
+        bytes: usize,
+        rooms: &[usize],
+        late: Option<usize>,
+    ) -> Vec<(Vec<u8>, Result<()>)> {
         self.epoch += 1;
         let size = self.groups.len() as u32;
         let ranks: Vec<u32> = (0..size).collect();
@@ -229,10 +248,10 @@ fn without_harm_the_root_sends_once_and_nobody_asks() {
 
 #[test]
 fn whatever_is_lost_doubled_and_mixed_all_have_all() {
-    for seed in 0..120 {
+    for seed in 0..50 {
         let mut random = Random::new(seed);
         let size = 2 + random.below(12) as usize;
-        let mut chance = |most| random.below(most + 1);
+        let mut chance = |most: u64| random.below(most + 1);
         let (lost, doubled, mixed) = (chance(40), chance(20), chance(50));
         let one = random.below(size as u64) as usize;
         // At one or at all.
@@ -240,7 +259,8 @@ fn whatever_is_lost_doubled_and_mixed_all_have_all() {
             true => Harm::default(),
             false => Harm { lost, doubled, mixed },
         };
-        let mut world = World::new(size, (0..size).map(harm).collect(), (64, 64 * (1 + random.below(40))), seed);
+        let mut world =
+            World::new(size, (0..size).map(harm).collect(), (64, 64 * (1 + random.below(40))), seed);
         for _ in 0..4 {
             let (root, bytes) = (random.below(size as u64) as u32, 1 + random.below(8000) as usize);
             let late = (random.below(2) == 0).then(|| random.below(size as u64) as usize);

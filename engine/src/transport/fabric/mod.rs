@@ -38,8 +38,8 @@ use self::endpoint::Queue;
 use self::fabric_partner::Way;
 use self::fabric_port::Port;
 use self::inbound::{Came, Place};
-use super::network::framing::{Head, Sort};
 use super::multicast::Multicast;
+use super::network::framing::{Head, Sort};
 use super::network::{Network, Patience, WaitSet};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
@@ -353,7 +353,10 @@ impl Network for Fabric {
     fn multicast(&self) -> Result<&dyn Multicast> {
         match self.port {
             None => self.wire.multicast(),
-            Some(_) => Err(Error::new(Class::Other, "the ranks are connected by hardware that has no multicast here")),
+            Some(_) => Err(Error::new(
+                Class::Other,
+                "the ranks are connected by hardware that has no multicast here",
+            )),
         }
     }
 

@@ -9,7 +9,9 @@ use super::{udp, Sockets, Wire};
 use crate::job::node_card::NodeDirectory;
 use crate::transport::multicast::{Channel, Multicast, Piece};
 use crate::{Class, Error, Result};
+use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 /// A wait set calls the sockets of groups so; links have small numbers.
@@ -23,6 +25,8 @@ const PORTS: (u16, u16) = (12_000, 20_000);
 const IP_HEADS: u32 = 28;
 /// The most bytes of a piece: it goes in a packet of the engine when it has to be sent again.
 const LONGEST: u32 = 3456;
+/// Bytes of datagrams that come together, at most.
+const TOGETHER: usize = 64 << 10;
 /// Bytes that a socket keeps for a rank that does not look.
 const KEPT: usize = 2 << 20;
 /// Of what a system counts as kept, so much is of pieces: the rest goes for its own records.
@@ -41,7 +45,15 @@ struct Group {
     is_attended: bool,
     longest: u32,
     rate: u64,
-    datagram: Box<[u8; HEAD + LONGEST as usize]>,
+    /// The system takes many pieces at once.
+    sends_many: bool,
+    receives: bool,
+    /// What has come together: datagrams of one length, of which the last may be shorter. At rest there is no memory.
+    datagrams: Vec<u8>,
+    filled: usize,
+    each: usize,
+    /// The one that was looked at last.
+    place: Range<usize>,
 }
 
 impl Multicast for Wire {
@@ -71,8 +83,13 @@ impl Multicast for Wire {
             lane: self.ready,
             is_attended: false,
             longest: unit.saturating_sub(IP_HEADS + HEAD as u32).clamp(64, LONGEST),
-            rate: udp::link_rate(own).unwrap_or(UNKNOWN_RATE),
-            datagram: Box::new([0; HEAD + LONGEST as usize]),
+            rate: if same_host { u64::MAX } else { udp::link_rate(own).unwrap_or(UNKNOWN_RATE) },
+            sends_many: true,
+            receives: receive,
+            datagrams: Vec::new(),
+            filled: 0,
+            each: 1,
+            place: 0..0,
         }))
     }
 }
@@ -110,16 +127,38 @@ impl Channel for Group {
         self.rate
     }
 
-    fn send(&mut self, piece: Piece<'_>) -> bool {
-        udp::send(&self.socket, self.target, &[&self.seal.head(piece), piece.bytes])
+    fn send(&mut self, pieces: &[Piece<'_>]) -> usize {
+        let mut gone = 0;
+        while gone < pieces.len() {
+            let longest = HEAD + pieces[gone].bytes.len();
+            let most = if self.sends_many { (udp::MOST_BYTES / longest).clamp(1, udp::MOST) } else { 1 };
+            let these = &pieces[gone..pieces.len().min(gone + most)];
+            let heads: Vec<[u8; HEAD]> = these.iter().map(|&piece| self.seal.head(piece)).collect();
+            let parts = heads.iter().zip(these).flat_map(|(head, piece)| [&head[..], piece.bytes]);
+            let parts: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+            let length = if these.len() > 1 { Some(longest as u16) } else { None };
+            match udp::send(&self.socket, self.target, &parts, length) {
+                udp::Sent::Gone => gone += these.len(),
+                udp::Sent::NoRoom => break,
+                // Not every system cuts up what is sent; then each goes by itself. One alone is lost.
+                udp::Sent::Refused if these.len() > 1 => self.sends_many = false,
+                udp::Sent::Refused => gone += 1,
+            }
+        }
+        gone
     }
 
     fn receive(&mut self) -> Option<Piece<'_>> {
         loop {
-            // Longer ones are none of ours: what does not fit is cut off, and then it is not proven.
-            let bytes = self.socket.recv(&mut self.datagram[..]).ok()?;
-            if self.seal.proves(&self.datagram[..bytes]) {
-                return piece_of(&self.datagram[..bytes]);
+            let begin = self.place.end;
+            if begin >= self.filled {
+                let (bytes, length) = udp::receive(&self.socket, &mut self.datagrams)?;
+                (self.filled, self.each, self.place) = (bytes, length.max(1), 0..0);
+            }
+            let begin = self.place.end;
+            self.place = begin..self.filled.min(begin + self.each);
+            if self.seal.proves(&self.datagrams[self.place.clone()]) {
+                return piece_of(&self.datagrams[self.place.clone()]);
             }
         }
     }
@@ -127,6 +166,11 @@ impl Channel for Group {
     fn attend(&mut self, is_wanted: bool) {
         if std::mem::replace(&mut self.is_attended, is_wanted) == is_wanted {
             return;
+        }
+        if is_wanted && self.receives {
+            self.datagrams.resize(TOGETHER, 0);
+        } else if self.place.end >= self.filled {
+            self.datagrams = Vec::new();
         }
         let descriptors = [self.socket.as_raw_fd(), self.timer.raw()];
         for descriptor in descriptors {

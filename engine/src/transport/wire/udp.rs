@@ -1,6 +1,6 @@
 //! The system calls on sockets of UDP, and on timers, that the standard library does not have.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -14,6 +14,8 @@ pub fn open(group: SocketAddrV4, receives: bool) -> io::Result<UdpSocket> {
     let socket = unsafe { UdpSocket::from_raw_fd(raw) };
     if receives {
         set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        // Where the system can, what was sent together comes together.
+        let _ = set(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
         // Else a socket also gets what is for groups that others of this host have joined.
         set(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
         let (place, length) = address(group);
@@ -44,7 +46,9 @@ pub fn send_from(socket: &UdpSocket, own: Ipv4Addr, same_host: bool) -> io::Resu
     let length = std::mem::size_of_val(&request) as libc::socklen_t;
     let (level, option) = (libc::IPPROTO_IP, libc::IP_MULTICAST_IF);
     // SAFETY: `request` is valid for its length.
-    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const request).cast(), length) })?;
+    done(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const request).cast(), length)
+    })?;
     set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, 1)?;
     set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, i32::from(same_host))?;
     set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
@@ -58,25 +62,87 @@ pub fn path_unit(group: SocketAddrV4, own: Ipv4Addr) -> Option<u32> {
     get(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).ok().map(|unit| unit.max(0) as u32)
 }
 
-/// Sends a datagram of some parts; `false` if there is no room for it now. One that the system refuses is lost.
-pub fn send(socket: &UdpSocket, to: SocketAddrV4, parts: &[&[u8]; 2]) -> bool {
+/// Datagrams that are sent together, and their bytes, at most.
+pub const MOST: usize = 64;
+pub const MOST_BYTES: usize = 65_000;
+
+/// What has become of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// They are on their way.
+    Gone,
+    /// There is no room for them now.
+    NoRoom,
+    /// The system does not send them.
+    Refused,
+}
+
+/// Room for one control message with a number, aligned as the system wants it.
+#[repr(C, align(8))]
+struct Control([u8; 32]);
+
+/// Sends a datagram of some parts, or if `each` is given, several: so many bytes each, the last one less.
+pub fn send(socket: &UdpSocket, to: SocketAddrV4, parts: &[IoSlice<'_>], each: Option<u16>) -> Sent {
     let (mut place, length) = address(to);
-    let mut parts =
-        parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+    let mut control = Control([0; 32]);
     // SAFETY: an all-zero `msghdr` is a valid value.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     (message.msg_name, message.msg_namelen) = ((&raw mut place).cast(), length);
-    (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
+    // An `IoSlice` has the layout of an `iovec`, and the parts are only read.
+    (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len() as _);
+    if let Some(each) = each {
+        let size = std::mem::size_of::<u16>() as u32;
+        message.msg_control = (&raw mut control).cast();
+        // SAFETY: `control` has room for a control message of two bytes, which is written whole.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(size) as _;
+            let first = libc::CMSG_FIRSTHDR(&raw const message);
+            (*first).cmsg_level = libc::SOL_UDP;
+            (*first).cmsg_type = libc::UDP_SEGMENT;
+            (*first).cmsg_len = libc::CMSG_LEN(size) as _;
+            libc::CMSG_DATA(first).cast::<u16>().write_unaligned(each);
+        }
+    }
     // SAFETY: all that `message` names is valid during the call, and only read.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
-    let full = [libc::EAGAIN, libc::ENOBUFS, libc::ENOMEM];
-    sent >= 0 || !io::Error::last_os_error().raw_os_error().is_some_and(|error| full.contains(&error))
+    if unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) } >= 0 {
+        return Sent::Gone;
+    }
+    match io::Error::last_os_error().raw_os_error() {
+        Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EINTR) => Sent::NoRoom,
+        _ => Sent::Refused,
+    }
+}
+
+/// The bytes that have come together, and how long each datagram of them is; `None` if there are none.
+pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> Option<(usize, usize)> {
+    let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let mut control = Control([0; 32]);
+    // SAFETY: an all-zero `msghdr` is a valid value.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    (message.msg_control, message.msg_controllen) =
+        ((&raw mut control).cast(), std::mem::size_of::<Control>() as _);
+    // SAFETY: all that `message` names is valid during the call.
+    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let bytes = usize::try_from(bytes).ok()?;
+    // SAFETY: the system has filled `control` up to the length that it has put into `message`.
+    let each = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        match first.as_ref() {
+            Some(head) if head.cmsg_level == libc::SOL_UDP && head.cmsg_type == libc::UDP_GRO => {
+                libc::CMSG_DATA(first).cast::<libc::c_int>().read_unaligned() as usize
+            }
+            _ => bytes,
+        }
+    };
+    Some((bytes, each))
 }
 
 /// Bytes a second of the link that has an address, where its driver tells.
 pub fn link_rate(own: Ipv4Addr) -> Option<u64> {
     let name = interface_of(own)?;
-    let megabits: i64 = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?.trim().parse().ok()?;
+    let megabits: i64 =
+        std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?.trim().parse().ok()?;
     u64::try_from(megabits).ok().filter(|&megabits| megabits > 0).map(|megabits| megabits * 125_000)
 }
 
