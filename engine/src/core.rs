@@ -6,8 +6,8 @@
 
 use crate::collective::UserCall;
 use crate::job::Job;
+use crate::message::groups::Groups;
 use crate::message::later::{Settling, Started, Step};
-use crate::message::multicast::Groups;
 use crate::message::wire::Ticket;
 use crate::message::work::{self, Passing, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};

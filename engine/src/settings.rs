@@ -235,11 +235,7 @@ impl Settings {
             }
         };
         let network = lookup(TRANSPORT).unwrap_or_default();
-        let multicast = match network.trim() {
-            "wire:tree" => multicast::Wanted::Never,
-            "wire:multicast" => multicast::Wanted::Always,
-            _ => multicast::Wanted::ManyNodes,
-        };
+        let multicast = multicast_in(&network);
         let network = Network::parse(&network).ok_or_else(|| {
             let right = "`node`, `wire`, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
                          loopback:7 with any number";
@@ -278,6 +274,15 @@ impl Settings {
             servers,
             max_slowdown,
         })
+    }
+}
+
+/// What the words of [`TRANSPORT`] say of multicast.
+fn multicast_in(text: &str) -> multicast::Wanted {
+    match text.trim() {
+        "wire:tree" => multicast::Wanted::Never,
+        "wire:multicast" => multicast::Wanted::Always,
+        _ => multicast::Wanted::ManyNodes,
     }
 }
 

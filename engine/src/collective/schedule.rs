@@ -228,13 +228,8 @@ impl Schedule {
             return Ok(Advance::Pending);
         }
         loop {
-            if let Some(Step::Stage(stage)) = self.steps.get_mut(self.next) {
-                match stage.advance(port, tag) {
-                    Ok(false) => return Ok(Advance::Pending),
-                    Ok(true) => {}
-                    Err(failure) => self.fail(failure),
-                }
-                self.next += 1;
+            if !self.stage_is_over(port, tag) {
+                return Ok(Advance::Pending);
             }
             let Some(step) = self.steps.get(self.next) else { break };
             match step {
@@ -325,6 +320,19 @@ impl Schedule {
         debug_assert!(self.on_the_way.is_empty() && !self.calling);
         self.next = 0;
         self.failure = None;
+    }
+
+    /// Advances the stage that is the next step, if it is one; `false` while it is not over.
+    fn stage_is_over(&mut self, port: &mut dyn Port, tag: i32) -> bool {
+        if let Some(Step::Stage(stage)) = self.steps.get_mut(self.next) {
+            match stage.advance(port, tag) {
+                Ok(false) => return false,
+                Ok(true) => {}
+                Err(failure) => self.fail(failure),
+            }
+            self.next += 1;
+        }
+        true
     }
 
     fn started(&mut self, ticket: Result<Ticket>) {

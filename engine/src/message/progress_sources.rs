@@ -22,7 +22,7 @@ pub fn all() -> Sources<Core> {
     debug_assert_eq!(numbers, [OUTBOX, STREAMS, UNMATCHED]);
     let last = all.add(Box::new(Collectives));
     debug_assert_eq!(last, COLLECTIVES);
-    let last = all.add(Box::new(super::multicast::Multicasts));
+    let last = all.add(Box::new(Multicasts));
     debug_assert_eq!(last, MULTICASTS);
     all
 }
@@ -81,5 +81,17 @@ impl Source<Core> for Collectives {
     fn go_on(&mut self, core: &mut Core) -> Result<bool> {
         core.advance_collectives();
         Ok(!core.collectives.is_empty())
+    }
+}
+
+struct Multicasts;
+
+impl Source<Core> for Multicasts {
+    fn go_on(&mut self, core: &mut Core) -> Result<bool> {
+        Ok(core.go_on_in_groups())
+    }
+
+    fn looks_before_sleep(&self) -> bool {
+        true
     }
 }

@@ -52,7 +52,7 @@ pub const PASS: u8 = 17;
 /// To the receiver: they have been passed; the header is the number of its request and how many there are.
 pub const PASSED: u8 = 18;
 
-/// To the parent in a broadcast: pieces are missing; the header is that of a group (`message/multicast.rs`), the payload runs
+/// To the parent in a broadcast: pieces are missing; the header is that of a group (`message/groups.rs`), the payload runs
 /// of them.
 pub const ASK: u8 = 19;
 /// To a child: what it has asked for has been sent to all once more.

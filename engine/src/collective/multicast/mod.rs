@@ -7,7 +7,7 @@
 //!
 //! | message | from | to | when |
 //! |---|---|---|---|
-//! | note | a rank | its children | a half window has been sent; at the end: you may go |
+//! | note | a rank | its children | a half window has been sent |
 //! | acknowledgement | a rank | its parent | a half window is here and at all below |
 //!
 //! These are messages as any others: who waits for a rank that does not come waits for one of them, so failures and

@@ -27,6 +27,15 @@ impl Pieces {
         Pieces { number, asked: all.clone(), have: all, whole: end, seen: end, sent: end, settled: end }
     }
 
+    /// The same among other pieces: there are so many.
+    pub fn among(&self, number: u32) -> Pieces {
+        let mut pieces = Pieces::new(number, false);
+        (0..self.number.min(number)).filter(|&piece| self.has(piece)).for_each(|piece| {
+            pieces.add(piece);
+        });
+        pieces
+    }
+
     /// Whether this one is here.
     pub fn has(&self, piece: u32) -> bool {
         self.have.get(piece as usize).copied().unwrap_or(false)

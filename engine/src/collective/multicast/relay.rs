@@ -12,9 +12,12 @@ use crate::transport::multicast::Piece;
 use crate::{Class, Error, Result};
 use std::collections::VecDeque;
 
-/// A note: all bytes of the broadcast, and the half window that has been sent; the one behind the last: go.
-/// An acknowledgement: pieces of the half window that were lost, and at how many ranks.
+/// A note: all bytes of the broadcast, and the half window that has been sent.
+/// An acknowledgement: pieces of the half window that were lost, and at how many ranks, perhaps with [`WAITS`].
 type Words = Box<[u64; 2]>;
+
+/// Of the last acknowledgement: the child waits for one note more.
+const WAITS: u64 = 1 << 32;
 
 /// What comes from a neighbour in the tree, again and again.
 struct Line {
@@ -30,29 +33,23 @@ impl Line {
         Line { peer, words: Box::default(), ticket: None, come: 0 }
     }
 
-    /// The next one, if it has come; asks for one more after it, as long as `more`.
-    fn next(
-        &mut self,
-        port: &mut dyn Port,
-        tag: i32,
-        more: impl Fn(u32, &[u64; 2]) -> bool,
-    ) -> Result<Option<[u64; 2]>> {
-        let ticket = match self.ticket {
-            Some(ticket) => ticket,
-            None => {
-                let ticket = port.receive(self.peer, tag, &as_data(&self.words))?;
-                *self.ticket.insert(ticket)
-            }
-        };
+    /// Asks for the next one.
+    fn want(&mut self, port: &mut dyn Port, tag: i32) -> Result<()> {
+        if self.ticket.is_none() {
+            self.ticket = Some(port.receive(self.peer, tag, &as_data(&self.words))?);
+        }
+        Ok(())
+    }
+
+    /// The next one, if it has come.
+    fn next(&mut self, port: &mut dyn Port, tag: i32) -> Result<Option<[u64; 2]>> {
+        self.want(port, tag)?;
+        let Some(ticket) = self.ticket else { return Ok(None) };
         if !port.done(ticket).inspect_err(|_| self.ticket = None)? {
             return Ok(None);
         }
         (self.ticket, self.come) = (None, self.come + 1);
-        let words = *self.words;
-        if more(self.come, &words) {
-            self.ticket = Some(port.receive(self.peer, tag, &as_data(&self.words))?);
-        }
-        Ok(Some(words))
+        Ok(Some(*self.words))
     }
 }
 
@@ -85,9 +82,8 @@ pub struct Relay {
     noted: u32,
     /// Half windows that all below this rank have, as its parent was told, or as the root has learned.
     confirmed: u32,
-    /// Children that have been told to go.
-    gone: Vec<bool>,
-    may_go: bool,
+    /// Some pieces were missing when all notes had come: the parent sends one more when this rank has all.
+    waits: bool,
     sends: Vec<(Ticket, Words)>,
     unsaid: VecDeque<(u32, Said)>,
     is_timed: bool,
@@ -122,8 +118,7 @@ impl Relay {
             next: 0,
             noted: 0,
             confirmed: 0,
-            gone: vec![false; tree.children.len()],
-            may_go: is_root,
+            waits: false,
             sends: Vec::new(),
             unsaid: VecDeque::new(),
             is_timed: false,
@@ -161,22 +156,23 @@ impl Relay {
     /// The root has other bytes than this rank expects, as ranks may that call in error: the broadcast is done with
     /// those of the root.
     fn adopt(&mut self, bytes: u64) {
-        let mut longer = Vec::new();
         let (own, room) = self.own;
-        self.address = own;
         if bytes > room {
             let message = format!(
                 "the root broadcasts {bytes} bytes, and this rank has room for {room}; counts and types do not match"
             );
             self.fail(Error::new(Class::Truncate, message));
-            longer = vec![0; bytes as usize];
+            let mut longer = vec![0; bytes as usize];
+            // SAFETY: the program lends so many bytes, and `longer` has more.
+            unsafe { std::ptr::copy_nonoverlapping(own, longer.as_mut_ptr(), room as usize) };
             self.address = longer.as_mut_ptr();
+            self.longer = Some(longer);
         }
-        self.longer = Some(longer).filter(|longer| !longer.is_empty());
         self.halves.bytes = bytes;
-        self.pieces = Pieces::new(self.halves.pieces(), false);
-        self.repair = Repair::new(self.tree.children.len(), self.halves.pieces(), false);
-        self.repaired = vec![0; self.halves.number() as usize];
+        // What has come by now has the length that it has at the root.
+        self.pieces = self.pieces.among(self.halves.pieces());
+        self.repair.are_so_many(self.halves.pieces());
+        self.repaired.resize(self.halves.number() as usize, 0);
     }
 
     fn fail(&mut self, failure: Error) {
@@ -198,28 +194,40 @@ impl Relay {
 
     /// What has come from the parent.
     fn hear_notes(&mut self, port: &mut dyn Port, tag: i32) -> Result<()> {
-        while let Some(mut line) = self.from_parent.take() {
-            let (piece, half) = (self.halves.piece, self.halves.half);
-            let more = |come, words: &[u64; 2]| come <= Halves { bytes: words[0], piece, half }.number();
-            let next = match line.come > self.halves.number() {
-                true => Ok(None),
-                false => line.next(port, tag, more),
+        loop {
+            let expected = self.notes();
+            let Some(line) = self.from_parent.as_mut().filter(|line| line.come < expected) else {
+                return Ok(());
             };
-            self.from_parent = Some(line);
-            let Some([bytes, half]) = next? else { return Ok(()) };
+            let Some([bytes, half]) = line.next(port, tag)? else { return Ok(()) };
             if bytes != self.halves.bytes {
                 self.adopt(bytes);
             }
             let half = half as u32;
-            if half >= self.halves.number() {
-                self.may_go = true;
-                continue;
+            if half < self.halves.number() {
+                self.pieces.have_been_sent(self.halves.end(half));
+                self.noted = half + 1;
+                self.tell_children(port, tag, half)?;
             }
-            self.pieces.have_been_sent(self.halves.end(half));
-            self.noted = half + 1;
-            self.tell_children(port, tag, half)?;
         }
-        Ok(())
+    }
+
+    /// How many notes come from the parent.
+    fn notes(&self) -> u32 {
+        self.halves.number() + u32::from(self.waits)
+    }
+
+    /// A rank that waits for nothing but pieces waits for one note more, so that it hears if its parent fails.
+    fn wait_for_one_more(&mut self, port: &mut dyn Port, tag: i32) -> Result<()> {
+        let number = self.halves.number();
+        let is_last = self.confirmed < number && !self.pieces.are_all_here();
+        match self.from_parent.as_mut().filter(|line| is_last && line.come == number) {
+            Some(line) => {
+                self.waits = true;
+                line.want(port, tag)
+            }
+            None => Ok(()),
+        }
     }
 
     /// What peers have said beside messages.
@@ -326,12 +334,13 @@ impl Relay {
         for child in 0..self.children.len() {
             let one = &mut self.children[child];
             while one.line.come < number {
-                let Some(lost) = one.line.next(port, tag, |come, _| come < number)? else { break };
-                one.lost.push(lost);
-            }
-            if one.line.come >= number && !std::mem::replace(&mut self.gone[child], true) {
-                let words = [self.halves.bytes, u64::from(number)];
-                self.tell(port, tag, self.tree.children[child], words)?;
+                let Some([lost, ranks]) = one.line.next(port, tag)? else { break };
+                one.lost.push([lost, ranks & !WAITS]);
+                if ranks & WAITS != 0 {
+                    let words = [self.halves.bytes, u64::from(number)];
+                    self.tell(port, tag, self.tree.children[child], words)?;
+                    break;
+                }
             }
         }
         while self.confirmed < number
@@ -345,8 +354,9 @@ impl Relay {
                 below.fold([self.repaired[half], 1], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
             let begin = if half == 0 { 0 } else { self.halves.end(self.confirmed - 1) };
             let pieces = u64::from(self.halves.end(self.confirmed) - begin);
+            let waits = if self.waits && self.confirmed + 1 == number { WAITS } else { 0 };
             match self.tree.parent {
-                Some(parent) => self.tell(port, tag, parent, [lost, ranks])?,
+                Some(parent) => self.tell(port, tag, parent, [lost, ranks | waits])?,
                 None => group.pacing.learn(pieces * (ranks - 1), lost),
             }
             self.confirmed += 1;
@@ -370,15 +380,13 @@ impl Relay {
         }
         self.answer(group);
         self.say(port)?;
+        self.wait_for_one_more(port, tag)?;
         self.hear_children(port, tag, group)
     }
 
     fn is_done(&self) -> bool {
-        let number = self.halves.number();
-        self.may_go
-            && self.confirmed >= number
-            && self.gone.iter().all(|&gone| gone)
-            && self.from_parent.as_ref().is_none_or(|line| line.come > number)
+        self.confirmed >= self.halves.number()
+            && self.from_parent.as_ref().is_none_or(|line| line.come >= self.notes())
     }
 }
 

@@ -36,6 +36,12 @@ impl Repair {
         }
     }
 
+    /// There are other pieces than was thought: so many.
+    pub fn are_so_many(&mut self, pieces: u32) {
+        self.wanted.resize(pieces as usize, 0);
+        self.open.retain(|&piece| piece < pieces);
+    }
+
     /// A child misses some pieces.
     pub fn ask(&mut self, child: usize, first: u32, number: u32) {
         let end = first.saturating_add(number).min(self.wanted.len() as u32);
