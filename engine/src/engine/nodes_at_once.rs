@@ -56,7 +56,7 @@ impl Engine {
         members: Members,
     ) -> Result<Option<Round>> {
         let Operation::Broadcast { data, .. } = operation else { return Ok(None) };
-        if members.remote.is_some() || self.has_others(communicator) {
+        if members.remote.is_some() || !multicast::may_fit(self.multicast, data.bytes()) {
             return Ok(None);
         }
         let choice = &communicator.multicast;
@@ -105,9 +105,12 @@ impl Engine {
         self.run_schedule(communicator, schedule, tag)
     }
 
-    /// The lowest rank of each node: these receive what goes to the group.
+    /// The lowest rank of each node: these receive what goes to the group. Nobody does where members are of other jobs.
     fn speakers<'a>(&self, communicator: &'a Communicator) -> &'a [u32] {
         communicator.multicast.members(|| {
+            if self.has_others(communicator) {
+                return Box::default();
+            }
             let mut known = std::collections::HashSet::new();
             let is_first = |&rank: &u32| known.insert(self.node_of(communicator.group.job_rank(rank)));
             (0..communicator.size()).filter(is_first).collect()

@@ -127,6 +127,11 @@ impl Choice {
     }
 }
 
+/// Whether a broadcast of so many bytes may go to a group, over enough nodes.
+pub fn may_fit(wanted: Wanted, bytes: u64) -> bool {
+    fits(wanted, u32::MAX, bytes)
+}
+
 /// Whether a broadcast of so many bytes over so many nodes may go to a group.
 fn fits(wanted: Wanted, nodes: u32, bytes: u64) -> bool {
     let nodes = match wanted {

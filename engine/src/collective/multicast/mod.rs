@@ -25,7 +25,7 @@ mod repair;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Agreed, Choice, Turn, Wanted};
+pub use choice::{may_fit, Agreed, Choice, Turn, Wanted};
 pub use group::{Group, Heard, Tally};
 pub use halves::Halves;
 pub use relay::Relay;
