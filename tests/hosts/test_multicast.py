@@ -68,7 +68,7 @@ def test_the_root_sends_once(here):
         assert tree[length][2] > 1.4, tree
 
 
-@pytest.mark.parametrize("count", [8, 16])
+@pytest.mark.parametrize("count", [8, 16, 32])
 def test_the_root_sends_once_over_many_hosts_and_nothing_has_to_be_set(count):
     with made(count) as cluster:
         many = Cluster(cluster)
