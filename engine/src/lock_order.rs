@@ -16,10 +16,10 @@ impl Level {
     pub const BEYOND: Level = Level(0);
     /// Blocks that are lent to communicators.
     pub const POOL: Level = Level(1);
-    /// What processes of other jobs have told.
-    pub const HEARSAY: Level = Level(39);
     /// A group for multicast.
     pub const GROUP: Level = Level(38);
+    /// What processes of other jobs have told.
+    pub const HEARSAY: Level = Level(39);
     /// The server of the node.
     pub const SERVER: Level = Level(40);
     /// Its way to the memory of the ranks.
