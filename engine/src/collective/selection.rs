@@ -118,8 +118,8 @@ pub(super) fn way_over_nodes(table: &[NodeRule], nodes: usize, ranks: usize, byt
 pub(super) mod over_nodes {
     use super::{over, NodeRule, OverNodes::*};
 
-    /// Allreduce and reduce, by the bytes of the whole vector. By all, 2 x 2 and 2 x 4 ranks took 0.67 to 0.85 of the
-    /// time at 64 KiB, and 0.78 to 0.99 at 4 MiB; in between it was the same within what was measured.
+    /// Allreduce and reduce, by the bytes of the whole vector. By all, 2 x 2 and 2 x 4 ranks took 0.66 to 0.85 of the
+    /// time at 64 KiB, and 0.65 to 0.99 from 1 MiB on; in between it was the same within what was measured.
     pub static REDUCTION: [NodeRule; 2] = [over(2, 2, 64 << 10, ByAll), over(0, 0, 0, BySpeakers)];
 
     /// By the bytes of the whole message. By all, 2 x 2 and 2 x 4 ranks took 0.6 to 0.9 of the time at 256 KiB and
@@ -131,8 +131,8 @@ pub(super) mod over_nodes {
         over(0, 0, 0, BySpeakers),
     ];
 
-    /// Gather and scatter, by the bytes of one block: long ones go straight to their place. So 2 x 2 ranks took 0.15 to
-    /// 0.43 of the time at 64 KiB, and 0.75 to 0.95 beyond.
+    /// Gather and scatter, by the bytes of one block: long ones go straight to their place. So 2 x 2 ranks took 0.02 to
+    /// 0.43 of the time at 64 KiB, and 0.22 to 0.95 beyond.
     pub static ROOTED: [NodeRule; 2] = [over(0, 0, 64 << 10, Directly), over(0, 0, 0, BySpeakers)];
 
     /// Allgather and allgatherv, by the bytes of all blocks: 0.6 of the time at 256 KiB, else the same.
@@ -144,9 +144,10 @@ pub(super) mod over_nodes {
         [over(0, 0, 1 << 10, Directly), over(2, 4, 256, ByAll), over(0, 0, 0, Directly)];
 }
 
-/// A long broadcast by all ranks goes in segments of so many bytes, or nearly twice that. With four segments of 1 MiB it
-/// took 1.3 to 1.7 of the time of one segment, on hosts that share their cores.
-const SEGMENT: u64 = 4 << 20;
+/// A very long broadcast by all ranks goes in segments of so many bytes, or nearly twice that. Each one costs the waits of
+/// a broadcast. Where hosts share two busy cores, wire and copies cannot overlap: there four segments of 1 MiB or of 4 MiB
+/// took 1.3 to 1.75 of the time of one. Where each rank has a core, shorter ones should pay; nobody has measured that.
+const SEGMENT: u64 = 16 << 20;
 
 /// The segments of so many bytes: first, and how many.
 pub(super) fn segments(bytes: u64) -> impl Iterator<Item = (u64, u64)> {
