@@ -56,7 +56,7 @@ struct World {
 
 fn vote(member: usize, number: u32, known: &[usize]) -> Vote {
     let mut acknowledged = MemberSet::default();
-    known.iter().filter(|&&one| (one + number as usize) % 3 > 0).for_each(|&one| {
+    known.iter().filter(|&&one| !(one + number as usize).is_multiple_of(3)).for_each(|&one| {
         acknowledged.insert(one);
     });
     Vote { flag: !(1 << ((member as u32 + number) % 32)), side: member % 2, acknowledged }
