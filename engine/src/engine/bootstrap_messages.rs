@@ -13,6 +13,7 @@ use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
 use crate::{JobRank, Result};
+use std::cell::Cell;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
@@ -25,6 +26,7 @@ impl Engine {
         communicator: &Communicator,
         arguments: &dyn Fn() -> Vec<Agreed>,
     ) -> Result<()> {
+        self.note_failures_so_far();
         self.all_members_go_on(communicator)?;
         let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
         communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
@@ -62,6 +64,7 @@ impl BootstrapChannel for Engine {
     }
 
     fn all_go_on(&self, group: &Group) -> Result<()> {
+        self.note_failures_so_far();
         Engine::all_go_on(self, group)
     }
 
@@ -99,7 +102,7 @@ impl BootstrapChannel for Engine {
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
-        let failures = self.failures();
+        let failures = self.failures_so_far();
         self.wait_despite_failures(&mut || {
             // Whom a rank waits for that has not failed may have given it up because of one that has.
             match (self.failures() != failures).then(|| self.first_failed()).flatten() {
@@ -107,6 +110,30 @@ impl BootstrapChannel for Engine {
                 None => done(),
             }
         })
+    }
+}
+
+thread_local! {
+    /// Of the call that this thread is in, and that has begun: its number, which is odd, and how many failures were known then.
+    static BEGUN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// A rank that failed after a call had begun, and before a wait of it, may have been noticed by others only, who have given up.
+impl Engine {
+    /// The call looks whether all go on; only the first such look of a call counts.
+    fn note_failures_so_far(&self) {
+        let call = self.page.own().sequence();
+        if BEGUN.get().0 != call {
+            BEGUN.set((call, self.failures()));
+        }
+    }
+
+    /// The failures that were known when the call looked; those that are known now, if it has not.
+    fn failures_so_far(&self) -> u32 {
+        match BEGUN.get() {
+            (call, failures) if !call.is_multiple_of(2) && call == self.page.own().sequence() => failures,
+            _ => self.failures(),
+        }
     }
 }
 
