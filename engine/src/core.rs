@@ -10,7 +10,7 @@ use crate::message::groups::Groups;
 use crate::message::later::{Settling, Started, Step};
 use crate::message::wire::Ticket;
 use crate::message::work::{self, Passing, Work};
-use crate::message::{wire, Aside, Envelope, Found, Matching, Posted};
+use crate::message::{wire, Aside, Envelope, Found, Matching, Posted, Samples};
 use crate::observe::flow::Row;
 use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
@@ -45,6 +45,8 @@ pub struct Core {
     pub(crate) outbox: HashMap<JobRank, VecDeque<Waiting>>,
     /// Sends that go in parts, by request.
     pub(crate) streams: VecDeque<u32>,
+    /// Whose long messages need no sample now.
+    pub(crate) samples: Samples,
     /// Peers that do not map device memory of this rank: it is copied to the host for them.
     pub(crate) filled_for: Vec<JobRank>,
     /// Receives for which senders pass descriptors of device memory.
@@ -165,6 +167,7 @@ impl Core {
             requests: Slab::new(lane),
             outbox: HashMap::new(),
             streams: VecDeque::new(),
+            samples: Samples::default(),
             filled_for: Vec::new(),
             passing: Vec::new(),
             unmatched: Vec::new(),

@@ -49,6 +49,7 @@ pub mod work;
 pub(crate) use aside::Aside;
 pub use buffer::Buffer;
 pub use matching::{Matching, Posted};
+pub(crate) use sample::Samples;
 pub use unexpected::Found;
 pub use wire::Envelope;
 

@@ -14,14 +14,40 @@ use super::EAGER_BLOCK_BYTES;
 use crate::clock::ticks;
 use crate::core::Core;
 use crate::transport::OfferedMemory;
-use crate::Result;
+use crate::{JobRank, Result};
 
 /// Bytes of the sample: more than fits the first cache twice.
 const SAMPLE_BYTES: u64 = 32 << 10;
+/// Bytes of a page at least.
+const PAGE: u64 = 4 << 10;
 /// The lines are far if the first time takes more than this, in tenths of the second time: of memory that is mapped here,
 /// and through the kernel, where the call takes a part of both.
 const FAR_MAPPED: u64 = 20;
 const FAR_THROUGH_KERNEL: u64 = 15;
+
+/// Messages of a peer that are read without another sample after one whose lines were at hand.
+const SPARED: u8 = 3;
+/// Peers that are told apart.
+const PEERS: usize = 16;
+
+/// How many messages are still spared a sample, by peer.
+#[derive(Debug, Default)]
+pub struct Samples([u8; PEERS]);
+
+impl Samples {
+    /// Whether the next message of a peer is read without a sample.
+    fn spares(&mut self, peer: JobRank) -> bool {
+        let left = &mut self.0[peer.0 as usize % PEERS];
+        let is_spared = *left > 0;
+        *left = left.saturating_sub(1);
+        is_spared
+    }
+
+    /// What a sample has shown.
+    fn note(&mut self, peer: JobRank, is_far: bool) {
+        self.0[peer.0 as usize % PEERS] = if is_far { 0 } else { SPARED };
+    }
+}
 
 impl Core {
     /// Whether the sender had better copy an offered message that could be read where it is. It does so only while it waits:
@@ -36,20 +62,45 @@ impl Core {
         let Some(sender) = self.job.local(offer.peer) else { return Ok(false) };
         let Work::Receive(receive) = &self.requests[index].work else { return Ok(false) };
         let Some(target) = receive.buffer.dense() else { return Ok(false) };
-        let (sample, piece) =
-            (offer.memory().part(0, SAMPLE_BYTES), [(target as usize, SAMPLE_BYTES as usize)]);
+        if self.samples.spares(offer.peer) {
+            return Ok(false);
+        }
+        // Where the first whole page begins: one that has other data, too, may not be mapped here.
+        let memory = offer.memory();
+        let offset = memory.address.wrapping_neg() % PAGE;
+        let sample = memory.part(offset, SAMPLE_BYTES);
+        let piece = [(target as usize + offset as usize, SAMPLE_BYTES as usize)];
         let far = match self.transport.direct(offer.peer, sample) {
             Some(_) => FAR_MAPPED,
             None => FAR_THROUGH_KERNEL,
         };
         let mut take = || {
             let begin = ticks();
-            // SAFETY: the first of the buffer that the program lends.
+            // SAFETY: near the beginning of the buffer that the program lends, which is longer.
             unsafe { self.transport.read(offer.peer, sample, &piece)? };
             Ok(ticks() - begin)
         };
         let (first, again) = (take()?, take()?);
+        let is_far = 10 * first > far * again;
+        self.samples.note(offer.peer, is_far);
         // A sender that has just offered the message waits by now, if it does.
-        Ok(10 * first > far * again && self.job.node.page(sender.0).call.is_in_wait())
+        Ok(is_far && self.job.node.page(sender.0).call.is_in_wait())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_messages_are_spared_a_sample_after_one_that_was_near() {
+        let (mut samples, peer) = (Samples::default(), JobRank(5));
+        assert!(!samples.spares(peer));
+        samples.note(peer, false);
+        assert!((0..SPARED).all(|_| samples.spares(peer)) && !samples.spares(peer));
+        samples.note(peer, false);
+        assert!(!samples.spares(JobRank(6)) && samples.spares(peer));
+        samples.note(peer, true);
+        assert!(!samples.spares(peer));
     }
 }
