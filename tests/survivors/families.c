@@ -174,8 +174,8 @@ static void job(void)
  * seen a failure revokes the communicator. */
 static void storm(void)
 {
-	MPI_Comm comm = all, smaller;
-	int now = size, rounds = 0, one, sum, code, well;
+	MPI_Comm comm = all;
+	int now = size, rounds = 0, one, sum, code;
 	double longest = 0;
 	/* Nobody fails before all have their communicator. */
 	one = 1;
@@ -193,25 +193,9 @@ static void storm(void)
 			code = MPI_Barrier(comm);
 		if (milliseconds() - since > longest)
 			longest = milliseconds() - since;
-		well = code == MPI_SUCCESS;
-		CHECK(well || (seed % 2 && says(code, REVOKED)) || says(code, FAILED));
-		CHECK(!well || kind != 0 || sum == now);
-		if (seed % 2 == 0) {
-			code = MPIX_Comm_agree(comm, &well);
-			CHECK(code == MPI_SUCCESS || says(code, FAILED));
-		}
-		if (code == MPI_SUCCESS && well)
-			continue;
-		if (seed % 2)
-			CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
-		rounds = 0;
-		CHECK(MPIX_Comm_shrink(comm, &smaller) == MPI_SUCCESS);
-		if (comm != all)
-			MPI_Comm_free(&comm);
-		comm = smaller;
-		int before = now;
-		MPI_Comm_size(comm, &now);
-		CHECK(now <= before);
+		CHECK(code != MPI_SUCCESS || kind != 0 || sum == now);
+		if (has_shrunk(&comm, all, seed, code, &now))
+			rounds = 0;
 	}
 	printf("longest %.1f\n", longest);
 	MPI_Comm_free(&comm);

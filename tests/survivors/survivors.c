@@ -203,11 +203,11 @@ static void is_revoked(void)
  * each call whether all is well; with odd ones whoever has seen a failure revokes the communicator. */
 static void storm(unsigned seed)
 {
-	MPI_Comm comm = MPI_COMM_WORLD, smaller;
+	MPI_Comm comm = MPI_COMM_WORLD;
 	int now = size, rounds = 0;
 	die_at_some_time(seed, 60000);
 	while (now > 1) {
-		int one = 1, sum = 0, *all = malloc(sizeof(int) * size), well;
+		int one = 1, sum = 0, *all = malloc(sizeof(int) * size);
 		int kind = rounds++ % 4, code = MPI_SUCCESS;
 		if (kind == 0)
 			code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
@@ -217,26 +217,10 @@ static void storm(unsigned seed)
 			code = MPI_Bcast(large, LARGE / 16, MPI_CHAR, rounds % now, comm);
 		else
 			code = MPI_Barrier(comm);
-		well = code == MPI_SUCCESS;
-		CHECK(well || (seed % 2 && says(code, REVOKED)) || says(code, FAILED));
-		CHECK(!well || kind != 0 || sum == now);
+		CHECK(code != MPI_SUCCESS || kind != 0 || sum == now);
 		free(all);
-		if (seed % 2 == 0) {
-			code = MPIX_Comm_agree(comm, &well);
-			CHECK(code == MPI_SUCCESS || says(code, FAILED));
-		}
-		if (code == MPI_SUCCESS && well)
-			continue;
-		if (seed % 2)
-			CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
-		rounds = 0;
-		CHECK(MPIX_Comm_shrink(comm, &smaller) == MPI_SUCCESS);
-		if (comm != MPI_COMM_WORLD)
-			MPI_Comm_free(&comm);
-		comm = smaller;
-		int before = now;
-		MPI_Comm_size(comm, &now);
-		CHECK(now <= before);
+		if (has_shrunk(&comm, MPI_COMM_WORLD, seed, code, &now))
+			rounds = 0;
 	}
 	MPI_Comm_free(&comm);
 }

@@ -84,6 +84,31 @@ static int failed_of(MPI_Comm comm)
 	return count;
 }
 
+/* After a call of a storm, which has returned `code`: with an even seed the members agree whether all is well, with an odd one
+ * whoever has seen a failure revokes the communicator. If not all is well, one of those that are left takes its place; the
+ * `first` one is not freed. Whether that was so. */
+__attribute__((unused)) static int has_shrunk(MPI_Comm *comm, MPI_Comm first, unsigned seed, int code, int *now)
+{
+	MPI_Comm smaller;
+	int well = code == MPI_SUCCESS, before = *now;
+	CHECK(well || (seed % 2 && says(code, REVOKED)) || says(code, FAILED));
+	if (seed % 2 == 0) {
+		code = MPIX_Comm_agree(*comm, &well);
+		CHECK(code == MPI_SUCCESS || says(code, FAILED));
+	}
+	if (code == MPI_SUCCESS && well)
+		return 0;
+	if (seed % 2)
+		CHECK(MPIX_Comm_revoke(*comm) == MPI_SUCCESS);
+	CHECK(MPIX_Comm_shrink(*comm, &smaller) == MPI_SUCCESS);
+	if (*comm != first)
+		MPI_Comm_free(comm);
+	*comm = smaller;
+	MPI_Comm_size(smaller, now);
+	CHECK(*now <= before);
+	return 1;
+}
+
 __attribute__((unused)) static void wait_for_failure(void)
 {
 	while (failed_of(MPI_COMM_WORLD) == 0)

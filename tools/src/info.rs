@@ -47,10 +47,14 @@ fn processors() -> String {
     )
 }
 
+/// The settings of the environment, if none of them is wrong.
+fn settings() -> Option<Settings> {
+    Settings::read(|name| std::env::var(name).ok()).ok()
+}
+
 /// What the setting says of GPUs; a wrong one is named when a job starts.
 pub fn wanted_gpu() -> device::Presence {
-    Settings::read(|name| std::env::var(name).ok())
-        .map_or_else(|_| device::Presence::default(), |found| found.gpu)
+    settings().map_or_else(device::Presence::default, |found| found.gpu)
 }
 
 /// Whether ranks started from here can map each other's memory.
@@ -63,8 +67,7 @@ fn windows() -> String {
 
 /// How servers of nodes reach each other.
 fn servers() -> String {
-    let set = Settings::read(|name| std::env::var(name).ok()).ok().and_then(|found| found.servers);
-    let grid = match set {
+    let grid = match settings().and_then(|found| found.servers) {
         Some(extents) => {
             let used: Vec<String> =
                 extents.iter().filter(|&&extent| extent > 0).map(u32::to_string).collect();

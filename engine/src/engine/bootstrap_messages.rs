@@ -8,6 +8,7 @@ use super::reason::Reason;
 use super::Engine;
 use crate::job::hardware::{self, Place};
 use crate::job::node_segment::LANES;
+use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
@@ -33,6 +34,27 @@ impl Engine {
         match self.checks {
             true => self.compare(communicator, call, Said::Arguments(&arguments())),
             false => Ok(()),
+        }
+    }
+}
+
+/// Byte strings as messages.
+impl Engine {
+    /// Sends a byte string, which may be used again at once.
+    pub(super) fn send_bytes(&self, to: JobRank, envelope: Envelope, bytes: &[u8]) -> Result<()> {
+        // The address is only read from: a buffered send.
+        let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };
+        self.send(to, envelope, buffer, Mode::Buffered)
+    }
+
+    /// All of a message that has come.
+    pub(super) fn bytes_in(&self, message: Message) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; message.status().bytes as usize];
+        let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
+        let request = self.start_matched_receive(message, buffer)?;
+        match self.wait(request)?.0.error {
+            Some(error) => Err(error),
+            None => Ok(bytes),
         }
     }
 }
@@ -81,9 +103,7 @@ impl BootstrapChannel for Engine {
     }
 
     fn post(&self, line: &Line, peer: u32, bytes: &[u8]) -> Result<()> {
-        // The address is only read from: a buffered send.
-        let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };
-        self.send(line.peers.job_rank(peer), envelope(line, line.rank), buffer, Mode::Buffered)
+        self.send_bytes(line.peers.job_rank(peer), envelope(line, line.rank), bytes)
     }
 
     fn take(&self, line: &Line, peer: u32) -> Result<Option<Vec<u8>>> {
@@ -92,13 +112,7 @@ impl BootstrapChannel for Engine {
             note_wanted(wanted, line.peers.job_rank(peer));
             return self.line_goes_on(line, peer).map(|()| None);
         };
-        let mut bytes = vec![0; message.status().bytes as usize];
-        let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
-        let request = self.start_matched_receive(message, buffer)?;
-        match self.wait(request)?.0.error {
-            Some(error) => Err(error),
-            None => Ok(Some(bytes)),
-        }
+        self.bytes_in(message).map(Some)
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {

@@ -9,7 +9,7 @@ use super::reason::Reason;
 use super::Engine;
 use crate::job::consensus::{ring, Consensus, Message, Outcome, Saying};
 use crate::lock_order::{self, Level, Ordered};
-use crate::message::{wire, Buffer, Envelope, Mode, ANY_SOURCE};
+use crate::message::{wire, Envelope, ANY_SOURCE};
 use crate::transport::Packet;
 use crate::world::bootstrap_channel::{read_words, words};
 use crate::world::{context, how_many_were_made, Communicator, Contexts, Group};
@@ -226,23 +226,13 @@ impl Engine {
     fn take_hearsay(&self) -> Result<Option<Vec<u8>>> {
         let wanted = envelope(ANY_SOURCE);
         let message = self.lane(wanted.context).lock().take_message(wanted)?;
-        let Some(message) = message else { return Ok(None) };
-        let mut bytes = vec![0; message.status().bytes as usize];
-        let buffer = Buffer::Dense { address: bytes.as_mut_ptr(), bytes: bytes.len() as u64 };
-        let request = self.start_matched_receive(message, buffer)?;
-        match self.wait(request)?.0.error {
-            Some(error) => Err(error),
-            None => Ok(Some(bytes)),
-        }
+        message.map(|message| self.bytes_in(message)).transpose()
     }
 
     pub(super) fn send_letters(&self, letters: Letters) -> Result<()> {
         for (to, words_of_it) in letters {
             if self.failure_of(to).is_none() {
-                let bytes = words(words_of_it);
-                // The address is only read from: a buffered send.
-                let buffer = Buffer::Dense { address: bytes.as_ptr().cast_mut(), bytes: bytes.len() as u64 };
-                self.send(to, envelope(0), buffer, Mode::Buffered)?;
+                self.send_bytes(to, envelope(0), &words(words_of_it))?;
             }
         }
         Ok(())

@@ -342,7 +342,7 @@ pub(super) unsafe fn unpack(
             },
             Found::Inline(arrival) | Found::Awaited(_, arrival) | Found::Long(arrival) => {
                 let message = (arrival.payload(), arrival.bytes as usize);
-                return unpack_parts(transport, buffer, (None, found.head()), message, taken);
+                return unpack_parts(transport, (buffer, 0), (None, found.head()), message, taken);
             }
             Found::Short { payload, .. } => buffer.unpack(0, payload.as_ptr(), taken),
             Found::Kept(payload) => buffer.unpack(0, payload.as_ptr(), taken),
@@ -350,7 +350,7 @@ pub(super) unsafe fn unpack(
             Found::Retained(retained) | Found::RetainedAwaited(_, retained) => {
                 let message = (retained.payload, retained.bytes as usize);
                 let which = (Some(retained), found.head());
-                let unpacked = unpack_parts(transport, buffer, which, message, taken);
+                let unpacked = unpack_parts(transport, (buffer, 0), which, message, taken);
                 transport.release(*retained);
                 return unpacked;
             }
@@ -360,7 +360,8 @@ pub(super) unsafe fn unpack(
     Ok(())
 }
 
-/// Copies a message in a long payload, behind its head, whose sender may still be copying it.
+/// Copies a message, or a part of one, in a long payload, behind its head, whose sender may still be copying it, to where its
+/// bytes from `at` on go in a buffer.
 ///
 /// # Errors
 /// As [`unpack`].
@@ -368,9 +369,9 @@ pub(super) unsafe fn unpack(
 /// # Safety
 /// As [`unpack`].
 #[inline]
-unsafe fn unpack_parts(
+pub(super) unsafe fn unpack_parts(
     transport: &mut impl Payloads,
-    buffer: &Buffer,
+    (buffer, at): (&Buffer, u64),
     (retained, head): (Option<&Retained>, usize),
     (message, bytes): (*const u8, usize),
     taken: usize,
@@ -380,7 +381,7 @@ unsafe fn unpack_parts(
         let (part, there) = transport.part(retained, all, head + done)?;
         let there = there.min(taken - done);
         // SAFETY: by the caller, and so much of the payload is there.
-        unsafe { buffer.unpack(done as u64, part, there) };
+        unsafe { buffer.unpack(at + done as u64, part, there) };
         done += there;
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! message exists.
 
 use super::progress_sources;
+use super::receive::unpack_parts;
 use super::wire::{Chunk, Stream, CHUNK};
 use super::work::Work;
 use super::Buffer;
@@ -108,18 +109,11 @@ impl Core {
     pub(crate) fn arrived_chunk(&mut self, arrival: &Arrival) {
         let Chunk { offset, request } = Chunk::of(arrival.header);
         let Work::Receive(receive) = &mut self.requests[request].work else { return };
-        let (all, mut done) = ((arrival.payload(), arrival.bytes as usize), 0);
-        let transport = self.transport.as_mut();
-        let taken = self.page.copying(|| {
-            while done < all.1 {
-                let (part, bytes) = transport.part(None, all, done)?;
-                // SAFETY: the part is that long; the sender sends no more than was asked for, which fits the buffer.
-                unsafe { receive.buffer.unpack(offset + done as u64, part, bytes) };
-                done += bytes;
-            }
-            Ok(())
-        });
-        receive.received += all.1 as u64;
+        let (bytes, transport) = (arrival.bytes as usize, self.transport.as_mut());
+        let (target, part) = ((&receive.buffer, offset), (arrival.payload(), bytes));
+        // SAFETY: the sender sends no more than was asked for, which fits the buffer.
+        let taken = self.page.copying(|| unsafe { unpack_parts(transport, target, (None, 0), part, bytes) });
+        receive.received += bytes as u64;
         match taken {
             Err(error) => self.complete_with(request, error),
             Ok(()) if receive.received == receive.expected => self.complete(request),

@@ -182,10 +182,9 @@ impl NodeTransport {
         false
     }
 
-    /// Wakes every rank of the node that sleeps: somebody waits for room here.
-    #[cold]
     /// Peers have failed: goes past what they have not finished in this mailbox, if it is next. Whether there was
     /// something.
+    #[cold]
     pub fn skip_unfinished(&mut self) -> bool {
         let (node, lane, mine) = (self.node, self.lane, 1 + self.me);
         let may_be_filled = || {
@@ -200,6 +199,8 @@ impl NodeTransport {
         skipped.is_some()
     }
 
+    /// Wakes every rank of the node that sleeps: somebody waits for room here.
+    #[cold]
     fn wake_all(&self) {
         for peer in 0..self.node.local_ranks() {
             self.area_of(peer).doorbell().ring();

@@ -54,18 +54,19 @@ impl Seal {
         if head[..16] != self.of {
             return false;
         }
-        let mut keyed = self.keyed.clone();
-        keyed.update(&head[..SEALED]);
-        keyed.update(bytes);
-        keyed.verify_truncated_left(&head[SEALED..]).is_ok()
+        self.over(&head[..SEALED], bytes).verify_truncated_left(&head[SEALED..]).is_ok()
     }
 
     fn proof(&self, head: &[u8], bytes: &[u8]) -> [u8; PROOF] {
+        let whole = self.over(head, bytes).finalize().into_bytes();
+        std::array::from_fn(|at| whole[at])
+    }
+
+    fn over(&self, head: &[u8], bytes: &[u8]) -> Hmac<Sha256> {
         let mut keyed = self.keyed.clone();
         keyed.update(head);
         keyed.update(bytes);
-        let whole = keyed.finalize().into_bytes();
-        std::array::from_fn(|at| whole[at])
+        keyed
     }
 }
 
