@@ -19,7 +19,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-TREE = HERE.parents[1] / os.environ.get("TREE", "build/quick/tree")
+TREE = HERE.parents[1] / os.environ.get("TREE", "stage")
 
 
 def build(folder):

@@ -8,6 +8,7 @@
 
 use super::reason::Reason;
 use super::Engine;
+use crate::core::Core;
 use crate::job::news::too_many;
 use crate::job::voicing::Said;
 use crate::message::failed::{self, Affected};
@@ -74,6 +75,12 @@ impl Engine {
             0 => Ok(()),
             _ => self.end_what_failed(reason),
         }
+    }
+
+    /// Whether something has been said since [`Engine::look_for_failures`] has looked in a lane: whoever said it between
+    /// the look and the beginning of a sleep has rung for nothing.
+    pub(super) fn has_news_for(&self, core: &Core) -> bool {
+        core.news != self.news() || self.job.node.decisions() != self.decisions.load(Relaxed)
     }
 
     /// Ranks of several nodes have agreed: whoever waits for that looks again.

@@ -218,5 +218,6 @@ impl Engine {
             || !core.calls.is_empty()
             || core.transport_has_something()
             || !core.may_sleep()
+            || self.has_news_for(core)
     }
 }

@@ -10,7 +10,7 @@ use super::agreements::{self, Agreements};
 use super::node_segment::{AGREEMENTS_AT, REVOCATIONS};
 use super::{Job, NodeSegment};
 use crate::{Class, Error, JobRank, Result};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::PoisonError;
 
 impl Job {
@@ -64,7 +64,7 @@ impl NodeSegment {
 
     fn note_failures(&self, number: u32) {
         self.header().failures.store(number, Release); // failures: paired with `failures`
-        self.header().news.fetch_add(1, AcqRel); // news: paired with `news`
+        self.header().news.fetch_add(1, SeqCst); // news: paired with `news`; before a ring
     }
 
     /// How many ranks have failed, of those without which the job goes on.
@@ -111,7 +111,7 @@ impl NodeSegment {
             .fetch_update(AcqRel, Relaxed, |next| ((next as usize) < REVOCATIONS).then_some(next + 1));
         let next = next.map_err(|_| too_many())?;
         header.revoked[next as usize].store(context, Release); // revoked: paired with `is_revoked`
-        header.news.fetch_add(1, AcqRel); // news: paired with `news`
+        header.news.fetch_add(1, SeqCst); // news: paired with `news`; before a ring
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl NodeSegment {
 
     /// Says that an agreement of ranks of several nodes was decided. Those who wait for it have to be rung afterwards.
     pub fn note_decision(&self) {
-        self.header().decisions.fetch_add(1, AcqRel); // decisions: paired with `decisions`
+        self.header().decisions.fetch_add(1, SeqCst); // decisions: paired with `decisions`; before a ring
     }
 
     /// A number that changes when one was.

@@ -12,7 +12,7 @@ use crate::progress::lock::EngineLock;
 use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
 use crate::{Class, Error, Result};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Nanoseconds after which a server looks that has nothing to do, and one that waits for room on a link.
@@ -28,6 +28,8 @@ pub struct Here {
     arrivals: Arrivals,
     /// It passes on what is for others.
     pub passes_on: bool,
+    /// What it has heard of failures of ranks.
+    news: AtomicU32,
 }
 
 // SAFETY: the words and what is asked behind `arrivals` are made to be looked at by any thread.
@@ -37,8 +39,6 @@ struct State {
     protocol: Server<Grid>,
     desk: Desk,
     ending: Ending,
-    /// Failures of ranks that it knows of.
-    news: u32,
 }
 
 impl Here {
@@ -64,8 +64,8 @@ impl Here {
         let protocol = Server::new(node, grid, Settings::default());
         let desk = Desk::new(Mail::new(network, node));
         let reach = EngineLock::new(reach, Level::REACH, true);
-        let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes), news: 0 });
-        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on }))
+        let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes) });
+        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on, news: AtomicU32::new(0) }))
     }
 
     /// Does all there is to do, unless another thread is at it.
@@ -76,13 +76,48 @@ impl Here {
             Err(TryLockError::WouldBlock) => return false,
         };
         let held = lock_order::enter(Level::SERVER);
-        let is_waiting = turn(guard, engine, server);
+        let is_waiting = self.turn(guard, engine, server);
         drop(held);
         // What is left is the thread's to do: this one may go on with something else.
         if is_waiting || self.arrivals.any() {
             server.words.doorbell.ring();
         }
         true
+    }
+
+    /// All that there is to do; whether something waits for room on a link.
+    fn turn(&self, mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) -> bool {
+        let State { protocol, desk, ending } = &mut *state;
+        let mut at = At { desk, engine, server };
+        let news = engine.news();
+        if self.news.swap(news, Ordering::Relaxed) != news {
+            at.forget_failed();
+        }
+        loop {
+            let mut is_more = at.take_wishes();
+            if server.words.turned.swap(0, Ordering::SeqCst) != 0 {
+                at.let_in();
+            }
+            while let Some(asked) = at.desk.next.pop_front() {
+                step(protocol, Event::Asked(asked), &mut at);
+            }
+            while let Some((from, sort, message)) = at.desk.mail.next() {
+                is_more = true;
+                match sort {
+                    Sort::Protocol => step(protocol, Event::Arrived { from, message: &message }, &mut at),
+                    Sort::End(word) => at.hear(ending, word),
+                }
+            }
+            while let Some(node) = at.desk.mail.next_lost(|rank| engine.node_of(rank)) {
+                step(protocol, Event::NodeGone(node), &mut at);
+            }
+            at.desk.mail.push_waiting();
+            if !is_more && at.desk.next.is_empty() {
+                break;
+            }
+        }
+        step(protocol, Event::Polled, &mut at);
+        at.desk.mail.is_waiting()
     }
 
     /// The ranks of this node do not need it any more.
@@ -99,41 +134,6 @@ impl Here {
     pub fn leave(&self) {
         lock_order::lock(&self.state, Level::SERVER).desk.mail.leave();
     }
-}
-
-/// All that there is to do; whether something waits for room on a link.
-fn turn(mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) -> bool {
-    let State { protocol, desk, ending, news } = &mut *state;
-    let mut at = At { desk, engine, server };
-    if engine.news() != *news {
-        *news = engine.news();
-        at.forget_failed();
-    }
-    loop {
-        let mut is_more = at.take_wishes();
-        if server.words.turned.swap(0, Ordering::SeqCst) != 0 {
-            at.let_in();
-        }
-        while let Some(asked) = at.desk.next.pop_front() {
-            step(protocol, Event::Asked(asked), &mut at);
-        }
-        while let Some((from, sort, message)) = at.desk.mail.next() {
-            is_more = true;
-            match sort {
-                Sort::Protocol => step(protocol, Event::Arrived { from, message: &message }, &mut at),
-                Sort::End(word) => at.hear(ending, word),
-            }
-        }
-        while let Some(node) = at.desk.mail.next_lost(|rank| engine.node_of(rank)) {
-            step(protocol, Event::NodeGone(node), &mut at);
-        }
-        at.desk.mail.push_waiting();
-        if !is_more && at.desk.next.is_empty() {
-            break;
-        }
-    }
-    step(protocol, Event::Polled, &mut at);
-    at.desk.mail.is_waiting()
 }
 
 /// A message that makes no sense is of another version of this library: the job ends.
@@ -153,7 +153,7 @@ impl Engine {
             let is_waiting = {
                 let state = here.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let _held = lock_order::enter(Level::SERVER);
-                turn(state, self, server)
+                here.turn(state, self, server)
             };
             let limit = if is_waiting { SOON } else { LONG };
             let has_work = || {
@@ -161,6 +161,7 @@ impl Engine {
                 words.any_asks(self.job.node.local_ranks())
                     || words.turned.load(Ordering::SeqCst) != 0
                     || here.arrivals.any()
+                    || here.news.load(Ordering::Relaxed) != self.news()
             };
             here.sleeper.sleep_unless(&server.words.doorbell, has_work, limit);
         }

@@ -4,7 +4,8 @@ use super::intake::{Next, Place};
 use super::link::{Link, State};
 use super::{Came, Wire};
 use crate::transport::network::framing::{Head, Sort, ASK_BYTES, HEAD_BYTES};
-use crate::transport::network::LEAVE;
+use crate::transport::network::{kept_payload, LEAVE};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -206,21 +207,37 @@ impl Wire {
             }
         }
         let (mut before, mut since) = (usize::MAX, Instant::now());
+        let mut kept = VecDeque::new();
         loop {
-            self.take_in();
+            self.take_in_and_keep(&mut kept);
             self.part_with_the_failed();
             let left: usize = self.links.iter().map(Link::not_with_the_peer).sum();
             if left != before {
                 (before, since) = (left, Instant::now());
             }
-            let is_waiting = self.current.is_none() && since.elapsed() < PATIENCE;
             if left == 0 || since.elapsed() >= PATIENCE {
-                return;
+                break;
             }
             (0..self.links.len()).for_each(|index| self.flush(index));
-            if is_waiting {
-                std::thread::sleep(Duration::from_micros(50));
-            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        self.ready.packets.store(kept.len() as u64, Ordering::Release);
+        self.to_self = kept;
+    }
+
+    /// Takes all in that there is. Packets stand before what peers say of themselves, and a rank that leaves does not read
+    /// them: they are kept for the case that it comes back.
+    fn take_in_and_keep(&mut self, kept: &mut VecDeque<Came>) {
+        self.take_in();
+        while let Some(came) = self.current.take() {
+            let place = match came.place {
+                Place::At(place) => {
+                    Place::Owned(kept_payload::copy(self.intake.bytes(place, came.head.bytes as usize)))
+                }
+                owned => owned,
+            };
+            kept.push_back(Came { place, ..came });
+            self.take_in();
         }
     }
 }

@@ -36,12 +36,13 @@ impl Wire {
         true
     }
 
-    /// Parts with those of whom the launcher has said that they have failed, heard out or not.
+    /// Parts with those that have failed, as the launcher says or other processes, heard out or not.
     pub(super) fn part_with_the_failed(&mut self) {
         let directory = self.porter.me().directory;
         for index in 0..self.links.len() {
-            if directory.has_failed(self.links[index].peer) {
-                self.links[index].failed_since.get_or_insert_with(Instant::now);
+            let link = &mut self.links[index];
+            if link.failed_since.is_some() || directory.has_failed(link.peer) {
+                link.failed_since.get_or_insert_with(Instant::now);
                 self.part_with(index);
             }
         }

@@ -184,6 +184,39 @@ fn what_a_peer_had_sent_that_has_failed_is_read_and_then_nothing_goes_to_it() {
     assert!(began.elapsed() < LAUNCHERS_TURN);
 }
 
+#[test]
+fn a_rank_that_leaves_keeps_what_it_has_not_read() {
+    let (mut one, mut other) = Threads.pair();
+    (1..=200).for_each(|number| assert!(push(&mut other, 0, number)));
+    wait_for("the first of them", || one.peek());
+    assert!(push(&mut one, 1, 7));
+    one.leave();
+    (1..=200).for_each(|number| assert_eq!(next(&mut one), number));
+}
+
+#[test]
+fn a_rank_that_leaves_does_not_wait_for_one_that_has_failed_whatever_stands_unread() {
+    let (mut one, mut other) = Threads.pair();
+    (1..=200).for_each(|number| assert!(push(&mut other, 0, number) && push(&mut one, 1, number)));
+    wait_for("the first of them", || one.peek());
+    end(other);
+    assert!(!one.outlive(JobRank(1)), "nothing of it has been read");
+    let began = std::time::Instant::now();
+    one.leave();
+    assert!(began.elapsed() < LAUNCHERS_TURN);
+}
+
+#[test]
+fn what_is_for_a_peer_that_was_never_reached_and_is_forgotten_is_lost() {
+    // Nobody listens at port 1.
+    let mut one = job_by(2, |_| 1).remove(0);
+    assert!(!push(&mut one, 1, 7));
+    one.forget(JobRank(1));
+    assert!(push(&mut one, 1, 7));
+    one.want_again(JobRank(1));
+    assert!(!push(&mut one, 1, 7));
+}
+
 /// Two ranks of which each has made a connection before it knew of the other's, and what each hears of then: if
 /// `own_first`, of its own one first.
 fn made_at_once(own_first: [bool; 2]) -> [(Wire, std::vec::IntoIter<Outcome>); 2] {
