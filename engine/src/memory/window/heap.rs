@@ -137,10 +137,7 @@ impl Window {
         self.with(|inner| {
             let mut from = 0;
             while let Some(run) = inner.ranges.next_dirty(from) {
-                from = run.start + run.pages;
-                if inner.purge(base, run.start..from) {
-                    inner.ranges.cleaned(run.start);
-                }
+                from = inner.purge_run(base, run).end();
             }
         });
     }
@@ -200,25 +197,25 @@ impl Inner {
         if self.ranges.dirty() <= self.kept {
             return;
         }
+        let before = self.ranges.dirty();
         // A range that would take most of what is kept goes itself.
         let goal = if freed.pages <= self.kept / 2 { self.kept / 4 * 3 } else { u32::MAX };
         let mut from = 0;
         while self.ranges.dirty() > goal {
             let Some(run) = self.ranges.next_dirty(from) else { break };
-            from = run.start + run.pages;
-            if run.start != freed.start {
-                self.purge_run(base, run);
-            }
+            from = if run.start == freed.start { run } else { self.purge_run(base, run) }.end();
         }
         if self.ranges.dirty() > self.kept {
             self.purge_run(base, freed);
         }
+        self.missed = self.missed.saturating_add(before - self.ranges.dirty());
     }
 
-    fn purge_run(&mut self, base: usize, run: Run) {
-        if self.purge(base, run.start..run.start + run.pages) {
-            self.ranges.cleaned(run.start);
-            self.missed = self.missed.saturating_add(run.pages);
+    /// Gives the memory of a free range back; the free range that it is in then.
+    fn purge_run(&mut self, base: usize, run: Run) -> Run {
+        match self.purge(base, run.start..run.end()) {
+            true => self.ranges.cleaned(run.start),
+            false => run,
         }
     }
 
@@ -243,7 +240,7 @@ impl Inner {
 
     /// Makes a range just taken usable, or gives it back.
     fn prepare(&mut self, window: &Window, run: Run, birth: Birth) -> Option<Run> {
-        let pages = run.start..run.start + run.pages;
+        let pages = run.start..run.end();
         let base = window.base.load(Ordering::Relaxed);
         // SAFETY: nobody has the pages yet.
         if self.commit(base) && (birth == Birth::Private || unsafe { self.share_empty(window, pages) }) {

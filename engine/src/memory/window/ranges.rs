@@ -1,10 +1,11 @@
 //! Which pages of a window are in use: an allocator of page ranges.
 //!
-//! Neighbouring free ranges are always merged, except with pages that were never used. The
-//! allocator's knowledge about a range stands beside the window, in private memory, in the entries of the
-//! range's first and last page; entries between say nothing about ranges.
+//! A free range is *clean* when its pages read as zero, and *dirty* when what lay there may still be there. Neighbouring
+//! free ranges of one kind are always merged, except with pages that were never used. Those of both kinds are not: a small
+//! dirty range would make all of a large clean one look dirty, and it would be given back to the system again each time.
 //!
-//! A free range is *clean* when its pages read as zero.
+//! The allocator's knowledge about a range stands beside the window, in private memory, in the entries of the range's first
+//! and last page; entries between say nothing about ranges.
 
 use super::layout::{BLOCK_PAGES, BOARD_PAGES, PAGE};
 use super::system;
@@ -61,6 +62,13 @@ pub struct Run {
     pub pages: u32,
     /// They read as zero.
     pub clean: bool,
+}
+
+impl Run {
+    /// The page behind it.
+    pub fn end(&self) -> u32 {
+        self.start + self.pages
+    }
 }
 
 impl Ranges {
@@ -142,31 +150,47 @@ impl Ranges {
         Some(Run { start, pages, clean: true })
     }
 
-    /// Makes the range in use at `start` longer where it is; the pages gained.
-    pub fn extend(&mut self, start: u32, pages: u32) -> Option<Run> {
+    /// Makes the range in use at `start` longer where it is; how long it is then.
+    pub fn extend(&mut self, start: u32, pages: u32) -> Option<u32> {
         let old = self.length(start)?;
         let (end, more) = (start + old, pages.checked_sub(old)?);
         if more == 0 {
-            return Some(Run { start: end, pages: 0, clean: true });
+            return Some(old);
         }
-        let gained = if end == self.top {
+        if end == self.top {
             let end_wanted = end.checked_add(more).filter(|&wanted| wanted <= BLOCK_PAGES)?;
             if !self.make_usable(end_wanted) {
                 return None;
             }
             self.top = end_wanted;
-            Run { start: end, pages: more, clean: true }
         } else {
-            let entry = self.at(end).range;
-            if entry & (FIRST | FREE) != FIRST | FREE || entry & LENGTH < more {
-                return None;
-            }
-            self.cut(end, more, 1)
-        };
+            self.take_free_from(end, more)?;
+        }
         self.clear(start, old);
-        self.clear(gained.start, gained.pages);
         self.mark(start, pages, 0);
-        Some(gained)
+        Some(pages)
+    }
+
+    /// Takes `pages` pages from a place on, if they are free: of several ranges where clean and dirty ones alternate.
+    fn take_free_from(&mut self, start: u32, pages: u32) -> Option<()> {
+        let mut found = 0;
+        while found < pages {
+            found += self.free_from(start + found)?;
+        }
+        let mut taken = 0;
+        while taken < pages {
+            let here = self.free_from(start + taken)?.min(pages - taken);
+            self.cut(start + taken, here, 1);
+            self.clear(start + taken, here);
+            taken += here;
+        }
+        Some(())
+    }
+
+    /// Length of the free range that begins at a page.
+    fn free_from(&self, page: u32) -> Option<u32> {
+        let entry = (page < self.top).then(|| self.at(page).range)?;
+        (entry & (FIRST | FREE) == FIRST | FREE).then_some(entry & LENGTH)
     }
 
     /// Makes the range in use at `start` shorter; the free range that it leaves.
@@ -185,27 +209,32 @@ impl Ranges {
     pub fn give(&mut self, start: u32) -> Option<Run> {
         let pages = self.length(start)?;
         self.clear(start, pages);
-        let mut run = Run { start, pages, clean: false };
-        if start > BOARD_PAGES {
-            let before = self.at(start - 1).range;
-            if before & (LAST | FREE) == LAST | FREE {
-                let length = before & LENGTH;
-                self.remove(start - length);
-                run = Run { start: start - length, pages: pages + length, clean: false };
-            }
-        }
-        let end = start + pages;
-        if end < self.top && self.at(end).range & (FIRST | FREE) == FIRST | FREE {
-            run.pages += self.remove(end).pages;
-        }
-        self.insert(run);
-        Some(run)
+        Some(self.merge(Run { start, pages, clean: false }))
     }
 
-    /// Says that the free range at `start` reads as zero now.
-    pub fn cleaned(&mut self, start: u32) {
+    /// Says that the free range at `start` reads as zero now; the free range that it is in then.
+    pub fn cleaned(&mut self, start: u32) -> Run {
         let run = self.remove(start);
-        self.insert(Run { clean: true, ..run });
+        self.merge(Run { clean: true, ..run })
+    }
+
+    /// Puts a range that is free now with its neighbours of the same kind.
+    fn merge(&mut self, run: Run) -> Run {
+        let mut merged = run;
+        let kind = FREE | if run.clean { CLEAN } else { 0 };
+        if run.start > BOARD_PAGES {
+            let before = self.at(run.start - 1).range;
+            if before & (LAST | FREE | CLEAN) == LAST | kind {
+                merged.start -= before & LENGTH;
+                merged.pages += self.remove(merged.start).pages;
+            }
+        }
+        let end = run.start + run.pages;
+        if end < self.top && self.at(end).range & (FIRST | FREE | CLEAN) == FIRST | kind {
+            merged.pages += self.remove(end).pages;
+        }
+        self.insert(merged);
+        merged
     }
 
     /// The first free range from page `from` on that is not clean; a range must

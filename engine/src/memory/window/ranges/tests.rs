@@ -20,7 +20,7 @@ impl Drop for Fixture {
 }
 
 #[test]
-fn ranges_never_overlap_and_free_ones_are_merged() {
+fn ranges_never_overlap_and_free_ones_of_a_kind_are_merged() {
     let mut fixture = Fixture::new();
     let ranges = &mut fixture.0;
     let mut used: BTreeMap<u32, u32> = BTreeMap::new();
@@ -30,7 +30,11 @@ fn ranges_never_overlap_and_free_ones_are_merged() {
         ((seed >> 33) as u32) % below
     };
     for step in 0..30_000 {
-        if used.len() > 60 || (random(2) == 0 && !used.is_empty()) {
+        if random(8) == 0 {
+            if let Some(run) = ranges.next_dirty(BOARD_PAGES) {
+                assert!(ranges.cleaned(run.start).pages >= run.pages);
+            }
+        } else if used.len() > 60 || (random(2) == 0 && !used.is_empty()) {
             let start = *used.keys().nth(random(used.len() as u32) as usize).unwrap();
             match random(4) {
                 0 => {
@@ -63,12 +67,46 @@ fn ranges_never_overlap_and_free_ones_are_merged() {
             end = start + pages;
         }
         assert!(end <= ranges.top());
+        assert_eq!(ranges.dirty(), dirty_pages(ranges), "step {step}");
     }
     for &start in used.keys() {
         ranges.give(start).unwrap();
     }
+    assert_eq!(ranges.dirty(), dirty_pages(ranges));
+    while let Some(run) = ranges.next_dirty(BOARD_PAGES) {
+        ranges.cleaned(run.start);
+    }
     let rest = ranges.take(ranges.top() - BOARD_PAGES, 1).unwrap();
     assert_eq!(rest.start, BOARD_PAGES, "all free ranges have become one");
+}
+
+/// Pages of all dirty ranges. No two neighbours are of one kind, but for pages that were never used.
+fn dirty_pages(ranges: &Ranges) -> u32 {
+    let (mut from, mut end, mut pages) = (BOARD_PAGES, 0, 0);
+    while let Some(run) = ranges.next_dirty(from) {
+        assert_ne!(run.start, end, "two dirty ranges side by side");
+        (from, end, pages) = (run.end(), run.end(), pages + run.pages);
+    }
+    pages
+}
+
+#[test]
+fn a_small_dirty_range_leaves_a_large_clean_one_beside_it_clean() {
+    let mut fixture = Fixture::new();
+    let ranges = &mut fixture.0;
+    let (large, _behind) = (ranges.take(1000, 1).unwrap(), ranges.take(1, 1).unwrap());
+    ranges.give(large.start).unwrap();
+    assert_eq!(ranges.cleaned(large.start).pages, 1000);
+    let small = ranges.take(10, 1).unwrap();
+    assert!(small.clean);
+    ranges.give(small.start).unwrap();
+    assert_eq!((ranges.dirty(), ranges.take(10, 1).unwrap()), (10, Run { clean: false, ..small }));
+    // A block grows over both kinds.
+    let first = ranges.take(20, 1).unwrap();
+    ranges.give(first.start).unwrap();
+    assert_eq!((ranges.extend(small.start, 500), ranges.dirty()), (Some(500), 0));
+    assert_eq!(ranges.extend(small.start, 1001), None, "another block is there");
+    assert_eq!(ranges.length(small.start), Some(500));
 }
 
 #[test]
