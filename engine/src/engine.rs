@@ -364,6 +364,7 @@ mod partitioned;
 mod phases;
 mod pretended;
 mod python;
+pub mod reaching;
 mod reason;
 mod requests;
 mod server;

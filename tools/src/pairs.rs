@@ -3,14 +3,19 @@
 //! Run by itself it starts a job of itself; run as a program of a job (behind
 //! whatever starts the program in a container, say) it is that job's ranks.
 
+use crate::run::across::job_hosts::JobHosts;
+use crate::system::host_name;
 use crate::{device_memory, run};
 use serried_engine::engine::device_pairs::OfDevice;
 use serried_engine::engine::pairs::Reached;
+use serried_engine::engine::reaching::PATIENCE;
 use serried_engine::job::detect::{self, Launcher};
+use serried_engine::settings::HOSTS;
 use serried_engine::transport::Means;
 use serried_engine::{Engine, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::time::Instant;
 
 /// Does it; returns the exit status. `arguments` are options of `serried run`.
 pub fn command(arguments: &[OsString]) -> i32 {
@@ -39,6 +44,9 @@ fn start(arguments: &[OsString]) -> i32 {
 
 fn be_a_rank() -> Result<i32> {
     let engine = Engine::start()?;
+    if !reaches_all(&engine)? {
+        return Ok(1);
+    }
     let pairs = engine.try_pairs()?;
     let devices: BTreeMap<u32, Option<OfDevice>> =
         engine.try_devices(device_memory::of_first_device())?.into_iter().collect();
@@ -57,7 +65,26 @@ fn be_a_rank() -> Result<i32> {
     Ok(0)
 }
 
+/// Whether this host can connect to the others; if not, it says so, and waits until the others have said the same.
+fn reaches_all(engine: &Engine) -> Result<bool> {
+    let began = Instant::now();
+    let unreached = engine.try_nodes()?;
+    let hosts = std::env::var(HOSTS).ok().and_then(|text| JobHosts::read(&text)).unwrap_or_default().hosts;
+    for found in &unreached {
+        let node = || format!("node {}", found.node);
+        let other = hosts.get(found.node as usize).map_or_else(node, |host| host.name.clone());
+        eprintln!("serried: {} does not reach {other} at {}", host_name(), found.why);
+    }
+    if !unreached.is_empty() {
+        std::thread::sleep((2 * PATIENCE).saturating_sub(began.elapsed()));
+    }
+    Ok(unreached.is_empty())
+}
+
 fn in_words(found: &Reached) -> String {
+    if found.is_far {
+        return format!("memory: by messages; {}", found.why).replace('\n', "\t");
+    }
     let windows = match &found.windows {
         Ok(()) => "mapped (direct)".to_owned(),
         Err(why) => format!("not mapped: {why}"),

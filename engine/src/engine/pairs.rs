@@ -25,6 +25,8 @@ pub struct Reached {
     pub rest: Means,
     /// Why not by better means; may be empty.
     pub why: String,
+    /// The owner is reached over a network alone.
+    pub is_far: bool,
 }
 
 impl Engine {
@@ -70,7 +72,8 @@ impl Engine {
             }
         };
         let rest = core.transport.means(peer);
-        Reached { peer: peer.0, windows, rest, why: core.transport.why_not_better(peer) }
+        let why = core.transport.why_not_better(peer);
+        Reached { peer: peer.0, windows, rest, why, is_far: core.transport.is_far(peer) }
     }
 
     fn pass(&self, to: u32, from: u32, tag: i32, out: Buffer, into: Buffer) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What the doctor has found, and how it says it: to people and to machines.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// How bad it is.
@@ -24,13 +25,19 @@ impl Level {
             Level::Fault => "fault",
         }
     }
+
+    fn read(word: &str) -> Option<Level> {
+        [Level::Fine, Level::Note, Level::Warning, Level::Fault]
+            .into_iter()
+            .find(|level| level.word() == word)
+    }
 }
 
 /// One fact, in a sentence.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// What it is about: a word that stays the same.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// How bad it is.
     pub level: Level,
     /// The sentence.
@@ -71,7 +78,27 @@ impl Findings {
     }
 
     fn add(&mut self, about: &'static str, level: Level, text: impl Into<String>, advice: impl Into<String>) {
-        self.0.push(Finding { about, level, text: text.into(), advice: advice.into() });
+        self.0.push(Finding { about: about.into(), level, text: text.into(), advice: advice.into() });
+    }
+
+    /// Adds what another doctor has found.
+    pub fn pass_on(&mut self, finding: Finding) {
+        self.0.push(finding);
+    }
+}
+
+impl Finding {
+    /// As a line for a doctor on another host, which reads it by [`Finding::read`].
+    fn to_line(&self) -> String {
+        let words = [self.level.word(), &self.about, &self.text, &self.advice];
+        words.map(|word| word.replace('\t', " ").replace('\n', "\u{b}")).join("\t")
+    }
+
+    /// From such a line; `None` if it is none.
+    pub fn read(line: &str) -> Option<Finding> {
+        let words: Vec<String> = line.split('\t').map(|word| word.replace('\u{b}', "\n")).collect();
+        let [level, about, text, advice] = <[String; 4]>::try_from(words).ok()?;
+        Some(Finding { level: Level::read(&level)?, about: about.into(), text, advice })
     }
 }
 
@@ -125,6 +152,11 @@ impl Report {
         self.all().filter(|finding| finding.level >= Level::Warning).map(line).collect()
     }
 
+    /// For a doctor on another host, which reads each line by [`Finding::read`].
+    pub fn lines(&self) -> String {
+        self.all().map(|finding| finding.to_line() + "\n").collect()
+    }
+
     /// For machines.
     pub fn json(&self, host: &str) -> String {
         let mut rows = Vec::new();
@@ -133,7 +165,7 @@ impl Report {
                 format!(
                     "    {{\"section\": {}, \"about\": {}, \"level\": {}, \"text\": {}, \"advice\": {}}}",
                     quoted(section),
-                    quoted(finding.about),
+                    quoted(&finding.about),
                     quoted(finding.level.word()),
                     quoted(&finding.text),
                     if finding.advice.is_empty() { "null".to_owned() } else { quoted(&finding.advice) }
@@ -215,5 +247,19 @@ mod tests {
         assert_eq!(report.status(), 2);
         assert!(report.json("h").contains(r#""a \"quoted\"\nthing""#));
         assert!(report.text().ends_with("Faults: 1; warnings: 1.\n"));
+    }
+
+    #[test]
+    fn a_finding_comes_back_from_its_line() {
+        let mut report = Report::default();
+        report.add("one", |findings| findings.warn("b", "two\nlines\there", "do this"));
+        report.add("two", |findings| findings.fine("c", "well"));
+        let read: Vec<Finding> = report.lines().lines().filter_map(Finding::read).collect();
+        assert_eq!(
+            (read.len(), read[0].level, read[0].text.as_str()),
+            (2, Level::Warning, "two\nlines here")
+        );
+        assert_eq!((&*read[1].about, read[1].advice.as_str()), ("c", ""));
+        assert!(Finding::read("Welcome to this machine").is_none());
     }
 }

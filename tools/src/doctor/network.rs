@@ -3,6 +3,7 @@
 
 use super::finding::Findings;
 use super::{elf, library};
+use serried_engine::transport::fabric;
 use std::fs;
 
 /// The loopback device and this machine's name.
@@ -64,7 +65,7 @@ fn known_here(name: &str) -> bool {
     in_hosts || by_service || name == "localhost"
 }
 
-/// Fast networks and their library.
+/// By what ranks of several nodes would be connected.
 pub fn fabrics(findings: &mut Findings) {
     let mut devices: Vec<String> = ["/sys/class/infiniband", "/sys/class/cxi"]
         .iter()
@@ -72,14 +73,28 @@ pub fn fabrics(findings: &mut Findings) {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     devices.sort();
-    let libfabric = library::search(false).find_alone("libfabric.so.1", library::this_machine());
-    let devices = if devices.is_empty() { "no fast network device".into() } else { devices.join(", ") };
-    let library = match libfabric {
-        Some(elf::Elf { path, .. }) => format!("libfabric at {}", path.display()),
-        None => "no libfabric".into(),
-    };
-    findings.note(
-        "fabrics",
-        format!("{devices}; {library}. This version of Serried works on one machine and uses none"),
-    );
+    if !fabric::is_there_hardware() {
+        let libfabric = library::search(false).find_alone("libfabric.so.1", library::this_machine());
+        let library = match libfabric {
+            Some(elf::Elf { path, .. }) => format!("libfabric at {} is not needed", path.display()),
+            None => "libfabric is not needed".into(),
+        };
+        let text = format!("no fast network device: ranks of several nodes talk over TCP; {library}");
+        return findings.note("fabrics", text);
+    }
+    let devices = devices.join(", ");
+    match fabric::for_hardware() {
+        Ok(provider) => findings.fine(
+            "fabrics",
+            format!("{devices}: ranks of several nodes talk over libfabric's provider {provider}"),
+        ),
+        Err(error) => findings.warn(
+            "fabrics",
+            format!(
+                "{devices} would not be used, and ranks of several nodes would talk over TCP: {}",
+                error.message()
+            ),
+            "install a libfabric that has a provider for it",
+        ),
+    }
 }

@@ -246,7 +246,8 @@ impl Agents {
 }
 
 /// The path of this command on all hosts.
-fn own_path(told: Option<PathBuf>) -> Result<PathBuf, String> {
+/// Where `serried` is on other hosts: where it was said to be, or where it is here.
+pub fn own_path(told: Option<PathBuf>) -> Result<PathBuf, String> {
     told.map_or_else(std::env::current_exe, Ok)
         .map_err(|cause| format!("this command does not know its own path: {cause}"))
 }

@@ -11,9 +11,9 @@
 //! `--timeout`, 125 if a host was lost, 123 after a verdict with `--on-deadlock=abort`, 2 for a command line that makes no sense,
 //! 1 if all went well but for output that could not be written.
 
-mod across;
+pub mod across;
 mod agent;
-mod agents;
+pub mod agents;
 mod binding;
 mod configuration;
 mod conversation;
@@ -34,7 +34,7 @@ mod naps;
 mod news;
 mod option_table;
 mod option_values;
-mod options;
+pub mod options;
 mod outlets;
 mod output;
 mod patterns;

@@ -63,6 +63,14 @@ pub fn is_there_hardware() -> bool {
     HARDWARE.into_iter().any(has_entries)
 }
 
+/// The provider with hardware of its own that is used here.
+///
+/// # Errors
+/// `Other` when libfabric is not there, or has none for this hardware.
+pub fn for_hardware() -> Result<String> {
+    Ok(Offer::choose(Libfabric::load()?, Wanted::Fast, &[], 0)?.provider())
+}
+
 /// An offer of libfabric's: a provider, a device and how they can be used.
 #[derive(Debug)]
 pub struct Offer {

@@ -1,6 +1,6 @@
 //! The command that starts an agent on another host.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Names for `-launcher`, and what each runs before the name of a host (`%`: the host goes there) and the command.
@@ -49,14 +49,21 @@ impl RemoteShell {
 
     /// The command line that runs the agent on a host.
     pub fn command(&self, host: &str, serried: &Path) -> Vec<OsString> {
-        let mut words: Vec<OsString> = self.0.iter().map(|word| word.replace('%', host).into()).collect();
-        // What goes through a shell on the other side needs no more than this, unless a path is strange.
-        words.push(match serried.to_str().is_some_and(|path| path.chars().all(is_plain)) {
-            true => serried.into(),
-            false => format!("'{}'", serried.display().to_string().replace('\'', "'\\''")).into(),
-        });
-        words.push("agent".into());
-        words
+        self.of_command(host, &[serried.as_os_str(), OsStr::new("agent")])
+    }
+
+    /// The command line that runs a command on a host.
+    pub fn of_command(&self, host: &str, command: &[&OsStr]) -> Vec<OsString> {
+        let shell = self.0.iter().map(|word| word.replace('%', host).into());
+        shell.chain(command.iter().map(|word| for_a_shell(word))).collect()
+    }
+}
+
+/// What goes through a shell on the other side needs quotes only if it is strange.
+fn for_a_shell(word: &OsStr) -> OsString {
+    match word.to_str().is_some_and(|word| !word.is_empty() && word.chars().all(is_plain)) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.to_string_lossy().replace('\'', "'\\''")).into(),
     }
 }
 
