@@ -1,5 +1,6 @@
 """`serried run --hosts`: who runs where, output and input, exit statuses, signals, and what happens when something dies."""
 
+import json
 import os
 import re
 import signal
@@ -237,3 +238,10 @@ def test_an_agent_that_was_stopped_for_a_moment_loses_nothing(site):
     out, err = job.communicate(timeout=60)
     assert job.returncode == 0 and [line for line in out.splitlines() if line[:3] == "[0]"] == [f"[0] {i}" for i in range(100)]
     assert "no word from n2" in err and "n2 answers again" in err
+
+
+def test_messages_between_hosts_are_measured_too(site):
+    said = site.run("--json", "--hosts", "n1:2,n2:2", command="bench")
+    assert (said.returncode, said.stderr) == (0, "")
+    partners = {row["partner"] for row in json.loads(said.stdout)["rows"] if row["what"] == "message"}
+    assert partners == {1, 2}

@@ -2,6 +2,7 @@
 //! starts jobs, `serried info` says what is here.
 
 mod attach;
+mod bench;
 mod device_memory;
 mod doctor;
 mod info;
@@ -24,18 +25,16 @@ commands:
   info     versions, CPUs that may be used, libraries, settings; `serried info --pairs [-n RANKS]`
            tries by what means ranks reach each other's memory
   doctor   what is wrong on this machine, and which MPI a program will really load:
-           `serried doctor [--json] [./program]`
+           `serried doctor [--json] [./program]`; `--hosts a,b`: what would not work between hosts
   top      what the ranks of a running job do: `serried top [PID]` here, `--web` in a browser, `--json`
   why      what the ranks of a running job wait for, and whether some can never go on; --json
+  bench    how quick messages and collectives are here: `serried bench [--json] [-n RANKS]`
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
 ";
 
 const VERSION: &str = concat!("serried ", env!("CARGO_PKG_VERSION"), "\n");
-
-/// Commands that the design has and this version has not.
-const NOT_YET: [&str; 1] = ["bench"];
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -54,14 +53,9 @@ fn main() {
         Some("info") => info::command(),
         Some("top") => top::command(&rest[1..]),
         Some("doctor") => doctor::command(&rest[1..]),
+        Some("bench") => bench::command(&rest[1..]),
         Some("help" | "--help" | "-h") => print(USAGE),
         Some("version" | "--version" | "-V") => print(VERSION),
-        Some(name) if NOT_YET.contains(&name) => {
-            eprintln!(
-                "serried: `serried {name}` is not there yet in this version; `serried help` lists what is"
-            );
-            2
-        }
         Some(name) => {
             eprintln!("serried: there is no command `{name}`; to start a program: serried run -n 4 {name}\n\n{USAGE}");
             2
