@@ -57,6 +57,8 @@ pub struct Engine {
     nodes: Nodes,
     /// When broadcasts go to all nodes at once.
     multicast: multicast::Wanted,
+    /// Connections over TCP are sealed.
+    seals: bool,
     /// The server of this node, in jobs on several nodes.
     server: OnceLock<server::NodeServer>,
     /// The thread that answers for this rank's memory where others do not reach it.
@@ -131,6 +133,7 @@ impl Engine {
             checks,
             nodes,
             multicast: settings.multicast,
+            seals: settings.seals,
             server: OnceLock::new(),
             servant: ServantThread::default(),
             lent: Mutex::default(),

@@ -85,7 +85,7 @@ pub const SETTINGS: [Setting; 14] = [
         name: TRANSPORT,
         default: "a fabric with hardware of its own, else wire; on one node: node",
         meaning: "how ranks of other nodes (on one machine SERRIED_NODES; without it each rank is a node) are reached: \
-                  wire: over TCP (wire:tree: and no broadcast by IP multicast; wire:multicast, for tests: over few nodes \
+                  wire: over TCP (wire:sealed: and encrypted; wire:tree: and no broadcast by IP multicast; wire:multicast, for tests: over few nodes \
                   too); fabric: over the best provider of libfabric; fabric:PROVIDER: over this one; for \
                   tests: loopback: over local sockets as over a network; loopback:SEED: what comes is held back and \
                   mixed by chance",
@@ -153,6 +153,8 @@ pub struct Settings {
     pub network: Network,
     /// The same: when broadcasts go to all nodes at once.
     pub multicast: multicast::Wanted,
+    /// Whether connections over TCP are sealed.
+    pub seals: bool,
     /// [`GPU`].
     pub gpu: Presence,
     /// [`SERVERS`].
@@ -193,7 +195,7 @@ impl Network {
             None if text.trim() == "loopback" => Some(Network::Loopback(None)),
             None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
             None if text.trim() == "wire" => Some(Network::Wire),
-            Some(("wire", "tree" | "multicast")) => Some(Network::Wire),
+            Some(("wire", "tree" | "multicast" | SEALED)) => Some(Network::Wire),
             None if text.trim() == "fabric" => Some(Network::Fabric(Wanted::Best)),
             Some(("fabric", provider)) => Wanted::named(provider).map(Network::Fabric),
             Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
@@ -235,9 +237,10 @@ impl Settings {
             }
         };
         let network = lookup(TRANSPORT).unwrap_or_default();
-        let multicast = multicast_in(&network);
+        let (multicast, seals) =
+            (multicast_in(&network), network.trim().strip_prefix("wire:") == Some(SEALED));
         let network = Network::parse(&network).ok_or_else(|| {
-            let right = "`node`, `wire`, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
+            let right = "`node`, `wire`, wire:sealed, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
                          loopback:7 with any number";
             wrong(TRANSPORT, &network, right)
         })?;
@@ -270,12 +273,16 @@ impl Settings {
             nodes,
             network,
             multicast,
+            seals,
             gpu,
             servers,
             max_slowdown,
         })
     }
 }
+
+/// Of the words of [`TRANSPORT`]: connections are sealed.
+const SEALED: &str = "sealed";
 
 /// What the words of [`TRANSPORT`] say of multicast.
 fn multicast_in(text: &str) -> multicast::Wanted {
@@ -332,6 +339,7 @@ mod tests {
             nodes: Nodes::One,
             network: Network::Nothing,
             multicast: multicast::Wanted::ManyNodes,
+            seals: false,
             gpu: Presence::Auto,
             servers: None,
             max_slowdown: None,
@@ -345,6 +353,8 @@ mod tests {
         assert_eq!(with(TRANSPORT, "wire").unwrap().network, Network::Wire);
         let of =
             |value| with(TRANSPORT, value).map(|settings| (settings.network, settings.multicast)).unwrap();
+        let sealed = with(TRANSPORT, "wire:sealed").unwrap();
+        assert_eq!((sealed.network, sealed.seals), (Network::Wire, true));
         assert_eq!(of("wire:tree"), (Network::Wire, multicast::Wanted::Never));
         assert_eq!(of("wire:multicast"), (Network::Wire, multicast::Wanted::Always));
         assert_eq!(with(TRANSPORT, "fabric").unwrap().network, Network::Fabric(Wanted::Best));

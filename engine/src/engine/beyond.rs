@@ -86,7 +86,7 @@ impl Engine {
             return Ok(());
         }
         // Names of processes of other jobs begin at FOREIGN and end at twice that.
-        let me = Identity { rank: universe.own(), ranks: 2 * JobRank::FOREIGN, directory: universe };
+        let me = self.identity(universe.own(), 2 * JobRank::FOREIGN, universe);
         self.open_way(me, JobRank(JobRank::FOREIGN), universe.own())?;
         self.beyond.is_open.store(true, Ordering::Relaxed);
         Ok(())
@@ -115,11 +115,15 @@ impl Engine {
         }
         let strangers = Strangers::listen(ProcessName::new(mark_of(&key), number), key)?;
         let strangers: &'static Strangers = Box::leak(Box::new(strangers));
-        let me = Identity { rank: strangers.own_rank(), ranks: u32::MAX, directory: strangers };
+        let me = self.identity(strangers.own_rank(), u32::MAX, strangers);
         self.contexts.meet_strangers(strangers);
         self.open_way(me, JobRank(JobRank::APART), JobRank(JobRank::FOREIGN | strangers.own().number()))?;
         let _ = self.beyond.strangers.set(strangers);
         Ok(strangers)
+    }
+
+    fn identity(&self, rank: JobRank, ranks: u32, directory: &'static dyn NodeDirectory) -> Identity {
+        Identity { rank, ranks, directory, is_sealed: self.seals }
     }
 
     /// Opens a network to ranks from `first` on, to which this process is `outward`.

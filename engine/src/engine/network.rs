@@ -56,7 +56,7 @@ pub(super) fn transport(settings: &Settings, nodes: Nodes, job: &'static Job) ->
         _ if !nodes.are_several() => None,
         Network::Nothing => None,
         Network::Loopback(seed) => Some(Box::new(open_loopback(job, seed)?)),
-        Network::Wire => Some(Box::new(open_wire(job)?.0)),
+        Network::Wire => Some(Box::new(open_wire(job, settings.seals)?.0)),
         Network::Fabric(wanted) => Some(Box::new(open_fabric(job, wanted)?)),
     };
     Ok(Routed::new(Arc::new(routes), node, network))
@@ -88,19 +88,19 @@ fn open_loopback(job: &'static Job, seed: Option<u64>) -> Result<Loopback> {
 }
 
 /// Connects with other nodes over TCP; also with those that are pretended.
-fn open_wire(job: &'static Job) -> Result<(Wire, &'static dyn NodeDirectory)> {
+fn open_wire(job: &'static Job, is_sealed: bool) -> Result<(Wire, &'static dyn NodeDirectory)> {
     let directory: &'static dyn NodeDirectory = match job.network() {
         Some(network) => network,
         None => Box::leak(Box::new(Pretended::meet(job)?)),
     };
-    let me = Identity { rank: JobRank(job.rank), ranks: job.size, directory };
+    let me = Identity { rank: JobRank(job.rank), ranks: job.size, directory, is_sealed };
     Ok((Wire::new(me, doorbell_of(&job.node, LocalRank(job.local_rank)))?, directory))
 }
 
 /// Opens a fabric beside the wire. Without one that was asked for the job cannot go on; one that is only hoped for may be missing
 /// here and there.
 fn open_fabric(job: &'static Job, wanted: Wanted) -> Result<Fabric> {
-    let (wire, directory) = open_wire(job)?;
+    let (wire, directory) = open_wire(job, false)?;
     let open = || {
         let card = directory.card(directory.own_node())?;
         let addresses: Vec<_> = card.addresses.iter().map(|address| address.ip).collect();

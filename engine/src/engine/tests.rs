@@ -47,6 +47,7 @@ pub(super) fn run_over(
         check: false,
         reproducible: false,
         multicast: crate::collective::multicast::Wanted::ManyNodes,
+        seals: false,
         nodes,
         network: Network::Nothing,
         servers: None,

@@ -148,7 +148,7 @@ impl<'a> Bench<'a> {
             }
             Collective::Allreduce => {
                 let doubles = Datatype::shared(Basic::Float64);
-                let of = |address| Data::new(address, 0, bytes as i64 / 8, &doubles);
+                let of = |address| Data::new(address, 0, bytes as i64 / 8, doubles);
                 let operator = Arc::new(Operator::builtin(Builtin::Sum)).into();
                 Operation::Allreduce { send: Some(of(out)?), receive: of(into)?, operator }
             }
@@ -176,5 +176,5 @@ impl<'a> Bench<'a> {
 }
 
 fn bytes_at(address: *mut u8, bytes: usize) -> Result<Data> {
-    Data::new(address, 0, bytes as i64, &Datatype::shared(Basic::Byte))
+    Data::new(address, 0, bytes as i64, Datatype::shared(Basic::Byte))
 }

@@ -1,11 +1,11 @@
 //! Connections come and go: the porter is asked for them, and they are taken from it; when they break, there are new ones.
 
 use super::link::{Aside, Connection, Link, State, Use};
+use super::pipe::Pipe;
 use super::porter::Outcome;
-use super::{tcp, Wire};
+use super::Wire;
 use crate::transport::network::framing::{Head, Sort};
 use std::io::IoSlice;
-use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -47,15 +47,15 @@ impl Wire {
 
     pub(super) fn hear_of(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Connected(peer, socket, is_mine) => {
+            Outcome::Connected(peer, pipe, is_mine) => {
                 let (is_lower, index) = (self.is_lower_than(peer), self.link_to(peer));
                 if self.links[index].is_parted {
                     return;
                 }
                 match self.links[index].use_of(is_lower, is_mine) {
-                    Use::Now => self.take_connection(index, socket, is_mine),
+                    Use::Now => self.take_connection(index, pipe, is_mine),
                     Use::Aside { is_of_lower } => {
-                        self.set_aside(index, Aside { socket, is_mine, is_of_lower });
+                        self.set_aside(index, Aside { pipe, is_mine, is_of_lower });
                     }
                 }
             }
@@ -75,7 +75,7 @@ impl Wire {
     /// Keeps a connection that is not in use. What is said over that of the lower rank is waited for: if its owner uses
     /// it, so does its peer.
     fn set_aside(&mut self, index: usize, aside: Aside) {
-        if !aside.is_of_lower || self.ready.set.add(aside.socket.as_raw_fd(), index as u64).is_ok() {
+        if !aside.is_of_lower || self.ready.set.add(aside.pipe.socket().as_raw_fd(), index as u64).is_ok() {
             self.links[index].aside = Some(aside);
         }
     }
@@ -89,25 +89,26 @@ impl Wire {
 
     fn take_aside(&mut self, index: usize, aside: Aside) {
         // It is added again with all others; where it was not in the set, this fails.
-        let _ = self.ready.set.remove(aside.socket.as_raw_fd());
-        self.take_connection(index, aside.socket, aside.is_mine);
+        let _ = self.ready.set.remove(aside.pipe.socket().as_raw_fd());
+        self.take_connection(index, aside.pipe, aside.is_mine);
     }
 
-    fn take_connection(&mut self, index: usize, socket: TcpStream, is_mine: bool) {
+    fn take_connection(&mut self, index: usize, mut pipe: Pipe, is_mine: bool) {
         let link = &mut self.links[index];
         if self.source == index {
             // What is left there came over the last connection, and will come again.
             self.intake.clear();
         }
         let resume = Head::bare(Sort::Resume, 0, [link.received, 0]).write();
-        let sent = tcp::send(&socket, &[IoSlice::new(&resume)]);
-        let added = self.ready.set.add(socket.as_raw_fd(), index as u64);
+        let sent = pipe.send(&[IoSlice::new(&resume)]);
+        let added = self.ready.set.add(pipe.socket().as_raw_fd(), index as u64);
         // A peer to which nothing was ever sent has received nothing.
         let has_begun = sent.is_ok_and(|bytes| bytes == resume.len());
-        link.state = State::Up(Connection::new(socket, is_mine, !link.was_up && has_begun));
+        link.state = State::Up(Connection::new(pipe, is_mine, !link.was_up && has_begun));
         link.serving.clear();
         (link.aside, link.was_up) = (None, true);
         link.is_reached();
+        self.note_opened(index);
         if added.is_err() {
             return self.is_broken(index);
         }
@@ -144,6 +145,8 @@ impl Wire {
         link.state = State::Idle;
         // The peer will ask again.
         link.serving.clear();
+        self.note_opened(index);
+        let link = &mut self.links[index];
         if let Some(aside) = link.aside.take() {
             self.take_aside(index, aside);
         } else if !link.credits.leaves() && link.failed_since.is_none() {
@@ -159,7 +162,7 @@ impl Link {
     pub(super) fn not_with_the_peer(&self) -> usize {
         match &self.state {
             State::Up(connection) if connection.may_send => {
-                self.outgoing.unsent() + tcp::unconfirmed(&connection.socket)
+                self.outgoing.unsent() + connection.pipe.unconfirmed()
             }
             _ if self.credits.leaves() || self.is_lost() => 0,
             _ => self.outgoing.kept(),

@@ -3,6 +3,7 @@
 
 use super::handshake::{Caller, Identity, ANSWER_BYTES};
 use super::proofs::PROOF_BYTES;
+use super::records::Keys;
 use super::tcp;
 use crate::transport::network::WaitSet;
 use crate::JobRank;
@@ -17,11 +18,14 @@ const APART: Duration = Duration::from_millis(200);
 /// A connection that the network has not made in so long will not be made.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// What an answer of a peer has brought: the proof that it waits for, and the keys of the connection if it is sealed.
+pub type Answer = ([u8; PROOF_BYTES], Option<Keys>);
+
 /// What has become of it.
 #[derive(Debug)]
 pub enum Dialled {
-    /// The peer is there: a connection, and the proof that it waits for.
-    Answered(TcpStream, [u8; PROOF_BYTES]),
+    /// The peer is there: a connection, and its answer.
+    Answered(TcpStream, Answer),
     /// It goes on; if nothing comes, at this time.
     Pending(Option<Instant>),
     /// No address has a listener.
@@ -68,9 +72,9 @@ impl Dial {
         while let Some(attempt) = self.attempts.get_mut(index) {
             match attempt.go_on(set, name, now) {
                 Ok(None) => index += 1,
-                Ok(Some(proof)) => {
+                Ok(Some(answer)) => {
                     let Attempt { socket, .. } = self.attempts.swap_remove(index);
-                    return Dialled::Answered(socket, proof);
+                    return Dialled::Answered(socket, answer);
                 }
                 Err(error) => self.failed(index, &error),
             }
@@ -118,8 +122,8 @@ impl Dial {
 }
 
 impl Attempt {
-    /// The proof to be sent, once the peer has answered.
-    fn go_on(&mut self, set: &WaitSet, name: u64, now: Instant) -> io::Result<Option<[u8; PROOF_BYTES]>> {
+    /// The answer of the peer, once it is there.
+    fn go_on(&mut self, set: &WaitSet, name: u64, now: Instant) -> io::Result<Option<Answer>> {
         if !self.is_connected {
             if !tcp::is_connected(&self.socket)? {
                 let is_late = now >= self.since + LONGEST;
@@ -144,7 +148,8 @@ impl Attempt {
             }
         }
         let proof = self.caller.answered(&self.answer);
-        proof.map(Some).map_err(|_| io::ErrorKind::PermissionDenied.into())
+        let keys = self.caller.keys(&self.answer);
+        proof.map(|proof| Some((proof, keys))).map_err(|_| io::ErrorKind::PermissionDenied.into())
     }
 }
 
@@ -157,7 +162,8 @@ mod tests {
     #[test]
     fn a_peer_that_does_not_listen_yet_is_not_one_where_nobody_listens() {
         let directory = Box::leak(Box::new(OfTests::new(0, JobKey::random().unwrap())));
-        let (me, set) = (Identity { rank: JobRank(0), ranks: 2, directory }, WaitSet::new().unwrap());
+        let (me, set) =
+            (Identity { rank: JobRank(0), ranks: 2, directory, is_sealed: false }, WaitSet::new().unwrap());
         let ends = |addresses| Dial::new(JobRank(1), 0, addresses).go_on(&me, &set, 1);
         assert!(matches!(ends(Vec::new()), Dialled::Failed));
         // The system refuses at once, or a moment later.

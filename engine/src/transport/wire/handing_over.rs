@@ -6,6 +6,8 @@
 
 use super::handshake::{Identity, Wanted};
 use super::proofs::{is_proof, proof, PROOF_BYTES};
+use super::reception::Proven;
+use super::records::{Keys, KEY_BYTES};
 use crate::job::node_segment::ALL_LANES;
 use crate::JobRank;
 use std::io;
@@ -15,8 +17,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Ranks, lane, proof.
-const NOTE_BYTES: usize = 12 + PROOF_BYTES;
+/// Ranks, lane, keys (zero if the connection is not sealed), proof.
+const SAID_BYTES: usize = 12 + 2 * KEY_BYTES;
+const NOTE_BYTES: usize = SAID_BYTES + PROOF_BYTES;
 const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
 
 /// Room for one control message with one descriptor, aligned as the kernel wants it.
@@ -35,23 +38,29 @@ fn address_of(me: &Identity, rank: JobRank) -> io::Result<SocketAddr> {
 }
 
 /// What goes with a connection.
-fn note_of(me: &Identity, wanted: Wanted) -> [u8; NOTE_BYTES] {
+fn note_of(me: &Identity, wanted: Wanted, keys: Option<&Keys>) -> [u8; NOTE_BYTES] {
     let mut note = [0; NOTE_BYTES];
     let words = [wanted.to.0, wanted.from.0, wanted.lane as u32];
     for (place, word) in note.chunks_exact_mut(4).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    let proven = proof(&me.directory.key(), &[b"handed", &note[..12]]);
-    note[12..].copy_from_slice(&proven);
+    if let Some(Keys { out, into }) = keys {
+        note[12..12 + KEY_BYTES].copy_from_slice(out);
+        note[12 + KEY_BYTES..SAID_BYTES].copy_from_slice(into);
+    }
+    let proven = proof(&me.directory.key(), &[b"handed", &note[..SAID_BYTES]]);
+    note[SAID_BYTES..].copy_from_slice(&proven);
     note
 }
 
 /// What a note says; `None` if it is none.
-fn read(me: &Identity, note: &[u8; NOTE_BYTES]) -> Option<Wanted> {
+fn read(me: &Identity, note: &[u8; NOTE_BYTES]) -> Option<(Wanted, Option<Keys>)> {
     let word = |at: usize| u32::from_le_bytes(note[at..at + 4].try_into().expect("four bytes"));
     let wanted = Wanted { to: JobRank(word(0)), from: JobRank(word(4)), lane: word(8) as usize };
-    let is_right = is_proof(&me.directory.key(), &[b"handed", &note[..12]], &note[12..]);
-    (is_right && wanted.to == me.rank && wanted.lane < ALL_LANES).then_some(wanted)
+    let key = |at: usize| note[at..at + KEY_BYTES].try_into().expect("a key");
+    let keys = me.is_sealed.then(|| Keys { out: key(12), into: key(12 + KEY_BYTES) });
+    let is_right = is_proof(&me.directory.key(), &[b"handed", &note[..SAID_BYTES]], &note[SAID_BYTES..]);
+    (is_right && wanted.to == me.rank && wanted.lane < ALL_LANES).then_some((wanted, keys))
 }
 
 impl Hatch {
@@ -74,11 +83,12 @@ impl Hatch {
     ///
     /// # Errors
     /// If that takes none now.
-    pub fn give(&self, me: &Identity, wanted: Wanted, connection: &TcpStream) -> io::Result<()> {
+    pub fn give(&self, me: &Identity, proven: &Proven) -> io::Result<()> {
+        let Proven { wanted, socket, keys } = proven;
         let other = UnixDatagram::unbound()?;
         other.set_nonblocking(true)?;
         other.connect_addr(&address_of(me, wanted.to)?)?;
-        let mut note = note_of(me, wanted);
+        let mut note = note_of(me, *wanted, keys.as_ref());
         let mut control = Control([0; 64]);
         let mut part = libc::iovec { iov_base: note.as_mut_ptr().cast(), iov_len: note.len() };
         let message = message_of(&mut part, &mut control);
@@ -88,7 +98,7 @@ impl Hatch {
             (*header).cmsg_level = libc::SOL_SOCKET;
             (*header).cmsg_type = libc::SCM_RIGHTS;
             (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
-            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(connection.as_raw_fd());
+            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(socket.as_raw_fd());
         }
         // SAFETY: `message` and all it points to are valid during the call.
         match unsafe { libc::sendmsg(other.as_raw_fd(), &message, libc::MSG_NOSIGNAL) } {
@@ -98,11 +108,11 @@ impl Hatch {
     }
 
     /// The next connection that somebody hands over; `None` if there is none.
-    pub fn take(&self, me: &Identity) -> Option<(Wanted, TcpStream)> {
+    pub fn take(&self, me: &Identity) -> Option<Proven> {
         loop {
             let (note, descriptor) = self.receive()?;
-            if let (Some(wanted), Some(descriptor)) = (read(me, &note), descriptor) {
-                return Some((wanted, TcpStream::from(descriptor)));
+            if let (Some((wanted, keys)), Some(descriptor)) = (read(me, &note), descriptor) {
+                return Some(Proven { wanted, socket: TcpStream::from(descriptor), keys });
             }
         }
     }
@@ -153,7 +163,7 @@ mod tests {
         let key = JobKey::random().unwrap();
         let identity = |rank, key| {
             let directory = Box::leak(Box::new(OfTests::new(rank, key)));
-            Identity { rank: JobRank(rank), ranks: 4, directory }
+            Identity { rank: JobRank(rank), ranks: 4, directory, is_sealed: true }
         };
         let (one, other) = (identity(1, key), identity(2, key));
         let (from, to) = (Hatch::open(&one).unwrap(), Hatch::open(&other).unwrap());
@@ -162,22 +172,26 @@ mod tests {
         let mut outside = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (inside, _) = listener.accept().unwrap();
         let wanted = Wanted { to: JobRank(2), from: JobRank(3), lane: 1 };
-        from.give(&one, wanted, &inside).unwrap();
-        drop(inside);
-        let (found, mut connection) = to.take(&other).unwrap();
-        assert_eq!(found, wanted);
+        let keys = Keys { out: [5; KEY_BYTES], into: [6; KEY_BYTES] };
+        let proven = Proven { wanted, socket: inside, keys: Some(keys) };
+        from.give(&one, &proven).unwrap();
+        drop(proven);
+        let Proven { wanted: found, socket: mut connection, keys: handed } = to.take(&other).unwrap();
+        assert_eq!((found, handed), (wanted, Some(keys)));
         connection.write_all(b"here").unwrap();
         let mut said = [0; 4];
         outside.read_exact(&mut said).unwrap();
         assert_eq!(&said, b"here");
         // One of another job who knows the name of the socket.
         let stranger = identity(2, JobKey::random().unwrap());
-        let note = note_of(&stranger, wanted);
+        let note = note_of(&stranger, wanted, None);
         let socket = UnixDatagram::unbound().unwrap();
         socket.connect_addr(&address_of(&other, JobRank(2)).unwrap()).unwrap();
         socket.send(&note).unwrap();
-        socket.send(&note_of(&other, wanted)).unwrap();
+        socket.send(&note_of(&other, wanted, None)).unwrap();
         assert!(to.take(&other).is_none(), "no connection is with it");
-        assert!(from.give(&one, Wanted { to: JobRank(0), ..wanted }, &outside).is_err(), "nobody is there");
+        let nobody = Wanted { to: JobRank(0), ..wanted };
+        let proven = Proven { wanted: nobody, socket: outside, keys: None };
+        assert!(from.give(&one, &proven).is_err(), "nobody is there");
     }
 }

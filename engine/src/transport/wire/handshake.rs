@@ -12,6 +12,7 @@
 //! | who connects | [`PROOF_BYTES`] | its proof; frames may follow at once |
 
 use super::proofs::{is_proof, job_of, proof, JOB_BYTES, PROOF_BYTES};
+use super::records::Keys;
 use crate::job::node_card::{JobKey, NodeDirectory};
 use crate::job::node_segment::ALL_LANES;
 use crate::transport::network::random_bytes;
@@ -24,6 +25,8 @@ pub const ANSWER_BYTES: usize = HELLO_BYTES + PROOF_BYTES;
 
 /// Says that this is a connection of ours, and which form of handshake and frames it has.
 const MAGIC: [u8; 8] = *b"serried\x02";
+/// The same of a sealed connection.
+const SEALED_MAGIC: [u8; 8] = *b"serried\x82";
 
 /// Who this rank is to its peers.
 #[derive(Clone, Copy)]
@@ -34,11 +37,21 @@ pub struct Identity {
     pub ranks: u32,
     /// Who is where, and the secret of the job.
     pub directory: &'static dyn NodeDirectory,
+    /// Its connections are sealed; so are those of its peers, or there are none.
+    pub is_sealed: bool,
 }
 
 impl Identity {
     fn node_of(&self, rank: JobRank) -> u32 {
         self.directory.place_of(rank).0
+    }
+
+    fn magic(&self) -> &'static [u8; 8] {
+        if self.is_sealed {
+            &SEALED_MAGIC
+        } else {
+            &MAGIC
+        }
     }
 }
 
@@ -78,9 +91,9 @@ type HelloBytes = [u8; HELLO_BYTES];
 
 impl Hello {
     /// As it travels, with a fresh number.
-    fn write(&self, key: &JobKey) -> HelloBytes {
+    fn write(&self, key: &JobKey, magic: &[u8; 8]) -> HelloBytes {
         let mut bytes = [0; HELLO_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[..8].copy_from_slice(magic);
         bytes[8..24].copy_from_slice(&job_of(key));
         bytes[24..32].copy_from_slice(&self.from.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.to.to_le_bytes());
@@ -90,10 +103,10 @@ impl Hello {
     }
 
     /// As it arrived.
-    fn read(bytes: &HelloBytes) -> Result<Hello, Refusal> {
+    fn read(bytes: &HelloBytes, magic: &[u8; 8]) -> Result<Hello, Refusal> {
         let name = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let hello = Hello { from: name(24), to: name(32), lane: bytes[40] };
-        match bytes[..8] == MAGIC {
+        match bytes[..8] == magic[..] {
             true if usize::from(hello.lane) < ALL_LANES => Ok(hello),
             true => Err(Refusal::WrongRank),
             false => Err(Refusal::NotOurs),
@@ -107,13 +120,15 @@ impl Hello {
     }
 }
 
-/// The parts of a proof: who proves, and both hellos.
+/// The parts of a proof or of a key: who proves or sends, and both hellos. All words for that have the same length.
 fn parts<'a>(who: &'a [u8], first: &'a HelloBytes, answer: &'a HelloBytes) -> [&'a [u8]; 3] {
     [who, first, answer]
 }
 
 const CALLER: &[u8] = b"caller";
 const CALLED: &[u8] = b"called";
+const OF_CALLER: &[u8] = b"seal-1";
+const OF_CALLED: &[u8] = b"seal-2";
 
 /// The end that connects.
 #[derive(Debug)]
@@ -121,6 +136,7 @@ pub struct Caller {
     hello: HelloBytes,
     said: Hello,
     key: JobKey,
+    magic: &'static [u8; 8],
 }
 
 impl Caller {
@@ -128,7 +144,8 @@ impl Caller {
     pub fn new(me: &Identity, peer: JobRank, lane: usize) -> Caller {
         let (from, to) = (me.directory.name_of(me.rank), me.directory.name_of(peer));
         let (said, key) = (Hello { from, to, lane: lane as u8 }, me.directory.key_to(peer));
-        Caller { hello: said.write(&key), said, key }
+        let magic = me.magic();
+        Caller { hello: said.write(&key, magic), said, key, magic }
     }
 
     /// What it says first.
@@ -142,7 +159,7 @@ impl Caller {
     /// If the answer is not that of the peer.
     pub fn answered(&self, answer: &[u8; ANSWER_BYTES]) -> Result<[u8; PROOF_BYTES], Refusal> {
         let (theirs, proof_of_peer) = answer.split_first_chunk::<HELLO_BYTES>().expect("an answer is longer");
-        let answered = Hello::read(theirs)?;
+        let answered = Hello::read(theirs, self.magic)?;
         Hello::key_among(theirs, &[self.key])?;
         if (answered.from, answered.to) != (self.said.to, self.said.from) {
             return Err(Refusal::WrongRank);
@@ -151,6 +168,13 @@ impl Caller {
             true => Ok(proof(&self.key, &parts(CALLER, &self.hello, theirs))),
             false => Err(Refusal::NotProven),
         }
+    }
+
+    /// The keys of the connection, if it is sealed.
+    pub fn keys(&self, answer: &[u8; ANSWER_BYTES]) -> Option<Keys> {
+        let theirs = answer.first_chunk::<HELLO_BYTES>().filter(|_| *self.magic == SEALED_MAGIC)?;
+        let of = |who| proof(&self.key, &parts(who, &self.hello, theirs));
+        Some(Keys { out: of(OF_CALLER), into: of(OF_CALLED) })
     }
 }
 
@@ -182,12 +206,12 @@ impl Called {
     /// # Errors
     /// If it is not one for a rank of this node.
     pub fn new(me: &Identity, theirs: &HelloBytes) -> Result<Called, Refusal> {
-        let said = Hello::read(theirs)?;
+        let said = Hello::read(theirs, me.magic())?;
         let key = Hello::key_among(theirs, &me.directory.keys())?;
         let is_here = |&to: &JobRank| to.0 < me.ranks && me.node_of(to) == me.directory.own_node();
         let to = me.directory.rank_of(said.to).filter(is_here).ok_or(Refusal::WrongRank)?;
         let own = Hello { from: said.to, to: said.from, lane: said.lane };
-        Ok(Called { theirs: *theirs, own: own.write(&key), key, to, said })
+        Ok(Called { theirs: *theirs, own: own.write(&key, me.magic()), key, to, said })
     }
 
     /// What it says to that.
@@ -197,6 +221,13 @@ impl Called {
         let own = proof(&self.key, &parts(CALLED, &self.theirs, &self.own));
         answer[HELLO_BYTES..].copy_from_slice(&own);
         answer
+    }
+
+    /// The keys of the connection, if it is sealed.
+    pub fn keys(&self) -> Option<Keys> {
+        let is_sealed = self.own[..8] == SEALED_MAGIC;
+        let of = |who| proof(&self.key, &parts(who, &self.theirs, &self.own));
+        is_sealed.then(|| Keys { out: of(OF_CALLED), into: of(OF_CALLER) })
     }
 
     /// What the connection is for, if that is proven.
@@ -219,7 +250,8 @@ mod tests {
     use super::*;
 
     fn identity(rank: u32, key: &JobKey) -> Identity {
-        Identity { rank: JobRank(rank), ranks: 3, directory: Box::leak(Box::new(OfTests::new(rank, *key))) }
+        let directory = Box::leak(Box::new(OfTests::new(rank, *key)));
+        Identity { rank: JobRank(rank), ranks: 3, directory, is_sealed: false }
     }
 
     fn first(caller: &Caller) -> &HelloBytes {
@@ -235,6 +267,36 @@ mod tests {
         let proof = caller.answered(&called.answer()).unwrap();
         let wanted = Wanted { to: JobRank(2), from: JobRank(0), lane: 1 };
         assert_eq!(called.proven(&other, &proof), Ok(wanted));
+    }
+
+    #[test]
+    fn both_ends_of_a_sealed_connection_have_its_keys_and_no_others() {
+        let key = JobKey::random().unwrap();
+        let sealed = |rank| Identity { is_sealed: true, ..identity(rank, &key) };
+        let (one, other) = (sealed(0), sealed(2));
+        let keys = || {
+            let caller = Caller::new(&one, JobRank(2), 1);
+            let called = Called::new(&other, first(&caller)).unwrap();
+            let answer = called.answer();
+            let proof = caller.answered(&answer).unwrap();
+            called.proven(&other, &proof).unwrap();
+            let (mine, theirs) = (caller.keys(&answer).unwrap(), called.keys().unwrap());
+            assert!((mine.out, mine.into) == (theirs.into, theirs.out) && mine.out != mine.into);
+            assert!(
+                proof != mine.out && *answer.last_chunk().unwrap() != mine.into,
+                "what is said is no key"
+            );
+            mine
+        };
+        assert!(keys() != keys(), "the next connection has others");
+        // Who seals and who does not do not talk.
+        let plain = Caller::new(&identity(0, &key), JobRank(2), 1);
+        assert_eq!(Called::new(&other, first(&plain)).err(), Some(Refusal::NotOurs));
+        let called = Called::new(&identity(2, &key), first(&plain)).unwrap();
+        assert!(called.keys().is_none() && plain.keys(&called.answer()).is_none());
+        let caller = Caller::new(&one, JobRank(2), 1);
+        assert_eq!(Called::new(&identity(2, &key), first(&caller)).err(), Some(Refusal::NotOurs));
+        assert_eq!(caller.answered(&called.answer()), Err(Refusal::NotOurs));
     }
 
     #[test]

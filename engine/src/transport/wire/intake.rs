@@ -3,12 +3,11 @@
 //! All connections of a lane share one buffer, which is used for one of them at a time. What is left in it of a
 //! frame that is not whole yet goes to its connection: so a connection at rest has no buffer of its own.
 
-use super::tcp;
+use super::pipe::Pipe;
 use crate::transport::network::framing::{Head, Sort, HEAD_BYTES};
 use crate::transport::network::kept_payload::room;
 use crate::transport::INLINE_BYTES;
 use std::io;
-use std::net::TcpStream;
 
 /// Bytes that are received at a time.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -95,7 +94,7 @@ impl Intake {
     /// When the connection is at its end.
     pub fn receive(
         &mut self,
-        socket: &TcpStream,
+        pipe: &mut Pipe,
         unfinished: &mut Unfinished,
         direct: &[libc::iovec],
     ) -> io::Result<Option<usize>> {
@@ -112,9 +111,9 @@ impl Intake {
         let received = match &mut unfinished.data {
             // SAFETY: the places are those of the program for these data.
             Some((_, left)) => unsafe {
-                tcp::receive_into(socket, direct, if places == *left { room } else { &mut [] })
+                pipe.receive_into(direct, if places == *left { room } else { &mut [] })
             },
-            None => tcp::receive(socket, rest, room),
+            None => pipe.receive(rest, room),
         };
         let bytes = match received {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -188,13 +187,13 @@ impl Intake {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     #[test]
     fn a_frame_that_comes_in_two_parts_is_whole_however_often_is_looked_between() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (receiver, _) = listener.accept().unwrap();
+        let mut receiver = Pipe::new(listener.accept().unwrap().0, None);
         let payload = [7; 40];
         for sort in [Sort::Packet, Sort::Long] {
             let head = Head { bytes: payload.len() as u32, ..Head::bare(sort, 9, [1, 2]) };
@@ -205,7 +204,7 @@ mod tests {
                     assert!(matches!(intake.next(&mut unfinished), Next::Nothing));
                     assert!(matches!(intake.next(&mut unfinished), Next::Nothing));
                     sender.write_all(part).unwrap();
-                    while intake.receive(&receiver, &mut unfinished, &[]).unwrap().is_none() {}
+                    while intake.receive(&mut receiver, &mut unfinished, &[]).unwrap().is_none() {}
                 }
                 let came = match intake.next(&mut unfinished) {
                     Next::Frame(came, Place::At(place)) => {

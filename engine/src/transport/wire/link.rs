@@ -7,6 +7,7 @@
 //! that it had to send over the other, and left. So one that stands aside is taken when the one in use ends.
 
 use super::intake::Unfinished;
+use super::pipe::Pipe;
 use super::registered::{Data, Serving};
 use super::unreceived::Outgoing;
 use crate::transport::network::framing::Head;
@@ -14,7 +15,6 @@ use crate::transport::network::{Credits, LAUNCHERS_TURN};
 use crate::JobRank;
 use std::collections::VecDeque;
 use std::io;
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Bytes that wait to be sent, at most, and bytes that a peer has not said it has received.
@@ -30,6 +30,7 @@ const OUT_OF_REACH: Duration = Duration::from_secs(60);
 
 /// How far the connection to a peer is.
 #[derive(Debug, Default)]
+#[allow(clippy::large_enum_variant)] // some 200 bytes for a peer that is talked to
 pub enum State {
     /// There is none, and none is needed.
     #[default]
@@ -44,7 +45,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Connection {
     /// Its socket.
-    pub socket: TcpStream,
+    pub pipe: Pipe,
     /// This rank has made it.
     pub is_mine: bool,
     /// It is known which frame goes first.
@@ -65,9 +66,9 @@ pub struct Connection {
 
 impl Connection {
     /// A new connection. Without `may_send` the peer's first frame tells what goes first.
-    pub fn new(socket: TcpStream, is_mine: bool, may_send: bool) -> Connection {
+    pub fn new(pipe: Pipe, is_mine: bool, may_send: bool) -> Connection {
         Connection {
-            socket,
+            pipe,
             is_mine,
             may_send,
             wants_room: false,
@@ -84,7 +85,7 @@ impl Connection {
 #[derive(Debug)]
 pub struct Aside {
     /// Its socket.
-    pub socket: TcpStream,
+    pub pipe: Pipe,
     /// This rank has made it.
     pub is_mine: bool,
     /// It is that of the lower rank.
@@ -207,7 +208,7 @@ impl Link {
     /// The connection that stands aside, if the peer uses it now. One that has come to its end is let go of.
     pub fn aside_in_use(&mut self) -> Option<Aside> {
         let aside = self.aside.as_ref().filter(|aside| aside.is_of_lower)?;
-        match aside.socket.peek(&mut [0]) {
+        match aside.pipe.socket().peek(&mut [0]) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             Ok(1..) => self.aside.take(),
             _ => {
@@ -241,12 +242,12 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     fn connection(is_mine: bool) -> State {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        State::Up(Connection::new(socket, is_mine, true))
+        State::Up(Connection::new(Pipe::new(socket, None), is_mine, true))
     }
 
     #[test]

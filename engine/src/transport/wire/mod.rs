@@ -3,7 +3,7 @@
 //! Two ranks that talk have a [`Link`], and the link a connection, which is made when the first frame goes. Both
 //! ends prove that they belong to the job before anything else is read ([`handshake`]). A link outlives its
 //! connections: what a peer has not received goes again over the next one ([`unreceived`]), so that a network that
-//! fails for a while loses nothing.
+//! fails for a while loses nothing. On request all that goes over them is sealed ([`records`]).
 //!
 //! A rank that spins asks the connection that has brought something last; now and then, and before it sleeps, all
 //! of them. What a lane knows of a silent peer is nothing.
@@ -19,9 +19,11 @@ mod long_payloads;
 mod moving;
 mod multicasting;
 mod outlived;
+mod pipe;
 mod porter;
 mod proofs;
 mod reception;
+mod records;
 mod registered;
 mod sealing;
 mod sending;
@@ -50,7 +52,7 @@ use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
 use crate::progress::Doorbell;
-use crate::{JobRank, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -80,6 +82,8 @@ pub struct Wire {
     owing: Vec<usize>,
     /// Links without a connection that need one.
     unconnected: Vec<usize>,
+    /// Links whose connections have opened records that were not read.
+    opened: Vec<usize>,
     loads: Loads<Loaded>,
     fetches: Fetches,
     registered: Registered,
@@ -105,6 +109,8 @@ struct Sockets {
     lane: usize,
     /// Packets that have been received and not looked at.
     packets: AtomicU64,
+    /// Connections with something that was opened and not read.
+    opened: AtomicU32,
     times: AtomicU32,
 }
 
@@ -117,6 +123,7 @@ impl Ready for Sockets {
         let times = self.times.load(Ordering::Relaxed);
         self.times.store(times.wrapping_add(1), Ordering::Relaxed);
         self.packets.load(Ordering::Acquire) != 0
+            || self.opened.load(Ordering::Acquire) != 0
             || self.porter.has_for(self.lane)
             || times.is_multiple_of(ANSWERED) && self.set.poll(false)
     }
@@ -133,10 +140,10 @@ impl Wire {
 
     fn of_lane(porter: Arc<Porter>, lane: usize) -> Result<Wire> {
         let set = WaitSet::new()?;
-        let (packets, times) = (AtomicU64::new(0), AtomicU32::new(0));
+        let (packets, opened, times) = (AtomicU64::new(0), AtomicU32::new(0), AtomicU32::new(0));
         // What is asked without the lock lives as long as the process.
         let ready: &'static Sockets =
-            Box::leak(Box::new(Sockets { set, porter: Arc::clone(&porter), lane, packets, times }));
+            Box::leak(Box::new(Sockets { set, porter: Arc::clone(&porter), lane, packets, opened, times }));
         Ok(Wire {
             porter,
             lane,
@@ -152,6 +159,7 @@ impl Wire {
             patience: Patience::default(),
             owing: Vec::new(),
             unconnected: Vec::new(),
+            opened: Vec::new(),
             loads: Loads::new(long_payloads::LOADED),
             fetches: Fetches::default(),
             registered: Registered::default(),
@@ -352,7 +360,8 @@ impl Network for Wire {
     }
 
     fn means_to(&self, _: JobRank) -> String {
-        "TCP".to_owned()
+        let sealed = if self.porter.me().is_sealed { ", sealed" } else { "" };
+        format!("TCP{sealed}")
     }
 
     fn sender(&self) -> Option<JobRank> {
@@ -360,7 +369,12 @@ impl Network for Wire {
     }
 
     fn multicast(&self) -> Result<&dyn Multicast> {
-        Ok(self)
+        match self.porter.me().is_sealed {
+            false => Ok(self),
+            true => {
+                Err(Error::new(Class::Other, "connections are sealed, and datagrams to a group would not be"))
+            }
+        }
     }
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {
@@ -382,6 +396,7 @@ impl Network for Wire {
             link.credits.tells(LEAVE);
             (link.state, link.aside) = (State::Idle, None);
             self.unconnected.retain(|&one| one != index as usize);
+            self.note_opened(index as usize);
         }
     }
 

@@ -95,6 +95,9 @@ impl Wire {
     /// Receives from one connection that has something: mostly it is the one that has brought something last.
     /// Whether anything has come.
     fn receive(&mut self) -> bool {
+        if let Some(&index) = self.opened.first() {
+            return self.receive_from(index);
+        }
         if !self.patience.is_time(self.ready.times.load(Ordering::Relaxed)) {
             return false;
         }
@@ -118,8 +121,9 @@ impl Wire {
         let number = connection.unfinished.data.map_or(0, |(number, _)| number);
         let direct = connection.unfinished.data.and_then(|(number, left)| self.fetches.places(number, left));
         let direct = direct.as_deref().unwrap_or_default();
-        match self.intake.receive(&connection.socket, &mut connection.unfinished, direct) {
+        match self.intake.receive(&mut connection.pipe, &mut connection.unfinished, direct) {
             Ok(Some(went)) => {
+                self.note_opened(index);
                 self.links[index].is_heard();
                 (self.source, self.hot) = (index, Some(index));
                 self.patience.found();
@@ -133,6 +137,17 @@ impl Wire {
                 self.is_broken(index);
                 false
             }
+        }
+    }
+
+    /// What a sealed connection has opened does not show at its descriptor: the lane has to come back for it.
+    pub(super) fn note_opened(&mut self, index: usize) {
+        let has_opened =
+            matches!(&self.links[index].state, State::Up(connection) if connection.pipe.has_opened());
+        if has_opened || !self.opened.is_empty() {
+            self.opened.retain(|&one| one != index);
+            self.opened.extend(has_opened.then_some(index));
+            self.ready.opened.store(self.opened.len() as u32, Ordering::Release);
         }
     }
 

@@ -18,9 +18,10 @@ impl Link {
     /// is held by another rank of its node, which waits for a rank that does not come any more.
     fn may_bring_more(&self) -> bool {
         let State::Up(connection) = &self.state else { return false };
-        let is_silent =
-            || connection.socket.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        connection.has_spoken || !is_silent()
+        let is_silent = || {
+            connection.pipe.socket().peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+        };
+        connection.has_spoken || connection.pipe.has_opened() || !is_silent()
     }
 }
 
@@ -64,6 +65,7 @@ impl Wire {
         if self.hot == Some(index) {
             self.hot = None;
         }
+        self.note_opened(index);
         self.unconnected.retain(|&one| one != index);
         self.fetches.drop_those_over(index);
     }

@@ -11,9 +11,10 @@
 
 use super::dialling::{Dial, Dialled};
 use super::handing_over::Hatch;
-use super::handshake::{Identity, Wanted};
+use super::handshake::Identity;
+use super::pipe::Pipe;
 use super::proofs::PROOF_BYTES;
-use super::reception::{Reception, LISTENERS};
+use super::reception::{Proven, Reception, LISTENERS};
 use super::tcp;
 use crate::job::node_segment::ALL_LANES;
 use crate::progress::Doorbell;
@@ -50,7 +51,7 @@ enum Request {
 #[derive(Debug)]
 pub enum Outcome {
     /// A connection to a peer, and whether this rank has made it.
-    Connected(JobRank, TcpStream, bool),
+    Connected(JobRank, Pipe, bool),
     /// A peer cannot be reached now; whether its system says that nobody listens.
     Failed(JobRank, bool),
 }
@@ -192,7 +193,7 @@ struct Work {
     hatch: Hatch,
     reception: Reception,
     /// Connections for other ranks of the node, and since when they wait.
-    undelivered: Vec<(Wanted, TcpStream, Instant)>,
+    undelivered: Vec<(Proven, Instant)>,
     dials: Vec<Calling>,
     /// The name that was given last to a dial.
     last: u64,
@@ -220,8 +221,8 @@ impl Work {
                     REQUESTS if self.hear_requests() => return,
                     REQUESTS => {}
                     HATCH => {
-                        while let Some((wanted, socket)) = self.hatch.take(&self.porter.me) {
-                            self.let_in(wanted, socket);
+                        while let Some(proven) = self.hatch.take(&self.porter.me) {
+                            self.let_in(proven);
                         }
                     }
                     name if (DIALS..LISTENERS).contains(&name) => {
@@ -229,35 +230,37 @@ impl Work {
                         dialled.for_each(|one| one.at = Some(Instant::now()));
                     }
                     name => {
-                        for (wanted, socket) in self.reception.look(name, &self.set) {
-                            self.let_in(wanted, socket);
+                        for proven in self.reception.look(name, &self.set) {
+                            self.let_in(proven);
                         }
                     }
                 }
             }
             self.dial_those_due();
-            for (wanted, socket, since) in std::mem::take(&mut self.undelivered) {
-                self.deliver(wanted, socket, since);
+            for (proven, since) in std::mem::take(&mut self.undelivered) {
+                self.deliver(proven, since);
             }
         }
     }
 
     /// A connection is proven.
-    fn let_in(&mut self, wanted: Wanted, socket: TcpStream) {
-        match wanted.to == self.porter.me.rank {
-            true => self.porter.give(wanted.lane, Outcome::Connected(wanted.from, socket, false)),
-            false => self.deliver(wanted, socket, Instant::now()),
+    fn let_in(&mut self, proven: Proven) {
+        if proven.wanted.to != self.porter.me.rank {
+            return self.deliver(proven, Instant::now());
         }
+        let Proven { wanted, socket, keys } = proven;
+        let pipe = Pipe::new(socket, keys.as_ref());
+        self.porter.give(wanted.lane, Outcome::Connected(wanted.from, pipe, false));
     }
 
     /// Hands a connection to another rank of the node.
-    fn deliver(&mut self, wanted: Wanted, socket: TcpStream, since: Instant) {
-        if self.porter.me.directory.has_failed(wanted.to) {
+    fn deliver(&mut self, proven: Proven, since: Instant) {
+        if self.porter.me.directory.has_failed(proven.wanted.to) {
             return;
         }
-        let given = self.hatch.give(&self.porter.me, wanted, &socket);
+        let given = self.hatch.give(&self.porter.me, &proven);
         if given.is_err() && since.elapsed() < PATIENCE && self.undelivered.len() < UNDELIVERED {
-            self.undelivered.push((wanted, socket, since));
+            self.undelivered.push((proven, since));
         }
     }
 
@@ -301,8 +304,8 @@ impl Work {
                 *at = wakes;
                 return false;
             }
-            Dialled::Answered(socket, proof) => match self.prove(&socket, &proof) {
-                true => Outcome::Connected(peer, socket, true),
+            Dialled::Answered(socket, (proof, keys)) => match self.prove(&socket, &proof) {
+                true => Outcome::Connected(peer, Pipe::new(socket, keys.as_ref()), true),
                 false => Outcome::Failed(peer, false),
             },
             Dialled::Refused => Outcome::Failed(peer, true),

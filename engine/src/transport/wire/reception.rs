@@ -5,6 +5,7 @@
 
 use super::handshake::{Called, Identity, Refusal, Wanted, HELLO_BYTES};
 use super::proofs::PROOF_BYTES;
+use super::records::Keys;
 use super::tcp;
 use crate::transport::network::WaitSet;
 use std::collections::VecDeque;
@@ -22,8 +23,16 @@ const AT_A_TIME: usize = 16;
 /// Names in the set: listeners from this one on, strangers below.
 pub const LISTENERS: u64 = 1 << 63;
 
-/// A connection that is proven, and what it is for.
-pub type Proven = (Wanted, TcpStream);
+/// A connection that is proven.
+#[derive(Debug)]
+pub struct Proven {
+    /// What it is for.
+    pub wanted: Wanted,
+    /// Its socket.
+    pub socket: TcpStream,
+    /// Its keys, if it is sealed.
+    pub keys: Option<Keys>,
+}
 
 /// A connection that is not.
 #[derive(Debug)]
@@ -116,9 +125,9 @@ impl Reception {
         match self.strangers[index].hear(&self.me) {
             Ok(None) => None,
             Ok(Some(wanted)) => {
-                let Stranger { socket, .. } = self.strangers.remove(index)?;
+                let Stranger { socket, called, .. } = self.strangers.remove(index)?;
                 set.remove(socket.as_raw_fd()).ok()?;
-                Some((wanted, socket))
+                Some(Proven { wanted, socket, keys: called?.keys() })
             }
             Err(_) => {
                 self.shut_out(index);

@@ -11,11 +11,6 @@ use crate::transport::network::kept_payload;
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 
-/// Whether a socket is only full.
-pub fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
-}
-
 /// What a connection has been given, in the order in which it takes it.
 struct Given {
     urgent: usize,
@@ -30,7 +25,13 @@ impl Wire {
             return;
         };
         let mut wants_room = false;
-        while connection.may_send {
+        match connection.pipe.push() {
+            Ok(()) => {}
+            Err(error) if tcp::is_full(&error) => wants_room = true,
+            // What the peer has said before may still be read; its end shows there.
+            Err(_) => connection.may_send = false,
+        }
+        while connection.may_send && !wants_room {
             if connection.data.is_none() && connection.urgent.is_empty() && outgoing.unsent() == 0 {
                 let Some(next) = serving.front_mut() else { break };
                 let (data, is_last) = next.next(received);
@@ -41,7 +42,7 @@ impl Wire {
             }
             match connection.give(outgoing) {
                 Ok((given, bytes)) => connection.has_taken(outgoing, &given, bytes),
-                Err(error) if is_full(&error) => {
+                Err(error) if tcp::is_full(&error) => {
                     wants_room = true;
                     break;
                 }
@@ -49,10 +50,11 @@ impl Wire {
                 Err(_) => connection.may_send = false,
             }
         }
+        wants_room |= connection.pipe.has_waiting();
         if connection.wants_room != wants_room {
             connection.wants_room = wants_room;
             // If it is refused, the rank looks again when its sleep ends.
-            let _ = self.ready.set.change(connection.socket.as_raw_fd(), index as u64, wants_room);
+            let _ = self.ready.set.change(connection.pipe.socket().as_raw_fd(), index as u64, wants_room);
         }
     }
 
@@ -70,7 +72,7 @@ impl Wire {
         let Link { state: State::Up(connection), outgoing, .. } = link else { return false };
         // SAFETY: by the caller.
         let payload = unsafe { std::slice::from_raw_parts(payload, head.bytes as usize) };
-        let sent = tcp::send(&connection.socket, &[IoSlice::new(&head.write()), IoSlice::new(payload)]);
+        let sent = connection.pipe.send(&[IoSlice::new(&head.write()), IoSlice::new(payload)]);
         // The copy is made while the bytes are on their way.
         outgoing.add_taken(&head, kept_payload::copy(payload), sent.unwrap_or(0));
         if outgoing.unsent() > 0 {
@@ -91,9 +93,9 @@ impl Link {
 
 impl Connection {
     /// Gives the socket what is next. What it was given, and how many bytes of that it has taken.
-    fn give(&self, outgoing: &Outgoing) -> io::Result<(Given, usize)> {
+    fn give(&mut self, outgoing: &Outgoing) -> io::Result<(Given, usize)> {
         if let Some(data) = &self.data {
-            let bytes = tcp::send(&self.socket, &data.parts())?;
+            let bytes = self.pipe.send(&data.parts())?;
             return Ok((Given { urgent: 0, is_data: true }, bytes));
         }
         let mut list = [IoSlice::new(&[]); PARTS];
@@ -105,7 +107,7 @@ impl Connection {
             list[0] = IoSlice::new(&self.urgent);
             count += 1;
         }
-        let bytes = tcp::send(&self.socket, &list[..count])?;
+        let bytes = self.pipe.send(&list[..count])?;
         Ok((Given { urgent, is_data: false }, bytes))
     }
 

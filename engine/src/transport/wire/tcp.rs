@@ -144,6 +144,11 @@ pub unsafe fn receive_into(stream: &TcpStream, places: &[libc::iovec], then: &mu
     transferred(|| unsafe { libc::readv(stream.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int) })
 }
 
+/// Whether a socket is only full.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
+}
+
 /// Bytes that were sent and that the other end's system has not confirmed, and may still.
 pub fn unconfirmed(stream: &TcpStream) -> usize {
     let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: 0, revents: 0 };

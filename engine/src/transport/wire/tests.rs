@@ -68,9 +68,14 @@ pub fn job(ranks: u32) -> Vec<Wire> {
 
 /// The same, where peers connect to what `known` makes of a port.
 pub fn job_by(ranks: u32, known: fn(u16) -> u16) -> Vec<Wire> {
+    job_of(ranks, known, false)
+}
+
+/// The same, with sealed connections or plain ones.
+pub fn job_of(ranks: u32, known: fn(u16) -> u16, is_sealed: bool) -> Vec<Wire> {
     let wire = |directory| {
         let directory: &'static OfTests = Box::leak(Box::new(directory));
-        let me = Identity { rank: JobRank(directory.own), ranks, directory };
+        let me = Identity { rank: JobRank(directory.own), ranks, directory, is_sealed };
         Wire::new(me, Box::leak(Box::default())).unwrap()
     };
     OfTests::job(ranks, known).into_iter().map(wire).collect()
@@ -105,6 +110,26 @@ mod over_tcp {
     conformance!(Threads);
 }
 
+/// The same with sealed connections.
+struct Sealed;
+
+impl Place for Sealed {
+    type Transport = Wire;
+
+    fn job(&self, ranks: u32) -> Vec<Wire> {
+        all_connected(job_of(ranks, |port| port, true))
+    }
+
+    fn beside(&self, transport: &Wire) -> Wire {
+        transport.lane(1).unwrap()
+    }
+}
+
+mod sealed {
+    use super::*;
+    conformance!(Sealed);
+}
+
 #[test]
 fn strangers_are_shut_out_and_cost_nothing_but_a_place() {
     let (mut one, mut other) = Threads.pair();
@@ -125,7 +150,8 @@ fn strangers_are_shut_out_and_cost_nothing_but_a_place() {
     drop(silent);
 }
 
-fn push(from: &mut Wire, peer: u32, number: u64) -> bool {
+/// Sends a packet with a number; whether there was room.
+pub fn push(from: &mut Wire, peer: u32, number: u64) -> bool {
     from.push(JobRank(peer), &Packet::new(3, [number, 0]).letter()).unwrap()
 }
 
