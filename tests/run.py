@@ -7,8 +7,8 @@
     tests/run.py --quick            what `make check` runs: the parts of QUICK, over a tree compiled in haste
 
 A part is a command. Its log goes to build/test/<part>.log; how many tests passed is read from its last lines.
-A part that fails does not stop the others. Parts that mostly compile or mostly sleep run beside others; those in
-which it matters how long something takes are alone, at the end.
+A part that fails does not stop the others. Parts run beside each other as far as there is room; those in which it
+matters how long something takes have at most a compiler beside them, which takes what they leave.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import jobs  # noqa: E402
-from parts import COMPILER, SLEEPER, Part, run_all  # noqa: E402
+from parts import ALONE, COMPILER, Part, run_all  # noqa: E402
 
 PYTHON = str(jobs.PYTHON)
 
@@ -29,66 +29,39 @@ def pytest(*paths):
 
 
 STAGED = ("stage",)
-# In the order in which they are started, as far as there is room. The longest ones have company: mpi4py compilers, imb and
-# hosts each other.
+# In the order in which they are started, as far as there is room: the tree, for which most of them wait, and compilers;
+# those that want all cores; then what takes longest first.
 PARTS = [
-    Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, SLEEPER),
-    Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, SLEEPER),
-    Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, SLEEPER),
-    Part("stage", "release build and staged tree", ["scripts/stage"], 30, COMPILER),
+    Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, 0.3),
+    Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, 0.3),
+    Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, 0.3),
+    Part("stage", "release build and staged tree", ["scripts/stage"], 30, 1.9),
     Part(
         "clippy",
         "no warnings",
         ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        30,
+        60,
         COMPILER,
     ),
-    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.1, STAGED),
-    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 40, COMPILER, ("clippy",)),
-    Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
-    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 30, COMPILER, ("unit",)),
+    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 60, COMPILER, ("clippy",)),
+    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 60, COMPILER, ("unit",)),
     Part(
         "loom",
         "mailbox, express boxes, doorbell, withdrawals, shared-out work: every interleaving",
         ["cargo", "test", "--release", "--manifest-path", "tests/loom/Cargo.toml", "--target-dir", "target/loom"],
-        15,
+        60,
         COMPILER,
     ),
     Part(
         "servers",
         "servers between nodes: small worlds in every interleaving, wrong protocols, garbage, long runs, memory at scale",
         ["cargo", "test", "--release", "--manifest-path", "tests/servers/Cargo.toml", "--target-dir", "target/servers"],
-        15,
+        60,
         COMPILER,
     ),
-    Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, COMPILER, STAGED),
-    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 30, COMPILER, STAGED),
-    Part("libraries", "HDF5, PnetCDF, h5py of Debian, with their own tests", pytest("tests/files/test_libraries.py"), 30, 1.1, STAGED),
-    Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, SLEEPER, STAGED),
-    Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 15, 0.5, STAGED),
-    Part(
-        "verdict",
-        "jobs that hang are told why",
-        pytest("tests/verdict", "--ignore=tests/verdict/test_slow.py"),
-        20,
-        SLEEPER,
-        STAGED,
-    ),
-    Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, SLEEPER, STAGED),
-    Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, SLEEPER, STAGED),
-    Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files", "--ignore=tests/files/test_libraries.py"), 15, SLEEPER, STAGED),
-    Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, SLEEPER, STAGED),
-    Part("packages", "pip install serried, with mpi4py in a fresh venv; the Debian package; recipes", pytest("tests/packages"), 15, SLEEPER, STAGED),
-    Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, SLEEPER, STAGED),
-    Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, SLEEPER, STAGED),
-    Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, SLEEPER, STAGED),
-    Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, SLEEPER, STAGED),
-    Part("dynamic", "jobs that start others and connect; mpi4py's tests of that", pytest("tests/dynamic"), 15, SLEEPER, STAGED),
-    Part("survivors", "jobs that go on without ranks that have failed", pytest("tests/survivors"), 40, SLEEPER, STAGED),
-    Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, SLEEPER, STAGED),
-    Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1.5, STAGED),
-    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, SLEEPER, STAGED),
-    Part("programs", "programs of Debian as they are: known results", [PYTHON, "tests/applications/run", "--short"], 15, 1.1, STAGED),
+    Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
+    Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 60, COMPILER, STAGED),
+    Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
     Part(
@@ -98,25 +71,52 @@ PARTS = [
         15,
         after=STAGED,
     ),
-    Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
-    Part("armci", "ARMCI: every call, all ABIs, all means of copying", ["tests/c/run", "--folder", "tests/armci"], 15, after=STAGED),
-    Part("armci-faults", "ARMCI: wrong calls, ranks that die", pytest("tests/armci/faults"), 15, SLEEPER, STAGED),
-    Part("global-arrays", "stock Global Arrays of Debian over our ARMCI", [PYTHON, "tests/global_arrays/run"], 15, after=STAGED),
-    Part("devices", "buffers in the memory of GPUs, over a driver of ours", ["tests/fake_driver/run"], 20, after=STAGED),
-    Part("shmem", "OpenSHMEM: C and C++ programs", ["tests/shmem/run"], 20, after=STAGED),
-    Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, after=STAGED),
-    Part("shmem4py", "shmem4py's own suite, unmodified", ["tests/shmem4py/run"], 20, after=STAGED),
-    Part("coarrays", "OpenCoarrays' own tests, as Debian has compiled them", ["tests/coarrays/run"], 15, after=STAGED),
-    Part("shmem-rungs", "the same with each means of copying", ["tests/shmem/run", "--rungs"], 15, after=STAGED),
     Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
     Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
+    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, 0.4, STAGED),
+    Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.2, STAGED),
+    Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, 1, STAGED),
+    Part("libraries", "HDF5, PnetCDF, h5py of Debian, with their own tests", pytest("tests/files/test_libraries.py"), 30, 1.1, STAGED),
+    Part("packages", "pip install serried, with mpi4py in a fresh venv; the Debian package; recipes", pytest("tests/packages"), 15, 0.5, STAGED),
+    Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, 0.4, STAGED),
+    Part("dynamic", "jobs that start others and connect; mpi4py's tests of that", pytest("tests/dynamic"), 15, 0.4, STAGED),
+    Part(
+        "verdict",
+        "jobs that hang are told why",
+        pytest("tests/verdict", "--ignore=tests/verdict/test_slow.py"),
+        20,
+        0.3,
+        STAGED,
+    ),
+    Part("survivors", "jobs that go on without ranks that have failed", pytest("tests/survivors"), 40, 0.8, STAGED),
+    Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, 1.2, STAGED),
+    Part("imb", "Intel's IMB-MPI1, P2P, NBC, MT with data checking", [PYTHON, "tests/imb/run.py"], 60, 1, STAGED),
+    Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, 0.9, STAGED),
+    Part("devices", "buffers in the memory of GPUs, over a driver of ours", ["tests/fake_driver/run"], 20, 1.4, STAGED),
+    Part("armci-wire", "ARMCI between nodes, over TCP", ["tests/c/run", "--folder", "tests/armci", "--wire"], 15, 1.8, STAGED),
+    Part("slow", "slow jobs are let alone", pytest("tests/verdict/test_slow.py"), 15, 1.5, STAGED),
     Part("loopback", "C programs with ranks that talk over local sockets", ["tests/c/run", "--loopback"], 15, 1, STAGED),
-    Part("wire", "C programs with ranks that talk over TCP", ["tests/c/run", "--wire"], 15, 1, STAGED),
-    Part("fabric", "C programs with ranks that talk over libfabric", ["tests/c/run", "--fabric"], 15, 1, STAGED),
-    Part("grids", "windows between nodes whose servers stand in a grid", ["tests/c/run", "--grids"], 15, after=STAGED),
-    Part("armci-wire", "ARMCI between nodes, over TCP", ["tests/c/run", "--folder", "tests/armci", "--wire"], 15, after=STAGED),
-    Part("shmem-networks", "OpenSHMEM between nodes, over local sockets and TCP", ["tests/shmem/run", "--networks"], 15, after=STAGED),
-    Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, after=STAGED),
+    Part("top", "serried top: true rates, terminal", pytest("tests/top", "--ignore=tests/top/test_page.py"), 20, 0.1, STAGED),
+    Part("files", "MPI-IO: faults of the file system, nothing lost", pytest("tests/files", "--ignore=tests/files/test_libraries.py"), 15, 0.7, STAGED),
+    Part("finding", "CMake, Meson, autotools and pkg-config find MPI", pytest("tests/build_systems"), 15, 0.4, STAGED),
+    Part("grids", "windows between nodes whose servers stand in a grid", ["tests/c/run", "--grids"], 15, 1.7, STAGED),
+    Part("page", "serried top: its page in a browser", pytest("tests/top/test_page.py"), 15, 0.2, STAGED),
+    Part("coarrays", "OpenCoarrays' own tests, as Debian has compiled them", ["tests/coarrays/run"], 15, 0.9, STAGED),
+    Part("global-arrays", "stock Global Arrays of Debian over our ARMCI", [PYTHON, "tests/global_arrays/run"], 15, 1.2, STAGED),
+    Part("abi", "constants, layouts, symbols against peers", ["tests/abi/run"], 15, 0.4, STAGED),
+    Part("armci", "ARMCI: every call, all ABIs, all means of copying", ["tests/c/run", "--folder", "tests/armci"], 15, 1.2, STAGED),
+    Part("pmpi", "tools over PMPI, preloaded and linked: our own and EZTrace", pytest("tests/pmpi"), 15, 0.3, STAGED),
+    Part("programs", "programs of Debian as they are: known results", [PYTHON, "tests/applications/run", "--short"], 15, 0.8, STAGED),
+    Part("shmem4py", "shmem4py's own suite, unmodified", ["tests/shmem4py/run"], 20, 1.1, STAGED),
+    Part("shmem-networks", "OpenSHMEM between nodes, over local sockets and TCP", ["tests/shmem/run", "--networks"], 15, 1.5, STAGED),
+    Part("shmem", "OpenSHMEM: C and C++ programs", ["tests/shmem/run"], 20, 1.1, STAGED),
+    Part("shmem-rungs", "the same with each means of copying", ["tests/shmem/run", "--rungs"], 15, 1.1, STAGED),
+    Part("doctor", "serried doctor: faults named, libraries found, variables", pytest("tests/doctor"), 15, 0.5, STAGED),
+    Part("demo", "the demo: only mpi4py and NumPy, right, a picture", pytest("tests/demo"), 10, 0.3, STAGED),
+    Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.3, STAGED),
+    Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, 1, STAGED),
+    Part("armci-faults", "ARMCI: wrong calls, ranks that die", pytest("tests/armci/faults"), 15, 1, STAGED),
+    Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, ALONE, STAGED),
 ]
 
 

@@ -1,6 +1,8 @@
 """Running the parts of the tests: side by side where they do not disturb each other, each with a log of its own."""
 
+import contextlib
 import os
+import pathlib
 import re
 import subprocess
 import time
@@ -9,14 +11,17 @@ from dataclasses import dataclass
 import jobs
 
 CORES = 2  # what the parts are planned for; on a larger machine they have more room
-COMPILER, SLEEPER = 0.85, 0.3  # two parts of the first sort and one of the second run at once
+ROOM = 2.2  # what parts that run at once may want: each waits now and then
+COMPILER, ALONE = 0, 9  # a part that takes what others leave, and one that nothing may disturb
+MODEST = 10  # how nice the first sort is to others
 
 
 @dataclass(frozen=True)
 class Part:
     """A command, after how many minutes it is taken for a hang (several times what it takes on a slow
-    machine), and what it needs of the machine: `cores` of the two that there are (COMPILER: one, with room for a part
-    beside two of them that mostly sleeps; 2: it is alone), and the parts of which it needs what they build (`after`)."""
+    machine), and what it needs of the machine: how many `cores` of the two that there are it keeps busy, as its line says
+    (COMPILER: what others leave; 2: it has none but a compiler beside it), and the parts of which it needs what they
+    build (`after`)."""
 
     name: str
     shows: str
@@ -42,6 +47,13 @@ def count(output):
 FAILURE = re.compile(r"^FAILED|^test .* FAILED$")
 
 
+def be_modest():
+    """What begins here takes what others leave. Linux shares cores between sessions first, so its session says so too."""
+    os.nice(MODEST)
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/self/autogroup").write_text(str(MODEST))
+
+
 class Running:
     """A part under way."""
 
@@ -59,6 +71,7 @@ class Running:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    preexec_fn=be_modest if part.cores == COMPILER else None,
                 )
             except OSError as problem:
                 self.process, self.why = None, f"cannot start {part.command[0]}: {problem.strerror}"
@@ -107,16 +120,23 @@ class Running:
         print("".join(f"  | {lines[i]}\n" for i in [*near, *range(end, len(lines))]), flush=True)
 
 
+def has_room(part, running):
+    """Whether a part may run beside those under way: of compilers one, which uses all cores that are free."""
+    cores = [other.part.cores for other in running]
+    if ALONE in (part.cores, *cores):
+        return not running
+    return COMPILER not in cores if part.cores == COMPILER else sum(cores) + part.cores <= ROOM
+
+
 def to_start(waiting, running):
     """The part to start next: the first that has what it needs and for which there is room. None overtakes a part that
-    is to be alone, or small ones would keep it waiting for ever."""
+    wants all cores, or small ones would keep it waiting for ever."""
     unmade = {part.name for part in waiting} | {other.part.name for other in running}
-    busy = sum(other.part.cores for other in running)
     for part in waiting:
         is_ready = not unmade & set(part.after)
-        if is_ready and busy + part.cores <= CORES:
+        if is_ready and has_room(part, running):
             return part
-        if is_ready and part.cores == CORES:
+        if is_ready and part.cores >= CORES:
             return None
     return None
 
