@@ -19,6 +19,8 @@ STAGE = ROOT / os.environ.get("TREE", "stage")
 BUILD = ROOT / "build"
 PYTHON = BUILD / "venv/bin/python"
 PEERS = BUILD / "peers"
+# Makes headers and tables of the ABIs. It is compiled where scripts/stage has it too, and waits for no other build.
+GENERATE = ["cargo", "run", "--quiet", "--target-dir", "target/generate", "--package", "serried-mpi-generate", "--"]
 
 LAUNCHERS = {
     "serried": f"{STAGE}/bin/serried run",

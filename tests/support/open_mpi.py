@@ -23,8 +23,7 @@ def compiler(directory, *flags):
     """Writes mpi.h and a compiler script into a folder, and returns the script. The flags come before the program's."""
     include = directory / "open-mpi"
     include.mkdir()
-    command = ["cargo", "run", "--quiet", "--package", "serried-mpi-generate", "--", "header", "openmpi"]
-    header = subprocess.run(command, cwd=jobs.ROOT, capture_output=True, text=True, check=True).stdout
+    header = subprocess.run([*jobs.GENERATE, "header", "openmpi"], cwd=jobs.ROOT, capture_output=True, text=True, check=True).stdout
     (include / "mpi.h").write_text(header + lacking())
     script = include / "cc"
     # An address such as that of MPI_IN_PLACE is none to the compiler.
