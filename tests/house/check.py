@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import docs  # noqa: E402
 import jobs  # noqa: E402
 import metrics  # noqa: E402
+import schedule  # noqa: E402
 from circles import circles  # noqa: E402
 
 SOURCE = {".rs", ".py", ".c", ".h", ".api", ".sh", ""}
@@ -165,6 +166,7 @@ RULES = [
     what_faces_share_names_none,
     licences_and_texts,
     *docs.RULES,
+    *schedule.RULES,
 ]
 
 

@@ -125,7 +125,11 @@ def has_room(part, running):
     cores = [other.part.cores for other in running]
     if ALONE in (part.cores, *cores):
         return not running
-    return COMPILER not in cores if part.cores == COMPILER else sum(cores) + part.cores <= ROOM
+    if part.cores == COMPILER:
+        return COMPILER not in cores
+    if CORES in (part.cores, *cores):
+        return sum(cores) == 0
+    return sum(cores) + part.cores <= ROOM
 
 
 def to_start(waiting, running):
