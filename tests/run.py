@@ -62,7 +62,6 @@ PARTS = [
     Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
     Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 60, COMPILER, STAGED),
     Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
-    Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, after=STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
     Part(
         "golden",
@@ -116,6 +115,7 @@ PARTS = [
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.3, STAGED),
     Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, 1, STAGED),
     Part("armci-faults", "ARMCI: wrong calls, ranks that die", pytest("tests/armci/faults"), 15, 1, STAGED),
+    Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, ALONE, STAGED),
     Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, ALONE, STAGED),
 ]
 
