@@ -21,6 +21,20 @@ def test_every_rank_knows_its_rank_and_the_size(launcher):
     assert lines(result) == [f"{rank} of 3, {rank} of 3" for rank in range(3)]
 
 
+def test_threads_of_ranks_share_the_cpus_unless_somebody_has_said_how_many(launcher):
+    cpus = len(os.sched_getaffinity(0))
+    launcher.environment.pop("OMP_NUM_THREADS", None)
+
+    def threads(*options):
+        return set(lines(launcher.run(*options, "sh", "-c", "echo ${OMP_NUM_THREADS-none}")))
+
+    assert threads("-n", 1) == {"none"} == threads("-n", 2, "--bind-to", "core")
+    assert threads("-n", 2) == {str(max(1, cpus // 2))} and threads("-n", 3 * cpus) == {"1"}
+    assert threads("-n", 2, "-genv", "OMP_NUM_THREADS", "7") == {"7"}
+    launcher.environment["OMP_NUM_THREADS"] = "5"
+    assert threads("-n", 2) == {"5"}
+
+
 def test_mpiexec_and_mpirun_are_the_same_command(launcher, tmp_path):
     for name in ("mpiexec", "mpirun"):
         (tmp_path / name).symlink_to(SERRIED)

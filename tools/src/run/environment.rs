@@ -85,6 +85,19 @@ pub struct Identity {
     pub open_mpi: bool,
 }
 
+/// How many threads a rank's loops may have (OpenMP, and the linear algebra of NumPy, which heeds the same variable), if nobody
+/// has said so: its even share of the CPUs. Without it each rank would take all of them, and threads that wait in turns for
+/// a core are slower by orders of magnitude. A rank that is bound sees its share by itself.
+pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Option<CString> {
+    const THREADS: &[u8] = b"OMP_NUM_THREADS=";
+    if is_bound || local_size < 2 || given.iter().any(|text| text.as_bytes().starts_with(THREADS)) {
+        return None;
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let share = (cpus / local_size as usize).max(1);
+    CString::new([THREADS, share.to_string().as_bytes()].concat()).ok()
+}
+
 /// The variables that tell a rank who it is.
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
     let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, descent, open_mpi } =
@@ -145,6 +158,18 @@ mod tests {
         let made = [c"A=1", c"HOSTNAME=there", c"SSH_TTY=x", c"HOSTNAMES=2"].map(CString::from);
         let here = on_this_host(&made, &environment(&[("HOSTNAME", "here"), ("B", "2")]));
         assert_eq!(here, [c"A=1", c"HOSTNAMES=2", c"HOSTNAME=here"].map(CString::from));
+    }
+
+    #[test]
+    fn a_rank_that_is_not_bound_has_its_share_of_threads_unless_somebody_has_said_how_many() {
+        let (none, said) = (Vec::new(), vec![CString::from(c"A=1"), CString::from(c"OMP_NUM_THREADS=3")]);
+        assert_eq!(share_of_cpus(&none, 1, false), None);
+        assert_eq!(share_of_cpus(&none, 2, true), None);
+        assert_eq!(share_of_cpus(&said, 2, false), None);
+        assert_eq!(share_of_cpus(&none, 100_000, false).as_deref(), Some(c"OMP_NUM_THREADS=1"));
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let half = format!("OMP_NUM_THREADS={}", (cpus / 2).max(1));
+        assert_eq!(share_of_cpus(&none, 2, false), CString::new(half).ok());
     }
 
     #[test]

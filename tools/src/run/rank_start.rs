@@ -69,7 +69,9 @@ pub fn start(
         descent: place.descent,
         open_mpi: program.open_mpi,
     };
-    let own_environment = environment::of_rank(&identity);
+    let mut own_environment = environment::of_rank(&identity);
+    let is_bound = place.cpus.is_some();
+    own_environment.extend(environment::share_of_cpus(&program.environment, place.local_size, is_bound));
     let cpus = place.cpus.map(cpu_set);
     let child = Child {
         path: &program.path,
