@@ -50,6 +50,14 @@ def test_one_library_is_loaded_under_all_names(venv):
     assert said.count("libmpi.so.12") == 1
 
 
+def test_programs_load_the_library_by_the_names_that_linkers_use(venv):
+    """Under the launcher. Those of links have empty libraries, which need the one that has everything."""
+    for name, loaded in (("libmpi.so", "libmpi.so.12"), ("libmpi_abi.so", "libmpi_abi.so.1")):
+        load = f"import ctypes; ctypes.CDLL('{name}').MPI_Init"
+        mapped = MAPPED.replace("/libmpi'", f"/{loaded}'")
+        assert venv.run("mpiexec", "-n", 1, "python", "-c", load + mapped) == f"{{'{venv.bin.parent}/lib/serried/lib/{loaded}'}}\n"
+
+
 def test_python_is_told_where_things_are(venv):
     said = venv.run("python", "-c", "import serried as s; print(s.__version__, s.bin, s.lib, s.include, s.library('mpich'))")
     version, *paths = said.split()

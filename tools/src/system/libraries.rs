@@ -24,6 +24,11 @@ pub fn forget_launcher(environment: &mut Environment) {
 pub fn put_ours_in_front(environment: &mut Environment) {
     if let Some(folder) = folder() {
         put_in_front(environment, "LD_LIBRARY_PATH", &folder);
+        // A wheel has no links: what it has as libmpi.so in our folder is for linkers, and this for programs.
+        let names = folder.join("names");
+        if names.is_dir() {
+            put_in_front(environment, "LD_LIBRARY_PATH", &names);
+        }
         choose_for_mpi4py(environment, &folder);
     }
 }
