@@ -34,7 +34,7 @@ applications: ## programs of Debian as they are, in turns with Debian's own MPI;
 	@scripts/setup venv-tests applications
 	@scripts/stage
 	@build/venv/bin/python tests/applications/run
-	@WHOLE=1 build/venv/bin/python -m pytest -q tests/packages/test_pip_programs.py
+	@WHOLE=1 build/venv/bin/python -m pytest -q tests/packages/test_pip_programs.py tests/packages/test_pip_suites.py
 
 wheel: ## wheels for `pip install`, for x86-64 and aarch64 with glibc 2.17 or newer, in build/wheel/ (compiles twice)
 	@scripts/setup wheel-tools

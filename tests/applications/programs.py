@@ -163,6 +163,7 @@ def windows(allocated):
 
 
 SUITE = debian.jobs.BUILD / "mpi4py-3.1.4"
+PETSC_SUITE = debian.jobs.BUILD / "petsc4py-3.18.5"
 EXAMPLES = debian.ROOT / "usr/share/doc"
 PETSC_PATH = f"{debian.PETSC}:{debian.PACKAGES}"
 PROGRAMS = [
@@ -242,6 +243,19 @@ PROGRAMS = [
         ["/usr/bin/python3", "poisson.py"],
         [Value("largest", r"^result (\S+)", 1275)],
         inputs("petsc4py"),
+        needs=FORTRAN,
+        environment={"PYTHONPATH": PETSC_PATH},
+    ),
+    Program(
+        "petsc4py 3.18.5, its own tests",
+        "python3-petsc4py-real",
+        "Python, C",
+        # Without test_dmplex, of which testMetric fails with 2 ranks, over Debian's Open MPI too.
+        ["/usr/bin/python3", PETSC_SUITE / "test/runtests.py", "--no-builddir", "-q", "-e", "test_dmplex"],
+        [Value("tests", r"^Ran (\d+) tests", 6002)],
+        ranks=(2,),
+        sources=PETSC_SUITE.name,
+        turns=1,
         needs=FORTRAN,
         environment={"PYTHONPATH": PETSC_PATH},
     ),

@@ -36,6 +36,14 @@ def venv_with_programs(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def venv_for_suites(wheel, tmp_path_factory):
+    """With what packages of others are built with, and their tests run with (scripts/pip-suites.txt)."""
+    made = Venv(tmp_path_factory.mktemp("suites") / "venv")
+    made.pip("install", "--only-binary", ":all:", wheel, *jobs.requirements("demo"), *jobs.requirements("pip-suites"))
+    return made
+
+
+@pytest.fixture(scope="session")
 def venv_with_kernel(wheel, tmp_path_factory):
     """With the kernel of notebooks (scripts/notebook.txt), and dask-mpi."""
     made = Venv(tmp_path_factory.mktemp("notebook") / "venv")

