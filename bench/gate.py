@@ -124,13 +124,13 @@ class Job:
 
 
 class Turns:
-    """Runs one program with all libraries, in turns. `failed(library, why)` is told of a job that is lost. The gate lies
-    `within` a folder that all ranks see."""
+    """Runs one program with all libraries, in turns. `failed(library, why)` is told of a job that is lost, and
+    `lost_at` has the point of each. The gate lies `within` a folder that all ranks see."""
 
     def __init__(self, libraries, program, ranks, patience, failed, within=None):
         self.patience, self.failed = patience, failed
         self.folder = tempfile.TemporaryDirectory(prefix="bench-gate-", dir=within)
-        self.jobs = []
+        self.jobs, self.lost_at = [], {}
         for library in libraries:
             job = Job(library, program, ranks, self.folder.name)
             self.jobs.append(job)
@@ -141,6 +141,7 @@ class Turns:
             return action(time.monotonic() + self.patience)
         except (JobFailed, OSError) as problem:
             self.jobs.remove(job)
+            self.lost_at[job.library.name] = max(job.point, 0)
             for connection in job.connections:
                 connection.close()
             job.connections = []

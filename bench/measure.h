@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "gate.h"
@@ -58,14 +59,12 @@ static int limited(double wanted, int least, int most)
     return wanted < least ? least : wanted > most ? most : (int)wanted;
 }
 
-/* Seconds for one call, the same on all ranks; -1 if the runner wants no figure. Points are numbered 0, 1, … */
-static double seconds_for(int point, operation run, char *out, char *in, int bytes)
+/* Seconds for one call, the same on all ranks, which have passed the gate. Points are numbered 0, 1, … */
+static double seconds_behind_gate(int point, operation run, char *out, char *in, int bytes)
 {
     static int counts[MOST_POINTS];
     int known = counts[point] > 0, count = known ? counts[point] : 1;
 
-    if (!wait_at_gate("ready\n"))
-        return -1;
     time_batch(run, out, in, bytes, limited(count / 4, 1, 1 << 20));
     double took = time_batch(run, out, in, bytes, count);
     while (!known && took < 0.8 * seconds_per_batch && count < 1 << 22) {
@@ -74,6 +73,12 @@ static double seconds_for(int point, operation run, char *out, char *in, int byt
     }
     counts[point] = limited(count * seconds_per_batch / (took + 1e-9), count / 2 + 1, 2 * count);
     return took / count;
+}
+
+/* The same from before the gate; -1 if the runner wants no figure. */
+static double seconds_for(int point, operation run, char *out, char *in, int bytes)
+{
+    return wait_at_gate("ready\n") ? seconds_behind_gate(point, run, out, in, bytes) : -1;
 }
 
 /* One figure, from rank 0. */

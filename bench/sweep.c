@@ -4,6 +4,7 @@
  * library has left the lines. A cell's figure is named by its number. */
 #define MOST_POINTS 1024
 #include "sweep_collectives.h"
+#include "sweep_epochs.h"
 #include "sweep_messages.h"
 
 /* How many blocks of the cell's length its buffers have. */
@@ -30,33 +31,62 @@ enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static struct cell cells[MOST_POINTS];
 
-static int operation_named(const char *name)
+/* Whether there is such an operation; the cell takes it. */
+static int find_operation(struct cell *one, const char *name)
 {
+    for (int i = 0; i < ON_WINDOWS; i++)
+        if (strcmp(on_windows[i].name, name) == 0) {
+            one->operation = i, one->is_on_window = 1;
+            return 1;
+        }
     for (int i = 0; i < OPERATIONS; i++)
-        if (strcmp(operations[i].name, name) == 0)
-            return i;
-    fprintf(stderr, "sweep: no operation %s\n", name);
-    exit(2);
+        if (strcmp(operations[i].name, name) == 0) {
+            one->operation = i;
+            return 1;
+        }
+    return strcmp(name, LEFT_OUT) == 0;
+}
+
+static int read_cell(struct cell *one, const char *line)
+{
+    char name[32], touched[16], where[16], words[3][16];
+    int length = 0;
+    if (sscanf(line, "%31s %d %15s %15s %15s %n", name, &one->bytes, words[0], touched, words[1], &length) != 5
+        || !find_operation(one, name))
+        return 0;
+    one->is_left_out = strcmp(name, LEFT_OUT) == 0;
+    one->touched = number_of(touched_names, touched);
+    if (one->is_left_out)
+        return 1;
+    if (!one->is_on_window) {
+        one->buffers = number_of(buffers_names, words[0]);
+        one->root = number_of(root_names, words[1]);
+        return 1;
+    }
+    if (sscanf(line + length, "%15s %d %15s", words[2], &one->parts, where) != 3)
+        return 0;
+    one->kind = number_of(kind_names, words[0]);
+    one->synchronisation = number_of(synchronisation_names, words[1]);
+    one->layout = number_of(layout_names, words[2]);
+    one->where = number_of(where_names, where);
+    return one->parts >= 1 && one->parts <= MOST_PARTS;
 }
 
 static int read_cells(const char *path)
 {
-    char line[256], name[32], buffers[16], touched[16], root[16];
+    char line[256];
     FILE *file = fopen(path, "r");
     int count = 0;
     if (!file) {
         perror(path);
         exit(2);
     }
-    while (count < MOST_POINTS && fgets(line, sizeof line, file)) {
-        struct cell *one = &cells[count++];
-        if (sscanf(line, "%31s %d %15s %15s %15s", name, &one->bytes, buffers, touched, root) != 5)
+    for (; count < MOST_POINTS && fgets(line, sizeof line, file); count++) {
+        if (!read_cell(&cells[count], line)) {
+            fprintf(stderr, "sweep: what is the cell %s", line);
             exit(2);
-        one->operation = operation_named(name);
-        one->buffers = number_of(buffers_names, buffers);
-        one->touched = number_of(touched_names, touched);
-        one->root = number_of(root_names, root);
-        snprintf(one->name, sizeof one->name, "%d", count - 1);
+        }
+        snprintf(cells[count].name, sizeof cells[count].name, "%d", count);
     }
     fclose(file);
     return count;
@@ -76,6 +106,14 @@ static void run_cell(char *out, char *in, int bytes)
 static void measure(int number)
 {
     cell = cells[number];
+    if (cell.is_left_out) {
+        wait_at_gate("ready\n");
+        return;
+    }
+    if (cell.is_on_window) {
+        measure_window(number);
+        return;
+    }
     fill_tables();
     make_blocks(total(operations[cell.operation].out), total(operations[cell.operation].in));
     show_time(cell.name, cell.bytes, seconds_for(number, run_cell, NULL, NULL, cell.bytes), 1);

@@ -23,12 +23,18 @@ static const char *const root_names[] = {"first", "last", "turning", NULL};
 #define TURNS 8
 #define OFFSET_BYTES 24
 
+/* The operation of a cell that this library sits out. */
+#define LEFT_OUT "left_out"
+
 struct cell {
     char name[32];
     int operation, bytes;
     enum buffers buffers;
     enum touched touched;
     enum root root;
+    int is_left_out;  /* this library has failed in it: it only passes the gate */
+    int is_on_window; /* then these count, not the buffers and the root: sweep_windows.h */
+    int kind, synchronisation, layout, parts, where;
 };
 
 static struct cell cell; /* the one that is measured */

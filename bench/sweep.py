@@ -4,13 +4,14 @@
     make sweep                                       2, 4 and 8 ranks, about 10 minutes
     bench/sweep.py --seed 7 --cells 500 --ranks 2    another draw
     bench/sweep.py --only allreduce bcast            cells of these operations
+    bench/sweep.py --only windows                    operations on windows (or: messages, collectives)
     bench/sweep.py --against ../before/stage         a tree of another state of ours takes turns too, and is compared
 
 A cell is an operation, a length (log-uniform, no power of two), a kind of buffer, how the program touches its data, and
-a root; they are drawn from the seed. All libraries take turns at each cell (gate.py), and the whole time counts: what a
+a root; on windows a whole epoch (windows_cells.py). They are drawn from the seed. All libraries take turns at each cell (gate.py), and the whole time counts: what a
 program does to its data before and after the call as well. Printed are the geometric mean of the ratios of our time to
-the best rival's, the share of cells that are slower by more than 5 %, and the worst cells. All of it goes to
-bench/results/sweep-*.json and .png.
+the best rival's, the share of cells that are slower by more than 5 %, and the worst cells. A library that fails in a cell,
+or whose data are wrong there, is told of and sits it out. All of it goes to bench/results/sweep-*.json and .png.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import statistics
 import time
 from dataclasses import asdict, dataclass
 
+import windows_cells
 from gate import Turns
 from libraries import ROOT, Library, all_libraries
 
@@ -38,6 +40,9 @@ ONE_BLOCK = "bcast reduce allreduce allreduce_int_max allreduce_in_place scan ex
 BLOCK_FOR_EACH = ("gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv reduce_scatter_block "
                   "neighbor_allgather neighbor_alltoall igather iscatter iallgather ialltoall").split()
 EMPTY = ["barrier", "ibarrier"]
+GROUPS = {"messages": PLAIN, "collectives": ONE_BLOCK + BLOCK_FOR_EACH + EMPTY, "windows": windows_cells.OPERATIONS}
+WIDTHS = {"buffers": 9, "window": 8, "touched": 5, "root": 8, "synchronisation": 11, "layout": 12, "parts": 1, "where": 5}
+LEFT_OUT = "left_out"  # as in sweep.h
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Cell:
 
 def draw(generator, ranks, operations):
     """One cell. Lengths are whole doubles where elements are added."""
+    if operations[0] in GROUPS["windows"]:
+        return windows_cells.draw(generator, ranks, operations)
     operation = generator.choice(operations)
     blocks = ranks if operation in BLOCK_FOR_EACH else 1
     largest = LARGEST.get(ranks, 64 * KIB) // blocks
@@ -67,35 +74,67 @@ def draw(generator, ranks, operations):
 
 
 def cells_of(seed, count, ranks, only):
+    """Cells of some operations and groups of them; without a choice of messages and collectives."""
     generator = random.Random(f"{seed} {ranks}")
-    operations = [name for name in PLAIN + ONE_BLOCK + BLOCK_FOR_EACH + EMPTY if not only or name in only]
+    chosen = [name for word in only or ("messages", "collectives") for name in GROUPS.get(word, [word])]
+    operations = [name for group in GROUPS.values() for name in group if name in chosen]
+    if unknown := set(chosen).difference(operations):
+        raise SystemExit(f"sweep.py: there is no operation {', '.join(sorted(unknown))}")
+    if len({name in GROUPS["windows"] for name in operations}) > 1:
+        raise SystemExit("sweep.py: operations on windows are drawn alone: choose others in another run")
     return [draw(generator, ranks, operations) for _ in range(count)]
 
 
 def measure(libraries, cells, ranks, rounds, timeout, folder, within=None):
-    """For each cell the times of each library, round by round."""
-    path = folder / f"sweep-{ranks}.cells"
-    path.write_text("".join(cell.line() for cell in cells))
+    """For each cell the times of each library, round by round. Jobs begin anew when one of them was lost."""
     times = [{library.name: {} for library in libraries} for _ in cells]
+    programs, turns = [With(library, cells, folder / f"sweep-{ranks}-{library.name}.cells") for library in libraries], None
 
     def lost(library, why, output):
         print(f"    {library.title}: {why}. {output[-400:].strip()}", flush=True)
+        library.has_failed = True
 
-    program = [With(library, path) for library in libraries]
-    turns = Turns(program, "sweep", ranks, timeout, lost, within)
     for number in range(rounds):
+        for program in programs:
+            program.has_failed = False
+        turns = turns or Turns(programs, "sweep", ranks, timeout, lost, within)
         for library, (cell, _, value, _) in turns.round(number):
             times[int(cell)][library.name][number] = float(value)
-    turns.finish()
+            if float(value) < 0:
+                library.sit_out(int(cell), "what came was wrong")
+        if any(program.has_failed for program in programs):
+            for name, cell in turns.lost_at.items():
+                next(program for program in programs if program.name == name).sit_out(cell, "it failed")
+            turns = turns.finish()
+    if turns:
+        turns.finish()
+    for program in programs:
+        for cell in program.left_out:
+            times[cell][program.name] = {}
     return times
 
 
 class With:
-    """A library whose program gets the file with the cells."""
+    """A library whose program gets a file with the cells, without those that it sits out."""
 
-    def __init__(self, library, path):
+    def __init__(self, library, cells, path):
         self.name, self.title, self.environment = library.name, library.title, library.environment
-        self.library, self.path = library, path
+        self.library, self.cells, self.path = library, cells, path
+        self.left_out, self.has_failed = set(), False
+        self.write()
+
+    def write(self):
+        lines = [cell.line() for cell in self.cells]
+        for number in self.left_out:
+            lines[number] = " ".join([LEFT_OUT, *lines[number].split()[1:]]) + "\n"
+        self.path.write_text("".join(lines))
+
+    def sit_out(self, number, why):
+        """From the next start on; its times there are not used."""
+        if number not in self.left_out:
+            print(f"    {self.title} sits out a cell, as {why}: {self.cells[number].line().strip()}", flush=True)
+        self.left_out.add(number)
+        self.write()
 
     def command(self, program, ranks):
         return self.library.command([self.library.program(program), self.path], ranks)
@@ -149,8 +188,8 @@ def tell(ranks, seed, rows, worst):
 
 
 def tell_cell(row, ratio, other):
-    print(f"  {ratio:6.2f}  {row['operation']:22} {row['bytes']:8} {row['buffers']:9} {row['touched']:5} "
-          f"{row['root']:8} {row['us'][OURS]:9.2f} us, {other} {row['us'][other]:9.2f}")
+    how = " ".join(f"{row[key]:<{WIDTHS[key]}}" for key in WIDTHS if key in row)
+    print(f"  {ratio:6.2f}  {row['operation']:22} {row['bytes']:8} {how} {row['us'][OURS]:9.2f} us, {other} {row['us'][other]:9.2f}")
 
 
 def tell_before(rows, worst):
@@ -206,7 +245,7 @@ def read_options():
     parser.add_argument("--cells", type=int, default=60 if quick else 300, help="for each number of ranks")
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4, 8])
     parser.add_argument("--rounds", type=int, default=3 if quick else 5)
-    parser.add_argument("--only", nargs="+", help="operations")
+    parser.add_argument("--only", nargs="+", help="operations, or groups: messages, collectives, windows")
     parser.add_argument("--libraries", nargs="+", choices=names, default=names)
     parser.add_argument("--against", type=pathlib.Path, help="a staged tree of another state of ours")
     parser.add_argument("--worst", type=int, default=40, help="cells to print")
