@@ -161,6 +161,12 @@ impl<'a> Elements<'a> {
         self.builtin == Builtin::NoOp
     }
 
+    /// Whether it does not matter what the elements were, of which nobody wants to know either.
+    #[inline]
+    pub fn only_writes(&self, result: *mut u8) -> bool {
+        self.builtin == Builtin::Replace && result.is_null() && self.element.is_gapless()
+    }
+
     /// Changes `count` words that lie one after the other; puts what they were to `result`, packed, if
     /// that is not null.
     ///
@@ -193,11 +199,18 @@ impl<'a> Elements<'a> {
         // SAFETY: by the caller.
         unsafe {
             match self.builtin {
-                Builtin::NoOp => run.each(|word, _| word.load()),
-                Builtin::Replace if result.is_null() => run.each(|word, new| {
-                    word.store(new);
-                    new
-                }),
+                Builtin::NoOp => run.many(|word, _| word.load(), |word, _| word.load(Acquire)),
+                Builtin::Replace if result.is_null() => {
+                    let store = |word: &W, new| {
+                        word.store(new);
+                        new
+                    };
+                    let store_wide = |word: &AtomicU64, new| {
+                        word.store(new, Release);
+                        new
+                    };
+                    run.many(store, store_wide);
+                }
                 Builtin::Replace => run.each(|word, new| word.swap(new)),
                 Builtin::Sum if is_integer => run.each(|word, by| word.add(by)),
                 Builtin::BitAnd => run.each(|word, by| word.and(by)),
@@ -347,6 +360,43 @@ impl<W: Word> Run<W> {
                     self.result.add(index).write_unaligned(old);
                 }
             }
+        }
+    }
+}
+
+impl<W: Word> Run<W> {
+    /// As [`Run::each`] where nothing is computed: one instruction moves as many elements as 8 bytes have.
+    ///
+    /// # Safety
+    /// As [`Elements::change_words`].
+    #[inline]
+    unsafe fn many(
+        &self,
+        change: impl Fn(&W, W::Value) -> W::Value,
+        change_wide: impl Fn(&AtomicU64, u64) -> u64,
+    ) {
+        let (size, wide) = (size_of::<W>(), size_of::<u64>());
+        let before = ((self.target as usize).wrapping_neg() % wide / size).min(self.count);
+        let words = (self.count - before) * size / wide;
+        let after = before + words * wide / size;
+        // SAFETY: by the caller; the middle begins at a multiple of 8.
+        unsafe {
+            self.part(0, before).each(&change);
+            let middle = self.part(before, after);
+            let (origin, target) = (middle.origin.cast(), middle.target.cast());
+            Run::<AtomicU64> { origin, target, count: words, result: middle.result.cast() }.each(change_wide);
+            self.part(after, self.count).each(change);
+        }
+    }
+
+    /// The words from one to another.
+    fn part(&self, from: usize, to: usize) -> Run<W> {
+        let result = self.result;
+        Run {
+            origin: if self.origin.is_null() { self.origin } else { self.origin.wrapping_add(from) },
+            target: self.target.wrapping_add(from),
+            count: to - from,
+            result: if result.is_null() { result } else { result.wrapping_add(from) },
         }
     }
 }

@@ -2,6 +2,7 @@
 //! writes it: by plain loads and stores where both have it mapped, else by what the system allows.
 
 use super::{AccessDescriptor, Means, Reaches};
+use crate::memory::cross_memory::Pair;
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{Class, Error, Result};
@@ -117,6 +118,36 @@ pub trait OfferedMemory: Reaches {
     /// `local` must be readable for as many bytes; the peer must have offered the memory.
     unsafe fn write(&mut self, peer: Self::Peer, _memory: AccessDescriptor, _local: *const u8) -> Result<()> {
         Err(out_of_reach(peer))
+    }
+
+    /// As [`OfferedMemory::read`], of many pieces.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn read_many(&mut self, peer: Self::Peer, pairs: &[Pair]) -> Result<()> {
+        pairs.iter().try_for_each(|pair| {
+            let memory = AccessDescriptor::host(pair.there, pair.bytes as u64);
+            // SAFETY: by the caller.
+            unsafe { self.read(peer, memory, &[(pair.here, pair.bytes)]).map(drop) }
+        })
+    }
+
+    /// As [`OfferedMemory::write`], of many pieces.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn write_many(&mut self, peer: Self::Peer, pairs: &[Pair]) -> Result<()> {
+        pairs.iter().try_for_each(|pair| {
+            let memory = AccessDescriptor::host(pair.there, pair.bytes as u64);
+            // SAFETY: by the caller.
+            unsafe { self.write(peer, memory, pair.here as *const u8) }
+        })
     }
 }
 

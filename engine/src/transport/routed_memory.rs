@@ -2,6 +2,7 @@
 
 use super::routed::no_way;
 use super::{AccessDescriptor, Means, OfferedMemory, Offers, Routed, SharedTasks, Task};
+use crate::memory::cross_memory::Pair;
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{JobRank, Result};
@@ -103,6 +104,18 @@ impl OfferedMemory for Routed {
         let local = self.here(peer).ok_or_else(|| no_way(peer))?;
         // SAFETY: by the caller.
         unsafe { self.node.write(local, memory, source) }
+    }
+
+    unsafe fn read_many(&mut self, peer: JobRank, pairs: &[Pair]) -> Result<()> {
+        let local = self.here(peer).ok_or_else(|| no_way(peer))?;
+        // SAFETY: by the caller.
+        unsafe { self.node.read_many(local, pairs) }
+    }
+
+    unsafe fn write_many(&mut self, peer: JobRank, pairs: &[Pair]) -> Result<()> {
+        let local = self.here(peer).ok_or_else(|| no_way(peer))?;
+        // SAFETY: by the caller.
+        unsafe { self.node.write_many(local, pairs) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Changing elements of exposed memory, by whatever way reaches them.
 
+use super::runs::Chunk;
 use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
 use crate::onesided::{Elements, Region, Way};
@@ -7,6 +8,9 @@ use crate::progress::changes::{Alone, Changes};
 use crate::progress::sleeping_lock::Held;
 use crate::transport::{AccessDescriptor, OfferedMemory};
 use crate::{Class, Error, Result};
+
+/// What elements are changed by, and where what they were goes. Null: nothing, nowhere.
+pub(super) type Places = (*const u8, *mut u8);
 
 /// How often to try to be alone, if somebody has lost its core while it changes a word.
 const TRIES: usize = 1000;
@@ -113,7 +117,9 @@ impl Engine {
         let _held = self.hold(region, (offset, bytes as u64))?;
         // SAFETY: by the caller; the room is as long.
         unsafe {
-            self.read_from(region, offset, there, bytes as u64)?;
+            if !elements.only_writes(result) {
+                self.read_from(region, offset, there, bytes as u64)?;
+            }
             elements.change_alone(origin, there, count, result);
             if !elements.only_reads() {
                 self.write_to(region, offset, there, bytes as u64)?;
@@ -125,12 +131,23 @@ impl Engine {
     /// Keeps all others from changing some elements, until the answer is dropped. Its lock does that; but if their memory is
     /// direct in another exposure, those who know that one change words there by instructions.
     pub(super) fn hold(&self, region: &Region, (offset, bytes): (u64, u64)) -> Result<Hold> {
+        self.hold_pieces(region, std::iter::once((region.address + offset, bytes)))
+    }
+
+    /// The same for all pieces of a chunk.
+    pub(super) fn hold_chunk(&self, region: &Region, chunk: Chunk) -> Result<Hold> {
+        self.hold_pieces(region, chunk.pieces.iter().map(|&(address, bytes)| (address as u64, bytes as u64)))
+    }
+
+    fn hold_pieces(&self, region: &Region, pieces: impl Iterator<Item = (u64, u64)>) -> Result<Hold> {
         let changes = self.changes_of(region)?;
-        let there = AccessDescriptor::host(region.address + offset, bytes);
-        let is_direct = self.reach(region, |transport| match region.peer {
-            _ if region.own => transport.is_shared(region.mapped(there.address), bytes),
-            Some(peer) => transport.direct(peer, there).is_some(),
-            None => false,
+        let is_direct = self.reach(region, |transport| {
+            let mut pieces = pieces.map(|(address, bytes)| AccessDescriptor::host(address, bytes));
+            pieces.any(|there| match region.peer {
+                _ if region.own => transport.is_shared(region.mapped(there.address), there.bytes),
+                Some(peer) => transport.direct(peer, there).is_some(),
+                None => false,
+            })
         });
         let alone = if is_direct { (0..TRIES).find_map(|_| changes.be_alone()) } else { None };
         Ok(alone.map_or_else(|| Hold::Lock(changes.lock()), Hold::Alone))

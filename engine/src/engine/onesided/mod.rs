@@ -2,6 +2,7 @@
 
 mod asking;
 mod changing;
+mod chunks;
 mod device_lending;
 mod device_memory;
 mod exposed;

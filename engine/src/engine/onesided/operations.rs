@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates.
 
-use super::changing::step;
+use super::changing::{step, Places};
 use super::runs::{Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
@@ -311,26 +311,42 @@ impl Engine {
             };
         }
         let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
-        let change = |offset: u64, run: Run<'_>| {
-            let length = run.bytes();
+        let mut with_data = |offset: u64, length: u64, change: &mut dyn FnMut(Places) -> Result<()>| {
             // SAFETY: by the caller.
             unsafe {
                 let from = match elements.only_reads() {
                     true => ptr::null(),
                     false => by.fill(origin, offset, length),
                 };
-                let to = old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length));
-                self.change_run(place.region, run, elements, (from, to))?;
+                change((from, old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length))))?;
                 if let (Some(old), Some(result)) = (&mut old, result) {
                     old.empty(result, offset);
                 }
             }
             Ok(())
         };
-        match elements.element().is_block() {
-            true => self.each_run(place, target, bytes, change),
-            false => self.each_run_of_elements(place, target, (bytes, size), change),
+        let region = place.region;
+        if !elements.element().is_block() {
+            return self.each_run_of_elements(place, target, (bytes, size), |offset, run| {
+                // SAFETY: by the caller.
+                with_data(offset, run.bytes(), &mut |places| unsafe {
+                    self.change_run(region, run, elements, places)
+                })
+            });
         }
+        self.each_chunk(place, target, bytes, |offset, chunk| {
+            // SAFETY: by the caller.
+            with_data(offset, chunk.bytes, &mut |places| unsafe {
+                if self.change_chunk(region, chunk, elements, places)? {
+                    return Ok(());
+                }
+                chunk.runs().try_for_each(|(at, run)| {
+                    let (from, to) = places;
+                    let places = (step(from.cast_mut(), at).cast_const(), step(to, at));
+                    self.change_run(region, run, elements, places)
+                })
+            })
+        })
     }
 
     /// Changes the elements of a run; its owner is asked for many pieces at once.

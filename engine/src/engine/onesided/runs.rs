@@ -1,7 +1,45 @@
-//! Pieces of a place in runs, and where their data lie at the origin.
+//! Pieces of a place in chunks, these in runs, and where their data lie at the origin.
 
 use crate::collective::Data;
 use crate::onesided::Scattered;
+use std::ops::Range;
+
+/// Pieces of a place in the order of sending: addresses and lengths. Their data lie one behind the other at the origin.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk<'a> {
+    /// Where the region begins.
+    pub base: u64,
+    pub pieces: &'a [(usize, usize)],
+    pub bytes: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// Runs of pieces of one length, and how many bytes of the chunk come before each.
+    pub fn runs(self) -> impl Iterator<Item = (usize, Run<'a>)> {
+        let mut done = 0;
+        self.pieces.chunk_by(|one, next| one.1 == next.1).map(move |pieces| {
+            let (before, run) = (done, Run { base: self.base, pieces });
+            done += run.bytes() as usize;
+            (before, run)
+        })
+    }
+
+    /// The offsets in the region between which all pieces lie.
+    pub fn span(self) -> Range<u64> {
+        let first = self.pieces.iter().map(|piece| piece.0).min().unwrap_or(0);
+        let end = self.pieces.iter().map(|piece| piece.0 + piece.1).max().unwrap_or(first);
+        first as u64 - self.base..end as u64 - self.base
+    }
+
+    /// The pieces with how many bytes of the chunk come before each.
+    pub fn each(self) -> impl Iterator<Item = (usize, (usize, usize))> + 'a {
+        let mut done = 0;
+        self.pieces.iter().map(move |&piece| {
+            done += piece.1;
+            (done - piece.1, piece)
+        })
+    }
+}
 
 /// Pieces of one length.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Reaching into exposed memory: what lies where, and copying pieces of it.
 
 use super::device_memory::copy_by_driver;
-use super::runs::{Run, Stage};
+use super::runs::{Chunk, Run, Stage};
 use crate::collective::Data;
 use crate::device::Piece;
 use crate::engine::Engine;
@@ -191,14 +191,17 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let mut stage = Stage::of(origin);
-        self.each_run(place, target, bytes, |offset, run| {
+        self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
             unsafe {
-                let local = stage.fill(origin, offset, run.bytes()).cast_mut();
-                match run.one() {
-                    Some((piece, length)) => self.write_to(place.region, piece, local, length),
-                    None => run.with(local, |pieces| self.put_pieces_to(place.region, pieces)),
+                let local = stage.fill(origin, offset, chunk.bytes).cast_mut();
+                if chunk.pieces.len() > 1 && self.goes_by_kernel(place.region) {
+                    return self.write_chunk(place.region, chunk, local);
                 }
+                chunk.runs().try_for_each(|(at, run)| match run.one() {
+                    Some((piece, length)) => self.write_to(place.region, piece, local.add(at), length),
+                    None => run.with(local.add(at), |pieces| self.put_pieces_to(place.region, pieces)),
+                })
             }
         })
     }
@@ -215,13 +218,16 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let mut stage = Stage::of(origin);
-        self.each_run(place, target, bytes, |offset, run| {
+        self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
             unsafe {
-                let local = stage.room(offset, run.bytes());
-                match run.one() {
-                    Some((piece, length)) => self.read_from(place.region, piece, local, length)?,
-                    None => run.with(local, |pieces| self.get_pieces_from(place.region, pieces))?,
+                let local = stage.room(offset, chunk.bytes);
+                match chunk.pieces.len() > 1 && self.goes_by_kernel(place.region) {
+                    true => self.read_chunk(place.region, chunk, local)?,
+                    false => chunk.runs().try_for_each(|(at, run)| match run.one() {
+                        Some((piece, length)) => self.read_from(place.region, piece, local.add(at), length),
+                        None => run.with(local.add(at), |pieces| self.get_pieces_from(place.region, pieces)),
+                    })?,
                 }
                 stage.empty(origin, offset);
             }
@@ -229,26 +235,23 @@ impl Engine {
         })
     }
 
-    /// The pieces of a place in the order of sending, as far as it goes, in runs of pieces of one length: how many bytes
-    /// came before each run.
-    pub(super) fn each_run(
+    /// The pieces of a place in the order of sending, as far as it goes, in chunks: how many bytes came before each.
+    pub(super) fn each_chunk(
         &self,
         place: &Place,
         target: &Target,
         bytes: u64,
-        mut each: impl FnMut(u64, Run<'_>) -> Result<()>,
+        mut each: impl FnMut(u64, Chunk<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut done, mut pieces) = (0, Vec::new());
         let there = place.there() as *mut u8;
         while done < bytes {
             pieces.clear();
             let limit = (bytes - done).min(AT_ONCE);
-            target.datatype.segments(there, target.count as u64, done, limit, &mut pieces, PIECES);
-            for pieces in pieces.chunk_by(|one, next| one.1 == next.1) {
-                let run = Run { base: place.region.address, pieces };
-                each(done, run)?;
-                done += run.bytes();
-            }
+            let covered =
+                target.datatype.segments(there, target.count as u64, done, limit, &mut pieces, PIECES);
+            each(done, Chunk { base: place.region.address, pieces: &pieces, bytes: covered })?;
+            done += covered;
         }
         Ok(())
     }

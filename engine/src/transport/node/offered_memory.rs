@@ -5,6 +5,7 @@ use super::area::Area;
 use super::reach::{self, Remote};
 use super::{areas, direct, doorbell_of, gone, NodeTransport};
 use crate::job::node_segment::SERVER_LANE;
+use crate::memory::cross_memory::{self, Pair};
 use crate::progress::changes::{Changes, Words};
 use crate::progress::watchers::{Bell, Watchers};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
@@ -211,13 +212,32 @@ impl OfferedMemory for NodeTransport {
         local: *const u8,
     ) -> Result<()> {
         let (remote, bytes) = (host_address(memory)?, memory.bytes as usize);
-        let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
-            return Err(Error::new(Class::Intern, "memory of this peer cannot be written"));
-        };
         // SAFETY: the caller vouches for both sides.
-        let write = || unsafe { crate::memory::cross_memory::write(pid, remote, local, bytes) };
-        let written = self.between(peer).copy(write);
-        gone::or_gone(written, self.node, peer)
+        self.across(peer, |pid| unsafe { cross_memory::write(pid, remote, local, bytes) })
+    }
+
+    unsafe fn read_many(&mut self, LocalRank(peer): LocalRank, pairs: &[Pair]) -> Result<()> {
+        // SAFETY: the caller vouches for both sides.
+        self.across(peer, |pid| unsafe { cross_memory::read_many(pid, pairs) })
+    }
+
+    unsafe fn write_many(&mut self, LocalRank(peer): LocalRank, pairs: &[Pair]) -> Result<()> {
+        // SAFETY: the caller vouches for both sides.
+        self.across(peer, |pid| unsafe { cross_memory::write_many(pid, pairs) })
+    }
+}
+
+impl NodeTransport {
+    /// Copies between the memory of this process and that of a peer.
+    fn across(&mut self, peer: u32, copy: impl FnOnce(u32) -> Result<()>) -> Result<()> {
+        let &Remote::CrossMemory(pid) = &self.peer(peer)?.remote else {
+            return Err(Error::new(
+                Class::Intern,
+                "this process and that peer cannot reach each other's memory",
+            ));
+        };
+        let copied = self.between(peer).copy(|| copy(pid));
+        gone::or_gone(copied, self.node, peer)
     }
 }
 

@@ -14,7 +14,7 @@ impl Numbers {
     }
 }
 
-const WORDS: usize = 2000;
+const WORDS: usize = 2400;
 const RANKS: u32 = 3;
 
 /// One member at a time does what all know that it does; all keep the model.
@@ -44,7 +44,7 @@ fn random_operations_do_what_the_model_does() {
 /// A datatype of 32-bit integers, and at what indices they lie.
 fn shape(numbers: &mut Numbers) -> (Arc<Datatype>, Vec<usize>) {
     let int = Datatype::basic(Basic::Int32);
-    match numbers.next(4) {
+    match numbers.next(6) {
         0 => {
             let count = 1 + numbers.next(3) * numbers.next(200);
             (Datatype::contiguous(count as i64, &int).unwrap(), (0..count).collect())
@@ -62,6 +62,27 @@ fn shape(numbers: &mut Numbers) -> (Arc<Datatype>, Vec<usize>) {
             indices.truncate(1 + numbers.next(25));
             let displacements: Vec<i64> = indices.iter().map(|&index| index as i64).collect();
             (Datatype::indexed_block(1, &displacements, &int).unwrap(), indices)
+        }
+        3 => {
+            // Blocks of unlike lengths, more of them than are looked for at a time, and gaps of unlike lengths.
+            let blocks = 1 + numbers.next(2) * 600;
+            let (mut lengths, mut begins, mut end) = (Vec::new(), Vec::new(), 0);
+            for _ in 0..blocks {
+                end += numbers.next(2);
+                begins.push(end as i64);
+                lengths.push(1 + numbers.next(2) as i64);
+                end += *lengths.last().unwrap() as usize;
+            }
+            let all =
+                begins.iter().zip(&lengths).flat_map(|(&at, &length)| at as usize..(at + length) as usize);
+            let lie = all.collect();
+            (Datatype::indexed(&lengths, &begins, &int).unwrap(), lie)
+        }
+        4 => {
+            // Far apart.
+            let (count, stride) = (2 + numbers.next(4), 300);
+            let lie = (0..count).map(|at| at * stride).collect();
+            (Datatype::vector(count as i64, 1, stride as i64, &int).unwrap(), lie)
         }
         _ => (int, vec![0]),
     }

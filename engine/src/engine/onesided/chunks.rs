@@ -1,0 +1,219 @@
+//! Chunks: many pieces of one region at once, as one kind of memory reaches them.
+
+use super::changing::{step, Places, MANY};
+use super::runs::Chunk;
+use super::target_memory::AT_ONCE;
+use crate::engine::Engine;
+use crate::memory::cross_memory::Pair;
+use crate::onesided::{Elements, Region, Way};
+use crate::transport::{Means, OfferedMemory, Routed};
+use crate::{JobRank, Result};
+use std::ptr;
+
+/// The kernel finds a piece in about the time in which it copies so many bytes: gaps up to this are read as well.
+const GAP: u64 = 1024;
+/// So many elements to a piece are worth being alone for.
+const LONG: usize = 4;
+
+/// Copying.
+impl Engine {
+    /// Whether bytes of a region that are not direct are copied by the kernel.
+    pub(super) fn goes_by_kernel(&self, region: &Region) -> bool {
+        !region.own && !region.for_server && region.device.is_none() && !self.is_served(region)
+    }
+
+    /// Reads a chunk of a region that goes by the kernel to `local`, one piece behind the other.
+    ///
+    /// # Safety
+    /// `local` can be written for all bytes of the chunk, which lies in the region.
+    pub(super) unsafe fn read_chunk(&self, region: &Region, chunk: Chunk, local: *mut u8) -> Result<()> {
+        let (span, gaps) = (chunk.span(), chunk.pieces.len() as u64 - 1);
+        let length = span.end - span.start;
+        if gaps > 0 && length <= AT_ONCE && length <= chunk.bytes + GAP * gaps {
+            let mut room = vec![0u8; length as usize];
+            // SAFETY: by the caller; the room is as long as the span, which lies in the region.
+            unsafe { self.read_from(region, span.start, room.as_mut_ptr(), length)? };
+            for (at, (address, bytes)) in chunk.each() {
+                let from = (address as u64 - chunk.base - span.start) as usize;
+                // SAFETY: the piece lies in the span, and `local` has room for all pieces.
+                unsafe { ptr::copy_nonoverlapping(room.as_ptr().add(from), local.add(at), bytes) };
+            }
+            return Ok(());
+        }
+        // SAFETY: by the caller.
+        let far =
+            far_parts(region, chunk, local, |here, local, bytes| unsafe { ptr::copy(here, local, bytes) });
+        // SAFETY: by the caller.
+        self.copy_far(region, &far, |transport, peer| unsafe { transport.read_many(peer, &far) })?;
+        self.flows.took(peer_of(region).0, bytes_of(&far));
+        Ok(())
+    }
+
+    /// Writes a chunk of a region that goes by the kernel from `local`, one piece behind the other.
+    ///
+    /// # Safety
+    /// `local` can be read for all bytes of the chunk, which lies in the region.
+    pub(super) unsafe fn write_chunk(&self, region: &Region, chunk: Chunk, local: *mut u8) -> Result<()> {
+        // SAFETY: by the caller.
+        let far =
+            far_parts(region, chunk, local, |here, local, bytes| unsafe { ptr::copy(local, here, bytes) });
+        // SAFETY: by the caller.
+        self.copy_far(region, &far, |transport, peer| unsafe { transport.write_many(peer, &far) })?;
+        self.flows.gave(peer_of(region).0, bytes_of(&far));
+        Ok(())
+    }
+
+    fn copy_far(
+        &self,
+        region: &Region,
+        far: &[Pair],
+        copy: impl FnOnce(&mut Routed, JobRank) -> Result<()>,
+    ) -> Result<()> {
+        if far.is_empty() {
+            return Ok(());
+        }
+        self.page.copying(|| self.reach(region, |transport| copy(transport, peer_of(region))))?;
+        Means::CrossMemory.count(&self.page.counters, bytes_of(far));
+        Ok(())
+    }
+}
+
+/// The process on this node that has a region, which goes by the kernel.
+fn peer_of(region: &Region) -> JobRank {
+    region.peer.unwrap_or_default()
+}
+
+fn bytes_of(pairs: &[Pair]) -> u64 {
+    pairs.iter().map(|pair| pair.bytes as u64).sum()
+}
+
+/// Does something with each part of a chunk that plain loads and stores reach (where it is, its place in `local`, its
+/// length), and gives the other ones.
+fn far_parts(
+    region: &Region,
+    chunk: Chunk,
+    local: *mut u8,
+    near: impl Fn(*mut u8, *mut u8, usize),
+) -> Vec<Pair> {
+    let mut far = Vec::with_capacity(chunk.pieces.len());
+    for (at, (address, bytes)) in chunk.each() {
+        let (mut offset, mut local) = (address as u64 - chunk.base, local.wrapping_add(at));
+        let end = offset + bytes as u64;
+        while offset < end {
+            let (way, length) = region.way(offset, end - offset);
+            match way {
+                Way::Direct(here) | Way::Own(here) | Way::Device(here) => near(here, local, length as usize),
+                Way::Far(there) => far.push(Pair { there, here: local as usize, bytes: length as usize }),
+            }
+            offset += length;
+            local = local.wrapping_add(length as usize);
+        }
+    }
+    far
+}
+
+/// Changing.
+impl Engine {
+    /// Changes the elements of a chunk, if all its pieces are reached in the same way and that takes many at once; `false`:
+    /// nothing was done.
+    ///
+    /// # Safety
+    /// As [`Engine::change`]: the pieces consist of whole elements without holes and lie within the region.
+    pub(super) unsafe fn change_chunk(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        elements: &Elements,
+        places: Places,
+    ) -> Result<bool> {
+        let (span, direct) = (chunk.span(), &region.direct);
+        if chunk.pieces.len() < 2 {
+            return Ok(false);
+        }
+        let is_direct = direct.start <= span.start && span.end <= direct.end;
+        let is_apart = span.end <= direct.start || direct.end <= span.start;
+        let here = |address: usize| region.mapped(address as u64);
+        let words = chunk.pieces.iter().filter(|piece| elements.is_word(here(piece.0))).count();
+        // SAFETY: by the caller.
+        unsafe {
+            if is_direct && words == chunk.pieces.len() {
+                self.change_chunk_of_words(region, chunk, elements, places)?;
+            } else if is_direct && words == 0 || is_apart && region.own && region.device.is_none() {
+                let _held = self.hold_chunk(region, chunk)?;
+                change_each_alone(region, chunk, elements, places);
+            } else if is_apart && self.goes_by_kernel(region) {
+                self.change_far_chunk(region, chunk, elements, places)?;
+            } else {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// # Safety
+    /// As [`Engine::change_chunk`]; all pieces are words that are direct.
+    unsafe fn change_chunk_of_words(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        elements: &Elements,
+        (from, to): Places,
+    ) -> Result<()> {
+        let (changes, size) = (self.changes_of(region)?, elements.element().size());
+        let count = chunk.bytes as usize / size;
+        if count >= MANY && count >= LONG * chunk.pieces.len() {
+            // SAFETY: by the caller; nobody else changes them meanwhile.
+            let alone = || unsafe { change_each_alone(region, chunk, elements, (from, to)) };
+            if changes.alone(alone).is_some() {
+                return Ok(());
+            }
+        }
+        changes.words(self.is_threaded(), || {
+            for (at, (address, bytes)) in chunk.each() {
+                let here = region.mapped(address as u64);
+                let (from, to) = (step(from.cast_mut(), at).cast_const(), step(to, at));
+                // SAFETY: by the caller.
+                unsafe { elements.change_words(from, here, bytes / size, to) };
+            }
+        });
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Engine::change_chunk`]; all pieces go by the kernel.
+    unsafe fn change_far_chunk(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        elements: &Elements,
+        (from, to): Places,
+    ) -> Result<()> {
+        let mut room = vec![0u128; chunk.bytes.div_ceil(16) as usize];
+        let there: *mut u8 = room.as_mut_ptr().cast();
+        let _held = self.hold_chunk(region, chunk)?;
+        // SAFETY: by the caller; the room is as long.
+        unsafe {
+            if !elements.only_writes(to) {
+                self.read_chunk(region, chunk, there)?;
+            }
+            elements.change_alone(from, there, chunk.bytes as usize / elements.element().size(), to);
+            if !elements.only_reads() {
+                self.write_chunk(region, chunk, there)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Changes the elements of a chunk that is mapped here, while nobody else does.
+///
+/// # Safety
+/// As [`Engine::change_chunk`].
+unsafe fn change_each_alone(region: &Region, chunk: Chunk, elements: &Elements, (from, to): Places) {
+    for (at, (address, bytes)) in chunk.each() {
+        let here = region.mapped(address as u64);
+        let (from, to) = (step(from.cast_mut(), at).cast_const(), step(to, at));
+        // SAFETY: by the caller.
+        unsafe { elements.change_alone(from, here, bytes / elements.element().size(), to) };
+    }
+}
