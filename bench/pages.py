@@ -132,6 +132,12 @@ a few bytes (against Open MPI), exchanges over 100 KiB of data just written, and
 virtual machine are nearer or farther from each other from minute to minute, so a bar that is just met in one run may be
 missed in the next.
 
+Random cells on windows (`bench/sweep.py --only windows`) are whole epochs: each operation, five kinds of windows, six ways to
+synchronise, seven layouts. The data are checked, and a library that is wrong or fails in a cell sits it out. On 2026-11-26, at two
+ranks beside the builds of others, the geometric mean to the best rival was 1.57 (60 cells) before pieces went many at a time, and
+1.00 (another 100 cells) since. Half of the cells were slower by more than 5 %. The worst of them scatter small pieces to private
+memory of the target (small blocks, statics, attached memory), where the kernel takes about 1 us for a piece.
+
 ### Other programs on the same cores
 
 `make bench-loaded` measures single calls while busy loops run on all cores. On 2026-11-26, 2 ranks beside 4 loops on 2 cores, mean times

@@ -7,6 +7,9 @@
 //! the system has that; else each issues its own. If somebody changes words for long (it has lost its core, perhaps),
 //! nobody is alone: words are changed one at a time then.
 //!
+//! What was said stays said: whoever is alone next needs the lock and nothing else. It ends when a rank wants to change a word;
+//! that one takes the lock for it.
+//!
 //! A rank that fails meanwhile is succeeded by whoever waits for it.
 //!
 //! # Ownership
@@ -27,7 +30,7 @@ const TURNS: u32 = if cfg!(loom) { 1 } else { 20 };
 pub struct Words {
     /// 1 + number of the rank whose words this one changes, or 0.
     changing: AtomicU32,
-    /// Not 0: somebody changes this rank's memory alone.
+    /// Not 0: who has the lock changes this rank's memory alone. While nobody has it: no word is being changed.
     alone: AtomicU32,
     /// Held by who does, and by who changes elements that are no words.
     lock: SleepingLock,
@@ -35,6 +38,8 @@ pub struct Words {
     threads: SleepingLock,
     /// Not 0: this rank has failed, and changes nothing any more.
     failed: AtomicU32,
+    /// Words in rows that this rank has changed since it last wanted to be alone.
+    in_rows: AtomicU32,
 }
 
 impl Words {
@@ -58,6 +63,7 @@ impl Words {
             lock: SleepingLock::new(),
             threads: SleepingLock::new(),
             failed: AtomicU32::new(0),
+            in_rows: AtomicU32::new(0),
         }
     }
 }
@@ -89,15 +95,7 @@ pub struct Changes {
 /// This process alone changes memory of a rank until it is dropped: all elements, words or not.
 #[derive(Debug)]
 pub struct Alone {
-    target: &'static Words,
-    /// Given back after `drop` has said that nobody is alone.
     _held: Held<'static>,
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
-    }
 }
 
 impl Changes {
@@ -133,12 +131,26 @@ impl Changes {
         self.target.alone.load(Ordering::Acquire) == 0 // was-alone: paired with `alone`
     }
 
-    /// Waits until nobody is alone.
+    /// Waits until nobody is alone, and says so.
     #[cold]
     fn wait(&self) {
         self.own.changing.store(0, Ordering::Release);
         // It sleeps behind who is alone.
-        drop(self.lock());
+        let _held = self.lock();
+        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
+    }
+
+    /// Whether so many words in a row had better be changed alone: they are `many` together with those of the last calls, or
+    /// nobody changes words there anyway.
+    #[inline]
+    pub fn is_worth_being_alone(&self, count: usize, many: usize) -> bool {
+        if self.target.alone.load(Ordering::Relaxed) != 0 {
+            return true;
+        }
+        let in_rows = self.own.in_rows.load(Ordering::Relaxed).saturating_add(count as u32);
+        let is_worth_it = in_rows as usize >= many;
+        self.own.in_rows.store(if is_worth_it { 0 } else { in_rows }, Ordering::Relaxed);
+        is_worth_it
     }
 
     /// Changes many words while nobody else changes any; `None`, and nothing is done, if that cannot be had soon.
@@ -148,11 +160,18 @@ impl Changes {
 
     /// From now on nobody else changes anything there, until the answer is dropped; `None` if that cannot be had soon.
     pub fn be_alone(&self) -> Option<Alone> {
-        let alone = Alone { target: self.target, _held: self.lock() };
+        let alone = Alone { _held: self.lock() };
+        if self.target.alone.load(Ordering::Relaxed) != 0 {
+            return Some(alone);
+        }
         self.target.alone.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // alone-or-not: paired with `begin`
         let all_see = !self.spared || barrier::everywhere();
-        (all_see && self.all.iter().all(|rank| self.is_over(rank))).then_some(alone)
+        if all_see && self.all.iter().all(|rank| self.is_over(rank)) {
+            return Some(alone);
+        }
+        self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
+        None
     }
 
     /// Waits until a rank changes no words there; `false`: too long.

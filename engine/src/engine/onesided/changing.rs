@@ -24,8 +24,10 @@ pub(super) enum Hold {
     Alone(Alone),
 }
 
-/// So many words are changed by one member alone, by vectors: that costs a few microseconds before.
+/// So many words are changed by one member alone, by vectors: that costs a few microseconds before, at the first time.
 pub(super) const MANY: usize = 1024;
+/// Fewer words in a row than that do not count.
+const FEW: usize = 16;
 
 impl Engine {
     /// Changes `count` elements one after the other in a region.
@@ -172,7 +174,7 @@ impl Engine {
         (origin, result): (*const u8, *mut u8),
     ) -> Result<()> {
         let changes = self.changes_of(region)?;
-        if count >= MANY {
+        if count >= FEW && changes.is_worth_being_alone(count, MANY) {
             // SAFETY: by the caller; nobody else changes them meanwhile.
             let alone = || unsafe { elements.change_alone(origin, here, count, result) };
             if changes.alone(alone).is_some() {

@@ -161,7 +161,7 @@ impl Engine {
     ) -> Result<()> {
         let (changes, size) = (self.changes_of(region)?, elements.element().size());
         let count = chunk.bytes as usize / size;
-        if count >= MANY && count >= LONG * chunk.pieces.len() {
+        if count >= LONG * chunk.pieces.len() && changes.is_worth_being_alone(count, MANY) {
             // SAFETY: by the caller; nobody else changes them meanwhile.
             let alone = || unsafe { change_each_alone(region, chunk, elements, (from, to)) };
             if changes.alone(alone).is_some() {
