@@ -134,8 +134,8 @@ missed in the next.
 
 Random cells on windows (`bench/sweep.py --only windows`) are whole epochs: each operation, five kinds of windows, six ways to
 synchronise, seven layouts. The data are checked, and a library that is wrong or fails in a cell sits it out. A run of 110 cells at
-two ranks on 2026-11-26, beside builds, gave a geometric mean of 1.59 to the best rival, with 74 % slower by more than 5 %. The mean to our
-own state before pieces went many at a time was 0.55. Against rivals it is 1.1 on memory of the library and in blocks of the heap,
+two ranks on 2026-11-26, beside builds, gave a geometric mean of 1.59 to the best rival, with 74 % slower by more than 5 %. Another one of 60
+cells, quieter, gave 1.44 with 57 %, and 0.58 to our own state before pieces went many at a time. Against rivals it is 1.1 on memory of the library and in blocks of the heap,
 1.6 on attached memory, and 3.4 on variables with initial values. The kernel copies to and from memory that is not shared: that costs
 a system call each time, and about 0.6 us for each scattered piece that is written.
 
