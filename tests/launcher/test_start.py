@@ -23,16 +23,20 @@ def test_every_rank_knows_its_rank_and_the_size(launcher):
 
 def test_threads_of_ranks_share_the_cpus_unless_somebody_has_said_how_many(launcher):
     cpus = len(os.sched_getaffinity(0))
-    launcher.environment.pop("OMP_NUM_THREADS", None)
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    for name in names:
+        launcher.environment.pop(name, None)
 
     def threads(*options):
-        return set(lines(launcher.run(*options, "sh", "-c", "echo ${OMP_NUM_THREADS-none}")))
+        values = " ".join(f"${{{name}--}}" for name in names)
+        return set(lines(launcher.run(*options, "sh", "-c", f"echo {values}")))
 
-    assert threads("-n", 1) == {"none"} == threads("-n", 2, "--bind-to", "core")
-    assert threads("-n", 2) == {str(max(1, cpus // 2))} and threads("-n", 3 * cpus) == {"1"}
-    assert threads("-n", 2, "-genv", "OMP_NUM_THREADS", "7") == {"7"}
+    half = max(1, cpus // 2)
+    assert threads("-n", 1) == {"- - - -"} == threads("-n", 2, "--bind-to", "core")
+    assert threads("-n", 2) == {f"- {half} {half} {half}"} and threads("-n", 3 * cpus) == {"- 1 1 1"}
+    assert threads("-n", 2, "-genv", "OPENBLAS_NUM_THREADS", "7") == {f"- 7 {half} {half}"}
     launcher.environment["OMP_NUM_THREADS"] = "5"
-    assert threads("-n", 2) == {"5"}
+    assert threads("-n", 2) == {"5 - - -"}
 
 
 def test_mpiexec_and_mpirun_are_the_same_command(launcher, tmp_path):

@@ -85,17 +85,25 @@ pub struct Identity {
     pub open_mpi: bool,
 }
 
-/// How many threads a rank's loops may have (OpenMP, and the linear algebra of NumPy, which heeds the same variable), if nobody
-/// has said so: its even share of the CPUs. Without it each rank would take all of them, and threads that wait in turns for
-/// a core are slower by orders of magnitude. A rank that is bound sees its share by itself.
-pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Option<CString> {
-    const THREADS: &[u8] = b"OMP_NUM_THREADS=";
-    if is_bound || local_size < 2 || given.iter().any(|text| text.as_bytes().starts_with(THREADS)) {
-        return None;
+/// By which libraries of linear algebra are told how many threads to make. They heed `OMP_NUM_THREADS` as well; that is left
+/// alone, because programs compare it with what their command line says (GROMACS does).
+const THREADS: [&str; 3] = ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"];
+
+/// How many threads libraries of linear algebra make in a rank (NumPy's, say), if nobody has said so: its even share of the
+/// CPUs. Else those of each rank would take all, and threads that wait in turns for a core are slower by orders of magnitude.
+/// In a rank that is bound they see its share by themselves.
+pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Vec<CString> {
+    let is_given = |name: &str| {
+        let begins = |text: &CString| text.as_bytes().strip_prefix(name.as_bytes())?.first().copied();
+        given.iter().any(|text| begins(text) == Some(b'='))
+    };
+    if is_bound || local_size < 2 || is_given("OMP_NUM_THREADS") {
+        return Vec::new();
     }
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = (cpus / local_size as usize).max(1);
-    CString::new([THREADS, share.to_string().as_bytes()].concat()).ok()
+    let names = THREADS.into_iter().filter(|name| !is_given(name));
+    names.filter_map(|name| CString::new(format!("{name}={share}")).ok()).collect()
 }
 
 /// The variables that tell a rank who it is.
@@ -162,14 +170,20 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_not_bound_has_its_share_of_threads_unless_somebody_has_said_how_many() {
-        let (none, said) = (Vec::new(), vec![CString::from(c"A=1"), CString::from(c"OMP_NUM_THREADS=3")]);
-        assert_eq!(share_of_cpus(&none, 1, false), None);
-        assert_eq!(share_of_cpus(&none, 2, true), None);
-        assert_eq!(share_of_cpus(&said, 2, false), None);
-        assert_eq!(share_of_cpus(&none, 100_000, false).as_deref(), Some(c"OMP_NUM_THREADS=1"));
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let half = format!("OMP_NUM_THREADS={}", (cpus / 2).max(1));
-        assert_eq!(share_of_cpus(&none, 2, false), CString::new(half).ok());
+        let shares = |given: &[CString], ranks, is_bound| {
+            let shares = share_of_cpus(given, ranks, is_bound);
+            shares.into_iter().map(|text| text.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        let all = |share: usize| THREADS.map(|name| format!("{name}={share}")).join(" ");
+        assert_eq!((shares(&[], 1, false), shares(&[], 2, true)), (String::new(), String::new()));
+        assert_eq!(shares(&[], 2, false), all((cpus / 2).max(1)));
+        assert_eq!(shares(&[], 100_000, false), all(1));
+        let said = |text: &std::ffi::CStr| [c"A=1".into(), text.into()];
+        assert_eq!(shares(&said(c"OMP_NUM_THREADS=3"), 2, false), "");
+        assert_eq!(shares(&said(c"OMP_NUM_THREADS_IN=3"), 100_000, false), all(1));
+        let others = shares(&said(c"OPENBLAS_NUM_THREADS=3"), 100_000, false);
+        assert_eq!(others, "MKL_NUM_THREADS=1 BLIS_NUM_THREADS=1");
     }
 
     #[test]

@@ -11,7 +11,7 @@ ranks and places
   -n N                     ranks of the program (also -np, -c); if not said, 1, or one for each
                            slot of the hosts
   --bind-to KIND           none (default), core, numa or socket; unbound ranks get their share of
-                           CPUs in OMP_NUM_THREADS, if it is not set
+                           CPUs in OPENBLAS_NUM_THREADS and others, if nothing is set
   --map-by KIND            core or slot (neighbours), numa or socket (in turn), node (hosts in turn)
   --report-bindings        say which rank is bound to which CPUs
   -wdir FOLDER             directory to run in (also --wd)
