@@ -44,7 +44,6 @@ PARTS = [
         COMPILER,
     ),
     Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 60, COMPILER, ("clippy",)),
-    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 60, COMPILER, ("unit",)),
     Part(
         "loom",
         "mailbox, express boxes, doorbell, withdrawals, shared-out work: every interleaving",
@@ -75,6 +74,7 @@ PARTS = [
     Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, 0.4, STAGED),
     Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.2, STAGED),
     Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, 1, STAGED),
+    Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 60, 1, ("unit",)),
     Part("libraries", "HDF5, PnetCDF, h5py of Debian, with their own tests", pytest("tests/files/test_libraries.py"), 30, 1.1, STAGED),
     Part("packages", "pip install serried, with mpi4py in a fresh venv; the Debian package; recipes", pytest("tests/packages"), 15, 0.5, STAGED),
     Part("fortran", "Fortran programs for every library, of mpif.h, mpi and mpi_f08", ["tests/fortran/run"], 15, 0.4, STAGED),
