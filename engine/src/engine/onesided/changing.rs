@@ -192,6 +192,11 @@ fn no_changes() -> Error {
     Error::new(Class::Intern, "elements of another node are to be changed here")
 }
 
+/// Both places further on.
+pub(super) fn step_both((from, to): Places, bytes: usize) -> Places {
+    (step(from.cast_mut(), bytes).cast_const(), step(to, bytes))
+}
+
 /// Further on, unless there is nothing.
 pub(super) fn step(address: *mut u8, bytes: usize) -> *mut u8 {
     if address.is_null() {

@@ -1,6 +1,6 @@
 //! Chunks: many pieces of one region at once, as one kind of memory reaches them.
 
-use super::changing::{step, Places, MANY};
+use super::changing::{step_both, Places, MANY};
 use super::runs::Chunk;
 use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
@@ -157,21 +157,19 @@ impl Engine {
         region: &Region,
         chunk: Chunk,
         elements: &Elements,
-        (from, to): Places,
+        places: Places,
     ) -> Result<()> {
         let (changes, size) = (self.changes_of(region)?, elements.element().size());
         let count = chunk.bytes as usize / size;
         if count >= LONG * chunk.pieces.len() && changes.is_worth_being_alone(count, MANY) {
             // SAFETY: by the caller; nobody else changes them meanwhile.
-            let alone = || unsafe { change_each_alone(region, chunk, elements, (from, to)) };
+            let alone = || unsafe { change_each_alone(region, chunk, elements, places) };
             if changes.alone(alone).is_some() {
                 return Ok(());
             }
         }
         changes.words(self.is_threaded(), || {
-            for (at, (address, bytes)) in chunk.each() {
-                let here = region.mapped(address as u64);
-                let (from, to) = (step(from.cast_mut(), at).cast_const(), step(to, at));
+            for (here, bytes, (from, to)) in mapped(region, chunk, places) {
                 // SAFETY: by the caller.
                 unsafe { elements.change_words(from, here, bytes / size, to) };
             }
@@ -205,14 +203,24 @@ impl Engine {
     }
 }
 
+/// Each piece of a chunk that is mapped here: where it is, its length, and its places.
+fn mapped<'a>(
+    region: &'a Region,
+    chunk: Chunk<'a>,
+    places: Places,
+) -> impl Iterator<Item = (*mut u8, usize, Places)> + 'a {
+    let mapped = move |(at, (address, bytes)): (usize, (usize, usize))| {
+        (region.mapped(address as u64), bytes, step_both(places, at))
+    };
+    chunk.each().map(mapped)
+}
+
 /// Changes the elements of a chunk that is mapped here, while nobody else does.
 ///
 /// # Safety
 /// As [`Engine::change_chunk`].
-unsafe fn change_each_alone(region: &Region, chunk: Chunk, elements: &Elements, (from, to): Places) {
-    for (at, (address, bytes)) in chunk.each() {
-        let here = region.mapped(address as u64);
-        let (from, to) = (step(from.cast_mut(), at).cast_const(), step(to, at));
+unsafe fn change_each_alone(region: &Region, chunk: Chunk, elements: &Elements, places: Places) {
+    for (here, bytes, (from, to)) in mapped(region, chunk, places) {
         // SAFETY: by the caller.
         unsafe { elements.change_alone(from, here, bytes / elements.element().size(), to) };
     }

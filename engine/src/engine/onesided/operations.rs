@@ -1,6 +1,6 @@
 //! Puts, gets and accumulates.
 
-use super::changing::{step, Places};
+use super::changing::{step, step_both, Places};
 use super::runs::{Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
@@ -340,11 +340,9 @@ impl Engine {
                 if self.change_chunk(region, chunk, elements, places)? {
                     return Ok(());
                 }
-                chunk.runs().try_for_each(|(at, run)| {
-                    let (from, to) = places;
-                    let places = (step(from.cast_mut(), at).cast_const(), step(to, at));
-                    self.change_run(region, run, elements, places)
-                })
+                chunk
+                    .runs()
+                    .try_for_each(|(at, run)| self.change_run(region, run, elements, step_both(places, at)))
             })
         })
     }
@@ -358,7 +356,7 @@ impl Engine {
         region: &Region,
         run: Run<'_>,
         elements: &Elements,
-        (from, to): (*const u8, *mut u8),
+        (from, to): Places,
     ) -> Result<()> {
         let count = run.length() as usize / elements.element().size();
         if run.pieces.len() > 1 && region.direct.is_empty() && self.is_served(region) {
@@ -373,9 +371,8 @@ impl Engine {
         }
         for (index, &(address, length)) in run.pieces.iter().enumerate() {
             let (at, offset) = (index * length, address as u64 - run.base);
-            let places = (step(from.cast_mut(), at).cast_const(), step(to, at));
             // SAFETY: by the caller.
-            unsafe { self.change(region, elements, (offset, count), places)? };
+            unsafe { self.change(region, elements, (offset, count), step_both((from, to), at))? };
         }
         Ok(())
     }
