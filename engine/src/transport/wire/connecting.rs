@@ -17,7 +17,9 @@ impl Wire {
     pub(super) fn go_on(&mut self, index: usize) {
         match self.links[index].state {
             State::Up(_) => self.flush(index),
-            State::Idle if self.links[index].failed_since.is_some() => {}
+            // One that is gone, or forgotten, is asked for by nobody.
+            State::Idle if self.links[index].failed_since.is_some() || self.links[index].credits.leaves() => {
+            }
             State::Idle => self.connect(index, Duration::ZERO),
             State::Asked => {}
         }

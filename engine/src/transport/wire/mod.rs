@@ -202,14 +202,9 @@ impl Wire {
 
     /// Whether a frame can be sent now: [`Wire::send`] may follow.
     fn may_send(&mut self, index: usize) -> Result<May> {
-        let link = &self.links[index];
-        if link.is_parted {
+        if self.links[index].is_parted {
             // Who waits for that is told that the peer has failed.
             return Ok(May::Wait);
-        }
-        if link.credits.leaves() && !link.was_up {
-            // It is forgotten: nobody asks for it any more.
-            return Ok(May::Lose);
         }
         if !self.links[index].was_up {
             self.go_on(index);
