@@ -20,7 +20,7 @@ use std::time::Instant;
 /// Does it; returns the exit status. `arguments` are options of `serried run`.
 pub fn command(arguments: &[OsString]) -> i32 {
     match detect::detect(&|name| std::env::var(name).ok()) {
-        Ok(Launcher::None) => start(arguments),
+        Ok(Launcher::None) => run::this_command(arguments, &["info", "--pairs"]),
         Ok(_) => be_a_rank().unwrap_or_else(|error| {
             eprintln!("serried: {}", error.message());
             1
@@ -30,16 +30,6 @@ pub fn command(arguments: &[OsString]) -> i32 {
             1
         }
     }
-}
-
-fn start(arguments: &[OsString]) -> i32 {
-    let Ok(this) = std::env::current_exe() else {
-        eprintln!("serried: this program does not find itself; try: serried run -n 2 serried info --pairs");
-        return 1;
-    };
-    let mut words = if arguments.is_empty() { vec!["-n".into(), "2".into()] } else { arguments.to_vec() };
-    words.extend([this.into_os_string(), "info".into(), "--pairs".into()]);
-    run::command(&words)
 }
 
 fn be_a_rank() -> Result<i32> {

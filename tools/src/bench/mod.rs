@@ -37,7 +37,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
     let (json, options): (Vec<OsString>, Vec<OsString>) =
         arguments.iter().cloned().partition(|word| word == JSON);
     match detect::detect(&|name| std::env::var(name).ok()) {
-        Ok(Launcher::None) => start(!json.is_empty(), options),
+        Ok(Launcher::None) => start(!json.is_empty(), &options),
         Ok(_) => be_a_rank(!json.is_empty()).map_or_else(|error| refused(error.message(), 1), |()| 0),
         Err(error) => refused(error.message(), 1),
     }
@@ -48,18 +48,12 @@ fn refused(why: &str, status: i32) -> i32 {
     status
 }
 
-fn start(is_json: bool, options: Vec<OsString>) -> i32 {
-    let Ok(this) = std::env::current_exe() else {
-        return refused("this program does not find itself; try: serried run -n 2 serried bench", 1);
-    };
+fn start(is_json: bool, options: &[OsString]) -> i32 {
     // What is no option would be taken for the program.
     if let Some(word) = options.first().filter(|word| !word.to_string_lossy().starts_with('-')) {
         return refused(&format!("{} is no option\n\n{USAGE}", word.display()), USAGE_ERROR);
     }
-    let mut words = if options.is_empty() { vec!["-n".into(), "2".into()] } else { options };
-    words.extend([this.into_os_string(), "bench".into()]);
-    words.extend(is_json.then(|| JSON.into()));
-    run::command(&words)
+    run::this_command(options, if is_json { &["bench", JSON] } else { &["bench"] })
 }
 
 fn be_a_rank(is_json: bool) -> Result<()> {

@@ -2,6 +2,7 @@
 //! with a rank on each is tried.
 
 use super::finding::{Finding, Findings, Level, Report};
+use super::trial::complaint;
 use crate::run::across::host_list::Host;
 use crate::run::across::remote_shell::RemoteShell;
 use crate::run::across::this_host;
@@ -45,8 +46,7 @@ impl Visits {
     pub fn new(words: Vec<OsString>, program: Option<OsString>) -> Result<Visits, String> {
         let line: Vec<OsString> = words.iter().cloned().chain(["true".into()]).collect();
         let options = options::parse(&line).map_err(|error| error.to_string())?;
-        let kind = options.shell.kind.as_deref().unwrap_or("ssh");
-        let shell = RemoteShell::named(kind, options.shell.command.as_deref())?;
+        let shell = RemoteShell::wanted(&options.shell)?;
         let serried = agents::own_path(options.shell.serried)?;
         let hosts = options.hosts.ok_or("no hosts are named: use --hosts or --hostfile")?;
         Ok(Visits { hosts, shell, serried, words, program })
@@ -170,8 +170,7 @@ impl Visits {
             findings.fault("reach", line.trim_start_matches("serried: "), advice);
         }
         if unreached.is_empty() {
-            let why = err.lines().find(|line| line.contains("serried:")).unwrap_or("it says nothing");
-            let why = why.trim_start_matches("serried: ");
+            let why = complaint(&err, &out);
             findings.fault(
                 "job",
                 format!("a job with a rank on each host, tried just now, fails: {why}"),

@@ -67,13 +67,9 @@ fn known_here(name: &str) -> bool {
 
 /// By what ranks of several nodes would be connected.
 pub fn fabrics(findings: &mut Findings) {
-    let mut devices: Vec<String> = ["/sys/class/infiniband", "/sys/class/cxi"]
-        .iter()
-        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let mut devices: Vec<String> = fabric::hardware().collect();
     devices.sort();
-    if !fabric::is_there_hardware() {
+    if devices.is_empty() {
         let libfabric = library::search(false).find_alone("libfabric.so.1", library::this_machine());
         let library = match libfabric {
             Some(elf::Elf { path, .. }) => format!("libfabric at {} is not needed", path.display()),

@@ -19,12 +19,7 @@ pub fn look(findings: &mut Findings) {
     };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
-        let why = err
-            .lines()
-            .chain(out.lines())
-            .find(|line| line.contains("serried:"))
-            .unwrap_or("it says nothing");
-        let why = why.trim_start_matches("serried: ");
+        let why = complaint(&err, &out);
         return findings.fault("pairs", format!("a job of two ranks, tried just now, fails: {why}"), "");
     }
     findings.fine("pairs", "a job of two ranks, tried just now, works");
@@ -42,4 +37,10 @@ pub fn look(findings: &mut Findings) {
             findings.fine("pairs", format!("between two ranks: {line}"));
         }
     }
+}
+
+/// What a job that has failed says first of that.
+pub fn complaint<'a>(err: &'a str, out: &'a str) -> &'a str {
+    let said = err.lines().chain(out.lines()).find(|line| line.contains("serried:"));
+    said.unwrap_or("it says nothing").trim_start_matches("serried: ")
 }

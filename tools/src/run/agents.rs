@@ -73,10 +73,7 @@ impl Agents {
         mask: &libc::sigset_t,
     ) -> Result<Agents, String> {
         let options = &plan.options;
-        let shell = RemoteShell::named(
-            options.shell.kind.as_deref().unwrap_or("ssh"),
-            options.shell.command.as_deref(),
-        )?;
+        let shell = RemoteShell::wanted(&options.shell)?;
         let nodes = across.map.nodes();
         let shares = plan.options.meet.is_some();
         let agent_plan = AgentPlan {

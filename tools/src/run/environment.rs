@@ -93,10 +93,8 @@ const THREADS: [&str; 3] = ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM
 /// CPUs. Else those of each rank would take all, and threads that wait in turns for a core are slower by orders of magnitude.
 /// In a rank that is bound they see its share by themselves.
 pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Vec<CString> {
-    let is_given = |name: &str| {
-        let begins = |text: &CString| text.as_bytes().strip_prefix(name.as_bytes())?.first().copied();
-        given.iter().any(|text| begins(text) == Some(b'='))
-    };
+    let is_given =
+        |name: &str| given.iter().any(|text| text.as_bytes().starts_with(format!("{name}=").as_bytes()));
     if is_bound || local_size < 2 || is_given("OMP_NUM_THREADS") {
         return Vec::new();
     }

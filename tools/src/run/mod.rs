@@ -78,6 +78,19 @@ use std::time::{Duration, Instant};
 const USAGE_ERROR: i32 = 2;
 const CANNOT_START: i32 = 127;
 
+/// Starts this command itself with these words on several ranks: as the options say, or on two.
+pub fn this_command(options: &[OsString], words: &[&str]) -> i32 {
+    let Ok(this) = std::env::current_exe() else {
+        let words = words.join(" ");
+        eprintln!("serried: this program does not find itself; try: serried run -n 2 serried {words}");
+        return 1;
+    };
+    let mut line = if options.is_empty() { vec!["-n".into(), "2".into()] } else { options.to_vec() };
+    line.push(this.into_os_string());
+    line.extend(words.iter().map(OsString::from));
+    command(&line)
+}
+
 /// Does what the command line behind `serried run` says; returns the exit
 /// status.
 pub fn command(arguments: &[OsString]) -> i32 {

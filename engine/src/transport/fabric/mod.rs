@@ -32,7 +32,7 @@ mod tests;
 
 pub use domain::Domain;
 pub use libfabric::Libfabric;
-pub use provider::{for_hardware, is_there_hardware, Offer, Wanted};
+pub use provider::{for_hardware, hardware, is_there_hardware, Offer, Wanted};
 
 use self::endpoint::Queue;
 use self::fabric_partner::Way;

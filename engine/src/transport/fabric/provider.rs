@@ -58,9 +58,13 @@ impl Wanted {
 
 /// Whether the node has hardware for which libfabric may have a provider. No library is loaded for that.
 pub fn is_there_hardware() -> bool {
-    let has_entries =
-        |folder: &str| Path::new(folder).read_dir().is_ok_and(|mut found| found.next().is_some());
-    HARDWARE.into_iter().any(has_entries)
+    hardware().next().is_some()
+}
+
+/// The names of such hardware, as Linux shows them.
+pub fn hardware() -> impl Iterator<Item = String> {
+    let entries = HARDWARE.into_iter().filter_map(|folder| Path::new(folder).read_dir().ok()).flatten();
+    entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 /// The provider with hardware of its own that is used here.

@@ -1,5 +1,6 @@
 //! The command that starts an agent on another host.
 
+use crate::run::options::Shell;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -17,6 +18,14 @@ const KNOWN: [(&str, &str); 5] = [
 pub struct RemoteShell(Vec<String>);
 
 impl RemoteShell {
+    /// As options say; ssh if they say nothing.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub fn wanted(shell: &Shell) -> Result<RemoteShell, String> {
+        RemoteShell::named(shell.kind.as_deref().unwrap_or("ssh"), shell.command.as_deref())
+    }
+
     /// By the name of `-launcher`; with the command of `-launcher-exec` in the place of its own.
     ///
     /// # Errors
