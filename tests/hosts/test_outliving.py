@@ -1,15 +1,11 @@
 """Jobs on several hosts that go on without ranks, or whole hosts, that have failed: as on one machine (tests/survivors)."""
 
 import re
-import shutil
-import subprocess
 import time
 
-import hosts
 import pytest
-from conftest import MPICC
+from test_programs import compiled
 
-ROOT = hosts.ROOT
 GOES_ON = "--on-failure=continue"
 PLACES = {"2x2": "n1:2,n2:2", "4x1": "n1,n2,n3,n4", "3+3": "n2:3,n4:3"}
 RANKS = {"2x2": 4, "4x1": 4, "3+3": 6}
@@ -18,12 +14,8 @@ RANKS = {"2x2": 4, "4x1": 4, "3+3": 6}
 @pytest.fixture(scope="module")
 def built(four):
     """The programs of tests/survivors, where all hosts see them."""
-    if not MPICC.exists() or not shutil.which("cc"):
-        pytest.skip(f"no {MPICC}, or no C compiler")
-    sources = {name: ROOT / f"tests/survivors/{name}.c" for name in ("survivors", "agreements", "windows", "delay", "families")}
-    for name, source in sources.items():
-        subprocess.run([MPICC, "-O1", "-I", source.parent, source, "-o", four.folder / name], check=True)
-    return {name: str(four.folder / name) for name in sources}
+    names = ("survivors", "agreements", "windows", "delay", "families")
+    return {name: compiled(f"tests/survivors/{name}.c", four.folder / name) for name in names}
 
 
 def survive(site, program, what, places):

@@ -6,7 +6,7 @@ import sys
 
 import hosts
 import pytest
-from conftest import MPICC
+from test_programs import compiled
 
 HERE = hosts.ROOT / "tests/hosts"
 SECRET = "the magpie sits in the oak"
@@ -16,13 +16,8 @@ SEALED = {**os.environ, "SERRIED_TRANSPORT": "wire:sealed"}
 @pytest.fixture(scope="module")
 def built(four):
     """The programs, where all hosts see them."""
-    if not MPICC.exists():
-        pytest.skip(f"no {MPICC}")
-    sources = {"secret": HERE / "secret.c", "families": hosts.ROOT / "tests/survivors/families.c",
-               "windows_types": hosts.ROOT / "tests/c/windows_types.c"}
-    for name, source in sources.items():
-        subprocess.run([MPICC, "-O1", "-I", source.parent, source, "-o", four.folder / name, "-lm"], check=True)
-    return {name: str(four.folder / name) for name in sources}
+    sources = {"secret": "tests/hosts/secret.c", "families": "tests/survivors/families.c", "windows_types": "tests/c/windows_types.c"}
+    return {name: compiled(source, four.folder / name) for name, source in sources.items()}
 
 
 def overheard(site, program, environment):
