@@ -20,11 +20,15 @@ use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::Packets;
 use crate::world::{Communicator, Contexts};
-use crate::Result;
+use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, Weak};
+use std::time::Duration;
 
 pub use describe::Directory;
+
+/// For how long the rank that has made a mistake has the first word about it.
+const FIRST_WORD: Duration = Duration::from_millis(300);
 
 /// The engine of this process.
 pub struct Engine {
@@ -197,6 +201,15 @@ impl Engine {
     /// Ends the job with `code`; `message` and its empty form are as for [`Job::abort`].
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.job.abort(code, message)
+    }
+
+    /// Ends the job because of `error`, as [`abort`](Self::abort) does. An error that this rank only hears of waits a
+    /// moment: the rank that has made the mistake says what it is, and its end is the job's.
+    pub fn fail(&self, error: &Error, code: i32, message: &str) -> ! {
+        if error.is_an_echo() {
+            std::thread::sleep(FIRST_WORD);
+        }
+        self.abort(code, message)
     }
 
     /// Ends the job with a status, in good order; see [`Job::end`].

@@ -277,6 +277,7 @@ struct Inner {
     message: String,
     cause: Option<Cause>,
     context: Option<u64>,
+    is_an_echo: bool,
 }
 
 impl Error {
@@ -284,7 +285,13 @@ impl Error {
     /// beginning, no full stop at the end; name the value that was wrong).
     #[cold]
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { class, message: message.into(), cause: None, context: None }))
+        Error(Box::new(Inner {
+            class,
+            message: message.into(),
+            cause: None,
+            context: None,
+            is_an_echo: false,
+        }))
     }
 
     /// An error of `class` that a face words by its cause.
@@ -293,6 +300,19 @@ impl Error {
         let mut error = Error::new(class, cause.to_string());
         error.0.cause = Some(cause);
         error
+    }
+
+    /// An error that this rank only hears of: another rank has made the mistake, and says itself what it is.
+    #[cold]
+    pub fn echo(class: Class, message: impl Into<String>) -> Self {
+        let mut error = Error::new(class, message);
+        error.0.is_an_echo = true;
+        error
+    }
+
+    /// Whether it is an [`echo`](Self::echo).
+    pub fn is_an_echo(&self) -> bool {
+        self.0.is_an_echo
     }
 
     /// What went wrong, where a face may say it in its own terms.

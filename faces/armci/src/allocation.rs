@@ -152,7 +152,7 @@ fn free_in(engine: &Engine, comm: &Arc<Comm>, ptr: *mut c_void) -> Result<c_int>
     let [context, wrong] = highest(engine, comm, mine)?;
     own?;
     if wrong != 0 {
-        return Err(Error::new(
+        return Err(Error::echo(
             Class::Arg,
             "another rank has given a wrong pointer; its own error says which",
         ));

@@ -48,7 +48,7 @@ impl Face for Armci {
         match engine::running() {
             Some(engine) => {
                 let message = format!("serried: rank {}: {name} failed: {sentence}", engine.rank());
-                engine.abort(class, &message)
+                engine.fail(&error, class, &message)
             }
             None => {
                 eprintln!("serried: {name} failed: {sentence}");

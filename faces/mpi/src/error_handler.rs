@@ -139,7 +139,7 @@ fn fatal(function: &str, code: c_int, error: &Error) -> ! {
     match engine::running() {
         Some(engine) => {
             let message = format!("serried: rank {}: {function} failed: {sentence}", engine.rank());
-            engine.abort(class, &message)
+            engine.fail(error, class, &message)
         }
         None => {
             eprintln!("serried: {function} failed: {sentence}");

@@ -47,7 +47,7 @@ impl Face for Shmem {
         let sentence = sentence(name(number), &error);
         match (on, engine::running()) {
             (On::Caller, _) => eprintln!("{sentence}"),
-            (On::Job, Some(engine)) => engine.abort(1, &sentence),
+            (On::Job, Some(engine)) => engine.fail(&error, 1, &sentence),
             (On::Job, None) => {
                 eprintln!("{sentence}");
                 std::process::exit(1)

@@ -465,8 +465,9 @@ fn trouble_of(told: &[Told]) -> Option<Error> {
                 one.mutexes
             ),
         ),
-        _ => {
-            Error::new(Class::Arg, format!("rank {rank} has given wrong arguments; its own error says which"))
-        }
+        _ => Error::echo(
+            Class::Arg,
+            format!("rank {rank} has given wrong arguments; its own error says which"),
+        ),
     })
 }
