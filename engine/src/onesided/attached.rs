@@ -7,8 +7,8 @@
 
 use super::control::Seat;
 use crate::device::MemoryKind;
+use crate::memory::window::Opened;
 use crate::{Class, Error, Result};
-use std::ops::Range;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,10 +20,8 @@ pub struct Entry {
     pub address: u64,
     /// Its length.
     pub bytes: u64,
-    /// The part of it that all reach directly: from this byte on,
-    pub first: u64,
-    /// up to this one.
-    pub last: u64,
+    /// The part of it that all reach directly.
+    pub opened: Opened,
     /// The kind of memory, as a number.
     pub kind: u64,
     /// 1 + where it is told in the blocks area of the owner how this memory of a device is mapped; 0: nowhere.
@@ -31,11 +29,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The part that all reach directly.
-    pub fn direct(&self) -> Range<u64> {
-        self.first..self.last
-    }
-
     /// The kind of memory.
     pub fn memory_kind(&self) -> MemoryKind {
         MemoryKind(self.kind as u16)

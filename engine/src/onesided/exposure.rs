@@ -3,9 +3,9 @@
 use super::control::Numbered;
 use super::{Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
 use crate::device::borrowing::Mapping;
+use crate::memory::window::Opened;
 use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -39,10 +39,8 @@ pub struct Segment {
 #[repr(C)]
 pub(crate) struct Told {
     pub segment: Segment,
-    /// The part that others reach by plain loads and stores: from this byte on,
-    pub first: u64,
-    /// up to this one.
-    pub last: u64,
+    /// The part that others reach by plain loads and stores.
+    pub opened: Opened,
     /// The member in whose process it lies (shared segments lie with the first).
     pub owner: u64,
     /// Not 0: it cannot take part, and why (see `engine::onesided::exposing`).
@@ -67,7 +65,7 @@ impl Told {
     /// The segment, as an entry.
     pub fn entry(&self) -> Entry {
         let Segment { address, bytes, .. } = self.segment;
-        Entry { address, bytes, first: self.first, last: self.last, kind: self.kind, lent: self.lent }
+        Entry { address, bytes, opened: self.opened, kind: self.kind, lent: self.lent }
     }
 }
 
@@ -95,7 +93,7 @@ pub(crate) struct Provided {
     /// What it has allocated.
     pub allocated: usize,
     /// What it has opened up, and how much of that others reach.
-    pub opened: (usize, u64, Range<u64>),
+    pub opened: (usize, u64, Opened),
     /// 1 + where it lies in the own blocks area.
     pub block: u64,
     /// 1 + where the mutexes of this member lie there.

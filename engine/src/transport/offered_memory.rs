@@ -3,11 +3,11 @@
 
 use super::{AccessDescriptor, Means, Reaches};
 use crate::memory::cross_memory::Pair;
+use crate::memory::window::Opened;
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{Class, Error, Result};
 use std::fmt::Display;
-use std::ops::Range;
 
 /// Reading and writing what a peer has offered. A transport that reaches into no
 /// memory leaves everything as it is here.
@@ -67,16 +67,16 @@ pub trait OfferedMemory: Reaches {
     /// What [`OfferedMemory::begin_write`] began is over.
     fn end_write(&mut self, _peer: Self::Peer) {}
 
-    /// Lets peers use memory of one's own for long, at any time: the part of it, from one byte up to
-    /// another, that they reach by plain loads and stores until [`OfferedMemory::unexpose`].
-    fn expose(&mut self, _address: *mut u8, _bytes: u64) -> Range<u64> {
-        0..0
+    /// Lets peers use memory of one's own for long, at any time: the part of it that they reach by plain loads and
+    /// stores until [`OfferedMemory::unexpose`].
+    fn expose(&mut self, _address: *mut u8, _bytes: u64) -> Opened {
+        Opened::default()
     }
 
-    /// Ends what [`OfferedMemory::expose`] began, which gave `_part`.
-    fn unexpose(&mut self, _address: *mut u8, _bytes: u64, _part: Range<u64>) {}
+    /// Ends what [`OfferedMemory::expose`] began, which gave `_opened`.
+    fn unexpose(&mut self, _address: *mut u8, _bytes: u64, _opened: Opened) {}
 
-    /// Where memory of `peer` lies in this process that lies within what it has exposed, for as
+    /// Where memory of `peer` lies in this process that it has opened (at [`Opened::at`]), for as
     /// long as it is.
     fn exposed(&mut self, _peer: Self::Peer, _memory: AccessDescriptor) -> Option<*mut u8> {
         None

@@ -3,10 +3,10 @@
 use super::routed::no_way;
 use super::{AccessDescriptor, Means, OfferedMemory, Offers, Routed, SharedTasks, Task};
 use crate::memory::cross_memory::Pair;
+use crate::memory::window::Opened;
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{JobRank, Result};
-use std::ops::Range;
 
 /// Memory that is described here can be reached by the ranks of the node.
 impl OfferedMemory for Routed {
@@ -31,12 +31,12 @@ impl OfferedMemory for Routed {
         self.node.describe(address, bytes)
     }
 
-    fn expose(&mut self, address: *mut u8, bytes: u64) -> Range<u64> {
+    fn expose(&mut self, address: *mut u8, bytes: u64) -> Opened {
         self.node.expose(address, bytes)
     }
 
-    fn unexpose(&mut self, address: *mut u8, bytes: u64, part: Range<u64>) {
-        self.node.unexpose(address, bytes, part);
+    fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {
+        self.node.unexpose(address, bytes, opened);
     }
 
     fn exposed(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*mut u8> {

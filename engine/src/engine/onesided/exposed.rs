@@ -83,7 +83,7 @@ impl Engine {
             return;
         }
         let address = entry.address as *mut u8;
-        self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.direct());
+        self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.opened);
     }
 
     /// Where the segment of a member lies in this process (`MPI_Win_shared_query`); `None`
@@ -159,7 +159,7 @@ impl Engine {
             bell: None,
             address: entry.address,
             bytes: entry.bytes,
-            direct: entry.direct(),
+            direct: entry.opened.part(),
             here: entry.address as usize,
             own,
             for_server,
@@ -171,7 +171,7 @@ impl Engine {
             region.direct = 0..0;
             return region;
         };
-        let part = AccessDescriptor::host(entry.address + entry.first, entry.last - entry.first);
+        let part = AccessDescriptor::host(entry.opened.at, entry.opened.bytes());
         let is_mapped = !own && !region.direct.is_empty();
         let (changes, bell, exposed) = self.reach(&region, |transport| {
             let exposed = is_mapped.then(|| transport.exposed(peer, part)).flatten();
@@ -179,7 +179,7 @@ impl Engine {
         });
         (region.changes, region.bell) = (changes, bell);
         match exposed {
-            Some(here) => region.here = (here as usize).wrapping_sub(entry.first as usize),
+            Some(here) => region.here = (here as usize).wrapping_sub(entry.opened.first as usize),
             None if is_mapped => region.direct = 0..0,
             None => {}
         }

@@ -6,7 +6,7 @@ use crate::device::DeviceMemory;
 use crate::engine::Engine;
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
-use crate::memory::window::{self, Window};
+use crate::memory::window::{self, Opened, Window};
 use crate::onesided::{
     Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided,
     Segment, Told,
@@ -174,7 +174,7 @@ impl Engine {
 
     /// Whether some member has to ask another for what is out of its reach: the same for all.
     fn needs_servants(&self, parent: &Arc<Communicator>, made: &Exposure) -> Result<bool> {
-        let all_direct = made.told.iter().all(|one| one.last - one.first == one.segment.bytes);
+        let all_direct = made.told.iter().all(|one| one.opened.bytes() == one.segment.bytes);
         if made.is_spread || all_direct && made.kind != Kind::Dynamic {
             return Ok(made.is_spread);
         }
@@ -242,12 +242,11 @@ impl Engine {
         if mine.trouble != 0 {
             return Provided::default();
         }
-        let part = match self.job.node.local_ranks() {
-            1 => 0..bytes,
+        mine.opened = match self.job.node.local_ranks() {
+            1 => Opened::whole(address, bytes),
             _ => self.lanes.at(0).lock().transport.expose(address as *mut u8, bytes),
         };
-        (mine.first, mine.last) = (part.start, part.end);
-        Provided { opened: (address as usize, bytes, part), ..Provided::default() }
+        Provided { opened: (address as usize, bytes, mine.opened), ..Provided::default() }
     }
 
     /// Memory for a segment that all members reach directly: of the window, or else of the blocks area, which all
@@ -257,7 +256,7 @@ impl Engine {
         mine.segment.address = allocate(bytes, mine) as u64;
         let mut provided = self.open_up(mine);
         provided.allocated = mine.segment.address as usize;
-        if mine.trouble == 0 && mine.last - mine.first < bytes {
+        if mine.trouble == 0 && mine.opened.bytes() < bytes {
             self.take_back(std::mem::take(&mut provided), 0);
             let room = usize::try_from(bytes).ok().filter(|&bytes| bytes <= BLOCKS_BYTES);
             match room.and_then(|bytes| self.pool().lend_plain(bytes.next_multiple_of(ALIGNMENT))) {
@@ -265,7 +264,7 @@ impl Engine {
                     mine.block = 1 + offset as u64;
                     mine.segment.address =
                         self.job.node.blocks_area(self.job.local_rank) as u64 + offset as u64;
-                    (mine.first, mine.last) = (0, bytes);
+                    mine.opened = Opened::whole(mine.segment.address, bytes);
                     provided.block = mine.block;
                 }
                 None => mine.trouble = Trouble::Unshared as u64,
@@ -291,7 +290,7 @@ impl Engine {
         (mine.owner, mine.trouble) = (0, first.trouble);
         mine.segment.address = first.segment.address.wrapping_add(before(parent.rank as usize));
         mine.block = if first.block == 0 { 0 } else { first.block + before(parent.rank as usize) };
-        mine.last = mine.segment.bytes;
+        mine.opened = Opened::whole(mine.segment.address, mine.segment.bytes);
         Ok(provided)
     }
 
@@ -397,8 +396,8 @@ impl Engine {
 
     /// Takes back what this member has provided for an exposure that is not made after all, or is freed.
     pub(super) fn take_back(&self, provided: Provided, control: u64) {
-        let (address, bytes, part) = provided.opened;
-        self.lanes.at(0).lock().transport.unexpose(address as *mut u8, bytes, part);
+        let (address, bytes, opened) = provided.opened;
+        self.lanes.at(0).lock().transport.unexpose(address as *mut u8, bytes, opened);
         if provided.allocated != 0 {
             // SAFETY: from `allocate`; nobody uses it any more.
             unsafe { window::give(provided.allocated as *mut u8) };

@@ -10,6 +10,7 @@
 //! the variables that have values in the program's file and is never shared.
 
 use super::layout::{ANNEX_BYTES, BLOCK_PAGES, PAGE};
+use super::program;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,35 +52,19 @@ pub fn offset(annex: &Range<usize>, address: usize, bytes: usize) -> Option<usiz
     (at < annex.len() && bytes <= annex.len() - at).then(|| ANNEX_AT + at)
 }
 
-/// The pages of the main program's zeroed variables, and the one before.
+/// The pages of the main program's zeroed variables, and the one before: what its parts have in memory and not in the
+/// file.
 pub fn of_program() -> Range<usize> {
     let mut found = 0..0;
-    // SAFETY: the function gets `found`, and is called before this returns.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
-    found
-}
-
-/// The first object is the main program; its zeroed variables are what segments
-/// have in memory and not in the file.
-unsafe extern "C" fn look(
-    object: *mut libc::dl_phdr_info,
-    _size: usize,
-    found: *mut libc::c_void,
-) -> libc::c_int {
-    // SAFETY: as the dynamic linker calls it, with what `of_program` has given.
-    let (object, found) = unsafe { (&*object, &mut *found.cast::<Range<usize>>()) };
-    // SAFETY: the linker's table, of so many entries.
-    let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum as usize) };
-    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
-        let begin = (object.dlpi_addr + header.p_vaddr) as usize;
-        let start = (begin + header.p_filesz as usize - 1) & !(PAGE - 1);
-        let end = (begin + header.p_memsz as usize).next_multiple_of(PAGE);
-        let writable = header.p_flags & libc::PF_W != 0;
+    program::each_part(|part, header| {
+        let start = (part.start + header.p_filesz as usize - 1) & !(PAGE - 1);
+        let end = part.end.next_multiple_of(PAGE);
+        let writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
         if writable && header.p_memsz > header.p_filesz && end - start > found.len() {
-            *found = start..end.min(start + ANNEX_BYTES);
+            found = start..end.min(start + ANNEX_BYTES);
         }
-    }
-    1 // no further objects
+    });
+    found
 }
 
 /// How often messages that begin at a page of the annex were sent: of the pages

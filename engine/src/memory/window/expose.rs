@@ -2,12 +2,45 @@
 //!
 //! Its pages become shared when it is exposed, and a fork leaves them so: peers go on to write
 //! there whatever the owner does. The child then shares them with its parent, as memory of
-//! shared windows is everywhere.
+//! shared windows is everywhere. Memory that has no place in the window is [`adopted`](super::adopted).
 
 use super::layout::{pages, BLOCK_PAGES, PAGE};
-use super::{system, Window};
+use super::system::Status;
+use super::Window;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Shorter pieces that have their pages not to themselves are adopted whole.
+const SHORT: usize = 64 << 10;
+
+/// The part of exposed memory that peers reach by plain loads and stores, in words that they read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Opened {
+    /// From this byte of it on,
+    pub first: u64,
+    /// up to this one.
+    pub last: u64,
+    /// Where the first of these bytes lies in the owner's window; its own address if it lies there anyway.
+    pub at: u64,
+}
+
+impl Opened {
+    /// All of `bytes` bytes that lie at an address.
+    pub fn whole(at: u64, bytes: u64) -> Opened {
+        Opened { first: 0, last: bytes, at }
+    }
+
+    /// The part.
+    pub fn part(&self) -> Range<u64> {
+        self.first..self.last
+    }
+
+    /// How long it is.
+    pub fn bytes(&self) -> u64 {
+        self.last - self.first
+    }
+}
 
 /// The pages that are exposed, once for each time.
 #[derive(Debug)]
@@ -45,42 +78,75 @@ impl Exposed {
 }
 
 impl Window {
-    /// Exposes memory: the part of it (first byte and the one after the last) that peers reach by plain loads and
-    /// stores from now on, until [`Window::unexpose`]. Pages become shared for it only in a process with one thread.
-    pub fn expose(&self, address: usize, bytes: usize) -> Range<usize> {
-        let found = if bytes == 0 { None } else { self.offset_of(address, bytes) };
-        let Some(offset) = found else { return 0..0 };
-        let whole = pages(offset, offset + bytes);
-        let wanted = if self.all_shared(whole.clone()) { whole } else { self.inner_pages(offset, bytes) };
-        if wanted.is_empty() {
-            return 0..0;
+    /// Exposes memory: the part of it that peers reach by plain loads and stores from now on, until
+    /// [`Window::unexpose`]. Pages become shared for it only in a process with one thread.
+    ///
+    /// # Safety
+    /// No peer copies to this process through the kernel meanwhile.
+    pub unsafe fn expose(&self, address: usize, bytes: usize) -> Opened {
+        if bytes == 0 {
+            return Opened::default();
         }
-        self.exposed.all().push(wanted.clone());
+        let in_place = self.offset_of(address, bytes).and_then(|offset| self.expose_in_place(offset, bytes));
+        if let Some(part) = in_place {
+            let at = (address + part.start) as u64;
+            return Opened { first: part.start as u64, last: part.end as u64, at };
+        }
+        // SAFETY: by the caller.
+        let adopted = unsafe { self.adopt(address, bytes) };
+        adopted.map_or(Opened::default(), |at| Opened::whole(at as u64, bytes as u64))
+    }
+
+    /// The part that is exposed of what begins at `offset` of the window; `None`: it cannot be.
+    fn expose_in_place(&self, offset: usize, bytes: usize) -> Option<Range<usize>> {
+        let whole = pages(offset, offset + bytes);
+        let is_shared = self.all_shared(whole.clone());
+        let wanted = if is_shared { whole.clone() } else { self.inner_pages(offset, bytes) };
+        // A short variable is better adopted with the ends that it shares with others.
+        if wanted.is_empty() || wanted != whole && whole.start >= BLOCK_PAGES && bytes < SHORT {
+            return None;
+        }
+        self.keep_at_forks(wanted.clone());
         // Another thread may write there now, which would be lost.
         let share = || {
-            system::status("Threads") == Some(1) && {
+            Status::now().is_some_and(|now| now.is_alone()) && {
                 // SAFETY: nobody writes; the pages are filled by the memory, or by the rest of a block that
                 // the program does not use.
                 unsafe { self.share_pages(wanted.clone()) }
             }
         };
-        if !self.all_shared(wanted.clone()) && !share() {
+        if !is_shared && !self.all_shared(wanted.clone()) && !share() {
             self.forget(&wanted);
-            return 0..0;
+            return None;
         }
         self.inherit(&wanted, true);
         let at = |page: u32| (page as usize * PAGE).clamp(offset, offset + bytes) - offset;
-        at(wanted.start)..at(wanted.end)
+        Some(at(wanted.start)..at(wanted.end))
     }
 
-    /// Takes back what [`Window::expose`] has done for this memory, which gave `part`.
-    pub fn unexpose(&self, address: usize, bytes: usize, part: Range<usize>) {
-        let found = if part.is_empty() { None } else { self.offset_of(address, bytes) };
-        let Some(offset) = found else { return };
-        let range = pages(offset + part.start, offset + part.end);
+    /// Takes back what [`Window::expose`] has done for this memory.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn unexpose(&self, address: usize, bytes: usize, opened: Opened) {
+        if opened.bytes() == 0 {
+            return;
+        }
+        let first = address + opened.first as usize;
+        if opened.at as usize != first {
+            // SAFETY: by the caller.
+            return unsafe { self.end_adoption(address, bytes) };
+        }
+        let Some(offset) = self.offset_of(first, opened.bytes() as usize) else { return };
+        let range = pages(offset, offset + opened.bytes() as usize);
         self.forget(&range);
         self.inherit(&range, false);
         self.exposed.each(|other| self.inherit(&other, true));
+    }
+
+    /// A fork leaves the pages shared from now on.
+    pub(super) fn keep_at_forks(&self, pages: Range<u32>) {
+        self.exposed.all().push(pages);
     }
 
     /// The pages that a piece fills.
@@ -96,7 +162,8 @@ impl Window {
         inside.start..end
     }
 
-    fn forget(&self, range: &Range<u32>) {
+    /// It does not any more.
+    pub(super) fn forget(&self, range: &Range<u32>) {
         let mut all = self.exposed.all();
         if let Some(place) = all.iter().position(|one| one == range) {
             all.swap_remove(place);

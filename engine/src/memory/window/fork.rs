@@ -61,6 +61,7 @@ impl Window {
         {
             return;
         }
+        inner.adopted.before_fork();
         let told = inner.liveness.before_fork();
         // Pinned pages stay as they are, and children do not have them.
         if told && system::status("VmPin") == Some(0) {
@@ -115,6 +116,7 @@ impl Window {
     pub(super) fn after_fork(&self, in_child: bool) {
         // SAFETY: the lock is held since `before_fork`.
         let inner = unsafe { &mut *self.inner.get() };
+        inner.adopted.after_fork(in_child);
         if in_child {
             self.child.store(true, Ordering::Relaxed);
             inner.file = None; // the parent's: it is not ours to change

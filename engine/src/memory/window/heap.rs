@@ -177,7 +177,7 @@ impl Window {
         })
     }
 
-    fn first_page(&self, address: *mut u8) -> u32 {
+    pub(super) fn first_page(&self, address: *mut u8) -> u32 {
         ((address as usize - self.base.load(Ordering::Relaxed)) / PAGE) as u32
     }
 }

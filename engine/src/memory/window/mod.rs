@@ -36,6 +36,7 @@
 //! The owner's knowledge is in private memory; peers see a copy of the bits on the *board* at the
 //! beginning of the window.
 
+mod adopted;
 mod annex;
 pub mod bits;
 mod board;
@@ -48,16 +49,19 @@ mod lend;
 mod liveness;
 pub mod peers;
 pub mod policy;
+mod program;
 mod ranges;
 mod share;
 mod system;
 #[cfg(test)]
 mod tests;
 
+use adopted::Adopted;
 use annex::{Annex, Heat};
 use bits::Bits;
 use board::{Board, BITS_AT};
 use expose::Exposed;
+pub use expose::Opened;
 use fork_lock::Lock;
 pub use heap::{give, take};
 use layout::{BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
@@ -118,6 +122,8 @@ struct Inner {
     annex_heat: Heat,
     /// Pages of the annex from here on were never shared.
     annex_top: u32,
+    /// Memory outside of the window that blocks of it have become.
+    adopted: Adopted,
 }
 
 /// The part of a file that backs a window.
@@ -169,6 +175,7 @@ impl Window {
                 missed: 0,
                 annex_heat: Heat::new(),
                 annex_top: BLOCK_PAGES,
+                adopted: Adopted::new(),
             }),
         }
     }

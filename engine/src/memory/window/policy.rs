@@ -1,6 +1,7 @@
 //! Whether a process has a window.
 
 use super::layout::{PAGE, SLOTS};
+use super::system::Status;
 use std::ffi::CStr;
 
 /// Nobody has asked yet.
@@ -136,8 +137,8 @@ fn variable(name: &CStr) -> Option<&'static [u8]> {
 
 /// Whether pages may become shared now: nothing may hold them by their
 /// physical address (registered buffers, GPUs), and none may be locked.
-pub(super) fn pages_may_move() -> bool {
-    if super::system::status("VmPin") != Some(0) || super::system::status("VmLck") != Some(0) {
+pub(super) fn pages_may_move(now: &Status) -> bool {
+    if now.number("VmPin") != Some(0) || now.number("VmLck") != Some(0) {
         return false;
     }
     let runtimes = [c"libcuda.so.1", c"libamdhip64.so", c"libamdhip64.so.6", c"libze_loader.so.1"];

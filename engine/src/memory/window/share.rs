@@ -1,6 +1,7 @@
 //! How pages become shared.
 
 use super::layout::{BLOCK_PAGES, PAGE};
+use super::system::Status;
 use super::{policy, system, File, Inner, Window};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -20,7 +21,7 @@ impl Window {
     /// # Safety
     /// Nobody may write into the pages meanwhile.
     pub(super) unsafe fn share_pages(&self, pages: Range<u32>) -> bool {
-        if !policy::pages_may_move() {
+        if !Status::now().is_some_and(|now| policy::pages_may_move(&now)) {
             return false;
         }
         pages.clone().step_by(PART).all(|start| {
@@ -38,7 +39,11 @@ impl Inner {
     /// As [`Window::share_pages`].
     unsafe fn share_part(&mut self, window: &Window, pages: Range<u32>) -> bool {
         let Some(file) = self.publish(window) else { return false };
-        if self.shares >= MOST || self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
+        let addresses = window.address(pages.start)..window.address(pages.end);
+        if self.shares >= MOST
+            || self.adopted.any(&addresses)
+            || self.demoted.any(pages.clone()) && !self.liveness.none_lives()
+        {
             return false;
         }
         self.shares += 1;

@@ -48,6 +48,57 @@ pub unsafe fn map_shared(at: usize, bytes: usize, file: RawFd, offset: u64, popu
     }
 }
 
+/// Replaces a range by pages of a file that are shared already, and that children inherit as well.
+///
+/// # Safety
+/// The file must have what lies in the range, and nobody may write there meanwhile.
+pub unsafe fn map_again(at: usize, bytes: usize, file: RawFd, offset: u64) -> bool {
+    // SAFETY: by the caller.
+    unsafe { map(at, bytes, libc::MAP_SHARED | libc::MAP_POPULATE, file, offset) }
+}
+
+/// A private copy of memory, elsewhere.
+///
+/// # Safety
+/// The range must be readable.
+pub unsafe fn copy_of(at: usize, bytes: usize) -> Option<usize> {
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping, which is as long.
+    unsafe {
+        let copy = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+        if copy == libc::MAP_FAILED {
+            return None;
+        }
+        std::ptr::copy_nonoverlapping(at as *const u8, copy.cast(), bytes);
+        Some(copy as usize)
+    }
+}
+
+/// Replaces a range by memory from elsewhere.
+///
+/// # Safety
+/// Both ranges must belong to the caller; what lay in the second one is lost.
+pub unsafe fn move_to(from: usize, at: usize, bytes: usize) -> bool {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: by the caller.
+    unsafe { libc::mremap(from as *mut _, bytes, bytes, flags, at as *mut libc::c_void) != libc::MAP_FAILED }
+}
+
+/// Does something while the signals of this thread wait.
+pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    let mut before = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the sets are places for the answers, and are filled before they are read.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    let done = work();
+    // SAFETY: filled above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    done
+}
+
 /// Replaces a range by a private view of pages of a file.
 ///
 /// # Safety
@@ -113,13 +164,46 @@ pub fn all_memory() -> usize {
     usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(PAGE))
 }
 
-/// A number of `/proc/self/status`, in its own unit (KiB for memory).
+/// What `/proc/self/status` says of this process at one moment.
+pub struct Status {
+    text: [u8; 4096],
+    length: usize,
+}
+
+impl Status {
+    /// Now.
+    pub fn now() -> Option<Status> {
+        let mut status = Status { text: [0; 4096], length: 0 };
+        status.length = read_file(c"/proc/self/status", &mut status.text)?;
+        Some(status)
+    }
+
+    /// A number of it, in its own unit (KiB for memory).
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let text = std::str::from_utf8(&self.text[..self.length]).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_ascii_whitespace().next()?.parse().ok()
+    }
+
+    /// Whether the process has one thread: nobody else writes to its memory.
+    pub fn is_alone(&self) -> bool {
+        self.number("Threads") == Some(1)
+    }
+}
+
+/// A number of `/proc/self/status`, in its own unit.
 pub fn status(name: &str) -> Option<u64> {
-    let mut text = [0u8; 4096];
-    let length = read_file(c"/proc/self/status", &mut text)?;
-    let text = std::str::from_utf8(&text[..length]).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
+    Status::now()?.number(name)
+}
+
+/// Where the heap begins that the kernel gives out by `brk`; `None`: it does not say.
+pub fn start_of_heap() -> Option<usize> {
+    /// Its place among the fields behind the name of the program, which may have spaces of its own.
+    const START_BRK: usize = 44;
+    let mut text = [0u8; 1024];
+    let length = read_file(c"/proc/self/stat", &mut text)?;
+    let (_, fields) = std::str::from_utf8(&text[..length]).ok()?.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(START_BRK)?.parse().ok().filter(|&start| start != 0)
 }
 
 fn read_file(path: &std::ffi::CStr, into: &mut [u8]) -> Option<usize> {

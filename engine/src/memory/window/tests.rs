@@ -340,10 +340,18 @@ fn exposed_memory_stays_shared_at_a_fork_and_other_memory_does_not() {
     let mut pair = Pair::new(12);
     let shared = |bytes| pair.owner.allocate(bytes, 64, Birth::Shared).unwrap().address;
     let (exposed, other) = (shared(100_000), shared(50_000));
-    let (owner, all) = (pair.owner, 0..100_000);
-    assert_eq!(owner.expose(exposed as usize, 100_000), all);
-    assert_eq!(owner.expose(exposed as usize + 5000, 10), 0..10, "once more, a part of it");
-    assert_eq!(owner.expose(exposed as usize, 0), 0..0);
+    let (owner, at) = (pair.owner, exposed as usize);
+    let all = Opened::whole(at as u64, 100_000);
+    // SAFETY: no peer copies through the kernel.
+    unsafe {
+        assert_eq!(owner.expose(at, 100_000), all);
+        assert_eq!(
+            owner.expose(at + 5000, 10),
+            Opened::whole(at as u64 + 5000, 10),
+            "once more, a part of it"
+        );
+        assert_eq!(owner.expose(at, 0), Opened::default());
+    }
     let theirs = pair.direct(exposed, 100_000).unwrap();
     let child_saw = in_child(
         owner,
@@ -354,7 +362,8 @@ fn exposed_memory_stays_shared_at_a_fork_and_other_memory_does_not() {
     assert!(child_saw && read(exposed, 100_000)[77] == 5, "both see what a peer writes");
     assert_eq!(pair.direct(exposed, 100_000), Some(theirs));
     assert!(pair.direct(other, 50_000).is_none(), "private");
-    owner.unexpose(exposed as usize, 100_000, all);
+    // SAFETY: as above.
+    unsafe { owner.unexpose(at, 100_000, all) };
     assert!(in_child(owner, || true, || ()));
     assert!(pair.direct(exposed, 100_000).is_none(), "private as all other memory");
     assert_eq!(
@@ -362,4 +371,60 @@ fn exposed_memory_stays_shared_at_a_fork_and_other_memory_does_not() {
         Some(theirs.wrapping_add(4096)),
         "still exposed"
     );
+}
+
+/// Variables with values, which have their pages to themselves.
+#[repr(align(4096))]
+struct Values(std::cell::UnsafeCell<[u8; 3 * PAGE]>);
+// SAFETY: one test uses them.
+unsafe impl Sync for Values {}
+static VALUES: Values = Values(std::cell::UnsafeCell::new([7; 3 * PAGE]));
+
+#[test]
+fn adopted_memory_is_a_block_for_peers_and_a_childs_own() {
+    let mut pair = Pair::new(13);
+    let owner = pair.owner;
+    let mine = VALUES.0.get().cast::<u8>();
+    let pages = mine as usize..mine as usize + 3 * PAGE;
+    // SAFETY: nobody else uses them.
+    let block = unsafe { owner.adopt_pages(&pages) }.expect("a block") as *mut u8;
+    let theirs = pair.direct(block, 3 * PAGE).expect("shared");
+    assert!(read(theirs, 3 * PAGE).iter().all(|&byte| byte == 7), "its contents are there");
+    // SAFETY: all three are one memory, which nobody else uses.
+    unsafe { (mine.add(5).write(1), theirs.add(6).write(2)) };
+    assert_eq!((read(mine, 9)[6], read(theirs, 9)[5]), (2, 1));
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(
+            owner.adopt(mine as usize + 5000, 10),
+            Some(block as usize + 5000),
+            "once more, a part of it"
+        )
+    };
+    assert_eq!(
+        unsafe { owner.adopt(mine as usize + 2 * PAGE, PAGE + 1) },
+        None,
+        "only a part of that is adopted"
+    );
+    let child_saw = in_child(
+        owner,
+        || read(mine, 9)[6] == 2,
+        // SAFETY: as above.
+        || unsafe { theirs.add(6).write(3) },
+    );
+    assert!(child_saw && read(mine, 9)[6] == 3, "the child has what was there at the fork");
+    assert_eq!(pair.direct(block, 3 * PAGE), Some(theirs), "a fork leaves it shared");
+    // SAFETY: as above.
+    unsafe { owner.end_adoption_of(&(pages.start + PAGE..pages.start + 2 * PAGE), true) };
+    assert_eq!(read(theirs, 9)[6], 3, "one exposure is left");
+    for (alone, kept) in [(true, false), (false, true)] {
+        // SAFETY: as above; nobody else uses the pages anyway.
+        unsafe { owner.end_adoption_of(&pages, alone) };
+        assert_eq!((read(mine, 9)[6], read(mine, 9)[7]), (3, 7), "the contents stay");
+        // SAFETY: as above.
+        let next = unsafe { owner.adopt_pages(&pages) }.expect("a block") as *mut u8;
+        assert_eq!(next != block, kept, "the block is free again if nobody sees it");
+        // SAFETY: as above.
+        unsafe { pair.direct(next, 9).expect("shared").add(7).write(7) };
+    }
 }

@@ -3,10 +3,9 @@
 use super::reach::Kernel;
 use crate::job::NodeSegment;
 use crate::memory::window::peers::Peers;
-use crate::memory::window::{fork, Window};
+use crate::memory::window::{fork, Opened, Window};
 use crate::transport::Means;
 use crate::Result;
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// The windows of this node.
@@ -47,15 +46,16 @@ impl Direct {
     }
 
     /// See [`crate::transport::OfferedMemory::expose`].
-    pub fn expose(&self, address: *mut u8, bytes: u64) -> Range<u64> {
-        let part = self.own.map_or(0..0, |own| own.expose(address as usize, bytes as usize));
-        part.start as u64..part.end as u64
+    pub fn expose(&self, address: *mut u8, bytes: u64) -> Opened {
+        // SAFETY: the caller has peers wait.
+        self.own.map_or(Opened::default(), |own| unsafe { own.expose(address as usize, bytes as usize) })
     }
 
     /// See [`crate::transport::OfferedMemory::unexpose`].
-    pub fn unexpose(&self, address: *mut u8, bytes: u64, part: Range<u64>) {
+    pub fn unexpose(&self, address: *mut u8, bytes: u64, opened: Opened) {
         if let Some(own) = self.own {
-            own.unexpose(address as usize, bytes as usize, part.start as usize..part.end as usize);
+            // SAFETY: the caller has peers wait.
+            unsafe { own.unexpose(address as usize, bytes as usize, opened) };
         }
     }
 

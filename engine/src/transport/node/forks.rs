@@ -123,6 +123,14 @@ fn go_on(node: &'static NodeSegment, me: u32) {
     Area::of(node, me, 0).forks().forking.store(0, Ordering::Release); // forked: paired with `Between::wait`
 }
 
+/// Does something while no peer copies from or to this process through the kernel.
+pub fn without_copies<T>(node: &'static NodeSegment, me: u32, work: impl FnOnce() -> T) -> T {
+    wait_for_copies(node, me);
+    let done = work();
+    go_on(node, me);
+    done
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

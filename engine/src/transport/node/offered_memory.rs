@@ -3,14 +3,14 @@
 
 use super::area::Area;
 use super::reach::{self, Remote};
-use super::{areas, direct, doorbell_of, gone, NodeTransport};
+use super::{areas, direct, doorbell_of, forks, gone, NodeTransport};
 use crate::job::node_segment::SERVER_LANE;
 use crate::memory::cross_memory::{self, Pair};
+use crate::memory::window::Opened;
 use crate::progress::changes::{Changes, Words};
 use crate::progress::watchers::{Bell, Watchers};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
 use crate::{Class, Error, LocalRank, Result};
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 impl NodeTransport {
@@ -125,16 +125,17 @@ impl OfferedMemory for NodeTransport {
         }
     }
 
-    fn expose(&mut self, address: *mut u8, bytes: u64) -> Range<u64> {
+    fn expose(&mut self, address: *mut u8, bytes: u64) -> Opened {
         if self.all_here() {
-            return 0..bytes;
+            return Opened::whole(address as u64, bytes);
         }
-        self.direct.as_ref().map_or(0..0, |direct| direct.expose(address, bytes))
+        let Some(direct) = &self.direct else { return Opened::default() };
+        forks::without_copies(self.node, self.me, || direct.expose(address, bytes))
     }
 
-    fn unexpose(&mut self, address: *mut u8, bytes: u64, part: Range<u64>) {
+    fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {
         if let Some(direct) = &self.direct {
-            direct.unexpose(address, bytes, part);
+            forks::without_copies(self.node, self.me, || direct.unexpose(address, bytes, opened));
         }
     }
 
