@@ -40,6 +40,8 @@ pub struct Words {
     failed: AtomicU32,
     /// Words in rows that this rank has changed since it last wanted to be alone.
     in_rows: AtomicU32,
+    /// How many pieces of this rank's memory are changed by instructions although their address does not tell.
+    hidden: AtomicU32,
 }
 
 impl Words {
@@ -64,6 +66,7 @@ impl Words {
             threads: SleepingLock::new(),
             failed: AtomicU32::new(0),
             in_rows: AtomicU32::new(0),
+            hidden: AtomicU32::new(0),
         }
     }
 }
@@ -106,6 +109,23 @@ impl Changes {
             self.target.alone.store(0, Ordering::Release); // was-alone: paired with `begin`
         }
         held
+    }
+
+    /// From now on words may be changed by instructions in memory of the rank of which nobody knows that by its address.
+    pub fn hide_words(&self) {
+        self.target.hidden.fetch_add(1, Ordering::SeqCst); // hidden: paired with `hides_words`
+                                                           // Who has looked before has the lock, or will look again when it has.
+        drop(self.lock());
+    }
+
+    /// No more.
+    pub fn hide_no_words(&self) {
+        self.target.hidden.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether there is such memory. Who has the lock, and has seen that there is none, need not be alone.
+    pub fn hides_words(&self) -> bool {
+        self.target.hidden.load(Ordering::SeqCst) != 0 // hidden: paired with `hide_words`
     }
 
     /// Changes words. `threaded`: several threads of this rank may do so.

@@ -141,18 +141,29 @@ impl Engine {
         self.hold_pieces(region, chunk.pieces.iter().map(|&(address, bytes)| (address as u64, bytes as u64)))
     }
 
-    fn hold_pieces(&self, region: &Region, pieces: impl Iterator<Item = (u64, u64)>) -> Result<Hold> {
+    fn hold_pieces(&self, region: &Region, pieces: impl Iterator<Item = (u64, u64)> + Clone) -> Result<Hold> {
         let changes = self.changes_of(region)?;
-        let is_direct = self.reach(region, |transport| {
-            let mut pieces = pieces.map(|(address, bytes)| AccessDescriptor::host(address, bytes));
+        let is_direct = || changes.hides_words() || self.any_is_direct(region, pieces.clone());
+        if !is_direct() {
+            let held = changes.lock();
+            if !is_direct() {
+                return Ok(Hold::Lock(held));
+            }
+        }
+        let alone = (0..TRIES).find_map(|_| changes.be_alone());
+        Ok(alone.map_or_else(|| Hold::Lock(changes.lock()), Hold::Alone))
+    }
+
+    /// Whether some piece is reached by plain loads and stores, by its address.
+    fn any_is_direct(&self, region: &Region, pieces: impl Iterator<Item = (u64, u64)>) -> bool {
+        let mut pieces = pieces.map(|(address, bytes)| AccessDescriptor::host(address, bytes));
+        self.reach(region, |transport| {
             pieces.any(|there| match region.peer {
                 _ if region.own => transport.is_shared(region.mapped(there.address), there.bytes),
                 Some(peer) => transport.direct(peer, there).is_some(),
                 None => false,
             })
-        });
-        let alone = if is_direct { (0..TRIES).find_map(|_| changes.be_alone()) } else { None };
-        Ok(alone.map_or_else(|| Hold::Lock(changes.lock()), Hold::Alone))
+        })
     }
 
     /// How elements of a region are changed.

@@ -4,7 +4,9 @@ use super::exposing::Memory;
 use crate::collective::Operation;
 use crate::device::{DeviceMemory, MemoryKind};
 use crate::engine::Engine;
+use crate::memory::window::Opened;
 use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region, Segment, Servant, Told};
+use crate::progress::changes::Changes;
 use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, Ordering};
@@ -82,8 +84,25 @@ impl Engine {
         if entry.memory_kind() != MemoryKind::HOST {
             return;
         }
-        let address = entry.address as *mut u8;
-        self.lanes.at(0).lock().transport.unexpose(address, entry.bytes, entry.opened);
+        self.close_memory(entry.address, entry.bytes, entry.opened);
+    }
+
+    /// Opens memory of this process to the others on its node.
+    pub(super) fn open_memory(&self, address: u64, bytes: u64) -> Opened {
+        let (opened, changes) = {
+            let transport = &mut self.lanes.at(0).lock().transport;
+            (transport.expose(address as *mut u8, bytes), transport.changes(JobRank(self.job.rank)))
+        };
+        changes.filter(|_| opened.is_adopted(address)).inspect(Changes::hide_words);
+        opened
+    }
+
+    /// Ends that.
+    pub(super) fn close_memory(&self, address: u64, bytes: u64, opened: Opened) {
+        let transport = &mut self.lanes.at(0).lock().transport;
+        let changes = transport.changes(JobRank(self.job.rank));
+        changes.filter(|_| opened.is_adopted(address)).inspect(Changes::hide_no_words);
+        transport.unexpose(address as *mut u8, bytes, opened);
     }
 
     /// Where the segment of a member lies in this process (`MPI_Win_shared_query`); `None`

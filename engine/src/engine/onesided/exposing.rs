@@ -244,7 +244,7 @@ impl Engine {
         }
         mine.opened = match self.job.node.local_ranks() {
             1 => Opened::whole(address, bytes),
-            _ => self.lanes.at(0).lock().transport.expose(address as *mut u8, bytes),
+            _ => self.open_memory(address, bytes),
         };
         Provided { opened: (address as usize, bytes, mine.opened), ..Provided::default() }
     }
@@ -397,7 +397,7 @@ impl Engine {
     /// Takes back what this member has provided for an exposure that is not made after all, or is freed.
     pub(super) fn take_back(&self, provided: Provided, control: u64) {
         let (address, bytes, opened) = provided.opened;
-        self.lanes.at(0).lock().transport.unexpose(address as *mut u8, bytes, opened);
+        self.close_memory(address as u64, bytes, opened);
         if provided.allocated != 0 {
             // SAFETY: from `allocate`; nobody uses it any more.
             unsafe { window::give(provided.allocated as *mut u8) };

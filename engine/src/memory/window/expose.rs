@@ -31,6 +31,11 @@ impl Opened {
         Opened { first: 0, last: bytes, at }
     }
 
+    /// Whether memory at an address is a block of the window for others.
+    pub fn is_adopted(&self, address: u64) -> bool {
+        self.bytes() > 0 && self.at != address + self.first
+    }
+
     /// The part.
     pub fn part(&self) -> Range<u64> {
         self.first..self.last
@@ -132,12 +137,11 @@ impl Window {
         if opened.bytes() == 0 {
             return;
         }
-        let first = address + opened.first as usize;
-        if opened.at as usize != first {
+        if opened.is_adopted(address as u64) {
             // SAFETY: by the caller.
             return unsafe { self.end_adoption(address, bytes) };
         }
-        let Some(offset) = self.offset_of(first, opened.bytes() as usize) else { return };
+        let Some(offset) = self.offset_of(opened.at as usize, opened.bytes() as usize) else { return };
         let range = pages(offset, offset + opened.bytes() as usize);
         self.forget(&range);
         self.inherit(&range, false);
