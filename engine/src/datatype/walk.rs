@@ -96,18 +96,21 @@ fn visit_whole<S: Sink>(layout: &Layout, address: *mut u8, sink: &mut S) -> bool
         Shape::Block => sink.block(base, layout.size as usize),
         Shape::Loop { count, stride, body } => repeat_whole(body, base, *count, *stride, sink),
         Shape::Scattered { offsets, body } => scatter_whole(body, base, offsets, sink),
-        Shape::Sequence { parts } => {
-            let mut one = |part: &Part, end: u64| {
-                let place = base.wrapping_offset(part.offset as isize);
-                match &part.body {
-                    Some(body) => visit_whole(body, place, sink),
-                    None => sink.block(place, (end - part.start) as usize),
-                }
-            };
-            let last = parts.len() - 1;
-            parts.windows(2).all(|pair| one(&pair[0], pair[1].start)) && one(&parts[last], layout.size)
-        }
+        Shape::Sequence { parts } => sequence_whole(parts, layout.size, base, sink),
     }
+}
+
+/// Unlike parts, all of them; the data of the last one go up to byte `end` of the sequence.
+fn sequence_whole<S: Sink>(parts: &[Part], end: u64, base: *mut u8, sink: &mut S) -> bool {
+    let mut one = |part: &Part, end: u64| {
+        let place = base.wrapping_offset(part.offset as isize);
+        match &part.body {
+            Some(body) => visit_whole(body, place, sink),
+            None => sink.block(place, (end - part.start) as usize),
+        }
+    };
+    let Some(last) = parts.last() else { return true };
+    parts.windows(2).all(|pair| one(&pair[0], pair[1].start)) && one(last, end)
 }
 
 /// `count` bodies at a stride, all of them.
@@ -195,26 +198,36 @@ fn scatter<S: Sink>(
     index == offsets.len() || visit(body, place(index), window, sink)
 }
 
-/// Unlike parts; `size` bytes of data in all.
+/// Unlike parts, `size` bytes of data in all: the rest of a cut one, whole ones, a cut one.
 fn sequence<S: Sink>(parts: &[Part], size: u64, base: *mut u8, window: &mut Window, sink: &mut S) -> bool {
-    let first = match window.skip {
+    let end_of = |index: usize| parts.get(index + 1).map_or(size, |next| next.start);
+    let cut = |index: usize, window: &mut Window, sink: &mut S| {
+        let part = &parts[index];
+        let from = base.wrapping_offset(part.offset as isize);
+        match &part.body {
+            Some(body) => visit(body, from, window, sink),
+            None => block(from, end_of(index) - part.start, window, sink),
+        }
+    };
+    let mut index = match window.skip {
         0 => 0,
         skip => parts.partition_point(|part| part.start <= skip) - 1,
     };
-    window.skip -= parts[first].start;
-    for index in first..parts.len() {
-        let part = &parts[index];
-        let from = base.wrapping_offset(part.offset as isize);
-        let go_on = match &part.body {
-            Some(body) => visit(body, from, window, sink),
-            None => {
-                let end = parts.get(index + 1).map_or(size, |next| next.start);
-                block(from, end - part.start, window, sink)
-            }
-        };
-        if !go_on {
+    window.skip -= parts[index].start;
+    if window.skip > 0 {
+        if !cut(index, window, sink) {
             return false;
         }
+        index += 1;
     }
-    true
+    let Some(first) = parts.get(index) else { return true };
+    let limit = first.start + window.left;
+    let whole =
+        if limit >= size { parts.len() } else { parts.partition_point(|part| part.start <= limit) - 1 };
+    let end = parts.get(whole).map_or(size, |next| next.start);
+    window.left -= end - first.start;
+    if !sequence_whole(&parts[index..whole], end, base, sink) || window.left == 0 {
+        return false;
+    }
+    whole == parts.len() || cut(whole, window, sink)
 }

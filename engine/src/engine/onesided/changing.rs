@@ -27,7 +27,7 @@ pub(super) enum Hold {
 /// So many words are changed by one member alone, by vectors: that costs a few microseconds before, at the first time.
 pub(super) const MANY: usize = 1024;
 /// Fewer words in a row than that do not count.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 
 impl Engine {
     /// Changes `count` elements one after the other in a region.

@@ -1,19 +1,19 @@
 //! Chunks: many pieces of one region at once, as one kind of memory reaches them.
 
-use super::changing::{step_both, Places, MANY};
+use super::changing::{step_both, Places, FEW, MANY};
 use super::runs::Chunk;
-use super::target_memory::AT_ONCE;
+use super::target_memory::{Place, AT_ONCE};
 use crate::engine::Engine;
 use crate::memory::cross_memory::Pair;
-use crate::onesided::{Elements, Region, Way};
+use crate::onesided::{Elements, Region, Target, Way};
 use crate::transport::{Means, OfferedMemory, Routed};
 use crate::{JobRank, Result};
 use std::ptr;
 
 /// The kernel finds a piece in about the time in which it copies so many bytes: gaps up to this are read as well.
 const GAP: u64 = 1024;
-/// So many elements to a piece are worth being alone for.
-const LONG: usize = 4;
+/// Elements that are packed at a time: so many bytes stay in the first cache.
+const PACKED: u64 = 8 << 10;
 
 /// Copying.
 impl Engine {
@@ -114,6 +114,20 @@ fn far_parts(
 
 /// Changing.
 impl Engine {
+    /// Where item 0 of a place lies here, if its elements, which lie in pieces, are so many that this member had better
+    /// pack them, alone.
+    pub(super) fn is_better_packed(
+        &self,
+        place: &Place,
+        elements: &Elements,
+        bytes: u64,
+    ) -> Result<Option<*mut u8>> {
+        let count = bytes as usize / elements.element().size();
+        let here = place.direct().filter(|_| elements.element().is_block() && count >= FEW);
+        let Some(here) = here else { return Ok(None) };
+        Ok(self.changes_of(place.region)?.is_worth_being_alone(count, MANY).then_some(here))
+    }
+
     /// Changes the elements of a chunk, if all its pieces are reached in the same way and that takes many at once; `false`:
     /// nothing was done.
     ///
@@ -159,16 +173,8 @@ impl Engine {
         elements: &Elements,
         places: Places,
     ) -> Result<()> {
-        let (changes, size) = (self.changes_of(region)?, elements.element().size());
-        let count = chunk.bytes as usize / size;
-        if count >= LONG * chunk.pieces.len() && changes.is_worth_being_alone(count, MANY) {
-            // SAFETY: by the caller; nobody else changes them meanwhile.
-            let alone = || unsafe { change_each_alone(region, chunk, elements, places) };
-            if changes.alone(alone).is_some() {
-                return Ok(());
-            }
-        }
-        changes.words(self.is_threaded(), || {
+        let size = elements.element().size();
+        self.changes_of(region)?.words(self.is_threaded(), || {
             for (here, bytes, (from, to)) in mapped(region, chunk, places) {
                 // SAFETY: by the caller.
                 unsafe { elements.change_words(from, here, bytes / size, to) };
@@ -201,6 +207,37 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Changes elements that lie in pieces while nobody else does: those of a part are packed, changed, and unpacked.
+///
+/// # Safety
+/// The target's items lie from `here` on, all within memory that is mapped here.
+pub(super) unsafe fn change_packed(
+    (here, target): (*mut u8, &Target),
+    (bytes, elements): (u64, &Elements),
+    with_data: &mut impl FnMut(u64, u64, &mut dyn FnMut(Places) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let (datatype, count) = (target.datatype, target.count as u64);
+    let size = elements.element().size() as u64;
+    let part = (PACKED / size).max(1) * size;
+    let mut room = vec![0u128; part.min(bytes).div_ceil(16) as usize];
+    for offset in (0..bytes).step_by(part as usize) {
+        let length = part.min(bytes - offset);
+        with_data(offset, length, &mut |(from, to)| {
+            // SAFETY: by the caller; the room is as long.
+            unsafe {
+                let there = std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), length as usize);
+                datatype.pack(here, count, offset, there);
+                elements.change_alone(from, there.as_mut_ptr(), (length / size) as usize, to);
+                if !elements.only_reads() {
+                    datatype.unpack(here, count, offset, there);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Each piece of a chunk that is mapped here: where it is, its length, and its places.

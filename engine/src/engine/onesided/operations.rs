@@ -1,6 +1,7 @@
 //! Puts, gets and accumulates.
 
 use super::changing::{step, step_both, Places};
+use super::chunks::change_packed;
 use super::runs::{Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
@@ -326,6 +327,13 @@ impl Engine {
             Ok(())
         };
         let region = place.region;
+        if let Some(here) = self.is_better_packed(place, elements, bytes)? {
+            // SAFETY: by the caller; nobody else changes them meanwhile.
+            let packed = || unsafe { change_packed((here, target), (bytes, elements), &mut with_data) };
+            if let Some(done) = self.changes_of(region)?.alone(packed) {
+                return done;
+            }
+        }
         if !elements.element().is_block() {
             return self.each_run_of_elements(place, target, (bytes, size), |offset, run| {
                 // SAFETY: by the caller.

@@ -41,6 +41,17 @@ impl Place<'_> {
     pub fn here(&self) -> Option<*mut u8> {
         self.region.here(self.first, self.length).map(|first| first.wrapping_offset(-self.before as isize))
     }
+
+    /// The same, if everybody reaches all bytes so.
+    pub fn direct(&self) -> Option<*mut u8> {
+        let direct = &self.region.direct;
+        let is_direct = direct.start <= self.first && self.first + self.length <= direct.end;
+        if is_direct {
+            self.here()
+        } else {
+            None
+        }
+    }
 }
 
 /// How many items.

@@ -1,6 +1,7 @@
 //! Whether a process has a window.
 
 use super::layout::{PAGE, SLOTS};
+use super::program;
 use super::system::Status;
 use std::ffi::CStr;
 
@@ -141,14 +142,5 @@ pub(super) fn pages_may_move(now: &Status) -> bool {
     if now.number("VmPin") != Some(0) || now.number("VmLck") != Some(0) {
         return false;
     }
-    let runtimes = [c"libcuda.so.1", c"libamdhip64.so", c"libamdhip64.so.6", c"libze_loader.so.1"];
-    runtimes.iter().all(|name| {
-        // SAFETY: a C string; asks only whether it is loaded.
-        let loaded = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        if !loaded.is_null() {
-            // SAFETY: just got.
-            unsafe { libc::dlclose(loaded) };
-        }
-        loaded.is_null()
-    })
+    !program::has_loaded(&["libcuda.so", "libamdhip64.so", "libze_loader.so"])
 }

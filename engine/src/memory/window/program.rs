@@ -2,6 +2,7 @@
 
 use super::layout::PAGE;
 use super::system;
+use std::ffi::CStr;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -34,25 +35,39 @@ fn heap() -> Range<usize> {
 
 /// Does something with each part of the main program that its headers name: where it lies, in bytes, and the header.
 pub fn each_part(mut each: impl FnMut(Range<usize>, &libc::Elf64_Phdr)) {
-    let mut each: &mut dyn FnMut(Range<usize>, &libc::Elf64_Phdr) = &mut each;
+    each_object(&mut |object| {
+        // SAFETY: the linker's table, of so many entries.
+        let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum as usize) };
+        for header in headers {
+            let begin = (object.dlpi_addr + header.p_vaddr) as usize;
+            each(begin..begin + header.p_memsz as usize, header);
+        }
+        true // the first object is the main program
+    });
+}
+
+/// Whether a library is loaded whose file has a name that begins so.
+pub fn has_loaded(names: &[&str]) -> bool {
+    let mut found = false;
+    each_object(&mut |object| {
+        // SAFETY: null, or a C string of the linker.
+        let path = (!object.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(object.dlpi_name) });
+        let file = path.and_then(|path| path.to_bytes().rsplit(|&byte| byte == b'/').next());
+        found |= file.is_some_and(|file| names.iter().any(|name| file.starts_with(name.as_bytes())));
+        found
+    });
+    found
+}
+
+/// Shows what the dynamic linker has loaded, until `each` has seen enough.
+fn each_object(mut each: &mut dyn FnMut(&libc::dl_phdr_info) -> bool) {
     // SAFETY: the function gets `each`, and is called before this returns.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut each).cast()) };
 }
 
-/// The first object is the main program.
-unsafe extern "C" fn look(
-    object: *mut libc::dl_phdr_info,
-    _size: usize,
-    each: *mut libc::c_void,
-) -> libc::c_int {
-    // SAFETY: as the dynamic linker calls it, with what `each_part` has given.
+unsafe extern "C" fn look(object: *mut libc::dl_phdr_info, _: usize, each: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: as the dynamic linker calls it, with what `each_object` has given.
     let (object, each) =
-        unsafe { (&*object, &mut *each.cast::<&mut dyn FnMut(Range<usize>, &libc::Elf64_Phdr)>()) };
-    // SAFETY: the linker's table, of so many entries.
-    let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum as usize) };
-    for header in headers {
-        let begin = (object.dlpi_addr + header.p_vaddr) as usize;
-        each(begin..begin + header.p_memsz as usize, header);
-    }
-    1 // no further objects
+        unsafe { (&*object, &mut *each.cast::<&mut dyn FnMut(&libc::dl_phdr_info) -> bool>()) };
+    each(object).into()
 }
