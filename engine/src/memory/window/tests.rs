@@ -394,18 +394,10 @@ fn adopted_memory_is_a_block_for_peers_and_a_childs_own() {
     unsafe { (mine.add(5).write(1), theirs.add(6).write(2)) };
     assert_eq!((read(mine, 9)[6], read(theirs, 9)[5]), (2, 1));
     // SAFETY: as above.
-    unsafe {
-        assert_eq!(
-            owner.adopt(mine as usize + 5000, 10),
-            Some(block as usize + 5000),
-            "once more, a part of it"
-        )
-    };
-    assert_eq!(
-        unsafe { owner.adopt(mine as usize + 2 * PAGE, PAGE + 1) },
-        None,
-        "only a part of that is adopted"
-    );
+    let (within, beyond) =
+        unsafe { (owner.adopt(mine as usize + 5000, 10), owner.adopt(mine as usize + 2 * PAGE, PAGE + 1)) };
+    assert_eq!(within, Some(block as usize + 5000), "once more, a part of it");
+    assert_eq!(beyond, None, "only a part of that is adopted");
     let child_saw = in_child(
         owner,
         || read(mine, 9)[6] == 2,
