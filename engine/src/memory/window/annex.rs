@@ -57,10 +57,13 @@ pub fn offset(annex: &Range<usize>, address: usize, bytes: usize) -> Option<usiz
 pub fn of_program() -> Range<usize> {
     let mut found = 0..0;
     program::each_part(|part, header| {
+        let writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
+        if !writable || header.p_memsz <= header.p_filesz {
+            return;
+        }
         let start = (part.start + header.p_filesz as usize - 1) & !(PAGE - 1);
         let end = part.end.next_multiple_of(PAGE);
-        let writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
-        if writable && header.p_memsz > header.p_filesz && end - start > found.len() {
+        if end - start > found.len() {
             found = start..end.min(start + ANNEX_BYTES);
         }
     });
