@@ -77,6 +77,10 @@ RUNS = [
     *combinations(["serried"], [4], nodes=["2"]),
     *combinations(["serried"], [2], transports=["loopback"]),
 ]
+# These modules call nothing in which another rank has a part, and are most of the work: `make test` has one rank run
+# them with each binding, and all other modules in RUNS.
+LOCAL = ["test_util_dtlib", "test_datatype"]
+LOCAL_RUNS = combinations(["serried"], [1], ["wheel", "standard", "openmpi"])
 # What must be right before a release: well over an hour.
 EVERYTHING = [
     *combinations(["serried"], [1, 2, 3, 4, 5, 8], ["wheel", "standard", "openmpi"]),
@@ -126,8 +130,9 @@ def read_skips():
     return modules, tests
 
 
-def suite_arguments(include):
+def suite_arguments(include, leave_out):
     modules, tests = read_skips()
+    modules = [*modules, *leave_out]
     arguments = ["-v", "--no-builddir"]
     for module in modules:
         arguments += ["-e", rf"^{module}\.py$"]
@@ -160,12 +165,12 @@ def short_name(test):
     return inside.group(1) if inside else test.strip(" .")
 
 
-def run_suite(run, include, timeout, options):
+def run_suite(run, include, timeout, options, leave_out=()):
     """One job over the suite (or the modules in `include`); its logs are left in build/test/mpi4py."""
     logs = LOGS / "-".join([run.folder(), *[m.strip("^$") for m in include]])
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
-    program = [PYTHONS[run.binding], "-c", TO_OWN_LOG, logs, SUITE / "main.py", *suite_arguments(include)]
+    program = [PYTHONS[run.binding], "-c", TO_OWN_LOG, logs, SUITE / "main.py", *suite_arguments(include, leave_out)]
     env = jobs.environment(options.library, MPI4PY_TEST_SPAWN="no", PYTHONFAULTHANDLER="1", **run.settings())
     outcome = jobs.run_job(jobs.job_command(run.launcher, run.ranks, program), timeout, env=env)
     (logs / "launcher.txt").write_text(outcome.output)
@@ -188,9 +193,9 @@ def judge(logs, ranks, outcome):
     return result
 
 
-def run_by_module(run, include, options):
+def run_by_module(run, include, options, leave_out):
     """One job for each module, with a short limit for each, and a line for each that fails."""
-    skipped, _ = read_skips()
+    skipped = [*read_skips()[0], *leave_out]
     pattern = re.compile("|".join(include) or ".")
     total = Result()
     for path in sorted(SUITE.glob("test_*.py")):
@@ -226,30 +231,33 @@ def read_options():
 
 
 def runs_of(options):
-    """The runs that are asked for: all combinations if numbers of ranks are given, else a list above."""
+    """The runs that are asked for, each with the modules that it is to include and to leave out: all combinations if
+    numbers of ranks are given, else a list above."""
     if options.everything:
-        return EVERYTHING
+        return [(run, options.modules, []) for run in EVERYTHING]
     if not options.ranks:
-        return RUNS
+        local = [] if options.modules else [(run, LOCAL, []) for run in LOCAL_RUNS]
+        return [*((run, options.modules, [] if options.modules else LOCAL) for run in RUNS), *local]
     lists = [options.launcher, options.ranks, options.binding, options.copy, options.nodes, options.transport]
     launchers, ranks, bindings, copies, nodes, transports = (text.split(",") for text in lists)
-    return combinations(launchers, map(int, ranks), bindings, copies, nodes, transports)
+    chosen = combinations(launchers, map(int, ranks), bindings, copies, nodes, transports)
+    return [(run, options.modules, []) for run in chosen]
 
 
 def main():
     options = read_options()
     runs = runs_of(options)
-    if any(run.binding == "standard" for run in runs):
+    if any(run.binding == "standard" for run, _, _ in runs):
         subprocess.run([HERE / "build_standard"], check=True)
     total = Result()
-    for run in runs:
+    for run, include, leave_out in runs:
         began = time.monotonic()
         if options.by_module:
-            result = run_by_module(run, options.modules, options)
+            result = run_by_module(run, include, options, leave_out)
         else:
-            result = run_suite(run, options.modules, options.timeout, options)
+            result = run_suite(run, include, options.timeout, options, leave_out)
         took = time.monotonic() - began
-        print(f"mpi4py {run}: {result.line()}  [{took:.0f} s]", flush=True)
+        print(f"mpi4py {run}{', local modules' if include is LOCAL else ''}: {result.line()}  [{took:.0f} s]", flush=True)
         show_failures(result)
         result.failures = {f"{run} {test}": ranks for test, ranks in result.failures.items()}
         total.add(result)
