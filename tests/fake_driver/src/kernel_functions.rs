@@ -62,7 +62,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
         }
         // SAFETY: by the caller.
         unsafe {
-            let launch = Launch::new(known, u64::from(blocks) * u64::from(threads), parameters);
+            let launch = Launch::new(known, (blocks.into(), threads.into()), parameters);
             state.streams.launch((stream, context), launch, &state.memory)
         }
     })

@@ -1,11 +1,14 @@
-//! Programs for the device: the texts that are known, and twins of them in Rust.
+//! Programs for the device: twins in Rust of the texts that are known, and all others that `texts` can read.
 
+use crate::interpreter::Run;
 use crate::memory::Memory;
+use crate::texts::{self, Text};
 use crate::{Answer, Handle, INVALID_HANDLE, MISALIGNED_ADDRESS, NOT_FOUND, NO_BINARY_FOR_GPU};
 use std::ffi::{c_void, CStr};
 use std::ptr;
+use std::sync::Arc;
 
-/// Texts that are taken, with the names of their programs.
+/// Texts with twins, with the names of their programs.
 const KNOWN: [(&str, &[&CStr]); 1] = [(
     include_str!("../../../engine/src/device/cuda/kernels/pack.ptx"),
     &[c"serried_pack_loops", c"serried_pack_listed"],
@@ -16,44 +19,65 @@ const STEP: Handle = 0x10;
 
 /// Modules by their place: the context in which each was loaded, and its text.
 #[derive(Default)]
-pub struct Modules(Vec<(Option<Handle>, usize)>);
+pub struct Modules(Vec<(Option<Handle>, Module)>);
+
+/// A text that was loaded.
+#[derive(Clone)]
+enum Module {
+    Twins(usize),
+    Read(Arc<Text>),
+}
 
 /// A function as it was asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Function {
+    Twin(Twin),
+    Read(Arc<Text>),
+}
+
+/// A twin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Twin {
     PackLoops,
     PackListed,
 }
 
 impl Modules {
     pub fn load(&mut self, text: &CStr, context: Handle) -> Result<Handle, Answer> {
+        keep(text);
         let is_it = |known: &(&str, &[&CStr])| known.0.as_bytes() == text.to_bytes();
-        let found = KNOWN.iter().position(is_it).filter(|_| asked() != "refused");
-        self.0.push((Some(context), found.ok_or(NO_BINARY_FOR_GPU)?));
+        let module = match KNOWN.iter().position(is_it) {
+            Some(twins) => Some(Module::Twins(twins)),
+            None => text.to_str().ok().and_then(texts::read).map(|text| Module::Read(Arc::new(text))),
+        };
+        let module = module.filter(|_| asked() != "refused").ok_or(NO_BINARY_FOR_GPU)?;
+        self.0.push((Some(context), module));
         Ok(MODULES + STEP * (self.0.len() - 1))
     }
 
-    fn of(&self, handle: Handle, context: Handle) -> Result<usize, Answer> {
+    fn of(&self, handle: Handle, context: Handle) -> Result<Module, Answer> {
         let place = handle.checked_sub(MODULES).ok_or(INVALID_HANDLE)? / STEP;
-        let (of, text) = *self.0.get(place).ok_or(INVALID_HANDLE)?;
-        if of == Some(context) {
-            Ok(text)
+        let (of, module) = self.0.get(place).ok_or(INVALID_HANDLE)?;
+        if *of == Some(context) {
+            Ok(module.clone())
         } else {
             Err(INVALID_HANDLE)
         }
     }
 
     pub fn function(&self, module: Handle, name: &CStr, context: Handle) -> Result<Handle, Answer> {
-        let names = KNOWN[self.of(module, context)?].1;
-        let place = names.iter().position(|&one| one == name).ok_or(NOT_FOUND)?;
-        Ok(module + 1 + place)
+        let place = match self.of(module, context)? {
+            Module::Twins(twins) => KNOWN[twins].1.iter().position(|&one| one == name),
+            Module::Read(text) => (text.function.as_bytes() == name.to_bytes()).then_some(0),
+        };
+        Ok(module + 1 + place.ok_or(NOT_FOUND)?)
     }
 
     pub fn known(&self, function: Handle, context: Handle) -> Result<Function, Answer> {
-        self.of(function, context)?;
-        match (function - MODULES) % STEP {
-            1 => Ok(Function::PackLoops),
-            2 => Ok(Function::PackListed),
+        match (self.of(function, context)?, (function - MODULES) % STEP) {
+            (Module::Twins(_), 1) => Ok(Function::Twin(Twin::PackLoops)),
+            (Module::Twins(_), 2) => Ok(Function::Twin(Twin::PackListed)),
+            (Module::Read(text), 1) => Ok(Function::Read(text)),
             _ => Err(INVALID_HANDLE),
         }
     }
@@ -68,9 +92,69 @@ fn asked() -> String {
     std::env::var("FAKE_CUDA_KERNELS").unwrap_or_default()
 }
 
-/// A launch, with what its parameters were then.
-pub struct Launch {
-    function: Function,
+/// Keeps a text where tests want to have it (`FAKE_CUDA_TEXTS`), under a name of its own.
+fn keep(text: &CStr) {
+    let Some(folder) = std::env::var_os("FAKE_CUDA_TEXTS") else { return };
+    let mut sum = 0xcbf2_9ce4_8422_2325u64;
+    for &byte in text.to_bytes() {
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    let name = std::path::Path::new(&folder).join(format!("{sum:016x}.ptx"));
+    let _ = std::fs::write(name, text.to_bytes());
+}
+
+/// A launch of a function.
+pub enum Launch {
+    Twin(TwinLaunch),
+    Read(Run),
+}
+
+impl Launch {
+    /// # Safety
+    /// There are as many parameters as the text of the function declares, of those types.
+    pub unsafe fn new(function: Function, grid: (u64, u64), parameters: *mut *mut c_void) -> Launch {
+        // SAFETY: by the caller.
+        unsafe {
+            match function {
+                Function::Twin(twin) => Launch::Twin(TwinLaunch::new(twin, grid.0 * grid.1, parameters)),
+                Function::Read(text) => Launch::Read(Run::new(text, grid, parameters)),
+            }
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Safety
+    /// By who has started it, all that it reads and writes is there.
+    pub unsafe fn run(&self, memory: &Memory) -> Result<(), Answer> {
+        let is_wrong = asked() == "wrong";
+        // SAFETY: by the caller.
+        unsafe {
+            match self {
+                Launch::Twin(launch) => launch.run(memory, is_wrong),
+                Launch::Read(run) => run.run(memory, is_wrong),
+            }
+        }
+    }
+
+    /// Poisons what it will write, as long as it has not been run.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    pub unsafe fn poison(&self, memory: &Memory, poison: u8) {
+        // SAFETY: by the caller.
+        unsafe {
+            match self {
+                Launch::Twin(launch) => launch.poison(memory, poison),
+                Launch::Read(run) => run.poison(memory, poison),
+            }
+        }
+    }
+}
+
+/// A launch of a twin, with what its parameters were then.
+pub struct TwinLaunch {
+    function: Twin,
     threads: u64,
     data: u64,
     packed: u64,
@@ -96,14 +180,14 @@ impl Parameters {
     }
 }
 
-impl Launch {
+impl TwinLaunch {
     /// # Safety
-    /// There are as many parameters as the text of the function declares, of those types.
-    pub unsafe fn new(function: Function, threads: u64, parameters: *mut *mut c_void) -> Launch {
+    /// As [`Launch::new`].
+    unsafe fn new(function: Twin, threads: u64, parameters: *mut *mut c_void) -> TwinLaunch {
         let from = Parameters(parameters);
         // SAFETY: by the caller.
         unsafe {
-            let mut launch = Launch {
+            let mut launch = TwinLaunch {
                 function,
                 threads,
                 data: from.read(0),
@@ -118,11 +202,11 @@ impl Launch {
                 table: 0,
             };
             match function {
-                Function::PackLoops => {
+                Twin::PackLoops => {
                     launch.counts = [from.read(7), from.read(8), from.read(9)];
                     launch.strides = [from.read(10), from.read(11), from.read(12), from.read(13)];
                 }
-                Function::PackListed => {
+                Twin::PackListed => {
                     launch.counts[0] = from.read(7);
                     launch.table = from.read(8);
                     launch.strides[0] = from.read(9);
@@ -145,14 +229,14 @@ impl Launch {
         let (mut rest, within) = (word / self.words, u64::from(word % self.words));
         let mut data = self.data.wrapping_add(within << self.logarithm);
         match self.function {
-            Function::PackLoops => {
+            Twin::PackLoops => {
                 for (&count, &stride) in self.counts.iter().zip(&self.strides) {
                     data = data.wrapping_add(u64::from(rest % count).wrapping_mul(stride));
                     rest /= count;
                 }
                 data = data.wrapping_add(u64::from(rest).wrapping_mul(self.strides[3]));
             }
-            Function::PackListed => {
+            Twin::PackListed => {
                 let (item, place) = (rest / self.counts[0], rest % self.counts[0]);
                 data = data.wrapping_add(u64::from(item).wrapping_mul(self.strides[0]));
                 let entry = memory.for_program((self.table + 8 * u64::from(place)) as usize, 8)?;
@@ -167,13 +251,10 @@ impl Launch {
         Ok(Some(if self.unpack { (packed, data) } else { (data, packed) }))
     }
 
-    /// Runs it.
-    ///
     /// # Safety
-    /// By who has started it, all that it moves is there.
-    pub unsafe fn run(&self, memory: &Memory) -> Result<(), Answer> {
+    /// As [`Launch::run`].
+    unsafe fn run(&self, memory: &Memory, is_wrong: bool) -> Result<(), Answer> {
         let bytes = self.word() as usize;
-        let wrong = u64::from(asked() == "wrong");
         for thread in 0..self.threads {
             let Some((from, to)) = self.addresses(thread, memory)? else { break };
             let from = memory.for_program(from as usize, bytes)?;
@@ -181,7 +262,7 @@ impl Launch {
             // SAFETY: both are memory that the driver has.
             unsafe {
                 ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
-                if wrong == 1 && thread == 3 {
+                if is_wrong && thread == 3 {
                     *(to as *mut u8) ^= 1;
                 }
             }
@@ -189,11 +270,9 @@ impl Launch {
         Ok(())
     }
 
-    /// What it will write, as long as it has not been run.
-    ///
     /// # Safety
     /// As [`Launch::run`].
-    pub unsafe fn poison(&self, memory: &Memory, poison: u8) {
+    unsafe fn poison(&self, memory: &Memory, poison: u8) {
         let bytes = self.word() as usize;
         for thread in 0..self.threads {
             let Ok(Some((_, to))) = self.addresses(thread, memory) else { break };

@@ -11,9 +11,10 @@
 //! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
 //! * Handles of memory are good for other processes, once in each, as long as the allocation is there; `FAKE_CUDA_IPC`
 //!   has them refused (`off`), each process have another device (`apart`), or the wrong memory mapped (`wrong`) (`lent`).
-//! * Programs for the device are taken if their text is one that it knows; then it runs twins of them in Rust, as late as copies.
-//!   They reach memory of the device and pinned memory alone. `FAKE_CUDA_KERNELS` has every text refused (`refused`), or
-//!   the twins do something else (`wrong`) (`kernels`).
+//! * Programs for the device run as late as copies: twins of them in Rust, of texts that it knows (`kernels`), or the text
+//!   itself, if it consists of what `texts` can read (`interpreter`). They reach memory of the device and pinned memory alone.
+//!   `FAKE_CUDA_KERNELS` has every text refused (`refused`), or has all do something else (`wrong`). Texts are kept in the
+//!   folder `FAKE_CUDA_TEXTS`.
 //! * Memory that a program maps by itself (`cuMemMap`) lies in pieces, whose handles are real descriptors (`virtual_memory`).
 //! * Addresses, and contexts, are used again; the numbers of allocations are not.
 //! * Calls are counted, and the n-th call of a function can be made to fail (`calls`).
@@ -23,6 +24,7 @@
 mod calls;
 mod context_functions;
 mod contexts;
+mod interpreter;
 mod kernel_functions;
 mod kernels;
 mod lending_functions;
@@ -34,6 +36,7 @@ mod pointers;
 mod state;
 mod streams;
 mod test_functions;
+mod texts;
 mod virtual_functions;
 mod virtual_mappings;
 mod virtual_memory;

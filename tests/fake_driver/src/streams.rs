@@ -118,8 +118,11 @@ impl Streams {
         memory: &Memory,
     ) -> Result<(), Answer> {
         let place = self.place_in(stream, context)?;
-        // SAFETY: by the caller.
-        unsafe { launch.poison(memory, POISON) };
+        // What waits before it may still read what it will write.
+        if self.all[place].queue.is_empty() {
+            // SAFETY: by the caller.
+            unsafe { launch.poison(memory, POISON) };
+        }
         self.all[place].queue.push_back(Work::Launch(launch));
         self.run_some(memory)
     }

@@ -163,7 +163,7 @@ pub unsafe extern "C" fn cuMemRetainAllocationHandle(place: *mut u64, address: *
 /// A buffer over several pieces, as a pool of a program has it: it begins within the first one.
 #[no_mangle]
 pub extern "C" fn fake_cuda_virtual(bytes: usize) -> Address {
-    let before = (bytes / 3).min(GRANULARITY / 2) / 16 * 16;
+    let before = ((bytes / 3).min(GRANULARITY / 2) / 16 * 16).max(16);
     let all = (GRANULARITY + bytes).next_multiple_of(GRANULARITY);
     let mut first: Address = 0;
     let properties = Properties { sort: PINNED, handles: DESCRIPTOR, location: [DEVICE, 0], spare: [0; 2] };
