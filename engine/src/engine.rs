@@ -107,7 +107,12 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let crowd = Crowd::join(&job.node, job.local_rank, doorbell, settings.max_slowdown);
         let page = job.page();
-        crate::device::counted::count_in(&page.counters.bytes_device, &page.counters.bytes_device_mapped);
+        let counters = &page.counters;
+        crate::device::counted::count_in(
+            &counters.bytes_device,
+            &counters.bytes_device_mapped,
+            &counters.bytes_device_combined,
+        );
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);

@@ -272,7 +272,7 @@ pub fn why_not() -> Option<String> {
 mod tests {
     use super::*;
     use crate::device::lent::{Proof, HANDLE_BYTES};
-    use crate::device::{Chunk, MemoryKind, Spreading};
+    use crate::device::{Chunk, Combining, MemoryKind, Spreading};
     use std::sync::atomic::AtomicU32;
 
     /// A driver whose handles are memory of this process; `opened` counts what has been mapped.
@@ -296,6 +296,14 @@ mod tests {
         }
 
         unsafe fn copy_spread(&self, _: &DeviceMemory, _: &Spreading, _: &mut Chunk) -> Result<bool> {
+            Ok(false)
+        }
+
+        fn combines(&self, _: &Combining) -> Result<bool> {
+            Ok(false)
+        }
+
+        unsafe fn combine(&self, _: &Combining) -> Result<bool> {
             Ok(false)
         }
 

@@ -1,5 +1,6 @@
 //! What a kind of device has to offer.
 
+use super::computing::{Arithmetic, Formula, Model};
 use super::gapped::Spread;
 use super::kind::MemoryKind;
 use super::lent::{Lent, Way, HANDLE_BYTES};
@@ -70,6 +71,34 @@ pub struct Spreading {
 /// a range.
 pub type Chunk<'a> = dyn FnMut(Range<u64>, *mut u8) + 'a;
 
+/// Numbers in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Where they begin.
+    pub address: usize,
+    /// Whose memory it is; `None`: the host's.
+    pub memory: Option<DeviceMemory>,
+}
+
+/// Numbers that are to be combined on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Combining<'a> {
+    /// How two become one.
+    pub arithmetic: Arithmetic,
+    /// The same as the processor does it: what the device does has to have the same bits.
+    pub model: Model,
+    /// What is combined.
+    pub operands: &'a [Operand],
+    /// In which order.
+    pub formula: &'a Formula,
+    /// Where the result goes, in memory of the device. It may be an operand, exactly.
+    pub out: usize,
+    /// Whose memory that is.
+    pub memory: &'a DeviceMemory,
+    /// How many numbers each of them has.
+    pub count: u64,
+}
+
 /// A kind of device, through its driver.
 pub trait Device: Sync {
     /// The device memory in which an address lies; `None` for memory of the host.
@@ -95,6 +124,23 @@ pub trait Device: Sync {
     /// # Safety
     /// As [`super::copy_spread`].
     unsafe fn copy_spread(&self, memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool>;
+
+    /// Whether [`Device::combine`] goes: there is a program for it, and all operands are reached where it runs. Nothing of them
+    /// is read or written.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn combines(&self, what: &Combining) -> Result<bool>;
+
+    /// Combines numbers on the device, with the bits of the processor; all is done when it returns. Whether it was done; if
+    /// not, nothing was.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// As [`super::combine`].
+    unsafe fn combine(&self, what: &Combining) -> Result<bool>;
 
     /// What other processes need to map an allocation.
     ///

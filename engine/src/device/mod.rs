@@ -14,6 +14,7 @@
 //! * The child of a fork uses no device.
 
 pub mod borrowing;
+pub mod computing;
 pub mod counted;
 mod cuda;
 pub mod gapped;
@@ -25,7 +26,7 @@ pub mod parts;
 mod presence;
 pub mod stand_ins;
 
-pub use interface::{Chunk, Device, DeviceMemory, Direction, Piece, Spreading};
+pub use interface::{Chunk, Combining, Device, DeviceMemory, Direction, Operand, Piece, Spreading};
 pub use kind::MemoryKind;
 pub use presence::{begin, describe, is_offered, is_on, is_reached, Presence};
 
@@ -90,6 +91,37 @@ pub unsafe fn copy_spread(memory: &DeviceMemory, what: &Spreading, chunk: &mut C
         Some(driver) => unsafe { driver.copy_spread(memory, what, chunk) }.inspect(|&is_done| {
             if is_done {
                 counted::copied(what.range.end - what.range.start);
+            }
+        }),
+        None => Err(gone()),
+    }
+}
+
+/// Whether [`combine`] goes: a program for the device has the bits of the processor, and reaches all operands.
+///
+/// # Errors
+/// What the driver says.
+pub fn combines(what: &Combining) -> Result<bool> {
+    presence::driver().map_or(Ok(false), |driver| driver.combines(what))
+}
+
+/// Combines numbers on the device. Whether it was done; if not, nothing was.
+///
+/// # Errors
+/// As [`copy`].
+///
+/// # Safety
+/// The operands can be read, and the result written, for so many numbers, and nobody else writes them. The result is an
+/// operand or overlaps none.
+pub unsafe fn combine(what: &Combining) -> Result<bool> {
+    match presence::driver() {
+        // SAFETY: by the caller.
+        Some(driver) => unsafe { driver.combine(what) }.inspect(|&is_done| {
+            if is_done {
+                let bytes = what.count * what.arithmetic.bytes() as u64;
+                let of_host = what.operands.iter().filter(|operand| operand.memory.is_none()).count() as u64;
+                counted::copied(of_host * bytes);
+                counted::combined(bytes);
             }
         }),
         None => Err(gone()),

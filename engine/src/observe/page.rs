@@ -157,6 +157,8 @@ pub struct Counters {
     pub bytes_device: AtomicU64,
     /// Those of them that went straight from or to device memory of a peer.
     pub bytes_device_mapped: AtomicU64,
+    /// Bytes of results of reductions that devices have computed.
+    pub bytes_device_combined: AtomicU64,
 }
 
 /// Totals of files since the start, of what has gone to file systems and come from them; each only grows.

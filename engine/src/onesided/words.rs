@@ -5,7 +5,7 @@
 //! depends on type and address alone, so it is the same for all.
 
 use crate::datatype::{Basic, Datatype};
-use crate::reduce::{Builtin, Operator};
+use crate::reduce::{Builtin, OfDevice, Operator};
 use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::*};
@@ -142,6 +142,11 @@ impl<'a> Elements<'a> {
     #[inline]
     pub fn word_bytes(&self) -> usize {
         self.word
+    }
+
+    /// How a device changes them, if it can.
+    pub fn of_device(&self) -> Option<OfDevice> {
+        self.operator.of_device(self.datatype)
     }
 
     /// By which of MPI's own operators.

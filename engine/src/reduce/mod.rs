@@ -23,6 +23,7 @@ mod factor;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod long_double;
+mod of_device;
 mod operator;
 mod select;
 
@@ -33,4 +34,5 @@ pub use builtin::Builtin;
 pub use exact::Exact;
 pub use factor::Factor;
 pub use kernel::Kernel;
+pub use of_device::OfDevice;
 pub use operator::{Operator, UserFunction};

@@ -193,7 +193,13 @@ fn kernels() -> &'static [Row; Builtin::NUMBER] {
 /// The kernel of an operator on a type, if it takes that.
 #[inline]
 fn kernel_of(builtin: Builtin, datatype: &Datatype) -> Option<Kernel> {
-    kernels()[builtin as usize][datatype.as_basic()? as usize]
+    kernel_of_basic(builtin, datatype.as_basic()?)
+}
+
+/// The same for elements.
+#[inline]
+pub(super) fn kernel_of_basic(builtin: Builtin, basic: Basic) -> Option<Kernel> {
+    kernels()[builtin as usize][basic as usize]
 }
 
 /// The kernel of an operator on a type that [`Operator::check`] has passed.

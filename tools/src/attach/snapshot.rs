@@ -133,7 +133,9 @@ totals! {
     /// Bytes copied by drivers of devices.
     bytes_device,
     /// Those of them that were a peer's.
-    bytes_device_mapped
+    bytes_device_mapped,
+    /// Bytes of results that devices have computed.
+    bytes_device_combined
 }
 
 impl Snapshot {

@@ -62,6 +62,7 @@ fn of_rank(seen: &Seen, rank: usize) -> String {
         ("memory_file", totals.bytes_memory_file.to_string()),
         ("device", totals.bytes_device.to_string()),
         ("device_mapped", totals.bytes_device_mapped.to_string()),
+        ("device_combined", totals.bytes_device_combined.to_string()),
     ];
     members.push(("bytes", object(&moved)));
     object(&members)

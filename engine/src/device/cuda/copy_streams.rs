@@ -95,6 +95,15 @@ impl Streams {
         done.map_err(|(function, answer)| entry.failure(function, answer))
     }
 
+    /// The context in which memory is used.
+    pub fn context_of(&self, entry: &EntryPoints, memory: &DeviceMemory) -> Result<usize> {
+        match memory.context {
+            0 => self.of(entry, memory).map(|one| one.context),
+            context => Ok(context),
+        }
+        .map_err(|(function, answer)| entry.failure(function, answer))
+    }
+
     /// The stream for memory.
     fn of(&self, entry: &EntryPoints, memory: &DeviceMemory) -> Done<Stream> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
@@ -136,14 +145,23 @@ impl Streams {
 /// # Safety
 /// As [`crate::device::copy`].
 pub(super) unsafe fn copy_on(entry: &EntryPoints, here: Stream, pieces: &[Piece]) -> Done<()> {
+    // SAFETY: by the caller.
+    let started = unsafe { start_copies(entry, here, pieces) };
+    started.and(wait_for(entry, here))
+}
+
+/// Starts copies of pieces on a stream of the present context.
+///
+/// # Safety
+/// As [`copy_on`], until the stream has been waited for.
+pub(super) unsafe fn start_copies(entry: &EntryPoints, here: Stream, pieces: &[Piece]) -> Done<()> {
     let stream = here.stream as Handle;
     let copy = |piece: &Piece| {
         // SAFETY: by the caller.
         let answer = unsafe { (entry.copy)(piece.to as Address, piece.from as Address, piece.bytes, stream) };
         succeed("cuMemcpyAsync", answer)
     };
-    let started = pieces.iter().filter(|piece| piece.bytes > 0).try_for_each(copy);
-    started.and(wait_for(entry, here))
+    pieces.iter().filter(|piece| piece.bytes > 0).try_for_each(copy)
 }
 
 /// Waits for the end of all that was started on a stream, also where that fails: nothing must go on in memory that is given

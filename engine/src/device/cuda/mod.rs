@@ -4,6 +4,7 @@
 //! switches off what needs it. `cuInit` is never called, since no program has device memory before
 //! it has done so itself.
 
+mod combining;
 mod copy_streams;
 mod driver_errors;
 mod entry_points;
@@ -11,15 +12,17 @@ mod ipc;
 mod kernels;
 mod packing;
 mod pointer;
+mod rooms;
+mod slabs;
 mod virtual_memory;
 
-use super::interface::{Chunk, Device, DeviceMemory, Piece, Spreading};
+use super::interface::{Chunk, Combining, Device, DeviceMemory, Piece, Spreading};
 use super::lent::{Lent, Way, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
 use entry_points::{EntryPoints, IpcEntryPoints, KernelEntryPoints, VirtualEntryPoints};
 use ipc::Ipc;
-use packing::Packing;
+use rooms::Rooms;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use virtual_memory::VirtualMemory;
 
@@ -27,7 +30,7 @@ use virtual_memory::VirtualMemory;
 pub(super) struct Cuda {
     entry: EntryPoints,
     streams: Streams,
-    packing: Packing,
+    rooms: Rooms,
     ipc: Ipc,
     virtual_memory: VirtualMemory,
 }
@@ -52,9 +55,9 @@ impl Cuda {
     pub fn of_process() -> Option<Cuda> {
         let entry = EntryPoints::of(entry_points::library()?)?;
         let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
-        let packing = Packing::new(KernelEntryPoints::of(entry_points::library()?));
+        let rooms = Rooms::new(KernelEntryPoints::of(entry_points::library()?));
         let virtual_memory = VirtualMemory::new(VirtualEntryPoints::of(entry_points::library()?));
-        Some(Cuda { entry, streams: Streams::default(), packing, ipc, virtual_memory })
+        Some(Cuda { entry, streams: Streams::default(), rooms, ipc, virtual_memory })
     }
 }
 
@@ -70,7 +73,16 @@ impl Device for Cuda {
 
     unsafe fn copy_spread(&self, memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool> {
         // SAFETY: by the caller.
-        unsafe { self.packing.copy((&self.entry, &self.streams), memory, what, chunk) }
+        unsafe { self.rooms.copy_spread((&self.entry, &self.streams), memory, what, chunk) }
+    }
+
+    fn combines(&self, what: &Combining) -> Result<bool> {
+        self.rooms.combines((&self.entry, &self.streams), what)
+    }
+
+    unsafe fn combine(&self, what: &Combining) -> Result<bool> {
+        // SAFETY: by the caller.
+        unsafe { self.rooms.combine((&self.entry, &self.streams), what) }
     }
 
     fn lend(&self, memory: &DeviceMemory) -> Result<Lent> {

@@ -1,90 +1,44 @@
 //! Data with gaps that the device packs and unpacks by itself, so that they cross to the host in large pieces.
 //!
-//! Each context has a slab of the device's memory and one of pinned host memory; tables of offsets stay on the device for
-//! further calls.
+//! They go through the slabs of the context; tables of offsets stay on the device for further calls.
 
-use super::copy_streams::{copy_on, succeed, wait_for, Done, Stream, Streams};
-use super::entry_points::{Address, EntryPoints, KernelEntryPoints};
+use super::copy_streams::{copy_on, wait_for, Done, Stream};
+use super::entry_points::Address;
 use super::kernels::{try_out, Kernels, Launch, TRIAL_BYTES};
+use super::slabs::{allocate, Entries, Slabs, SLAB};
 use crate::device::gapped::Pattern;
 use crate::device::interface::{Chunk, DeviceMemory, Direction, Piece, Spreading};
 use crate::device::MemoryKind;
-use crate::lock_order::{self, Level};
-use crate::Result;
-use std::ffi::c_uint;
-use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-/// Bytes of a slab.
-const SLAB: usize = 4 << 20;
 /// Fewer pieces, or longer ones, are copied one by one: each costs about as much as a launch.
 const FEWEST_PIECES: u64 = 4;
 const LONGEST_PIECE: u64 = 64 << 10;
 /// Tables that are kept, and offsets of the longest.
 const TABLES: usize = 8;
 const MOST_OFFSETS: usize = 1 << 20;
-/// `CU_MEMHOSTALLOC_PORTABLE`: pinned for all contexts.
-const PORTABLE: c_uint = 1;
 
-/// What is there for it in this process.
-pub(super) struct Packing {
-    entry: Option<KernelEntryPoints>,
-    rooms: Mutex<Vec<Room>>,
+/// What a context has for it beside its slabs.
+#[derive(Default)]
+pub(super) enum Packing {
+    /// Nothing has been packed so far.
+    #[default]
+    Untried,
+    /// The programs do not go here, or are not right.
+    Impossible,
+    /// They are right.
+    Tried(Packer),
 }
 
-/// What a context has for it.
-struct Room {
-    context: usize,
-    /// The number of its stream; if the stream is another one, the context has gone, and this with it.
-    stream: u64,
-    /// `None`: it does not go here.
-    tools: Option<Tools>,
-}
-
-struct Tools {
+/// The programs, and tables of offsets, the newest last.
+pub(super) struct Packer {
     kernels: Kernels,
-    device: Address,
-    host: usize,
-    /// The newest last.
     tables: Vec<(Arc<[i64]>, Address)>,
-}
-
-type Entries<'a> = (&'a EntryPoints, &'a KernelEntryPoints);
-
-impl Packing {
-    pub fn new(entry: Option<KernelEntryPoints>) -> Packing {
-        Packing { entry, rooms: Mutex::default() }
-    }
-
-    /// Copies data with gaps, if it is worth it and can be done so.
-    ///
-    /// # Safety
-    /// As [`crate::device::copy_spread`].
-    pub unsafe fn copy(
-        &self,
-        (entry, streams): (&EntryPoints, &Streams),
-        memory: &DeviceMemory,
-        what: &Spreading,
-        chunk: &mut Chunk,
-    ) -> Result<bool> {
-        let Some(kernel_entry) = self.entry.as_ref().filter(|_| is_worth_it(memory, what)) else {
-            return Ok(false);
-        };
-        streams.on_stream(entry, memory, |here| {
-            // A stream that has gone is found out before anything of its context is used.
-            wait_for(entry, here)?;
-            let mut rooms = lock_order::lock(&self.rooms, Level::PACKING);
-            let tools = tools_of(&mut rooms, (entry, kernel_entry), here);
-            let Some(tools) = tools else { return Ok(false) };
-            // SAFETY: by the caller.
-            unsafe { tools.copy((entry, kernel_entry), here, what, chunk) }
-        })
-    }
 }
 
 /// Whether the device shall pack it: managed memory would be moved by that, and memory out of an allocation be an error that
 /// ends the context.
-fn is_worth_it(memory: &DeviceMemory, what: &Spreading) -> bool {
+pub(super) fn is_worth_it(memory: &DeviceMemory, what: &Spreading) -> bool {
     let Spreading { address, spread, range, .. } = what;
     let words = spread.blocks().saturating_mul(spread.block) >> spread.logarithm_of_word(*address, range);
     let listed = match &spread.pattern {
@@ -125,40 +79,49 @@ fn is_within(memory: &DeviceMemory, what: &Spreading) -> bool {
     begin >= memory.first as i128 && end <= memory.first as i128 + memory.bytes as i128
 }
 
-/// What the present context has for it; made at first use.
-fn tools_of<'a>(rooms: &'a mut Vec<Room>, entries: Entries, here: Stream) -> Option<&'a mut Tools> {
-    rooms.retain(|room| room.context != here.context || room.stream == here.number);
-    let place = rooms.iter().position(|room| room.context == here.context).unwrap_or_else(|| {
-        // A driver that refuses the programs, or has no memory for them, leaves the way without them.
-        let tools = Tools::new(entries, here).ok().flatten();
-        rooms.push(Room { context: here.context, stream: here.number, tools });
-        rooms.len() - 1
-    });
-    rooms[place].tools.as_mut()
+impl Packing {
+    /// Copies data that [`is_worth_it`]; whether it goes here.
+    ///
+    /// # Safety
+    /// As [`crate::device::copy_spread`].
+    pub unsafe fn copy(
+        &mut self,
+        entries: Entries,
+        (here, slabs): (Stream, Slabs),
+        what: &Spreading,
+        chunk: &mut Chunk,
+    ) -> Done<bool> {
+        match self.packer(entries, here, slabs) {
+            // SAFETY: by the caller.
+            Some(packer) => unsafe { packer.copy(entries, (here, slabs), what, chunk) },
+            None => Ok(false),
+        }
+    }
+
+    /// The programs; loaded and tried out at first use.
+    fn packer(&mut self, entries: Entries, here: Stream, slabs: Slabs) -> Option<&mut Packer> {
+        if let Packing::Untried = self {
+            // A driver that refuses the programs leaves the way without them.
+            *self = match Packer::new(entries, here, slabs) {
+                Ok(Some(packer)) => Packing::Tried(packer),
+                Ok(None) | Err(_) => Packing::Impossible,
+            };
+        }
+        match self {
+            Packing::Tried(packer) => Some(packer),
+            _ => None,
+        }
+    }
 }
 
-fn allocate(entry: &KernelEntryPoints, bytes: usize) -> Done<Address> {
-    let mut first: Address = 0;
-    // SAFETY: stores the address of new memory.
-    succeed("cuMemAlloc", unsafe { (entry.allocate)(&raw mut first, bytes) }).map(|()| first)
-}
-
-impl Tools {
+impl Packer {
     /// `None` where the programs are not right.
-    fn new((entry, kernel_entry): Entries, here: Stream) -> Done<Option<Tools>> {
+    fn new((entry, kernel_entry): Entries, here: Stream, slabs: Slabs) -> Done<Option<Packer>> {
         let kernels = Kernels::load(kernel_entry)?;
-        let device = allocate(kernel_entry, SLAB)?;
-        let mut host = ptr::null_mut();
-        // SAFETY: stores the address of new memory.
-        let answer = unsafe { (kernel_entry.allocate_host)(&raw mut host, SLAB, PORTABLE) };
-        succeed("cuMemHostAlloc", answer)?;
-        // SAFETY: allocated just now, longer than that.
-        let trial = unsafe {
-            host.write_bytes(0, TRIAL_BYTES);
-            std::slice::from_raw_parts_mut(host.cast(), TRIAL_BYTES)
-        };
-        let is_right = try_out((entry, kernel_entry), here, &kernels, (device, trial))?;
-        Ok(is_right.then(|| Tools { kernels, device, host: host as usize, tables: Vec::new() }))
+        // SAFETY: the stream has been waited for, and is so again before this returns.
+        let trial = unsafe { &mut slabs.host_bytes()[..TRIAL_BYTES] };
+        let is_right = try_out((entry, kernel_entry), here, &kernels, (slabs.device, trial))?;
+        Ok(is_right.then(|| Packer { kernels, tables: Vec::new() }))
     }
 
     /// # Safety
@@ -166,7 +129,7 @@ impl Tools {
     unsafe fn copy(
         &mut self,
         (entry, kernel_entry): Entries,
-        here: Stream,
+        (here, slabs): (Stream, Slabs),
         what: &Spreading,
         chunk: &mut Chunk,
     ) -> Done<bool> {
@@ -190,7 +153,7 @@ impl Tools {
                 logarithm,
                 begin: (done >> logarithm) as u32,
                 number: (bytes >> logarithm) as u32,
-                packed: self.device as usize,
+                packed: slabs.device as usize,
                 direction: *direction,
             };
             let piece = |to: usize, from: usize| Piece {
@@ -198,7 +161,7 @@ impl Tools {
                 from: from as *const u8,
                 bytes: bytes as usize,
             };
-            let (device, host) = (self.device as usize, self.host);
+            let (device, host) = (slabs.device as usize, slabs.host);
             // SAFETY: what the kernel moves is by the caller, and lies within the allocation and the slab; what is started has
             // ended before anything else is done with either.
             unsafe {

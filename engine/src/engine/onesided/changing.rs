@@ -1,5 +1,6 @@
 //! Changing elements of exposed memory, by whatever way reaches them.
 
+use super::device_memory::change_by_device;
 use super::runs::Chunk;
 use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
@@ -117,6 +118,10 @@ impl Engine {
         let mut room = vec![0u128; bytes.div_ceil(16)];
         let there: *mut u8 = room.as_mut_ptr().cast();
         let _held = self.hold(region, (offset, bytes as u64))?;
+        // SAFETY: by the caller; they are held.
+        if unsafe { change_by_device(region, elements, (offset, count), (origin, result))? } {
+            return Ok(count);
+        }
         // SAFETY: by the caller; the room is as long.
         unsafe {
             if !elements.only_writes(result) {

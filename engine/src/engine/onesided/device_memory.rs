@@ -1,13 +1,14 @@
 //! Exposed memory of devices, for the process whose driver copies it: the owner, when it does something there itself or
 //! is asked to.
 //!
-//! Elements are fetched, changed and stored under the lock of the owner's elements, as those of memory are that the kernel
-//! copies (`changing`).
+//! Elements are changed by the device, or fetched, changed and stored, under the lock of the owner's elements, as those of memory
+//! are that the kernel copies (`changing`).
 
 use super::obeying::Served;
-use crate::device::{self, counted, Piece};
+use crate::device::computing::Formula;
+use crate::device::{self, counted, Operand, Piece};
 use crate::engine::Engine;
-use crate::onesided::{Many, Pieces, Region};
+use crate::onesided::{Elements, Many, Pieces, Region};
 use crate::{Class, Error, Result};
 
 /// Pieces that are copied with one wait.
@@ -54,6 +55,24 @@ pub(super) unsafe fn copy_many_by_driver(
     })?;
     // SAFETY: by the caller.
     unsafe { copy_by_driver(region, &batch) }
+}
+
+/// Has the device change elements of which nobody wants to know what they were; whether it was done.
+///
+/// # Safety
+/// As `Engine::change`, and nobody else changes the elements meanwhile.
+pub(super) unsafe fn change_by_device(
+    region: &Region,
+    elements: &Elements,
+    (offset, count): (u64, usize),
+    (origin, result): (*const u8, *mut u8),
+) -> Result<bool> {
+    let Some(memory) = region.device.as_ref().filter(|_| result.is_null()) else { return Ok(false) };
+    let Some(of_device) = elements.of_device() else { return Ok(false) };
+    let there = Operand { address: region.mapped(region.address + offset) as usize, memory: Some(*memory) };
+    let origin = Operand { address: origin as usize, memory: None };
+    // SAFETY: by the caller.
+    unsafe { of_device.combine(&[origin, there], &Formula::of_two(), (there.address, memory), count as u64) }
 }
 
 impl Engine {

@@ -100,6 +100,10 @@ pub fn reduce_local(
         return Ok(());
     }
     check_buffers(inbuf, inoutbuf, datatype)?;
+    // SAFETY: as below.
+    if unsafe { op.apply_on_device(inbuf.cast(), inoutbuf.cast(), count as u64, datatype)? } {
+        return Ok(());
+    }
     let inbuf = buffers::host(inbuf.cast_mut().cast(), count as u64, datatype, Use::Read)?;
     let inoutbuf = buffers::host(inoutbuf.cast(), count as u64, datatype, Use::Change)?;
     // SAFETY: the program passes `count` items in both buffers, which do not

@@ -3,6 +3,8 @@
 //! Nobody here has run them on a device. So they are tried out in each context before they touch data of the program: where the
 //! driver refuses them, or what they do is not what the processor does, all goes on without them.
 
+mod combine_text;
+mod combiner;
 mod trial;
 
 use super::copy_streams::{succeed, Done, Stream};
@@ -12,6 +14,7 @@ use crate::device::interface::Direction;
 use std::ffi::{c_uint, c_void, CStr};
 use std::ptr;
 
+pub(super) use combiner::{Combiner, Rows};
 pub(super) use trial::{try_out, BYTES as TRIAL_BYTES};
 
 /// For packing and unpacking.
@@ -47,16 +50,8 @@ pub(super) struct Launch<'a> {
 impl Kernels {
     /// Loads them in the present context.
     pub fn load(entry: &KernelEntryPoints) -> Done<Kernels> {
-        let mut module = ptr::null_mut();
-        // SAFETY: a text with a zero at its end; stores the module.
-        succeed("cuModuleLoadData", unsafe { (entry.load)(&raw mut module, PACK.as_ptr().cast()) })?;
-        let function = |name: &CStr| {
-            let mut found = ptr::null_mut();
-            // SAFETY: stores a function of the module, which stays loaded.
-            let answer = unsafe { (entry.function)(&raw mut found, module, name.as_ptr()) };
-            succeed("cuModuleGetFunction", answer).map(|()| found as usize)
-        };
-        Ok(Kernels { loops: function(LOOPS)?, listed: function(LISTED)? })
+        let module = load(entry, CStr::from_bytes_with_nul(PACK.as_bytes()).expect("a zero at its end"))?;
+        Ok(Kernels { loops: function(entry, module, LOOPS)?, listed: function(entry, module, LISTED)? })
     }
 
     /// Starts one on a stream of the present context.
@@ -85,29 +80,47 @@ impl Kernels {
                 self.listed
             }
         };
-        let blocks = what.number.div_ceil(THREADS);
-        let mut pointers = places.pointers();
         // SAFETY: as many parameters of the sizes that the text declares; what it moves is by the caller.
-        let answer = unsafe {
-            let (one, none) = (1, ptr::null_mut());
-            let stream = here.stream as Handle;
-            let parameters = pointers.as_mut_ptr();
-            (entry.launch)(
-                function as Handle,
-                blocks,
-                one,
-                one,
-                THREADS,
-                one,
-                one,
-                0,
-                stream,
-                parameters,
-                none,
-            )
-        };
-        succeed("cuLaunchKernel", answer)
+        unsafe { launch(entry, here, function, what.number.into(), &mut places) }
     }
+}
+
+/// Loads a text in the present context.
+fn load(entry: &KernelEntryPoints, text: &CStr) -> Done<Handle> {
+    let mut module = ptr::null_mut();
+    // SAFETY: a text with a zero at its end; stores the module.
+    succeed("cuModuleLoadData", unsafe { (entry.load)(&raw mut module, text.as_ptr().cast()) })?;
+    Ok(module)
+}
+
+/// A function of a module, which stays loaded.
+fn function(entry: &KernelEntryPoints, module: Handle, name: &CStr) -> Done<usize> {
+    let mut found = ptr::null_mut();
+    // SAFETY: stores a function of the module.
+    let answer = unsafe { (entry.function)(&raw mut found, module, name.as_ptr()) };
+    succeed("cuModuleGetFunction", answer).map(|()| found as usize)
+}
+
+/// Starts a function with a thread for each of so many numbers.
+///
+/// # Safety
+/// The parameters are those that its text declares, and what it does with them can be done until the stream has been waited for.
+unsafe fn launch(
+    entry: &KernelEntryPoints,
+    here: Stream,
+    function: usize,
+    threads: u64,
+    places: &mut Places,
+) -> Done<()> {
+    let (one, none) = (1, ptr::null_mut());
+    let (stream, blocks) = (here.stream as Handle, threads.div_ceil(THREADS.into()) as c_uint);
+    let mut pointers = places.pointers();
+    let parameters = pointers.as_mut_ptr();
+    // SAFETY: by the caller.
+    let answer = unsafe {
+        (entry.launch)(function as Handle, blocks, one, one, THREADS, one, one, 0, stream, parameters, none)
+    };
+    succeed("cuLaunchKernel", answer)
 }
 
 /// The parameters of a launch: each at a place of 8 bytes, of which a short one takes the first four.

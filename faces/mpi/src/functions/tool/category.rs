@@ -92,7 +92,7 @@ static CATEGORIES: [Category; 8] = [
         description: "buffers in the memory of GPUs",
         categories: &[],
         controls: &["SERRIED_GPU"],
-        variables: &["bytes_device", "bytes_device_mapped"],
+        variables: &["bytes_device", "bytes_device_mapped", "bytes_device_combined"],
         events: &[],
     },
     Category {

@@ -124,7 +124,7 @@ const fn derived(
 }
 
 /// All of them.
-pub static VARIABLES: [Variable; 26] = [
+pub static VARIABLES: [Variable; 27] = [
     Variable {
         name: "state",
         class: Class::State,
@@ -171,6 +171,12 @@ pub static VARIABLES: [Variable; 26] = [
         Class::Sum,
         "those of them that went straight from or to device memory of another rank: one copy",
         |page| &page.counters.bytes_device_mapped,
+    ),
+    counter(
+        "bytes_device_combined",
+        Class::Sum,
+        "bytes of results of reductions that devices computed: what is not there was computed by the processor",
+        |page| &page.counters.bytes_device_combined,
     ),
     counter("sleeps", Class::Counter, "times that this rank went to sleep", |page| &page.counters.sleeps),
     counter("waiting_nanoseconds", Class::Timer, "nanoseconds in waits that became sleeps", |page| {
