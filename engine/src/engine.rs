@@ -107,6 +107,9 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let crowd = Crowd::join(&job.node, job.local_rank, doorbell, settings.max_slowdown);
         let page = job.page();
+        if crate::device::is_on() {
+            page.show_devices();
+        }
         let counters = &page.counters;
         crate::device::counted::count_in(
             &counters.bytes_device,
@@ -365,6 +368,7 @@ mod collectives;
 mod conclusion;
 mod describe;
 pub mod device_pairs;
+mod device_reductions;
 mod failures;
 mod files;
 mod hearsay;

@@ -18,6 +18,7 @@ mod broadcast;
 mod buffers_of;
 mod data;
 mod exact;
+pub mod formula;
 mod gather;
 mod halving;
 pub mod hierarchy;

@@ -66,7 +66,7 @@ impl Counts {
     }
 
     /// Their sum.
-    pub(super) fn total(&self, receive: &Data, size: u32) -> u64 {
+    pub fn total(&self, receive: &Data, size: u32) -> u64 {
         match self {
             Counts::Equal => receive.count.saturating_mul(u64::from(size)),
             Counts::Each(counts) => counts.iter().fold(0, |sum, &count| sum.saturating_add(count)),
@@ -74,7 +74,7 @@ impl Counts {
     }
 
     /// The first item of a rank, and how many.
-    pub(super) fn part(&self, receive: &Data, rank: u32) -> (u64, u64) {
+    pub fn part(&self, receive: &Data, rank: u32) -> (u64, u64) {
         match self {
             Counts::Equal => (u64::from(rank) * receive.count, receive.count),
             Counts::Each(counts) => (counts[..rank as usize].iter().sum(), counts[rank as usize]),

@@ -27,6 +27,8 @@ use std::sync::Arc;
 const WIDE: u64 = 1 << 63;
 /// The same: members share CPUs.
 pub(super) const SHARES_CPUS: u64 = 1 << 62;
+/// The same: the process of each member may meet memory of devices.
+const DEVICES: u64 = 1 << 61;
 /// How often a wait looks before it drives everything else.
 const LOOKS: u32 = 200;
 
@@ -55,10 +57,28 @@ impl Engine {
         operation: &Operation,
         members: Members,
     ) -> Result<()> {
-        let me = match communicator.member() {
-            Some(me) => me,
-            None => self.find_member(communicator, &(0..communicator.size()).collect::<Vec<_>>())?,
-        };
+        let me = self.member_of(communicator)?;
+        self.run_at_or_by_messages(communicator, me, operation, members)
+    }
+
+    /// The member that this rank is at the block of a communicator of one node, if it has one by now.
+    #[inline]
+    pub(super) fn member_of<'a>(&self, communicator: &'a Arc<Communicator>) -> Result<Option<&'a Member>> {
+        match communicator.member() {
+            Some(me) => Ok(me),
+            None => self.find_member(communicator, &(0..communicator.size()).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Runs an operation over a block, or by messages.
+    #[inline]
+    pub(super) fn run_at_or_by_messages(
+        &self,
+        communicator: &Arc<Communicator>,
+        me: Option<&Member>,
+        operation: &Operation,
+        members: Members,
+    ) -> Result<()> {
         if let Some(me) = me {
             if let Some(done) = self.run_at(me, operation, 1) {
                 return done;
@@ -169,10 +189,10 @@ impl Engine {
         // Every member takes the tag, also one that is alone on its node.
         let tag = communicator.next_collective_tag();
         let me = match self.places_of(communicator, ranks) {
-            Some(places) => self.agree_on_block(communicator, ranks, &places, tag)?.map(|(block, shares)| {
+            Some(places) => self.agree_on_block(communicator, ranks, &places, tag)?.map(|(block, told)| {
                 let place = ranks.partition_point(|&rank| rank < communicator.rank);
                 let me = Member::new(block, place as u32, communicator.context(), places);
-                let me = me.sharing_cpus(shares);
+                let me = me.sharing_cpus(told & SHARES_CPUS != 0).having_devices(told & DEVICES != 0);
                 match ranks.len() as u32 == communicator.size() {
                     true => me,
                     false => me.among(ranks),
@@ -203,15 +223,15 @@ impl Engine {
         self.job.local(job_rank).filter(|_| self.is_near(job_rank))
     }
 
-    /// The first of the ranks lends a block, if it has one, and tells; and whether some of them share
-    /// CPUs. That it knows once all of them have come.
+    /// The first of the ranks lends a block, if it has one, and tells; and what it knows of all of them once they have come
+    /// ([`SHARES_CPUS`], [`DEVICES`]).
     fn agree_on_block(
         &self,
         communicator: &Arc<Communicator>,
         ranks: &[u32],
         places: &[Endpoint],
         tag: i32,
-    ) -> Result<Option<(ControlBlock, bool)>> {
+    ) -> Result<Option<(ControlBlock, u64)>> {
         let size = ranks.len() as u32;
         let rank = ranks.partition_point(|&rank| rank < communicator.rank) as u32;
         let members = Members { rank, size, remote: None };
@@ -227,13 +247,13 @@ impl Engine {
             0 => Shape::new(size),
             _ => Shape::with_wide_halves(size),
         };
-        let offset = (number & !(WIDE | SHARES_CPUS)).checked_sub(1);
+        let offset = (number & !(WIDE | SHARES_CPUS | DEVICES)).checked_sub(1);
         let (Some(offset), Some(leader)) = (offset, leader) else { return Ok(None) };
         // SAFETY: the leader has lent this part of its area as a block of this
         // shape until all members have left; the node segment lives for ever.
         let block =
             unsafe { ControlBlock::new(self.job.node.blocks_area(leader.0).add(offset as usize), shape) };
-        Ok(Some((block, number & SHARES_CPUS != 0)))
+        Ok(Some((block, number)))
     }
 
     /// 1 + the offset of a block for these members, or 0, and whether some of them share CPUs. If so,
@@ -250,11 +270,9 @@ impl Engine {
             Some(offset) => WIDE | (offset as u64 + 1),
             None => pool.lend(Shape::new(members)).map_or(0, |offset| offset as u64 + 1),
         };
-        if shares {
-            number | SHARES_CPUS
-        } else {
-            number
-        }
+        let have_devices = places.iter().all(|place| self.job.node.page(place.peer.0).may_have_devices());
+        let also = |so: bool, what: u64| if so { what } else { 0 };
+        number | also(shares, SHARES_CPUS) | also(have_devices, DEVICES)
     }
 
     pub(super) fn pool(&self) -> Ordered<'_, Pool> {

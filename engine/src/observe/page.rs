@@ -76,6 +76,7 @@ pub struct Page {
 /// Of `Identity::lanes`.
 const HAS_LANES: u32 = 1;
 const HAS_SERVER: u32 = 2;
+const MAY_HAVE_DEVICES: u32 = 4;
 
 impl Page {
     /// Bytes of it that are memory at once.
@@ -95,7 +96,7 @@ pub struct Identity {
     /// The core on which it last waited, by its number and one; 0: not known. Kept
     /// only while ranks share cores.
     pub core: AtomicU32,
-    /// Bits: it has lanes (see `engine::lanes`); it has the server of its node.
+    /// Bits: it has lanes (see `engine::lanes`); it has the server of its node; it may meet memory of devices.
     pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.
     pub window: AtomicU64,
@@ -241,6 +242,16 @@ impl Page {
     /// The rank has lanes from now on.
     pub fn show_lanes(&self) {
         self.identity.lanes.fetch_or(HAS_LANES, Release); // lanes: paired with `has_lanes`
+    }
+
+    /// Whether its process may meet memory of devices.
+    pub fn may_have_devices(&self) -> bool {
+        self.identity.lanes.load(Acquire) & MAY_HAVE_DEVICES != 0 // devices: paired with `show_devices`
+    }
+
+    /// It may, from its start on.
+    pub fn show_devices(&self) {
+        self.identity.lanes.fetch_or(MAY_HAVE_DEVICES, Release); // devices: paired with `may_have_devices`
     }
 
     /// Whether the server of its node is a thread of the rank.

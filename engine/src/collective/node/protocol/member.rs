@@ -49,6 +49,8 @@ pub struct Member {
     promised: AtomicBool,
     /// Members share CPUs, more ranks than there are CPUs: all members have been told the same.
     shares_cpus: bool,
+    /// All of them may have buffers in memory of devices: the same.
+    have_devices: bool,
     /// How all members reach each other's memory, once they have settled it.
     pub(crate) access: OnceLock<Access>,
     /// Whether wide halves can be used, once they have settled it.
@@ -82,6 +84,7 @@ impl Member {
             names: Box::default(),
             promised: AtomicBool::new(false),
             shares_cpus: false,
+            have_devices: false,
             access: OnceLock::new(),
             is_wide: OnceLock::new(),
             choosers: Choosers::default(),
@@ -96,6 +99,17 @@ impl Member {
     pub fn sharing_cpus(mut self, shares_cpus: bool) -> Member {
         self.shares_cpus = shares_cpus;
         self
+    }
+
+    /// The same, of members each of whose processes may meet memory of devices. All members must say the same.
+    pub fn having_devices(mut self, have_devices: bool) -> Member {
+        self.have_devices = have_devices;
+        self
+    }
+
+    /// Whether all may have buffers in memory of devices. All members know it alike.
+    pub fn have_devices(&self) -> bool {
+        self.have_devices
     }
 
     /// The same, of members that are these ranks of a larger communicator.

@@ -27,7 +27,10 @@ use std::sync::Arc;
 fn run(comm: &Arc<Comm>, described: Result<Operation>) -> Result<()> {
     match &described {
         Ok(operation) if !device::is_on() => engine()?.run_collective(comm, operation),
-        Ok(operation) => engine()?.run_collective(comm, &on_host(comm, operation.clone())?),
+        Ok(operation) => {
+            let on_host = |operation| on_host(comm, operation);
+            engine()?.run_collective_with_devices(comm, operation.clone(), on_host)
+        }
         Err(_) => described.map(drop),
     }
 }

@@ -1,0 +1,402 @@
+//! Reductions of buffers in device memory by the ranks of one node: the device of each computes a part of the result, straight
+//! from the operands, which the ranks map of each other.
+//!
+//! ```text
+//! all tell where their buffers are described     --> map them, load the program
+//! all say whether they are ready; if one is not: through the host
+//! each computes its part                          --> all say whether they have
+//! of an allreduce: each copies the parts of others --> all say whether they have
+//! ```
+//!
+//! Who has a buffer on a device is known to nobody else, so all members of a communicator ask each other, if their
+//! processes may have devices, and the reduction is long enough.
+
+use super::Engine;
+use crate::collective::node::Member;
+use crate::collective::{formula, Data, Members, Operation, Root};
+use crate::datatype::{Basic, Datatype};
+use crate::device::borrowing::{self, Mapping};
+use crate::device::computing::Formula;
+use crate::device::lent::Lent;
+use crate::device::{self, counted, DeviceMemory, Operand, Piece};
+use crate::message::EAGER_FAR_BYTES;
+use crate::reduce::{Builtin, OfDevice, Operator};
+use crate::world::Communicator;
+use crate::{Class, Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Items of a part are a multiple of this: so most parts begin where memory is read in long pieces.
+const TOGETHER: u64 = 64;
+
+/// Memory of a rank, as it tells others. All zeros: it is not to be had.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Told {
+    /// 1 + where it is described in its blocks area.
+    lent: u64,
+    address: u64,
+    /// The number of the allocation.
+    number: u64,
+}
+
+/// What a rank tells of its buffers.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Contribution {
+    operand: Told,
+    /// Where others write to, or read from.
+    result: Told,
+    items: u64,
+}
+
+/// Data on a device, here or mapped.
+struct Found {
+    address: usize,
+    memory: DeviceMemory,
+    /// `None`: it is mine.
+    mapping: Option<Arc<Mapping>>,
+}
+
+/// Which part of the result a rank computes, and where it goes.
+enum Part {
+    /// A share of the result, which lies at one rank, or at all.
+    Share(Option<u32>),
+    /// What it gets: so many items from one on.
+    Own(Range<u64>),
+    /// What it gets: all of it, of the ranks up to one.
+    UpTo(u32),
+    /// It gets nothing.
+    Nothing,
+}
+
+/// A reduction that devices can do.
+struct Reduction<'a> {
+    of_device: OfDevice,
+    operand: &'a Data,
+    items: u64,
+    /// Where the result goes, if it comes here.
+    result: Option<&'a Data>,
+    part: Part,
+    /// The operand is overwritten before all have read it.
+    is_unfit: bool,
+}
+
+impl<'a> Reduction<'a> {
+    /// What a rank does of an operation; `None` if all ranks see that it is nothing for devices.
+    fn of(operation: &'a Operation, rank: u32, size: u32) -> Option<Reduction<'a>> {
+        let operator = operation.operator()?;
+        let (send, receive, items, part) = match operation {
+            Operation::Reduce { root: Root::Rank(root), send, receive, .. } => {
+                let items = send.as_ref().or(receive.as_ref())?.count;
+                (send, receive.as_ref().filter(|_| rank == *root), items, Part::Share(Some(*root)))
+            }
+            Operation::Allreduce { send, receive, .. } => {
+                (send, Some(receive), receive.count, Part::Share(None))
+            }
+            Operation::ReduceScatter { send, receive, counts, .. } => {
+                let (first, number) = counts.part(receive, rank);
+                let part = if number == 0 { Part::Nothing } else { Part::Own(first..first + number) };
+                (send, Some(receive), counts.total(receive, size), part)
+            }
+            Operation::Scan { send, receive, .. } => (send, Some(receive), receive.count, Part::UpTo(rank)),
+            Operation::Exscan { send, receive, .. } => {
+                (send, Some(receive), receive.count, rank.checked_sub(1).map_or(Part::Nothing, Part::UpTo))
+            }
+            _ => return None,
+        };
+        let operand = send.as_ref().or(result_of(operation))?;
+        let of_device = operator.of_device(&operand.datatype)?;
+        let result = receive.filter(|_| !matches!(part, Part::Nothing));
+        let is_unfit = send.is_none() && !matches!(part, Part::Share(_));
+        let is_long = items.saturating_mul(operand.datatype.size()) > EAGER_FAR_BYTES;
+        is_long.then_some(Reduction { of_device, operand, items, result, part, is_unfit })
+    }
+
+    fn bytes_of_item(&self) -> u64 {
+        self.of_device.numbers << self.of_device.arithmetic.logarithm
+    }
+
+    /// The items that a rank computes, if each computes a share.
+    fn share(&self, rank: u32, size: u32) -> Range<u64> {
+        let each = self.items.div_ceil(u64::from(size)).next_multiple_of(TOGETHER);
+        let at = |rank: u32| (u64::from(rank) * each).min(self.items);
+        at(rank)..at(rank + 1)
+    }
+}
+
+fn result_of(operation: &Operation) -> Option<&Data> {
+    match operation {
+        Operation::Reduce { receive, .. } => receive.as_ref(),
+        Operation::Allreduce { receive, .. }
+        | Operation::ReduceScatter { receive, .. }
+        | Operation::Scan { receive, .. }
+        | Operation::Exscan { receive, .. } => Some(receive),
+        _ => None,
+    }
+}
+
+/// All that a rank needs for its part.
+struct Ready {
+    operands: Vec<Operand>,
+    /// Of those who have one.
+    results: Vec<Option<Found>>,
+    formula: Formula,
+    /// Which items it computes.
+    items: Range<u64>,
+    /// Where they go.
+    out: Option<(usize, DeviceMemory)>,
+    #[allow(dead_code, reason = "operands stay mapped as long as it is there")]
+    mappings: Vec<Arc<Mapping>>,
+}
+
+impl Engine {
+    /// Runs a collective whose buffers may lie in the memory of devices. `on_host` puts host memory in their place, where that
+    /// is needed.
+    ///
+    /// # Errors
+    /// The failure of the operation, or of `on_host`.
+    #[cold]
+    pub fn run_collective_with_devices(
+        &self,
+        communicator: &Arc<Communicator>,
+        operation: Operation,
+        on_host: impl FnOnce(Operation) -> Result<Operation>,
+    ) -> Result<()> {
+        let members = Members::from(&**communicator);
+        operation.check(&members)?;
+        let is_one_node = members.remote.is_none() && !self.nodes.are_several();
+        if !is_one_node || Reduction::of(&operation, members.rank, members.size).is_none() {
+            return self.run_collective(communicator, &on_host(operation)?);
+        }
+        self.begin(communicator, &operation)?;
+        let me = self.member_of(communicator)?;
+        if let Some(me) = me.filter(|me| me.have_devices()) {
+            if self.reduce_on_devices(me, &operation)? {
+                return Ok(());
+            }
+        }
+        self.run_at_or_by_messages(communicator, me, &on_host(operation)?, members)
+    }
+
+    /// Reduces on the devices; whether it was done. All members come to the same answer.
+    fn reduce_on_devices(&self, me: &Member, operation: &Operation) -> Result<bool> {
+        let Some(reduction) = Reduction::of(operation, me.rank, me.size) else { return Ok(false) };
+        // What the driver says against it shows again on the way through the host.
+        let mine = self.contribution(&reduction).ok().flatten();
+        let Some(told) = self.all_contributions(me, mine.as_ref().map(|one| one.0).unwrap_or_default())?
+        else {
+            return Ok(false);
+        };
+        if told.iter().any(|one| one.operand.lent == 0 || one.items != reduction.items) {
+            return Ok(false);
+        }
+        let ready = mine.and_then(|(_, mine)| self.made_ready(me, &reduction, mine, &told));
+        if !self.all_members_say(me, ready.is_some())? {
+            return Ok(false);
+        }
+        let Some(ready) = ready else { return Ok(false) };
+        crate::observe::page::add_together(&self.page.counters.collectives, 1);
+        let computed = self.page.copying(|| compute(&reduction, &ready));
+        self.agree_that(me, computed)?;
+        if let Part::Share(None) = reduction.part {
+            let copied = self.page.copying(|| take_shares(me, &reduction, &ready));
+            self.agree_that(me, copied)?;
+        }
+        Ok(true)
+    }
+
+    /// What this rank tells of its buffers, and where they are; `None` if they are nothing for devices.
+    fn contribution(&self, reduction: &Reduction) -> Result<Option<(Contribution, [Option<Found>; 2])>> {
+        let bytes = (reduction.items * reduction.bytes_of_item()) as usize;
+        let find = |data: &Data| -> Result<Option<Found>> {
+            let memory = device::find(data.address)?;
+            Ok(memory.map(|memory| Found { address: data.address as usize, memory, mapping: None }))
+        };
+        let tell = |found: &Found| Told {
+            lent: self.lend_for_messages(&found.memory, (found.address, bytes)),
+            address: found.address as u64,
+            number: found.memory.number,
+        };
+        if reduction.is_unfit {
+            return Ok(None);
+        }
+        let Some(operand) = find(reduction.operand)? else { return Ok(None) };
+        let mut contribution =
+            Contribution { operand: tell(&operand), result: Told::default(), items: reduction.items };
+        let result = match reduction.result {
+            Some(data) => {
+                let Some(found) = find(data)? else { return Ok(None) };
+                if let Part::Share(_) = reduction.part {
+                    contribution.result = tell(&found);
+                    if contribution.result.lent == 0 {
+                        return Ok(None);
+                    }
+                }
+                Some(found)
+            }
+            None => None,
+        };
+        Ok(Some((contribution, [Some(operand), result])))
+    }
+
+    /// Maps what others have told, and loads the program; `None` where that does not go.
+    fn made_ready(
+        &self,
+        me: &Member,
+        reduction: &Reduction,
+        [operand, mut result]: [Option<Found>; 2],
+        told: &[Contribution],
+    ) -> Option<Ready> {
+        let bytes = reduction.items * reduction.bytes_of_item();
+        let (mut operands, mut mappings, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        let own = operand?;
+        for (member, one) in (0..me.size).zip(told) {
+            let is_mine = member == me.rank;
+            let found = match is_mine {
+                true => Found { mapping: None, ..own },
+                false => self.map_told(me, member, &one.operand, bytes)?,
+            };
+            operands.push(Operand { address: found.address, memory: Some(found.memory) });
+            mappings.extend(found.mapping);
+            results.push(match (is_mine, one.result.lent) {
+                (true, _) => result.take(),
+                (false, 0) => None,
+                (false, _) => Some(self.map_told(me, member, &one.result, bytes)?),
+            });
+        }
+        let (formula, items, at) = match &reduction.part {
+            Part::Share(root) => {
+                (formula::of_all(me.size), reduction.share(me.rank, me.size), root.unwrap_or(me.rank))
+            }
+            Part::Own(items) => (formula::of_all(me.size), items.clone(), me.rank),
+            Part::UpTo(last) => (formula::of_prefix(*last), 0..reduction.items, me.rank),
+            Part::Nothing => (formula::of_prefix(0), 0..0, me.rank),
+        };
+        let skipped = match reduction.part {
+            Part::Share(_) => items.start * reduction.bytes_of_item(),
+            _ => 0,
+        };
+        let out = results[at as usize].as_ref().map(|one| (one.address + skipped as usize, one.memory));
+        let ready = Ready { operands, results, formula, items, out, mappings };
+        ready.can_be_computed(reduction).then_some(ready)
+    }
+
+    /// Maps memory that a member has told.
+    fn map_told(&self, me: &Member, member: u32, told: &Told, bytes: u64) -> Option<Found> {
+        let base = self.job.node.blocks_area(me.peer(member).0);
+        // SAFETY: the owner describes memory there, or has done so; its area is longer.
+        let lent = unsafe { base.add(told.lent.checked_sub(1)? as usize).cast::<Lent>().read_unaligned() };
+        let end = told.address.checked_add(bytes)?;
+        if lent.number != told.number || told.address < lent.first || end > lent.first + lent.bytes {
+            return None;
+        }
+        let mapping = borrowing::map_for_messages(&lent).ok()?;
+        Some(Found { address: mapping.here(told.address), memory: mapping.memory(), mapping: Some(mapping) })
+    }
+
+    /// All members tell each other; `None` if it does not go over their block.
+    fn all_contributions(&self, me: &Member, mut mine: Contribution) -> Result<Option<Vec<Contribution>>> {
+        let mut all = vec![Contribution::default(); me.size as usize];
+        let bytes = |address: *mut Contribution| Data {
+            address: address.cast(),
+            count: size_of::<Contribution>() as u64,
+            datatype: Datatype::shared(Basic::Packed).into(),
+        };
+        let (send, receive) = (Some(bytes(&raw mut mine)), bytes(all.as_mut_ptr()));
+        match self.run_at(me, &Operation::Allgather { send, receive }, 0) {
+            Some(done) => done.map(|()| Some(all)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether all members say so.
+    fn all_members_say(&self, me: &Member, mine: bool) -> Result<bool> {
+        let mut word = u32::from(mine);
+        let (address, datatype) = ((&raw mut word).cast(), Datatype::shared(Basic::Uint32).into());
+        let receive = Data { address, count: 1, datatype };
+        let operator = Arc::new(Operator::builtin(Builtin::Min)).into();
+        match self.run_at(me, &Operation::Allreduce { send: None, receive, operator }, 0) {
+            Some(done) => done.map(|()| word != 0),
+            None => Ok(false),
+        }
+    }
+
+    /// All go on when all have done what they had to.
+    fn agree_that(&self, me: &Member, mine: Result<()>) -> Result<()> {
+        let all = self.all_members_say(me, mine.is_ok())?;
+        mine?;
+        match all {
+            true => Ok(()),
+            false => {
+                let sentence =
+                    "the device of another rank could not do its part of the reduction; the call of \
+                                that rank says why";
+                Err(Error::new(Class::Other, sentence))
+            }
+        }
+    }
+}
+
+impl Ready {
+    /// The operands from the first item on that this rank computes.
+    fn own_operands(&self, reduction: &Reduction) -> Vec<Operand> {
+        let skipped = (self.items.start * reduction.bytes_of_item()) as usize;
+        let operands = self.operands.iter().take(self.number_of_operands(reduction));
+        operands.map(|one| Operand { address: one.address + skipped, ..*one }).collect()
+    }
+
+    fn number_of_operands(&self, reduction: &Reduction) -> usize {
+        match reduction.part {
+            Part::UpTo(last) => last as usize + 1,
+            _ => self.operands.len(),
+        }
+    }
+
+    fn can_be_computed(&self, reduction: &Reduction) -> bool {
+        let (Some((out, memory)), false) = (self.out.as_ref(), self.items.is_empty()) else {
+            return self.items.is_empty();
+        };
+        if self.formula.steps.is_empty() {
+            return true;
+        }
+        let (operands, items) = (self.own_operands(reduction), self.items.end - self.items.start);
+        let what = reduction.of_device.combining(&operands, &self.formula, (*out, memory), items);
+        matches!(device::combines(&what), Ok(true))
+    }
+}
+
+/// Computes the part of this rank.
+fn compute(reduction: &Reduction, ready: &Ready) -> Result<()> {
+    let (Some((out, memory)), false) = (&ready.out, ready.items.is_empty()) else { return Ok(()) };
+    let (operands, items) = (ready.own_operands(reduction), ready.items.end - ready.items.start);
+    if ready.formula.steps.is_empty() {
+        let bytes = (items * reduction.bytes_of_item()) as usize;
+        let piece = Piece { to: *out as *mut u8, from: operands[0].address as *const u8, bytes };
+        // SAFETY: all members lend their buffers until all have said that they are done.
+        return unsafe { device::copy(memory, &[piece]) };
+    }
+    // SAFETY: as above; nobody else writes this part of the result.
+    match unsafe { reduction.of_device.combine(&operands, &ready.formula, (*out, memory), items)? } {
+        true => Ok(()),
+        false => Err(Error::new(Class::Intern, "a device computes no more what it could compute before")),
+    }
+}
+
+/// Copies the shares that others have computed.
+fn take_shares(me: &Member, reduction: &Reduction, ready: &Ready) -> Result<()> {
+    let size = reduction.bytes_of_item();
+    let Some(mine) = &ready.results[me.rank as usize] else { return Ok(()) };
+    let mut pieces = Vec::new();
+    for (member, found) in (0..me.size).zip(&ready.results) {
+        let Some(found) = found.as_ref().filter(|_| member != me.rank) else { continue };
+        let share = reduction.share(member, me.size);
+        let (skipped, bytes) = ((share.start * size) as usize, ((share.end - share.start) * size) as usize);
+        let (to, from) = ((mine.address + skipped) as *mut u8, (found.address + skipped) as *const u8);
+        pieces.push(Piece { to, from, bytes });
+    }
+    // SAFETY: all members lend their buffers until all have said that they are done, and nobody else writes to mine.
+    unsafe { device::copy(&mine.memory, &pieces)? };
+    counted::mapped(pieces.iter().map(|piece| piece.bytes as u64).sum());
+    Ok(())
+}
