@@ -6,13 +6,13 @@
 //! use. One that was refused is not tried again.
 
 use super::interface::{Device, DeviceMemory, Piece};
-use super::lent::{Lent, Way, SECRET_BYTES};
+use super::lent::{Lent, Way, MOST_PIECES, SECRET_BYTES};
 use super::presence;
 use crate::lock_order::{self, Level};
 use crate::{Class, Error, Result};
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How often the secret of an owner is looked for in vain.
@@ -125,6 +125,32 @@ pub fn is_refused(lent: &Lent) -> bool {
     with_table(|table| table.all.iter().any(|one| one.0 == key && matches!(one.1, Known::Refused(_))))
 }
 
+/// What they need to map memory that the program has mapped by itself, all pieces in which so many bytes at an address lie; the
+/// number is that of this description alone. Its owner is asked for descriptors.
+///
+/// # Errors
+/// What the driver says; where these are too many pieces, or not all of one device.
+pub fn describe_all(memory: &DeviceMemory, (address, bytes): (usize, usize)) -> Result<Lent> {
+    /// Numbers of allocations have other bits.
+    const OF_ITS_OWN: u64 = 1 << 63;
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (mut lent, mut number) = (describe(memory)?, 1);
+    while lent.first + lent.bytes < (address + bytes) as u64 {
+        let next = super::find((lent.first + lent.bytes) as *const u8)?;
+        let next = next.filter(|next| number < MOST_PIECES && next.device == memory.device);
+        let Some(next) = next else {
+            return Err(Error::new(
+                Class::Other,
+                "the memory lies in too many pieces, or on several devices",
+            ));
+        };
+        lent.bytes += describe(&next)?.bytes;
+        number += 1;
+    }
+    lent.number = OF_ITS_OWN | NEXT.fetch_add(1, Ordering::Relaxed);
+    Ok(lent)
+}
+
 /// What they need to map a piece of memory that the program has mapped by itself, beside a descriptor.
 ///
 /// # Errors
@@ -150,8 +176,21 @@ pub fn map(lent: &Lent) -> Result<Arc<Mapping>> {
     map_by(lent, None)
 }
 
-/// The same, with a descriptor if it is got so.
-fn map_by(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mapping>> {
+/// Maps memory whose owner has passed descriptors of its pieces: how long each is, and it.
+///
+/// # Errors
+/// As [`map`].
+pub fn import(lent: &Lent, pieces: &[(u64, BorrowedFd)]) -> Result<Arc<Mapping>> {
+    map_by(lent, Some(pieces))
+}
+
+/// It cannot be mapped, and shall not be tried again.
+pub fn refuse(lent: &Lent, why: &Error) {
+    with_table(|table| table.refuse((lent.owner, lent.number), why.message()));
+}
+
+/// The same, with descriptors if it is got so.
+fn map_by(lent: &Lent, pieces: Option<&[(u64, BorrowedFd)]>) -> Result<Arc<Mapping>> {
     let driver = presence::driver().ok_or_else(super::gone)?;
     let key = (lent.owner, lent.number);
     let memory = with_table(|table| {
@@ -163,9 +202,9 @@ fn map_by(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mapping>> {
             Some(Known::Refused(why)) => return Err(Error::new(Class::Other, why.clone())),
             None => {}
         }
-        let mapped = match (lent.way, descriptor) {
+        let mapped = match (lent.way, pieces) {
             (Way::HANDLE, _) => table.try_to_map(driver, lent),
-            (_, Some(descriptor)) => driver.import(lent, descriptor),
+            (_, Some(pieces)) => driver.import(lent, pieces),
             (_, None) => return Err(Error::new(Class::Other, "its owner has to pass a descriptor of it")),
         };
         match mapped {
@@ -195,10 +234,10 @@ pub fn map_for_messages(lent: &Lent) -> Result<Arc<Mapping>> {
 /// # Errors
 /// As [`map`].
 pub fn import_for_messages(lent: &Lent, descriptor: BorrowedFd) -> Result<Arc<Mapping>> {
-    keep_mapped(lent, Some(descriptor))
+    keep_mapped(lent, Some(&[(lent.bytes, descriptor)]))
 }
 
-fn keep_mapped(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mapping>> {
+fn keep_mapped(lent: &Lent, pieces: Option<&[(u64, BorrowedFd)]>) -> Result<Arc<Mapping>> {
     static KEPT: Mutex<VecDeque<Arc<Mapping>>> = Mutex::new(VecDeque::new());
     let key = (lent.owner, lent.number);
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,7 +245,7 @@ fn keep_mapped(lent: &Lent, descriptor: Option<BorrowedFd>) -> Result<Arc<Mappin
         return Ok(Arc::clone(found));
     }
     // No other lock is taken under this one, here or when the oldest goes.
-    let mapping = map_by(lent, descriptor)?;
+    let mapping = map_by(lent, pieces)?;
     let mut all = kept();
     all.push_back(Arc::clone(&mapping));
     let oldest = if all.len() > MOST_KEPT { all.pop_front() } else { None };
@@ -326,7 +365,7 @@ mod tests {
             Err(Error::new(Class::Other, "no memory here has a descriptor"))
         }
 
-        fn import(&self, _: &Lent, _: BorrowedFd) -> Result<DeviceMemory> {
+        fn import(&self, _: &Lent, _: &[(u64, BorrowedFd)]) -> Result<DeviceMemory> {
             Err(Error::new(Class::Other, "no memory here has a descriptor"))
         }
 

@@ -166,11 +166,11 @@ pub trait Device: Sync {
     /// As [`Device::describe`].
     fn export(&self, memory: &DeviceMemory) -> Result<OwnedFd>;
 
-    /// Maps a piece of another process by its descriptor.
+    /// Maps pieces of another process by their descriptors, one behind the other: how long each is, and it.
     ///
     /// # Errors
     /// As [`Device::map`].
-    fn import(&self, lent: &Lent, descriptor: BorrowedFd) -> Result<DeviceMemory>;
+    fn import(&self, lent: &Lent, pieces: &[(u64, BorrowedFd)]) -> Result<DeviceMemory>;
 
     /// Gives back what [`Device::map`] or [`Device::import`] has mapped. Nobody uses it any more.
     fn unmap(&self, memory: &DeviceMemory, way: Way);

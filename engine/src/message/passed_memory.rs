@@ -10,18 +10,17 @@
 //!
 //! The socket has no name in a file system. Both ends check that the other runs as the same user.
 
+use super::piece_descriptors::{listen_for_descriptors, pass_descriptors, take_descriptor};
 use super::wire::{Offer, Ticket, Wanted, Why, HELD, PASS, PASSED};
 use super::work::{Passing, Work};
 use crate::core::Core;
 use crate::device::borrowing::{self, Mapping};
 use crate::device::lent::{Lent, MOST_PIECES};
 use crate::device::{self, Piece};
-use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
-use crate::memory::system_calls;
-use crate::transport::{AccessDescriptor, Arrival, Packet};
+use crate::transport::{Arrival, Packet};
 use crate::{Class, Error, Result};
 use std::os::fd::AsFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
 /// Offered memory as it is mapped here, piece by piece.
@@ -96,11 +95,7 @@ impl Core {
 
     /// Asks the sender for descriptors.
     pub(super) fn ask_to_pass(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
-        let mut name = [0u8; 16];
-        system_calls::random(&mut name, libc::GRND_NONBLOCK);
-        let name = u128::from_ne_bytes(name);
-        let listener = listen(&text(name));
-        let Some(listener) = listener.ok().filter(|socket| socket.set_nonblocking(true).is_ok()) else {
+        let Some((listener, name)) = listen_for_descriptors() else {
             return self.ask_to_fill(index, offer, taken, Why::Never);
         };
         // Of those whose sender has failed nothing comes any more.
@@ -122,7 +117,8 @@ impl Core {
         let Work::Send(send) = &self.requests[request].work else { return Ok(()) };
         let name = u128::from(wanted.name[0]) << 64 | u128::from(wanted.name[1]);
         // Where it fails none are told of, and the message goes through the host.
-        let number = pass(send.memory, &text(name)).unwrap_or(0);
+        let memory = (send.memory.address, send.memory.bytes);
+        let number = pass_descriptors(memory, name).map_or(0, |passed| passed.len() as u64);
         let Ticket { peer, request } = wanted.receiver;
         self.post(peer, &Packet::new(PASSED, [u64::from(request), number])).map(drop)
     }
@@ -147,41 +143,6 @@ impl Core {
 
 /// Maps each piece by the descriptor that comes next.
 fn import(listener: &UnixListener, lent: &[Lent]) -> Result<MappedPieces> {
-    let of_system =
-        |error| Error::new(Class::Other, format!("no descriptor of device memory has come: {error}"));
-    let one = |lent: &Lent| {
-        let (stream, _) = listener.accept().map_err(of_system)?;
-        check_user(&stream)?;
-        let descriptor = receive_descriptor(&stream).map_err(of_system)?;
-        borrowing::import_for_messages(lent, descriptor.as_fd())
-    };
+    let one = |lent: &Lent| borrowing::import_for_messages(lent, take_descriptor(listener)?.as_fd());
     lent.iter().map(one).collect::<Result<_>>().map(MappedPieces)
-}
-
-/// Passes a descriptor of each piece of device memory; how many.
-fn pass(memory: AccessDescriptor, name: &str) -> Result<u64> {
-    let of_system =
-        |error| Error::new(Class::Other, format!("no descriptor of device memory can be passed: {error}"));
-    let (mut at, end, mut number) = (memory.address, memory.address + memory.bytes, 0);
-    while at < end {
-        let Some(piece) = device::find(at as *const u8)? else { return Ok(0) };
-        let descriptor = borrowing::export(&piece)?;
-        let stream = connect(name).map_err(of_system)?;
-        check_user(&stream)?;
-        send_descriptor(&stream, descriptor.as_fd()).map_err(of_system)?;
-        (at, number) = ((piece.first + piece.bytes) as u64, number + 1);
-    }
-    Ok(number)
-}
-
-fn check_user(stream: &UnixStream) -> Result<()> {
-    // SAFETY: getting one's own user id cannot fail.
-    match peer_user(stream).ok() == Some(unsafe { libc::geteuid() }) {
-        true => Ok(()),
-        false => Err(Error::new(Class::Other, "a process of another user is at the socket of a rank")),
-    }
-}
-
-fn text(name: u128) -> String {
-    format!("serried-device-{name:032x}")
 }

@@ -44,6 +44,9 @@ pub enum Ask {
     Unlock(Lock, Option<u32>),
     /// The piece of attached memory in which an address lies.
     Find(u64),
+    /// That descriptors of the pieces of device memory in which so many bytes lie are passed to the socket whose name the data
+    /// are; the answer has how long each piece is.
+    Pass(u64, u64),
     /// The same of many pieces, whose addresses come first in the data.
     Many {
         /// What is done with them.
@@ -89,6 +92,7 @@ impl Ask {
             Ask::Unlock(kind, mutex) => (6, lock(kind), which(mutex), 0, 0),
             Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
             Ask::Find(address) => (7, address, 0, 0, 0),
+            Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
             Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
             Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
             Ask::Many { what: Many::Change { builtin, element, tell }, number, bytes } => {
@@ -120,6 +124,7 @@ impl Ask {
             6 => Ask::Unlock(lock(at), which),
             8 => Ask::TryLock(which),
             7 => Ask::Find(at),
+            12 => Ask::Pass(at, count),
             9 => Ask::Many { what: Many::Read, number: at, bytes: count },
             10 => Ask::Many { what: Many::Write, number: at, bytes: count },
             11 => {
@@ -163,7 +168,8 @@ mod tests {
     fn what_is_asked_is_what_is_read() {
         let element = Element(Basic::Float64);
         let change = Ask::Change { address: 4096, count: 7, builtin: Builtin::Sum, element, tell: true };
-        let all = [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9)];
+        let all =
+            [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9), Ask::Pass(4096, 512)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };

@@ -8,7 +8,7 @@
 #define LONGS 1000
 #define CALLS(name) ((long)fake_cuda_calls(name))
 
-static int lends;
+static int lends, passes;
 
 static MPI_Win window_of(struct buffer *memory)
 {
@@ -109,15 +109,67 @@ static void attached(void)
     buffer_free(&memory);
 }
 
+/* Memory that the program has mapped, in two pieces: its owner passes descriptors, and no more. */
+static void in_pieces(void)
+{
+    struct buffer memory = buffer_of(VIRTUAL, LONGS * 8);
+    long imported = CALLS("cuMemImportFromShareableHandle"), unmapped = CALLS("cuMemUnmap");
+    MPI_Win first = window_of(&memory), second = window_of(&memory), dynamic;
+    CHECK_EQUAL(CALLS("cuMemImportFromShareableHandle"), imported); /* only at first use */
+    MPI_Barrier(MPI_COMM_WORLD);
+    long copied = CALLS("cuMemcpyAsync");
+    exchange(first, &memory, 3);
+    exchange(first, &memory, 4);
+    exchange(second, &memory, 5);
+    if (rank == 0)
+        CHECK(passes == (CALLS("cuMemcpyAsync") == copied));
+    else if (passes)
+        CHECK_EQUAL(CALLS("cuMemImportFromShareableHandle"), imported + 4);
+    WORKS(MPI_Win_free(&first));
+    exchange(second, &memory, 7);
+    WORKS(MPI_Win_free(&second));
+    if (rank == 1)
+        CHECK_EQUAL(CALLS("cuMemUnmap") - unmapped, passes ? 2 : CALLS("cuMemUnmap") - unmapped);
+    /* Attached, and in the middle of the memory. */
+    MPI_Aint place;
+    long item = 77;
+    WORKS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+    WORKS(MPI_Win_attach(dynamic, memory.at + 800, LONGS * 8 - 800));
+    MPI_Get_address(memory.at + 4000, &place);
+    MPI_Bcast(&place, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    if (rank == 1) {
+        imported = CALLS("cuMemImportFromShareableHandle");
+        WORKS(MPI_Win_lock_all(0, dynamic));
+        for (int which = 0; which < 20; which++)
+            WORKS(MPI_Put(&item, 1, MPI_LONG, 0, place + 8 * which, 1, MPI_LONG, dynamic));
+        WORKS(MPI_Win_unlock_all(dynamic));
+        if (passes)
+            CHECK_EQUAL(CALLS("cuMemImportFromShareableHandle"), imported + 2);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        long items[LONGS];
+        buffer_get(&memory, (char *)items);
+        for (int which = 0; which < 20; which++)
+            CHECK_EQUAL(items[500 + which], item);
+        CHECK_EQUAL(items[520], 2 * 520 * 7);
+    }
+    WORKS(MPI_Win_detach(dynamic, memory.at + 800));
+    WORKS(MPI_Win_free(&dynamic));
+    buffer_free(&memory);
+}
+
 /* A failure here is one of lending, not of the call. */
 static const char *called[] = {"cuIpcGetMemHandle", "cuDeviceGet", "cuDeviceGetUuid", "cuMemAlloc", "cuDeviceGetCount",
-                               "cuDevicePrimaryCtxGetState", "cuIpcOpenMemHandle", "cuIpcCloseMemHandle"};
+                               "cuDevicePrimaryCtxGetState", "cuIpcOpenMemHandle", "cuIpcCloseMemHandle",
+                               "cuMemRetainAllocationHandle", "cuMemExportToShareableHandle", "cuMemAddressReserve",
+                               "cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess"};
 
 static void lending_fails(void)
 {
     for (unsigned which = 0; which < sizeof called / sizeof *called; which++)
         for (int failing = 0; failing < 2; failing++) {
-            struct buffer memory = buffer_of(DEVICE, LONGS * 8);
+            struct buffer memory = buffer_of(which < 8 ? DEVICE : VIRTUAL, LONGS * 8);
             MPI_Barrier(MPI_COMM_WORLD);
             if (rank == failing)
                 fake_cuda_fail(called[which], 0);
@@ -165,10 +217,14 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     twice_begin();
     const char *nodes = getenv("SERRIED_NODES"), *wire = getenv("SERRIED_TRANSPORT");
-    lends = !getenv("FAKE_CUDA_IPC") && !nodes && !wire;
+    const char *ipc = getenv("FAKE_CUDA_IPC");
+    lends = !ipc && !nodes && !wire;
+    /* A descriptor is no handle, and needs no secret; but both have to use one device. */
+    passes = (!ipc || strcmp(ipc, "apart")) && !nodes && !wire;
     without_its_owner();
     used_again();
     attached();
+    in_pieces();
     lending_fails();
     copying_fails();
     return check_end();

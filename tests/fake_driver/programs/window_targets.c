@@ -5,6 +5,8 @@
 #include <time.h>
 
 #define LONGS 2000
+/* More bytes than the device has, so the last one is no memory of it, whatever else is there. */
+#define BEYOND ((MPI_Aint)1 << 34)
 
 static struct buffer memory;
 static MPI_Win window;
@@ -129,7 +131,7 @@ static void target_fails(int origin, enum kind kind)
             MPI_Barrier(MPI_COMM_WORLD);
             int is_failing = rank == 0 ? fake_cuda_is_failing() : 0;
             MPI_Bcast(&is_failing, 1, MPI_INT, 0, MPI_COMM_WORLD);
-            CHECK(!is_failing || (kind == DEVICE && origin == 1));
+            CHECK(!is_failing || ((kind == DEVICE || kind == VIRTUAL) && origin == 1));
             fake_cuda_fail(NULL, -1);
             MPI_Barrier(MPI_COMM_WORLD);
             if (rank == origin) {
@@ -164,10 +166,10 @@ static void not_made(void)
     CHECK_CLASS(code, rank == 0 ? MPI_ERR_OTHER : MPI_ERR_ARG);
     MPI_Error_string(code, text, &length);
     CHECK(rank != 0 || strstr(text, "CUDA_ERROR_LAUNCH_FAILED"));
-    CHECK_CLASS(MPI_Win_create(small.at, 1 << 20, 1, MPI_INFO_NULL, MPI_COMM_SELF, &made), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Win_create(small.at, BEYOND, 1, MPI_INFO_NULL, MPI_COMM_SELF, &made), MPI_ERR_BUFFER);
     WORKS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &made));
     MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
-    CHECK_CLASS(MPI_Win_attach(made, small.at, 1 << 20), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Win_attach(made, small.at, BEYOND), MPI_ERR_BUFFER);
     fake_cuda_fail("cuPointerGetAttributes", 0);
     CHECK_CLASS(MPI_Win_attach(made, small.at, 64), MPI_ERR_OTHER);
     WORKS(MPI_Win_attach(made, small.at, 64));

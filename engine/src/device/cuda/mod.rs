@@ -103,8 +103,8 @@ impl Device for Cuda {
         self.virtual_memory.export(&self.entry, memory)
     }
 
-    fn import(&self, lent: &Lent, descriptor: BorrowedFd) -> Result<DeviceMemory> {
-        self.virtual_memory.import(&self.entry, &self.ipc, lent, descriptor)
+    fn import(&self, lent: &Lent, pieces: &[(u64, BorrowedFd)]) -> Result<DeviceMemory> {
+        self.virtual_memory.import(&self.entry, &self.ipc, lent, pieces)
     }
 
     fn unmap(&self, memory: &DeviceMemory, way: Way) {

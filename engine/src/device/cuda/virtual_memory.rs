@@ -67,17 +67,20 @@ impl VirtualMemory {
         Ok(Lent { number: memory.number, first, bytes, device, way: Way::DESCRIPTOR, ..Lent::default() })
     }
 
-    /// Maps a piece of another process: where it is here.
+    /// Maps pieces of another process, one behind the other: where they are here.
     pub fn import(
         &self,
         entry: &EntryPoints,
         ipc: &Ipc,
         lent: &Lent,
-        descriptor: BorrowedFd,
+        pieces: &[(u64, BorrowedFd)],
     ) -> Result<DeviceMemory> {
         let own = self.entry()?;
         let device = ipc.device_in_use(entry, &lent.device)?;
-        let first = map(own, lent.bytes as usize, device, descriptor);
+        if pieces.iter().map(|one| one.0).sum::<u64>() != lent.bytes {
+            return Err(Error::new(Class::Other, "not all pieces of the memory have been passed"));
+        }
+        let first = map_all(own, lent.bytes as usize, device, pieces);
         let first = first.map_err(|(function, answer): Failed| entry.failure(function, answer))? as usize;
         let (kind, bytes) = (MemoryKind::CUDA, lent.bytes as usize);
         Ok(DeviceMemory { kind, first, bytes, number: 0, device, context: 0 })
@@ -94,31 +97,49 @@ impl VirtualMemory {
     }
 }
 
-/// Maps a piece in a range of addresses of its own. What fails leaves nothing.
-fn map(own: &VirtualEntryPoints, bytes: usize, device: c_int, descriptor: BorrowedFd) -> Done<Address> {
-    let (mut handle, mut first): (u64, Address) = (0, 0);
+/// Maps pieces in a range of addresses of their own. What fails leaves nothing.
+fn map_all(
+    own: &VirtualEntryPoints,
+    bytes: usize,
+    device: c_int,
+    pieces: &[(u64, BorrowedFd)],
+) -> Done<Address> {
+    let mut first: Address = 0;
+    // SAFETY: stores a range of addresses that nobody uses.
+    succeed("cuMemAddressReserve", unsafe { (own.reserve)(&raw mut first, bytes, 0, 0, 0) })?;
+    let mut done = 0;
+    let mut map = || -> Done<()> {
+        for (length, descriptor) in pieces {
+            map_at(own, first + done, *length as usize, descriptor)?;
+            done += length;
+        }
+        let access = AccessOf { location: [DEVICE, device], flags: READ_AND_WRITE };
+        // SAFETY: the range is ours, and all of it is mapped.
+        succeed("cuMemSetAccess", unsafe { (own.set_access)(first, bytes, &raw const access, 1) })
+    };
+    let mapped = map();
+    mapped.map(|()| first).inspect_err(|_| {
+        // SAFETY: what has been mapped of it, and the range.
+        unsafe {
+            if done > 0 {
+                (own.unmap)(first, done as usize);
+            }
+            (own.free_range)(first, bytes);
+        }
+    })
+}
+
+/// Maps a piece at an address that is reserved.
+fn map_at(own: &VirtualEntryPoints, at: Address, bytes: usize, descriptor: &BorrowedFd) -> Done<()> {
+    let mut handle: u64 = 0;
     // SAFETY: the driver takes the number of a descriptor in the place of an address; it stores a handle.
     let imported =
         unsafe { (own.import)(&raw mut handle, descriptor.as_raw_fd() as usize as *mut _, DESCRIPTOR) };
     succeed("cuMemImportFromShareableHandle", imported)?;
-    // SAFETY: stores a range of addresses that nobody uses.
-    let reserved = unsafe { (own.reserve)(&raw mut first, bytes, 0, 0, 0) };
-    let mapped = succeed("cuMemAddressReserve", reserved).and_then(|()| {
-        let access = AccessOf { location: [DEVICE, device], flags: READ_AND_WRITE };
-        // SAFETY: the range and the handle are ours.
-        unsafe {
-            let mapped = succeed("cuMemMap", (own.map)(first, bytes, 0, handle, 0)).and_then(|()| {
-                let given = (own.set_access)(first, bytes, &raw const access, 1);
-                succeed("cuMemSetAccess", given).inspect_err(|_| {
-                    (own.unmap)(first, bytes);
-                })
-            });
-            mapped.inspect_err(|_| {
-                (own.free_range)(first, bytes);
-            })
-        }
-    });
-    // SAFETY: the mapping keeps the memory.
-    unsafe { (own.release)(handle) };
-    mapped.map(|()| first)
+    // SAFETY: the range and the handle are ours; the mapping keeps the memory.
+    unsafe {
+        let mapped = succeed("cuMemMap", (own.map)(at, bytes, 0, handle, 0));
+        (own.release)(handle);
+        mapped
+    }
 }

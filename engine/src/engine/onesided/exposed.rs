@@ -49,7 +49,7 @@ impl Engine {
         };
         exposure.attached.check(entry.address, entry.bytes)?;
         self.serve_others_too(exposure)?;
-        let lent = self.lend_to_node(&memory);
+        let lent = self.lend_to_node(&memory, (entry.address, entry.bytes));
         exposure.device_pieces.add(DevicePiece { address: entry.address, memory, lent });
         exposure.attached.add(Entry { lent, ..entry }, exposure.control.seat(exposure.rank()));
         Ok(())

@@ -208,7 +208,7 @@ impl Engine {
             Memory::Given { address, .. } => (address, false),
             Memory::OfDevice { address, memory, .. } => {
                 (mine.segment.address, mine.kind) = (address as u64, u64::from(memory.kind.0));
-                mine.lent = self.lend_to_node(&memory);
+                mine.lent = self.lend_to_node(&memory, (address as u64, mine.segment.bytes));
                 return Ok(Provided::default());
             }
             Memory::Allocated(bytes) => (allocate(bytes as u64, mine), true),

@@ -1,6 +1,7 @@
 //! Doing what another member asks for with memory that it cannot reach: the same for a servant, which does it with the
 //! memory of its own member, and for the server of a node, which does it with that of a rank of the node.
 
+use super::device_lending::pass_pieces;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Elements, Entry, Many, Region, MOST_BYTES};
 use crate::{Class, Error, Result};
@@ -72,6 +73,10 @@ impl Engine {
                 let found = served.find(self, address)?;
                 let words = [found.address, found.bytes, found.kind, found.lent];
                 Ok(words.into_iter().flat_map(u64::to_ne_bytes).collect())
+            }
+            Ask::Pass(address, bytes) => {
+                served.region(self, address)?.place_of(address, bytes)?;
+                pass_pieces((address, bytes), data)
             }
             Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
