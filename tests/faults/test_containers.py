@@ -2,6 +2,7 @@
 What the kernel refuses between the ranks costs nothing but time."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -34,6 +35,27 @@ def test_each_rank_is_in_a_container_of_its_own(launcher, work, kind, copy):
 def test_the_ranks_of_such_containers_share_memory(launcher, sharing, kind):  # noqa: F811
     said = run(launcher, SERRIED, "run", "-n", 3, *apart(kind), sharing)
     assert (said.returncode, said.stderr, len(said.stdout.split())) == (0, "", 3), said
+
+
+def reached(text):
+    """By what means the ranks read memory that is not in windows, as `serried info --pairs` tells it."""
+    return set(re.findall(r"other memory: .*?\((\S+)\)", text))
+
+
+@pytest.mark.parametrize("kind", NAMESPACES)
+def test_memory_of_such_ranks_is_copied_once_at_most(launcher, kind):
+    """What namespaces forbid, descriptors allow, which the ranks pass by sockets that the launcher makes for them."""
+    said = run(launcher, SERRIED, "run", "-n", 3, *apart(kind), SERRIED, "info", "--pairs")
+    assert (said.returncode, said.stderr) == (0, "") and reached(said.stdout) <= {"cross-memory", "memory-file"}, said
+    assert kind != "all" or reached(said.stdout) == {"memory-file"}, said
+
+
+@pytest.mark.parametrize("kind", NAMESPACES)
+def test_memory_of_containers_that_meet_is_copied_once_at_most(containers, kind):  # noqa: F811
+    said = ends(*(containers.start("-n", 2, SERRIED, "info", "--pairs", apart=kind) for _ in range(2)))
+    assert [(status, err) for status, err, _ in said] == [(0, "")] * 2, said
+    means = reached("".join(out for _, _, out in said))
+    assert means and means <= {"cross-memory", "memory-file"}, said
 
 
 @pytest.mark.parametrize("kind", NAMESPACES)

@@ -116,7 +116,8 @@ impl Engine {
         let started = Birth { base, context, parents, port: None }.write().and_then(|birth| {
             let (universe, taken) = (universe.descriptor(), self.taken_places());
             let goes_on = self.job.node.goes_on_without_ranks();
-            starter::start(&Start { universe, birth: &birth, counter: None, taken, goes_on }, programs)
+            let line = self.job.node.line();
+            starter::start(&Start { universe, birth: &birth, line, counter: None, taken, goes_on }, programs)
         });
         match started {
             Ok(child) => {
@@ -169,8 +170,14 @@ impl Engine {
         counting.one_begins();
         let taken = self.taken_places();
         let goes_on = self.job.node.goes_on_without_ranks();
-        let given =
-            Start { universe: universe.as_fd(), birth: &birth, counter: Some(counter), taken, goes_on };
+        let given = Start {
+            universe: universe.as_fd(),
+            birth: &birth,
+            line: None,
+            counter: Some(counter),
+            taken,
+            goes_on,
+        };
         let child = starter::start(&given, programs).inspect_err(|_| counting.one_has_ended())?;
         let first = self.strangers()?.stranger(ProcessName::new(mark_of(&key), 0));
         self.meets_at_port(first, true);

@@ -25,6 +25,8 @@ pub enum Launcher {
     Own {
         /// The node segment.
         segment: OwnedFd,
+        /// The line to who makes sockets for all ranks of the node ([`switchboard`](super::switchboard)).
+        line: Option<OwnedFd>,
         /// What belongs to it where there are several nodes.
         others: Option<Others>,
         /// If another job has started this one: the segment of the first job, and how this one came about.
@@ -148,15 +150,18 @@ fn number(lookup: &Lookup, name: &str) -> Option<u32> {
 fn with_socket(lookup: &Lookup, rank: u32, size: u32, pmi: RawFd, socket_inode: u64) -> Launcher {
     let ours = lookup("SERRIED_NODE_SEGMENT").and_then(|value| {
         let mut words = value.split(':');
-        let descriptor: RawFd = words.next()?.parse().ok()?;
+        let mut first = words.next()?.split(',').map(|word| word.parse::<RawFd>());
+        let (descriptor, line) = (first.next()?.ok()?, first.next().and_then(|one| one.ok()));
         let is_ours = words.next()?.parse() == Ok(socket_inode);
         let is_open = is_ours && inode(descriptor, libc::S_IFREG).is_some();
-        is_open.then(|| (descriptor, others(words.next()), descent(words.next())))
+        let line = line.filter(|&line| inode(line, libc::S_IFSOCK).is_some());
+        is_open.then(|| (descriptor, line, others(words.next()), descent(words.next())))
     });
     let socket = take(pmi);
     match ours {
-        Some((segment, others, descent)) => {
-            Launcher::Own { segment: take(segment), others, descent, pmi: socket, rank, size }
+        Some((segment, line, others, descent)) => {
+            let (segment, line) = (take(segment), line.map(take));
+            Launcher::Own { segment, line, others, descent, pmi: socket, rank, size }
         }
         None => Launcher::Pmi1(Pmi1Contact::Socket { socket, rank, size }),
     }

@@ -42,6 +42,7 @@ mod server_place;
 mod singleton;
 pub mod starter;
 pub mod strangers;
+pub mod switchboard;
 #[cfg(test)]
 mod tests;
 pub mod universe;
@@ -117,8 +118,8 @@ impl Job {
     /// when the segment does not fit.
     pub fn start() -> Result<Job> {
         let started = match detect::detect(&|name| std::env::var(name).ok())? {
-            Launcher::Own { segment, others, descent, pmi, rank, size } => {
-                match own::start(segment, others, descent, pmi, rank, size)? {
+            Launcher::Own { segment, line, others, descent, pmi, rank, size } => {
+                match own::start((segment, line), others, descent, pmi, rank, size)? {
                     // A job of one rank may run several programs in turn: there is nothing to split.
                     used if size == 1 && used.node.page(0).identity.pid.load(Relaxed) != 0 => {
                         singleton::start()?

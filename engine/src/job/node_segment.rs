@@ -14,6 +14,7 @@
 //! The file goes on beyond what all map: with the windows of the ranks (see
 //! `memory::window`), unless a limit on the size of files forbids it.
 
+use super::switchboard::Line;
 use super::{agreements, universe};
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
@@ -103,6 +104,8 @@ pub struct NodeSegment {
     local_ranks: u32,
     /// Whether the file has windows.
     windows: bool,
+    /// How this process asks its launcher for sockets that other ranks find, too.
+    line: Option<Line>,
     /// The ranks that are known here to have failed, in that order: by their local numbers where all are on this node.
     pub(super) failed: Mutex<Vec<u32>>,
 }
@@ -132,7 +135,7 @@ impl NodeSegment {
         let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
         segment.reserve(universe::AT, 4096)?;
-        let node = NodeSegment { segment, local_ranks, windows, failed: Mutex::default() };
+        let node = NodeSegment { segment, local_ranks, windows, line: None, failed: Mutex::default() };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
             node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
@@ -163,7 +166,18 @@ impl NodeSegment {
             return Err(foreign());
         }
         let segment = Segment::map(descriptor, mapped)?;
-        Ok(NodeSegment { segment, local_ranks, windows, failed: Mutex::default() })
+        Ok(NodeSegment { segment, local_ranks, windows, line: None, failed: Mutex::default() })
+    }
+
+    /// The same, for a rank that has a line to its launcher.
+    #[must_use]
+    pub fn with_line(self, line: Option<Line>) -> NodeSegment {
+        NodeSegment { line, ..self }
+    }
+
+    /// The line of this process to its launcher.
+    pub fn line(&self) -> Option<&Line> {
+        self.line.as_ref()
     }
 
     /// Where the windows begin in the file behind the descriptor; `None`:

@@ -6,6 +6,7 @@
 use super::birth::Descent;
 use super::detect::{Inherited, Others};
 use super::pmi1::{self, Connection};
+use super::switchboard::Line;
 use super::{Bootstrap, NodeMap, NodeSegment, NodeTable, Started};
 use crate::{Class, Error, Result};
 use std::os::fd::OwnedFd;
@@ -19,14 +20,14 @@ struct Own {
 }
 
 pub(super) fn start(
-    segment: OwnedFd,
+    (segment, line): (OwnedFd, Option<OwnedFd>),
     others: Option<Others>,
     descent: Option<Inherited>,
     pmi: OwnedFd,
     rank: u32,
     size: u32,
 ) -> Result<Started> {
-    let node = NodeSegment::open(segment)?;
+    let node = NodeSegment::open(segment)?.with_line(line.map(Line::new));
     let others = others.map(|others| Ok((NodeTable::open(others.table)?, others.listeners))).transpose()?;
     let (own_node, map) = match &others {
         Some((table, _)) => (table.own_node(), table.map().clone()),

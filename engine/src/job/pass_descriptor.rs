@@ -2,7 +2,7 @@
 //! process is.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
@@ -75,36 +75,7 @@ pub fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
 /// # Errors
 /// What the system says.
 pub fn send_descriptor(stream: &UnixStream, descriptor: BorrowedFd) -> io::Result<()> {
-    let mut byte = [1u8];
-    let mut control = Control([0; 64]);
-    let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    let mut message = empty_message(&mut part, &mut control);
-    // SAFETY: `control` has room for a header and one descriptor, so the first
-    // header and its data lie inside it.
-    unsafe {
-        message.msg_controllen = libc::CMSG_SPACE(DESCRIPTOR_BYTES) as _;
-        let header = libc::CMSG_FIRSTHDR(&message);
-        (*header).cmsg_level = libc::SOL_SOCKET;
-        (*header).cmsg_type = libc::SCM_RIGHTS;
-        (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
-        libc::CMSG_DATA(header).cast::<i32>().write_unaligned(descriptor.as_raw_fd());
-    }
-    // SAFETY: `message` and all it points to are valid during the call.
-    uninterrupted(|| unsafe { libc::sendmsg(stream.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
-}
-
-/// Makes a call anew as often as a signal interrupts it: the kernel does not, where there is a limit
-/// on the time.
-fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<()> {
-    loop {
-        if call() >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    send_with(stream.as_fd(), &[1], Some(descriptor))
 }
 
 /// Receives what [`send_descriptor`] sent.
@@ -112,20 +83,78 @@ fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<()> {
 /// # Errors
 /// What the system says; `UnexpectedEof`: no descriptor has come.
 pub fn receive_descriptor(stream: &UnixStream) -> io::Result<OwnedFd> {
-    let mut byte = [0u8];
+    let (_, descriptor) = receive_with(stream.as_fd(), &mut [0], 0)?;
+    descriptor.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed"))
+}
+
+/// Sends some bytes, and a descriptor with them.
+///
+/// # Errors
+/// What the system says.
+pub fn send_with(socket: BorrowedFd, bytes: &[u8], descriptor: Option<BorrowedFd>) -> io::Result<()> {
     let mut control = Control([0; 64]);
-    let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut message = empty_message(&mut part, &mut control);
+    match descriptor {
+        None => message.msg_controllen = 0,
+        // SAFETY: `control` has room for a header and one descriptor, so the first
+        // header and its data lie inside it.
+        Some(descriptor) => unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(DESCRIPTOR_BYTES) as _;
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
+            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(descriptor.as_raw_fd());
+        },
+    }
+    // SAFETY: `message` and all it points to are valid during the call, which only reads the bytes.
+    uninterrupted(|| unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) }).map(drop)
+}
+
+/// Receives what [`send_with`] sent: how many bytes, 0 at the end, and the descriptor, if one has come. `flags` are those of
+/// `recvmsg`.
+///
+/// # Errors
+/// What the system says.
+pub fn receive_with(
+    socket: BorrowedFd,
+    bytes: &mut [u8],
+    flags: libc::c_int,
+) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let mut message = empty_message(&mut part, &mut control);
+    // So that no second descriptor fits.
+    // SAFETY: only a length is computed.
+    message.msg_controllen = unsafe { libc::CMSG_LEN(DESCRIPTOR_BYTES) } as _;
+    let flags = flags | libc::MSG_CMSG_CLOEXEC;
     // SAFETY: `message` and all it points to are valid during the call.
-    uninterrupted(|| unsafe { libc::recvmsg(stream.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) })?;
+    let count = uninterrupted(|| unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, flags) })?;
     // SAFETY: the kernel filled `control`; the header is checked before use,
     // and a descriptor received belongs to us alone.
-    unsafe {
+    let descriptor = unsafe {
         let header = libc::CMSG_FIRSTHDR(&message);
-        if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed"));
+        match header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
+            true => None,
+            false => Some(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned())),
         }
-        Ok(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned()))
+    };
+    Ok((count, descriptor))
+}
+
+/// Makes a call anew as often as a signal interrupts it: the kernel does not, where there is a limit
+/// on the time.
+fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        let moved = call();
+        if moved >= 0 {
+            return Ok(moved as usize);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
 
@@ -143,7 +172,6 @@ fn empty_message(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr 
 mod tests {
     use super::*;
     use crate::memory::memory_file;
-    use std::os::fd::AsFd;
     use std::os::unix::thread::JoinHandleExt;
     use std::time::Duration;
 

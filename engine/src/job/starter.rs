@@ -1,7 +1,7 @@
 //! Starting a job from within a rank: by a launcher of its own, `serried spawned`, which stands beside our library.
 //!
 //! ```text
-//! serried spawned CONTROL,UNIVERSE,BIRTH[,COUNTER] TAKEN abort|continue PROGRAMS
+//! serried spawned CONTROL,UNIVERSE,BIRTH,LINE,COUNTER TAKEN abort|continue PROGRAMS
 //!                 { RANKS DIRECTORY HOSTS HOSTFILE VARIABLES {NAME VALUE}… WORDS {WORD}… }…
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! died. TAKEN says where the jobs are that this process has started and that still run. With `continue` the job goes on without
 //! ranks that fail, and without this process, as the one does that starts it.
 
+use super::switchboard::Line;
 use crate::settings::HOSTS;
 use crate::{Class, Error, Result};
 use std::ffi::{CStr, OsStr, OsString};
@@ -27,6 +28,8 @@ pub const COMMAND: &str = "spawned";
 pub const ON_FAILURE: [&str; 2] = ["abort", "continue"];
 /// What it says when all programs run.
 pub const STARTED: &[u8] = b"ok\n";
+/// Stands for a descriptor that there is not.
+pub const NOTHING: &str = "-";
 /// What it is told when the job shall go on without this process.
 pub const LET_GO: u8 = b'.';
 
@@ -92,6 +95,8 @@ pub struct Start<'a> {
     pub universe: BorrowedFd<'a>,
     /// How it comes about.
     pub birth: &'a OwnedFd,
+    /// The line of this process to its launcher: the processes of the job and this one find each other by it.
+    pub line: Option<&'a Line>,
     /// The segment whose universe counts the job while it runs, if that is another one.
     pub counter: Option<BorrowedFd<'a>>,
     /// Where those jobs are that this process has started before.
@@ -143,9 +148,15 @@ pub fn start(given: &Start, programs: &[Program]) -> Result<Child> {
     let launcher = find()?;
     let refused = |cause: io::Error| failed(format!("{} cannot be started: {cause}", launcher.display()));
     let (mut ours, theirs) = UnixStream::pair().map_err(refused)?;
-    let mut passed = vec![theirs.as_raw_fd(), given.universe.as_raw_fd(), given.birth.as_raw_fd()];
-    passed.extend(given.counter.iter().map(AsRawFd::as_raw_fd));
-    let numbers: Vec<String> = passed.iter().map(RawFd::to_string).collect();
+    let all = [
+        Some(theirs.as_raw_fd()),
+        Some(given.universe.as_raw_fd()),
+        Some(given.birth.as_raw_fd()),
+        given.line.map(AsRawFd::as_raw_fd),
+        given.counter.map(|counter| counter.as_raw_fd()),
+    ];
+    let numbers = all.map(|one| one.map_or(NOTHING.to_owned(), |one| one.to_string()));
+    let passed: Vec<RawFd> = all.into_iter().flatten().collect();
     let mut command = Command::new(&launcher);
     let on_failure = ON_FAILURE[usize::from(given.goes_on)];
     command.arg(COMMAND).arg(numbers.join(",")).arg(&given.taken).arg(on_failure).args(words_of(programs));

@@ -91,7 +91,9 @@ fn a_segment_counts_only_beside_the_socket_it_names() {
         let socket = socket.into_raw_fd();
         let inode = std::fs::metadata(format!("/proc/self/fd/{socket}")).unwrap().ino();
         let segment = segment.descriptor().try_clone_to_owned().unwrap().into_raw_fd();
-        let value = format!("{segment}:{}", if ours { inode } else { inode + 1 });
+        let (line, _) = UnixStream::pair().unwrap();
+        let line = line.into_raw_fd();
+        let value = format!("{segment},{line}:{}", if ours { inode } else { inode + 1 });
         let socket = socket.to_string();
         let variables = [
             ("PMI_RANK", "1"),
@@ -100,8 +102,8 @@ fn a_segment_counts_only_beside_the_socket_it_names() {
             ("SERRIED_NODE_SEGMENT", &value),
         ];
         match detect_in(&variables).unwrap() {
-            Launcher::Own { segment: found, rank: 1, size: 2, .. } if ours => {
-                assert_eq!(found.as_raw_fd(), segment);
+            Launcher::Own { segment: found, line: found_line, rank: 1, size: 2, .. } if ours => {
+                assert_eq!((found.as_raw_fd(), found_line.map(|it| it.as_raw_fd())), (segment, Some(line)));
             }
             Launcher::Pmi1(Pmi1Contact::Socket { rank: 1, size: 2, .. }) if !ours => {}
             other => panic!("{other:?}"),

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::spawned_job::Spawned;
 use serried_engine::job::{JobKey, NodeMap, NodeSegment};
 use serried_engine::observe::mirror::{self, Changes};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
@@ -62,14 +62,14 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Starts the agents for a plan, or takes on the parties of a meeting, which share the `segment`.
+    /// Starts the agents for a plan, or takes on the parties of a meeting, which share a segment and a line.
     ///
     /// # Errors
     /// A sentence.
     pub fn start(
         plan: &Plan,
         across: &Across,
-        (parties, segment): (Parties, &NodeSegment),
+        (parties, shared): (Parties, [BorrowedFd; 2]),
         mask: &libc::sigset_t,
     ) -> Result<Agents, String> {
         let options = &plan.options;
@@ -98,7 +98,7 @@ impl Agents {
             serried: own_path(options.shell.serried.clone())?,
         };
         let crew = match shares {
-            true => Crew::meet(&agent_plan, parties.met, segment.descriptor().as_raw_fd(), mask)?,
+            true => Crew::meet(&agent_plan, parties.met, shared.map(|one| one.as_raw_fd()), mask)?,
             false => Crew::start(&agent_plan, divide(0..nodes, agent_plan.fanout), mask)?,
         };
         Ok(Agents {

@@ -8,7 +8,7 @@ use crate::system::libraries::{self, Environment};
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
-/// The descriptor of the node segment and the inode of the rank's PMI socket.
+/// The descriptors of the node segment and of a line, and the inode of the rank's PMI socket.
 pub use serried_engine::settings::SEGMENT;
 
 /// The environment of a program, without the variables of each rank.
@@ -76,6 +76,8 @@ pub struct Identity {
     pub pmi_inode: u64,
     /// Descriptor of the node segment.
     pub segment: i32,
+    /// Descriptor by which it gets sockets (`serried_engine::job::switchboard`).
+    pub line: i32,
     /// Where there are several hosts: the descriptors of the table of nodes, and of the sockets at which this one listens.
     pub others: Vec<i32>,
     /// If another job has started this one: the descriptors of the first job's segment, unless there are several hosts, and of
@@ -106,8 +108,8 @@ pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Vec<
 
 /// The variables that tell a rank who it is.
 pub fn of_rank(identity: &Identity) -> Vec<CString> {
-    let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, segment, others, descent, open_mpi } =
-        identity;
+    let Identity { rank, size, local_rank, local_size, pmi, pmi_inode, .. } = identity;
+    let Identity { segment, line, others, descent, open_mpi, .. } = identity;
     let list = |numbers: &[i32]| numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
     let others = match (others.is_empty(), descent.is_empty()) {
         (true, true) => String::new(),
@@ -120,7 +122,7 @@ pub fn of_rank(identity: &Identity) -> Vec<CString> {
         format!("PMI_FD={pmi}"),
         format!("MPI_LOCALRANKID={local_rank}"),
         format!("MPI_LOCALNRANKS={local_size}"),
-        format!("{SEGMENT}={segment}:{pmi_inode}{others}"),
+        format!("{SEGMENT}={segment},{line}:{pmi_inode}{others}"),
     ];
     if *open_mpi {
         // Programs read these before MPI_Init, to see whether they are parallel.

@@ -10,6 +10,7 @@ use super::plan::Plan;
 use super::rank_start::{self, said, Place, Started};
 use super::spawn::Inheritance;
 use super::spawned_job::Spawned;
+use serried_engine::job::switchboard::Switchboard;
 use serried_engine::job::NodeSegment;
 use std::fs::File;
 use std::io;
@@ -33,6 +34,8 @@ pub struct Tap {
 pub struct Launched {
     /// The segment that its ranks share.
     pub node: NodeSegment,
+    /// Where its ranks get sockets by which they find each other, whatever containers they are in.
+    pub switchboard: Switchboard,
     /// Its ranks, as far as they have been started.
     pub ranks: Vec<Started>,
     /// Its output.
@@ -105,6 +108,7 @@ impl Launched {
         let size = plan.size;
         Ok(Launched {
             node: NodeSegment::create(size).map_err(|error| error.message().to_owned())?,
+            switchboard: Switchboard::open().map_err(said("a socket"))?,
             ranks: Vec::with_capacity(size as usize),
             taps: Vec::new(),
             outlets: Outlets::new(plan.attempt > 0),
@@ -144,6 +148,7 @@ impl Launched {
             local_rank: rank,
             local_size: plan.size,
             segment: self.node.descriptor().as_raw_fd(),
+            line: self.line(plan),
             others: Vec::new(),
             descent: plan.spawned.as_ref().map(Spawned::inheritance).unwrap_or_default(),
             streams: [input, raw(&output), raw(&error)],
@@ -152,6 +157,12 @@ impl Launched {
         };
         self.ranks.push(rank_start::start(plan.program_of(rank), place, report, inheritance)?);
         Ok(())
+    }
+
+    /// The line that its ranks get: that of the job that has started this one, if that has one, so that both find each other.
+    fn line(&self, plan: &Plan) -> RawFd {
+        let inherited = plan.spawned.as_ref().and_then(Spawned::line);
+        inherited.unwrap_or_else(|| self.switchboard.line().as_raw_fd())
     }
 
     /// What becomes a rank's standard output and error; `None`: our own. Where both go

@@ -138,8 +138,8 @@ fn start(mut plan: Plan, started: Instant) -> i32 {
     };
     let mut parties = match meeting::meet(&mut plan, &mut guard) {
         Ok(Role::Leads(parties)) => parties,
-        Ok(Role::Belongs(stream, segment)) => {
-            return agent::belong(stream, segment, plan.programs, signals, guard)
+        Ok(Role::Belongs(stream, shared)) => {
+            return agent::belong(stream, shared, plan.programs, signals, guard)
         }
         Err(text) => return complain(&text, CANNOT_START),
     };
@@ -183,8 +183,9 @@ fn launch_across(
     signals: &Signals,
 ) -> Result<(launch::Launched, Option<agents::Agents>), String> {
     let job = agents::launch(plan)?;
-    parties.begin(job.node.descriptor())?;
-    let agents = agents::Agents::start(plan, across, (parties, &job.node), signals.before())?;
+    let shared = [job.node.descriptor(), job.switchboard.line()];
+    parties.begin(shared)?;
+    let agents = agents::Agents::start(plan, across, (parties, shared), signals.before())?;
     Ok((job, Some(agents)))
 }
 

@@ -29,6 +29,8 @@ pub struct Place<'a> {
     pub local_size: u32,
     /// The descriptor of the node segment.
     pub segment: RawFd,
+    /// The descriptor by which it gets sockets of who has made that.
+    pub line: RawFd,
     /// Descriptors that it gets where there are several hosts.
     pub others: Vec<RawFd>,
     /// Descriptors that it gets if another job has started its own.
@@ -54,7 +56,7 @@ pub fn start(
     let (socket, theirs) = socket_pair().map_err(said("a socket"))?;
     never_block(&socket);
     let pmi = theirs.as_raw_fd();
-    let mut inherited = vec![pmi, place.segment];
+    let mut inherited = vec![pmi, place.segment, place.line];
     inherited.extend(&place.others);
     inherited.extend(&place.descent);
     let identity = Identity {
@@ -65,6 +67,7 @@ pub fn start(
         pmi,
         pmi_inode: descriptors::identity(pmi).map_or(0, |(_, inode)| inode),
         segment: place.segment,
+        line: place.line,
         others: place.others,
         descent: place.descent,
         open_mpi: program.open_mpi,

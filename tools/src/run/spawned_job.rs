@@ -4,7 +4,7 @@
 //! the rank has died, and the job is ended.
 
 use serried_engine::job::birth::bytes_of;
-use serried_engine::job::starter::{FAILED, LET_GO, STARTED};
+use serried_engine::job::starter::{FAILED, LET_GO, NOTHING, STARTED};
 use serried_engine::job::universe::Registry;
 use serried_engine::job::{Birth, JobKey};
 use std::fs::File;
@@ -16,6 +16,7 @@ pub struct Spawned {
     control: Option<File>,
     universe: OwnedFd,
     birth: OwnedFd,
+    line: Option<OwnedFd>,
     base: u32,
     registry: Registry,
     /// The universe of the one that has started it, if that is another one: it counts the job while it runs.
@@ -36,30 +37,38 @@ pub enum Heard {
 }
 
 impl Spawned {
-    /// From the descriptors in `control,universe,birth`, and perhaps that of a counter.
+    /// From the descriptors in `control,universe,birth,line,counter`, of which the last two may be `-`.
     pub fn read(text: &str) -> Option<Spawned> {
-        let numbers: Option<Vec<RawFd>> = text.split(',').map(|word| word.parse().ok()).collect();
-        let numbers = numbers.filter(|numbers| (3..=4).contains(&numbers.len()))?;
+        let number = |word: &str| if word == NOTHING { Some(None) } else { word.parse().ok().map(Some) };
+        let numbers: Option<Vec<Option<RawFd>>> = text.split(',').map(number).collect();
+        let numbers =
+            numbers.filter(|numbers| numbers.len() == 5 && numbers[..3].iter().all(Option::is_some))?;
         let is_passed = |&one: &RawFd| {
             // SAFETY: plain system call; of what is not open nothing is taken.
             one >= 3 && unsafe { libc::fcntl(one, libc::F_SETFD, libc::FD_CLOEXEC) } == 0
         };
-        if !numbers.iter().all(is_passed) {
+        if !numbers.iter().flatten().all(is_passed) {
             return None;
         }
         // SAFETY: they are open, and were passed to this process to be its own.
-        let mut given = numbers.into_iter().map(|one| unsafe { OwnedFd::from_raw_fd(one) });
-        let (control, universe, birth) = (given.next()?, given.next()?, given.next()?);
-        let counter = given.next().map(Registry::open).transpose().ok()?;
+        let mut given = numbers.into_iter().map(|one| one.map(|one| unsafe { OwnedFd::from_raw_fd(one) }));
+        let (control, universe, birth) = (given.next()??, given.next()??, given.next()??);
+        let line = given.next()?;
+        let counter = given.next()?.map(Registry::open).transpose().ok()?;
         let base = Birth::read(birth.try_clone().ok()?).ok()?.base;
         let registry = Registry::open(universe.try_clone().ok()?).ok()?;
         let (control, places) = (Some(control.into()), String::new());
-        Some(Spawned { control, universe, birth, base, registry, counter, places, runs: false })
+        Some(Spawned { control, universe, birth, line, base, registry, counter, places, runs: false })
     }
 
     /// What the ranks inherit.
     pub fn inheritance(&self) -> Vec<RawFd> {
         vec![self.universe.as_raw_fd(), self.birth.as_raw_fd()]
+    }
+
+    /// The line of who has started the job.
+    pub fn line(&self) -> Option<RawFd> {
+        self.line.as_ref().map(AsRawFd::as_raw_fd)
     }
 
     /// How the job came about, for the ranks of other hosts.

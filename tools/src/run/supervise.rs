@@ -26,6 +26,7 @@ enum Source {
     Signals,
     Guard,
     Failures,
+    Switchboard,
     Socket(usize),
     Tap(usize),
     Sink(usize),
@@ -94,6 +95,7 @@ impl Supervisor {
         };
         add(self.signals.descriptor(), libc::POLLIN, Source::Signals);
         add(self.guard.descriptor().as_raw_fd(), libc::POLLIN, Source::Guard);
+        add(self.job.switchboard.descriptor().as_raw_fd(), libc::POLLIN, Source::Switchboard);
         if let Some(failures) = &self.job.failures {
             add(failures.as_raw_fd(), libc::POLLIN, Source::Failures);
         }
@@ -139,6 +141,7 @@ impl Supervisor {
             Source::Signals => self.take_signals(),
             Source::Guard => self.listen_to_guard(),
             Source::Failures => self.take_failures(),
+            Source::Switchboard => self.job.switchboard.serve(),
             Source::Socket(index) => self.listen(index as u32),
             Source::Tap(index) => self.read_tap(index),
             Source::Sink(index) => self.write_outlet(index),

@@ -31,7 +31,8 @@ impl NodeTransport {
                     None => return, // it has not come so far
                 },
             };
-            if matches!(entry.remote, Remote::Asked(_)) && !self.passer.want(&self.own, &entry.area) {
+            let is_asked = matches!(entry.remote, Remote::Asked(_));
+            if is_asked && !self.passer.want(self.node.line(), &self.own, &entry.area) {
                 entry.remote = Remote::Closed(entry.remote.why().to_owned());
             }
         }
@@ -102,7 +103,7 @@ impl OfferedMemory for NodeTransport {
         let is_shared = self.direct.as_ref().is_some_and(|direct| direct.lend(address, bytes, readers));
         if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {
             let (node, me) = (self.node, self.me);
-            self.passer.serve(&self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
+            self.passer.serve(node.line(), &self.own, areas(node, self.lane).filter(|&(peer, _)| peer != me));
         }
         is_shared
     }

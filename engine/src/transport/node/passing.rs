@@ -9,13 +9,15 @@
 //!         secret word of the peer in each, and so learns which one is its
 //! ```
 //!
-//! Nobody waits: until a descriptor has come, messages go through cells. The
-//! socket has no name in a file system. Both ends check that the other runs as
+//! Nobody waits for a peer: until a descriptor has come, messages go through cells. The
+//! socket has no name in a file system; the launcher makes it, so that peers in other network
+//! namespaces find it, too (`job::switchboard`). Both ends check that the other runs as
 //! the same user; the name is found in the node segment, which only ranks have.
 
 use super::area::{Area, Passing};
 use super::reach;
-use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
+use crate::job::pass_descriptor::{receive_descriptor, send_descriptor};
+use crate::job::switchboard::{connect, is_of_own_user, listen, Line};
 use crate::memory::memory_file;
 use crate::memory::system_calls;
 use std::collections::HashSet;
@@ -43,14 +45,14 @@ pub struct Passer {
 
 impl Passer {
     /// Asks `peer` for its memory file; `false`: it cannot be passed.
-    pub fn want(&mut self, own: &Area, peer: &Area) -> bool {
+    pub fn want(&mut self, line: Option<&Line>, own: &Area, peer: &Area) -> bool {
         let mine: &Passing = &own.control().passing.0;
         if self.listener.is_none() {
             if self.deaf {
                 return false;
             }
             let name = random_name();
-            self.listener = listen(&text(name)).ok();
+            self.listener = listen(line, &text(name)).ok();
             let quiet = self.listener.as_ref().is_some_and(|socket| socket.set_nonblocking(true).is_ok());
             if !quiet {
                 self.deaf = true;
@@ -65,12 +67,12 @@ impl Passer {
 
     /// Gives our memory file to all peers that listen and have not got it.
     #[cold]
-    pub fn serve(&mut self, own: &Area, peers: impl Iterator<Item = (u32, Area)>) {
+    pub fn serve(&mut self, line: Option<&Line>, own: &Area, peers: impl Iterator<Item = (u32, Area)>) {
         own.control().passing.0.wanted.swap(0, Ordering::SeqCst); // passing-wanted: paired with `want`
         let Ok(file) = memory_file::open() else { return };
         for (peer, area) in peers {
             let Some(name) = name_of(&area.control().passing.0) else { continue };
-            if self.served.insert(peer) && give(&text(name), &file) {
+            if self.served.insert(peer) && give(line, &text(name), &file) {
                 area.control().passing.0.came.fetch_add(1, Ordering::Release); // passing-came: paired with `take`
             }
         }
@@ -84,8 +86,9 @@ impl Passer {
         if came != self.taken {
             self.taken = came;
             let streams = std::iter::from_fn(|| listener.accept().ok().map(|(stream, _)| stream));
-            self.silent
-                .extend(streams.filter(|stream| stream.set_nonblocking(true).is_ok() && is_ours(stream)));
+            self.silent.extend(
+                streams.filter(|stream| stream.set_nonblocking(true).is_ok() && is_of_own_user(stream)),
+            );
             self.silent.retain(|stream| match receive_descriptor(stream) {
                 Ok(file) => {
                     self.unclaimed.push(file);
@@ -99,13 +102,8 @@ impl Passer {
     }
 }
 
-fn give(name: &str, file: &OwnedFd) -> bool {
-    connect(name).is_ok_and(|stream| is_ours(&stream) && send_descriptor(&stream, file.as_fd()).is_ok())
-}
-
-fn is_ours(stream: &UnixStream) -> bool {
-    // SAFETY: getting one's own user id cannot fail.
-    peer_user(stream).ok() == Some(unsafe { libc::geteuid() })
+fn give(line: Option<&Line>, name: &str, file: &OwnedFd) -> bool {
+    connect(line, name).is_ok_and(|stream| send_descriptor(&stream, file.as_fd()).is_ok())
 }
 
 /// Not 0. The name is no secret: who serves looks who listens there.
@@ -136,11 +134,11 @@ mod tests {
         let [own, peer] = [0, 1].map(|rank| Area::of(node, rank, 0));
         reach::publish_proof(&peer);
         let mut passer = Passer::default();
-        assert!(passer.want(&own, &peer));
+        assert!(passer.want(None, &own, &peer));
         let passing = &own.control().passing.0;
 
         // It has connected, and the reader looks because something else has come.
-        let stream = connect(&text(name_of(passing).unwrap())).unwrap();
+        let stream = connect(None, &text(name_of(passing).unwrap())).unwrap();
         passing.came.fetch_add(1, Ordering::Release);
         assert!(passer.take(&own, &peer).is_none());
 

@@ -9,22 +9,17 @@ use super::proofs::{is_proof, proof, PROOF_BYTES};
 use super::reception::Proven;
 use super::records::{Keys, KEY_BYTES};
 use crate::job::node_segment::ALL_LANES;
+use crate::job::pass_descriptor::{receive_with, send_with};
 use crate::JobRank;
 use std::io;
-use std::mem::MaybeUninit;
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// Ranks, lane, keys (zero if the connection is not sealed), proof.
 const SAID_BYTES: usize = 12 + 2 * KEY_BYTES;
 const NOTE_BYTES: usize = SAID_BYTES + PROOF_BYTES;
-const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
-
-/// Room for one control message with one descriptor, aligned as the kernel wants it.
-#[repr(C, align(8))]
-struct Control([u8; 64]);
 
 /// Where a porter takes connections from others of its node.
 #[derive(Debug)]
@@ -88,66 +83,20 @@ impl Hatch {
         let other = UnixDatagram::unbound()?;
         other.set_nonblocking(true)?;
         other.connect_addr(&address_of(me, wanted.to)?)?;
-        let mut note = note_of(me, *wanted, keys.as_ref());
-        let mut control = Control([0; 64]);
-        let mut part = libc::iovec { iov_base: note.as_mut_ptr().cast(), iov_len: note.len() };
-        let message = message_of(&mut part, &mut control);
-        // SAFETY: `control` has room for a header and one descriptor, so the first header and its data lie inside it.
-        unsafe {
-            let header = libc::CMSG_FIRSTHDR(&message);
-            (*header).cmsg_level = libc::SOL_SOCKET;
-            (*header).cmsg_type = libc::SCM_RIGHTS;
-            (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
-            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(socket.as_raw_fd());
-        }
-        // SAFETY: `message` and all it points to are valid during the call.
-        match unsafe { libc::sendmsg(other.as_raw_fd(), &message, libc::MSG_NOSIGNAL) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        let note = note_of(me, *wanted, keys.as_ref());
+        send_with(other.as_fd(), &note, Some(socket.as_fd()))
     }
 
     /// The next connection that somebody hands over; `None` if there is none.
     pub fn take(&self, me: &Identity) -> Option<Proven> {
         loop {
-            let (note, descriptor) = self.receive()?;
+            let mut note = [0; NOTE_BYTES];
+            let (_, descriptor) = receive_with(self.0.as_fd(), &mut note, libc::MSG_DONTWAIT).ok()?;
             if let (Some((wanted, keys)), Some(descriptor)) = (read(me, &note), descriptor) {
                 return Some(Proven { wanted, socket: TcpStream::from(descriptor), keys });
             }
         }
     }
-
-    fn receive(&self) -> Option<([u8; NOTE_BYTES], Option<OwnedFd>)> {
-        let (mut note, mut control) = ([0; NOTE_BYTES], Control([0; 64]));
-        let mut part = libc::iovec { iov_base: note.as_mut_ptr().cast(), iov_len: note.len() };
-        let mut message = message_of(&mut part, &mut control);
-        let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
-        // SAFETY: `message` and all it points to are valid during the call.
-        if unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, flags) } < 0 {
-            return None;
-        }
-        // SAFETY: the kernel has filled `control`, which has room for one descriptor only; one that was received
-        // belongs to us alone.
-        let descriptor = unsafe {
-            let header = libc::CMSG_FIRSTHDR(&message);
-            match header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
-                true => None,
-                false => Some(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned())),
-            }
-        };
-        Some((note, descriptor))
-    }
-}
-
-fn message_of(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
-    // SAFETY: an all-zero `msghdr` is a valid value.
-    let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
-    (message.msg_iov, message.msg_iovlen) = (part, 1);
-    message.msg_control = control.0.as_mut_ptr().cast();
-    // So that no second descriptor fits.
-    // SAFETY: only a length is computed.
-    message.msg_controllen = unsafe { libc::CMSG_LEN(DESCRIPTOR_BYTES) } as _;
-    message
 }
 
 #[cfg(test)]

@@ -98,22 +98,22 @@ impl Crew {
                 true => vec![plan.serried.clone().into(), "agent".into()],
                 false => plan.shell.command(&host, &plan.serried),
             };
-            let mut branch = Branch::start(plan.nodes.clone(), host, &words, None, mask)?;
+            let mut branch = Branch::start(plan.nodes.clone(), host, &words, [], mask)?;
             branch.link.send(&Order::Plan(plan.to_bytes()).frame(plan.node()));
             crew.branches.push(branch);
         }
         Ok(crew)
     }
 
-    /// Takes on the parties that have met, by their nodes, and starts an agent for this one (`None`). All have the segment;
-    /// the programs of the plan are those of this one.
+    /// Takes on the parties that have met, by their nodes, and starts an agent for this one (`None`). All share the same
+    /// descriptors; the programs of the plan are those of this one.
     ///
     /// # Errors
     /// A sentence.
     pub fn meet(
         plan: &AgentPlan,
         parties: Vec<Option<Met>>,
-        segment: RawFd,
+        shared: [RawFd; 2],
         mask: &libc::sigset_t,
     ) -> Result<Crew, String> {
         let mut crew = Crew { patience: plan.patience, ..Crew::nobody() };
@@ -121,8 +121,9 @@ impl Crew {
             let part = plan.part(node..node + 1);
             let (mut branch, part) = match party {
                 None => {
-                    let words = [plan.serried.clone().into(), "agent".into(), segment.to_string().into()];
-                    (Branch::start(node..node + 1, part.hosts[0].clone(), &words, Some(segment), mask)?, part)
+                    let mut words = vec![plan.serried.clone().into(), "agent".into()];
+                    words.extend(shared.map(|one| one.to_string().into()));
+                    (Branch::start(node..node + 1, part.hosts[0].clone(), &words, shared, mask)?, part)
                 }
                 Some(met) => (Branch::met(node..node + 1, met)?, AgentPlan { programs: Vec::new(), ..part }),
             };
@@ -301,11 +302,11 @@ impl Crew {
 }
 
 impl Branch {
-    fn start(
+    fn start<const KEPT: usize>(
         nodes: Range<u32>,
         host: String,
         words: &[OsString],
-        kept: Option<RawFd>,
+        kept: [RawFd; KEPT],
         mask: &libc::sigset_t,
     ) -> Result<Branch, String> {
         let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -321,8 +322,8 @@ impl Branch {
                 libc::setsid();
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
-                if let Some(kept) = kept {
-                    libc::fcntl(kept, libc::F_SETFD, 0);
+                for one in kept {
+                    libc::fcntl(one, libc::F_SETFD, 0);
                 }
                 match libc::getppid() == launcher {
                     true => Ok(()),

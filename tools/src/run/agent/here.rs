@@ -11,9 +11,10 @@ use super::super::rank_start::{self, said, Place};
 use super::super::spawn::{Failure as StartFailure, Inheritance};
 use super::super::verdict::Ended;
 use super::answers::Asked;
-use super::Agent;
+use super::{Agent, Shared};
 use crate::system::topology;
 use crate::why::sources::Sources;
+use serried_engine::job::switchboard::Switchboard;
 use serried_engine::job::{birth, Listeners, NodeCard, NodeSegment, NodeTable, NodeView};
 use serried_engine::observe::mirror::Told;
 use std::fs::File;
@@ -29,7 +30,10 @@ pub const WINDOW: usize = 256 << 10;
 pub struct Here {
     /// The segment that they share.
     pub node: NodeSegment,
-    /// The same for who asks them.
+    /// Where they get sockets, and the line to who makes them, unless that is this agent.
+    pub switchboard: Switchboard,
+    line: Option<OwnedFd>,
+    /// The same segment for who asks them.
     pub view: NodeView,
     /// The table of nodes, unless the ranks of all nodes share the segment.
     pub table: Option<NodeTable>,
@@ -80,6 +84,8 @@ pub struct Tap {
 pub enum Source {
     /// A process may not have been able to execute its program.
     Failures,
+    /// A rank wants a socket.
+    Switchboard,
     /// A rank speaks over PMI.
     Socket(usize),
     /// A rank writes.
@@ -97,17 +103,17 @@ impl Here {
         plan: &AgentPlan,
         listeners: &Listeners,
         cards: &[NodeCard],
-        segment: Option<OwnedFd>,
+        shared: Option<Shared>,
         mask: &libc::sigset_t,
     ) -> Result<Here, String> {
         let told = |error: serried_engine::Error| error.message().to_owned();
         let open_files = descriptors::raise_limit();
         let numbers = plan.map.ranks_of(plan.node());
-        let (node, table) = match segment {
-            Some(segment) => (NodeSegment::open(segment).map_err(told)?, None),
+        let (node, line, table) = match shared {
+            Some(Shared { segment, line }) => (NodeSegment::open(segment).map_err(told)?, Some(line), None),
             None => {
                 let node = NodeSegment::create_part(numbers.len() as u32).map_err(told)?;
-                (node, Some(table_for(plan, cards).map_err(told)?))
+                (node, None, Some(table_for(plan, cards).map_err(told)?))
             }
         };
         let view = NodeView::open(node.descriptor(), true).map_err(told)?;
@@ -120,6 +126,8 @@ impl Here {
         let mut here = Here {
             node,
             view,
+            switchboard: Switchboard::open().map_err(said("a socket"))?,
+            line,
             table,
             ranks: Vec::with_capacity(numbers.len()),
             taps: Vec::new(),
@@ -179,6 +187,7 @@ impl Here {
             local_rank: self.page_of(local),
             local_size: self.node.local_ranks(),
             segment: self.node.descriptor().as_raw_fd(),
+            line: self.line.as_ref().map_or(self.switchboard.line().as_raw_fd(), AsRawFd::as_raw_fd),
             others: others.to_vec(),
             streams: [Some(input.as_raw_fd()), Some(output.as_raw_fd()), Some(error.as_raw_fd())],
             cpus: self.places.as_ref().map(|places| places[local].as_slice()),
@@ -224,6 +233,7 @@ impl Here {
 
     /// Adds what is to be polled.
     pub fn interests(&self, add: &mut dyn FnMut(RawFd, i16, Source)) {
+        add(self.switchboard.descriptor().as_raw_fd(), libc::POLLIN, Source::Switchboard);
         if let Some(failures) = &self.failures {
             add(failures.as_raw_fd(), libc::POLLIN, Source::Failures);
         }
@@ -285,7 +295,7 @@ impl Agent {
         if self.here.is_some() {
             return;
         }
-        match Here::start(plan, listeners, cards, self.segment.take(), self.signals.before()) {
+        match Here::start(plan, listeners, cards, self.shared.take(), self.signals.before()) {
             Ok(here) => {
                 let started: Vec<News> = here
                     .numbers
@@ -321,6 +331,7 @@ impl Agent {
     pub(super) fn serve_here(&mut self, source: Source) {
         match source {
             Source::Failures => self.take_failures(),
+            Source::Switchboard => self.here.iter().for_each(|here| here.switchboard.serve()),
             Source::Socket(index) => self.hear(index),
             Source::Tap(index) => drop(self.read_tap(index)),
             Source::Input => self.pass_typed(),

@@ -65,12 +65,21 @@ pub(super) struct Agent {
     is_done: bool,
     /// The launcher does not need it any more; the status of the job.
     may_leave: Option<i32>,
-    /// The segment that ranks of other agents share, too.
-    segment: Option<OwnedFd>,
+    /// What ranks of other agents share, too.
+    shared: Option<Shared>,
     /// What a party of a meeting runs: the launcher does not know it as well.
     own: Option<Vec<Prepared>>,
     /// It is to go, with this status.
     goes: Option<i32>,
+}
+
+/// What the ranks of several agents of one machine have in common.
+#[derive(Debug)]
+pub struct Shared {
+    /// The node segment.
+    pub segment: OwnedFd,
+    /// The line to who makes sockets for all of them.
+    pub line: OwnedFd,
 }
 
 /// What a polled descriptor stands for.
@@ -86,12 +95,13 @@ enum Source {
 
 /// Does the work of an agent over its standard streams; returns the exit status.
 pub fn command(arguments: &[OsString]) -> i32 {
-    let segment = match arguments {
+    let own = |number: &OsString| number.to_str().and_then(|number| number.parse().ok()).and_then(passed);
+    let shared = match arguments {
         [] => Some(None),
-        [number] => number.to_str().and_then(|number| number.parse().ok()).and_then(passed).map(Some),
+        [segment, line] => own(segment).zip(own(line)).map(|(segment, line)| Some(Shared { segment, line })),
         _ => None,
     };
-    let Some(segment) = segment.filter(|_| !super::descriptors::is_terminal(0)) else {
+    let Some(shared) = shared.filter(|_| !super::descriptors::is_terminal(0)) else {
         eprintln!("serried: `serried agent` is run by `serried run --hosts` on each host, not by people");
         return super::USAGE_ERROR;
     };
@@ -101,7 +111,7 @@ pub fn command(arguments: &[OsString]) -> i32 {
         Ok((signals, guard, from, to))
     });
     match agent {
-        Ok((signals, guard, from, to)) => Agent { segment, ..Agent::new(to, from, signals, guard) }.run(),
+        Ok((signals, guard, from, to)) => Agent { shared, ..Agent::new(to, from, signals, guard) }.run(),
         Err(cause) => {
             eprintln!("serried: the agent cannot start: {}", because(&cause));
             FAILED
@@ -112,15 +122,15 @@ pub fn command(arguments: &[OsString]) -> i32 {
 /// Does the work of an agent for the leader of a meeting; returns the exit status of the job.
 pub(super) fn belong(
     stream: UnixStream,
-    segment: OwnedFd,
+    shared: Shared,
     programs: Vec<Prepared>,
     signals: Signals,
     guard: Guard,
 ) -> i32 {
     match stream.try_clone() {
         Ok(copy) => {
-            let (segment, own) = (Some(segment), Some(programs));
-            Agent { segment, own, ..Agent::new(copy.into(), stream.into(), signals, guard) }.run()
+            let (shared, own) = (Some(shared), Some(programs));
+            Agent { shared, own, ..Agent::new(copy.into(), stream.into(), signals, guard) }.run()
         }
         Err(cause) => super::complain(&format!("no link to the leader: {}", because(&cause)), FAILED),
     }
@@ -166,7 +176,7 @@ impl Agent {
             is_paused: false,
             is_done: false,
             may_leave: None,
-            segment: None,
+            shared: None,
             own: None,
             goes: None,
         }
@@ -303,7 +313,7 @@ impl Agent {
         let (node, ranks) = (plan.node(), plan.map.ranks_on(plan.node()));
         self.muster = Some(Muster::new(plan.nodes.clone()));
         let crew = Crew::start(&plan, below(&plan.nodes, plan.fanout), self.signals.before());
-        let listeners = match self.segment {
+        let listeners = match self.shared {
             // Nobody comes over a network to ranks that share memory.
             Some(_) => Ok(Listeners { sockets: Vec::new(), port: 0, addresses: Vec::new() }),
             None => listen(address_of_launcher()),

@@ -20,6 +20,7 @@ mod talk;
 
 use super::across::choice::Across;
 use super::across::crew::Met;
+use super::agent::Shared;
 use super::guard::Guard;
 use super::meeting_options::Meeting;
 use super::options::Options;
@@ -28,7 +29,7 @@ use super::rank_start::because;
 use place::Place;
 use serried_engine::job::NodeMap;
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use talk::{NotJoined, Party};
@@ -40,8 +41,8 @@ const AGAIN: Duration = Duration::from_millis(30);
 pub enum Role {
     /// It leads: the plan is that of the whole job, with these parties.
     Leads(Parties),
-    /// It is a member: the link to the leader, and the segment.
-    Belongs(UnixStream, OwnedFd),
+    /// It is a member: the link to the leader, and what all share.
+    Belongs(UnixStream, Shared),
 }
 
 /// Looks whether the options of a meeting make sense together.
@@ -102,7 +103,7 @@ pub fn meet(plan: &mut Plan, guard: &mut Guard) -> Result<Role, String> {
             return Ok(Role::Leads(plan_for(plan, parties)?));
         }
         let last = match place.join(&own, guard) {
-            Ok((stream, segment)) => return Ok(Role::Belongs(stream, segment)),
+            Ok((stream, shared)) => return Ok(Role::Belongs(stream, shared)),
             Err(NotJoined::ForGood(why)) => return Err(why),
             Err(NotJoined::Yet(why)) => why,
         };
@@ -121,14 +122,14 @@ pub fn meet(plan: &mut Plan, guard: &mut Guard) -> Result<Role, String> {
 }
 
 impl Parties {
-    /// Passes the segment on to all others.
+    /// Passes on to all others what they share: the segment and a line.
     ///
     /// # Errors
     /// A sentence: one has gone.
-    pub fn begin(&self, segment: BorrowedFd) -> Result<(), String> {
+    pub fn begin(&self, shared: [BorrowedFd; 2]) -> Result<(), String> {
         for met in self.met.iter().flatten() {
             let gone = |cause| format!("the party on {} has gone before the job began ({cause})", met.host);
-            talk::accept(&met.stream, segment).map_err(gone)?;
+            talk::accept(&met.stream, shared).map_err(gone)?;
         }
         Ok(())
     }

@@ -3,13 +3,14 @@
 //! A lock ends with the process that holds it, so what a job has left that was killed is in nobody's way: the next leader
 //! takes the lock, draws another secret, and listens at a socket of its own.
 
+use super::super::agent::Shared;
 use super::super::guard::Guard;
 use super::talk::{self, own_user, NotJoined, Party};
 use super::{of_folder, wait, Meeting};
 use serried_engine::job::JobKey;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -109,7 +110,7 @@ impl<'a> Place<'a> {
     ///
     /// # Errors
     /// See [`NotJoined`].
-    pub fn join(&self, own: &Party, guard: &mut Guard) -> Result<(UnixStream, OwnedFd), NotJoined> {
+    pub fn join(&self, own: &Party, guard: &mut Guard) -> Result<(UnixStream, Shared), NotJoined> {
         let stream = UnixStream::connect(self.short_path())?;
         let mut text = [0; 64];
         self.file.read_exact_at(&mut text, 0)?;
@@ -125,8 +126,8 @@ impl<'a> Place<'a> {
                 return Err(NotJoined::ForGood("ended before all parties had come".into()));
             }
         }
-        let segment = talk::hear_verdict(&stream)?;
-        Ok((stream, segment))
+        let shared = talk::hear_verdict(&stream)?;
+        Ok((stream, shared))
     }
 
     /// The path of the socket; through the descriptor of the folder if it is long, for there is little room in an address.

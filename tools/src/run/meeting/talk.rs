@@ -5,19 +5,20 @@
 //! leader → member   the same
 //! member → leader   proof          leader → member   proof, or why not
 //! member → leader   which meeting, where it is, what it runs
-//! leader → member   when all are there: a byte and the segment; or why not. Then it is a link of an agent.
+//! leader → member   when all are there: a byte, the segment and a line; or why not. Then it is a link of an agent.
 //! ```
 
 use super::super::across::agent_plan::{program, put_program};
 use super::super::across::codec::{Reader, Writer};
 use super::super::across::crew::Met;
+use super::super::agent::Shared;
 use super::super::plan::{Plan, Prepared};
 use super::Meeting;
 use crate::system::host_name;
 use serried_engine::job::pass_descriptor::{peer_user, receive_descriptor, send_descriptor};
 use serried_engine::job::JobKey;
 use std::io::{self, Read, Write};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -169,23 +170,25 @@ pub fn refuse(stream: &UnixStream, why: &str) {
     let _ = say(stream, &[&[REFUSED], why.as_bytes()].concat());
 }
 
-/// Tells a party that all are there, and passes the segment on.
+/// Tells a party that all are there, and passes on what they share.
 ///
 /// # Errors
 /// What the system says.
-pub fn accept(stream: &UnixStream, segment: BorrowedFd) -> io::Result<()> {
+pub fn accept(stream: &UnixStream, shared: [BorrowedFd; 2]) -> io::Result<()> {
     say(stream, &[ACCEPTED])?;
-    send_descriptor(stream, segment)
+    shared.into_iter().try_for_each(|one| send_descriptor(stream, one))
 }
 
 /// Hears what the leader has to say when all are there, or it does not want to wait any more.
 ///
 /// # Errors
 /// See [`NotJoined`].
-pub fn hear_verdict(stream: &UnixStream) -> Result<OwnedFd, NotJoined> {
+pub fn hear_verdict(stream: &UnixStream) -> Result<Shared, NotJoined> {
     let said = hear(stream, SHORT * 16)?;
     match said.split_first() {
-        Some((&ACCEPTED, _)) => Ok(receive_descriptor(stream)?),
+        Some((&ACCEPTED, _)) => {
+            Ok(Shared { segment: receive_descriptor(stream)?, line: receive_descriptor(stream)? })
+        }
         Some((_, why)) => Err(NotJoined::ForGood(String::from_utf8_lossy(why).into_owned())),
         None => Err(NotJoined::Yet("the leader says nothing".into())),
     }
