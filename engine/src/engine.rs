@@ -15,7 +15,7 @@ use crate::observe::flow::{Row, Sent};
 use crate::observe::{page::OBSERVED, Page, State};
 use crate::progress::lock::Guard;
 use crate::progress::wait::Pace;
-use crate::progress::{lock::EngineLock, Crowd, Doorbell, Sleeper};
+use crate::progress::{knock, lock::EngineLock, Crowd, Doorbell, Sleeper};
 use crate::request::{RequestId, Status};
 use crate::settings::Settings;
 use crate::transport::Packets;
@@ -99,6 +99,9 @@ impl Engine {
         // Who keeps no record of calls does not know where they end, and could not store what they wrote.
         if OBSERVED {
             crate::device::begin(settings.gpu);
+        }
+        if let Some(line) = job.node.line() {
+            knock::make_by(Box::new(|name| line.datagrams(name)));
         }
         let nodes = network::nodes_of(&settings, job);
         let transport = network::transport(&settings, nodes, job)?;
@@ -240,7 +243,7 @@ impl Engine {
         self.lanes.each().for_each(|lane| lane.lock().transport.leave());
         self.crowd.leave();
         self.let_go(None);
-        self.beyond.names.end();
+        self.beyond.take_leave();
         self.job.finish()
     }
 

@@ -9,18 +9,11 @@ import subprocess
 import pytest
 
 from launching import SERRIED
+from namespaces import NAMESPACES, apart
 from test_denied import CALLS, CROSS_MEMORY, deny, for_everybody, run, worked  # noqa: F401
-from test_meeting import NAMESPACES, Containers, containers, ends, sharing  # noqa: F401
+from test_meeting import Containers, containers, ends, sharing  # noqa: F401
 
 COPIES = ["", "cross-memory", "memory-file"]
-
-
-def apart(kind):
-    """The words before a program that put it into a container."""
-    words = ["unshare", *NAMESPACES[kind]] if NAMESPACES[kind] else []
-    if words and subprocess.run([*words, "true"], capture_output=True).returncode:
-        pytest.skip("no right to make a namespace")
-    return words
 
 
 @pytest.mark.parametrize("kind", NAMESPACES)

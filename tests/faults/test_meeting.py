@@ -13,19 +13,10 @@ import time
 import pytest
 
 from launching import PATIENCE, SERRIED, STAGE, compile_c
+from namespaces import NAMESPACES
 from test_denied import for_everybody  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What a container has of its own.
-NAMESPACES = {
-    "nothing": [],
-    "network": ["-n"],
-    "system V": ["-i"],
-    "mounts and name": ["-m", "-u"],
-    "processes": ["-p", "--fork", "--kill-child", "--mount-proc"],
-    "user": ["-U", "-r"],
-    "all": ["-U", "-r", "-n", "-i", "-u", "-m", "-p", "--fork", "--kill-child", "--mount-proc"],
-}
 
 
 @pytest.fixture(scope="session")

@@ -59,13 +59,15 @@ class Launcher:
         name, value = self.mark.split("=")
         self.environment[name] = value
         self.files_before = self.named_files()
+        # Words before the launcher's own command.
+        self.inside = []
 
     def start(self, *arguments, **options):
         """A job under way."""
         for file in self.folder.glob("ready.*"):
             file.unlink()  # of a job before
         options.setdefault("stdin", subprocess.DEVNULL)
-        command = [SERRIED, "run", *map(str, arguments)]
+        command = [*self.inside, SERRIED, "run", *map(str, arguments)]
         environment = {**self.environment, **options.pop("env", {})}
         return subprocess.Popen(
             command, cwd=self.folder, env=environment, text=True,

@@ -54,6 +54,14 @@ impl Beyond {
     }
 }
 
+impl Beyond {
+    /// Nobody shall find this process any more.
+    pub(super) fn take_leave(&self) {
+        self.names.end();
+        self.strangers.get().iter().for_each(|strangers| strangers.close());
+    }
+}
+
 impl Engine {
     /// The universe of this job; the first call joins it. `None` where the ranks of the job are on several nodes,
     /// which have no memory for it.

@@ -53,7 +53,7 @@ impl Engine {
         if self.job.network().is_some() || parents.group.has_strangers() {
             return self.spawn_apart(parents, root, programs);
         }
-        self.share_a_network(parents)?;
+        self.find_each_other(parents)?;
         let line = parents.collective_line(self)?;
         let outcome = (parents.rank == root).then(|| {
             programs().and_then(|all| match starter::may_be_elsewhere(&all) {
@@ -88,17 +88,23 @@ impl Engine {
         Ok(between(told.context, parents, children))
     }
 
-    /// Refuses parents that are in several network namespaces: children would not be reached by all of them.
-    fn share_a_network(&self, parents: &Communicator) -> Result<()> {
-        let own = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());
+    /// Refuses parents whose children would not be reached by all of them: they are in several network namespaces, and no
+    /// launcher makes sockets for them.
+    fn find_each_other(&self, parents: &Communicator) -> Result<()> {
+        let universe =
+            self.universe()?.ok_or_else(|| Error::new(Class::Intern, "no universe to spawn in"))?;
+        let own = match universe.is_found_by_line() {
+            true => 0,
+            false => std::fs::metadata("/proc/self/ns/net").map_or(1, |namespace| namespace.ino()),
+        };
         let all = Allgather::new(parents.collective_line(self)?, words([own]));
         let all = complete(self, all)?;
         let other = all.iter().position(|one| *one != all[0]);
         let refusal = |rank| {
             let text = format!(
-                "rank {rank} of the communicator is in another network namespace than rank 0: they are in containers with \
-                 networks of their own, and could not all reach the processes that are to be started. Let the containers \
-                 share a network, or start them from a communicator of ranks of one container"
+                "rank {rank} of the communicator is in another network namespace than rank 0, and not both have a launcher of \
+                 Serried: they are in containers with networks of their own, and could not all reach the processes that are to be \
+                 started. Start the job with `serried run`, or let the containers share a network"
             );
             Error::new(Class::Spawn, text)
         };

@@ -8,6 +8,7 @@
 //!
 //! Parents of the same universe are named. Others wait at a port, and the job connects to it when it begins.
 
+use super::switchboard::Line;
 use super::universe::{self, Universe};
 use super::ProcessName;
 use crate::memory::segment;
@@ -122,16 +123,16 @@ impl Descent {
         Ok(Descent { birth: Birth::read(birth)?, first })
     }
 
-    /// Joins the universe as a rank of a job of `size` ranks.
+    /// Joins the universe as a rank of a job of `size` ranks, with its line to a launcher.
     ///
     /// # Errors
     /// As [`universe::join`]; `Intern` where there is none.
-    pub fn join(&self, rank: u32, size: u32) -> Result<Universe> {
+    pub fn join(&self, rank: u32, size: u32, line: Option<Line>) -> Result<Universe> {
         let none = || Error::new(Class::Intern, "a job on several hosts is in no universe");
         let first = self.first.as_ref().ok_or_else(none)?.try_clone();
         let first =
             first.map_err(|cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}")))?;
-        universe::join(first, self.birth.base, rank, size)
+        universe::join(first, self.birth.base, rank, size, line)
     }
 }
 

@@ -16,6 +16,7 @@ mod core_sharing;
 pub mod cpu_set;
 pub mod cpus;
 pub mod detect;
+mod folder_door;
 pub mod hardware;
 mod job_network;
 mod listen;
@@ -62,6 +63,7 @@ pub use pmi_line::PmiLine;
 pub use port_name::PortName;
 pub use process_name::ProcessName;
 pub use strangers::{Contact, Strangers};
+use switchboard::Line;
 pub use universe::Universe;
 
 use crate::observe::{Page, State};
@@ -204,12 +206,13 @@ impl Job {
     /// # Errors
     /// `NoMem`; what the system says to listening.
     pub fn join_universe(&self) -> Result<Universe> {
+        let refused = |cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}"));
+        let line = self.node.line().map(Line::try_clone).transpose().map_err(refused)?;
         match &self.descent {
-            Some(descent) => descent.join(self.rank, self.size),
+            Some(descent) => descent.join(self.rank, self.size, line),
             None => {
                 let first = self.node.descriptor().try_clone_to_owned();
-                let refused = |cause| Error::new(Class::NoMem, format!("no descriptor is left: {cause}"));
-                universe::join(first.map_err(refused)?, 0, self.rank, self.size)
+                universe::join(first.map_err(refused)?, 0, self.rank, self.size, line)
             }
         }
     }
@@ -294,6 +297,7 @@ impl Job {
                 return Err(already_claimed(self.rank, holder));
             }
         }
+        identity.namespace.store(process::own_namespace(), Relaxed);
         identity.rank.store(self.rank, Relaxed);
         self.page().set_state(State::Starting);
         Ok(())

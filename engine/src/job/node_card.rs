@@ -17,8 +17,9 @@ use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, Ipv6Addr};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 const VERSION: u8 = 1;
 /// Addresses on a card, at most.
@@ -49,6 +50,12 @@ pub trait NodeDirectory: Send + Sync {
     /// # Errors
     /// `Other` when the launcher breaks off or does not know it.
     fn card(&self, node: u32) -> Result<NodeCard>;
+
+    /// A connection to a rank by a way that this machine alone has, and that no namespace of networks ends; it does not block.
+    /// `None`: there is no such way to it.
+    fn connect_here(&self, _: JobRank) -> Option<io::Result<OwnedFd>> {
+        None
+    }
 
     /// The secret of the job.
     fn key(&self) -> JobKey;

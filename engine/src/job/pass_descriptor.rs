@@ -4,7 +4,9 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
 
 const DESCRIPTOR_BYTES: u32 = std::mem::size_of::<i32>() as u32;
 
@@ -20,6 +22,16 @@ pub(crate) fn listen(name: &str) -> io::Result<UnixListener> {
 
 /// Connects to one, if that can be done without waiting.
 pub(crate) fn connect(name: &str) -> io::Result<UnixStream> {
+    // An abstract name begins with a zero.
+    connect_at(&[b"\0", name.as_bytes()].concat())
+}
+
+/// Connects to a socket that is a file, if that can be done without waiting.
+pub(crate) fn connect_to_file(path: &Path) -> io::Result<UnixStream> {
+    connect_at(&[path.as_os_str().as_bytes(), b"\0"].concat())
+}
+
+fn connect_at(place: &[u8]) -> io::Result<UnixStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: a plain system call; the descriptor is nobody else's.
     let stream = unsafe {
@@ -31,10 +43,8 @@ pub(crate) fn connect(name: &str) -> io::Result<UnixStream> {
     // SAFETY: all zero is a valid value.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    // An abstract name begins with a zero.
-    let places = address.sun_path.iter_mut().skip(1);
-    places.zip(name.bytes()).for_each(|(place, byte)| *place = byte as libc::c_char);
-    let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    address.sun_path.iter_mut().zip(place).for_each(|(there, &byte)| *there = byte as libc::c_char);
+    let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + place.len();
     if length > std::mem::size_of_val(&address) {
         return Err(io::ErrorKind::InvalidInput.into());
     }

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn universe(node: &NodeSegment, rank: u32) -> Universe {
-        universe::join(node.descriptor().try_clone_to_owned().unwrap(), 0, rank, 2).unwrap()
+        universe::join(node.descriptor().try_clone_to_owned().unwrap(), 0, rank, 2, None).unwrap()
     }
 
     fn class<T: std::fmt::Debug>(result: Result<T>) -> Class {

@@ -8,13 +8,15 @@
 //! Each process numbers the strangers that it hears of as they come ([`JobRank::STRANGER`]); no other process knows
 //! these numbers, so a name goes wherever one is told.
 
+use super::folder_door::FolderDoor;
 use super::listen::{self, Listeners};
 use super::node_card::{JobKey, NodeCard, NodeDirectory};
 use super::ProcessName;
 use crate::lock_order::{self, Level, Ordered};
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::collections::HashMap;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
 /// What has to be known of a process to connect to it.
@@ -58,6 +60,7 @@ pub struct Strangers {
     own: ProcessName,
     key: JobKey,
     listeners: Listeners,
+    door: Option<FolderDoor>,
     known: Mutex<Known>,
 }
 
@@ -71,16 +74,22 @@ struct Known {
 
 impl Strangers {
     /// Those of a process of this name, whose universe has this secret. It listens from now on, where others reach
-    /// this machine.
+    /// this machine, and in the folder of names.
     ///
     /// # Errors
     /// `Other` when the system refuses.
     pub fn listen(own: ProcessName, key: JobKey) -> Result<Strangers> {
-        Ok(Strangers { own, key, listeners: listen::listen_if_only_here()?, known: Mutex::default() })
+        let (listeners, door) = (listen::listen_if_only_here()?, FolderDoor::of_environment(own));
+        Ok(Strangers { own, key, listeners, door, known: Mutex::default() })
     }
 
     fn known(&self) -> Ordered<'_, Known> {
         lock_order::lock(&self.known, Level::STRANGERS)
+    }
+
+    /// Nobody shall come any more.
+    pub fn close(&self) {
+        self.door.iter().for_each(FolderDoor::close);
     }
 
     /// The name of this process.
@@ -174,12 +183,21 @@ impl NodeDirectory for Strangers {
         contact.map(|contact| contact.card).ok_or_else(unknown)
     }
 
+    fn connect_here(&self, rank: JobRank) -> Option<io::Result<OwnedFd>> {
+        self.door.as_ref()?.connect(Strangers::name_of(self, rank))
+    }
+
     fn key(&self) -> JobKey {
         self.key
     }
 
     fn listeners(&self) -> Vec<BorrowedFd<'_>> {
-        self.listeners.sockets.iter().map(AsFd::as_fd).collect()
+        self.listeners
+            .sockets
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(self.door.iter().map(FolderDoor::listener))
+            .collect()
     }
 
     fn name_of(&self, rank: JobRank) -> u64 {

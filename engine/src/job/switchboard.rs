@@ -13,7 +13,8 @@
 use super::pass_descriptor::{self, peer_user, receive_with, send_with};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::time::Duration;
 
 /// So long the launcher may take: one that is stopped does not stop a rank.
@@ -24,6 +25,7 @@ const PREFIX: &str = "serried-";
 const NAME_BYTES: usize = 64;
 const LISTEN: u8 = b'l';
 const CONNECT: u8 = b'c';
+const DATAGRAMS: u8 = b'd';
 
 /// A rank's way to ask its launcher for sockets.
 #[derive(Debug)]
@@ -55,6 +57,14 @@ impl Line {
         self.0.try_clone().map(Line)
     }
 
+    /// A socket of datagrams, of this name or, if that is empty, of none.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn datagrams(&self, name: &str) -> io::Result<OwnedFd> {
+        self.ask(DATAGRAMS, name)
+    }
+
     fn ask(&self, what: u8, name: &str) -> io::Result<OwnedFd> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
@@ -71,14 +81,14 @@ impl Line {
 }
 
 /// Listens at a name, where all find it that have the same line. Without one, or if nobody is at its other end, those find it
-/// that are in the network namespace of this process.
+/// that are in the network namespace of this process. Also tells whether it is the former.
 ///
 /// # Errors
 /// What the system says.
-pub fn listen(line: Option<&Line>, name: &str) -> io::Result<UnixListener> {
+pub fn listen(line: Option<&Line>, name: &str) -> io::Result<(UnixListener, bool)> {
     match line.map(|line| line.ask(LISTEN, name)) {
-        Some(Ok(made)) => Ok(UnixListener::from(made)),
-        _ => pass_descriptor::listen(name),
+        Some(Ok(made)) => Ok((UnixListener::from(made), true)),
+        _ => pass_descriptor::listen(name).map(|made| (made, false)),
     }
 }
 
@@ -142,9 +152,13 @@ impl Switchboard {
 /// What a rank has asked for.
 fn made(said: &[u8]) -> io::Result<OwnedFd> {
     let (&what, name) = said.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    if (what, name) == (DATAGRAMS, b"") {
+        return UnixDatagram::unbound().map(OwnedFd::from);
+    }
     let name = std::str::from_utf8(name).ok().filter(|name| name.starts_with(PREFIX));
     let name = name.ok_or(io::ErrorKind::InvalidInput)?;
     match what {
+        DATAGRAMS => UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?).map(OwnedFd::from),
         LISTEN => pass_descriptor::listen(name).map(OwnedFd::from),
         CONNECT => {
             let stream = pass_descriptor::connect(name)?;
@@ -206,20 +220,24 @@ mod tests {
     #[test]
     fn processes_of_different_network_namespaces_connect_by_the_launcher() {
         with_board(|line| {
-            let (here, there) = (name("here"), name("there"));
-            let listener = listen(Some(line), &here).unwrap();
+            let [here, there, knocked] = ["here", "there", "knocked"].map(name);
+            let hears = UnixDatagram::from(line.datagrams(&knocked).unwrap());
+            let (listener, true) = listen(Some(line), &here).unwrap() else { panic!("not by the line") };
             elsewhere(|| {
                 assert!(connect(None, &here).is_err(), "the kernel keeps them apart");
                 let mut outside = connect(Some(line), &here).unwrap();
                 outside.write_all(b"from there").unwrap();
-                let from_there = listen(Some(line), &there).unwrap();
+                let (from_there, _) = listen(Some(line), &there).unwrap();
                 connect(Some(line), &there).unwrap();
                 from_there.accept().unwrap();
+                let knocks = UnixDatagram::from(line.datagrams("").unwrap());
+                knocks.send_to_addr(b"knock", &SocketAddr::from_abstract_name(&knocked).unwrap()).unwrap();
             })
             .then(|| {
                 let mut said = String::new();
                 listener.accept().unwrap().0.read_to_string(&mut said).unwrap();
                 assert_eq!(said, "from there");
+                assert_eq!(hears.recv(&mut [0; 9]).unwrap(), 5);
             });
         });
     }
@@ -241,7 +259,7 @@ mod tests {
         let line = Line::new(board.line().try_clone_to_owned().unwrap());
         drop(board);
         let name = name("alone");
-        let listener = listen(Some(&line), &name).unwrap();
+        let (listener, false) = listen(Some(&line), &name).unwrap() else { panic!("by nobody") };
         connect(Some(&line), &name).unwrap();
         listener.accept().unwrap();
     }

@@ -2,20 +2,24 @@
 //!
 //! A process that starts others, or lets others connect, is in a universe, and so are those. It lies in the node
 //! segment of the first job, of which further jobs inherit the descriptor. It has a number for each process, which
-//! is never used again; says where each of them listens; and has the open ports and the published names. It is
+//! is never used again; says which of them listen; and has the open ports and the published names. It is
 //! sparse: a job that stays alone never touches it.
+//!
+//! They are on one machine, and connect by local sockets, whatever containers they are in (`switchboard`).
 //!
 //! Numbers begin with those of the first job, which are its ranks. What a process calls a process of another job is
 //! this number with [`JobRank::FOREIGN`] added.
 
-use super::node_card::{Address, JobKey, NodeCard, NodeDirectory};
+use super::node_card::{hexadecimal, JobKey, NodeCard, NodeDirectory};
 use super::port_name::PORT_BYTES;
 use super::process_name::mark_of;
+use super::switchboard::{self, Line};
 use crate::memory::segment::Segment;
 use crate::memory::system_calls;
 use crate::{Class, Error, JobRank, LocalRank, Result};
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Ports that can be open at a time, and names that can be published.
@@ -27,7 +31,11 @@ pub const SERVICE_BYTES: usize = 256;
 /// Processes that a universe can have in its life.
 pub const PROCESSES: usize = JobRank::FOREIGN as usize;
 
-/// Of [`Memory::listening`]: the job of the process has ended.
+/// Of [`Memory::listening`]: it does so, where all find it that have the same line to a launcher.
+const FOUND_BY_LINE: u32 = 1;
+/// It does so, in its own network namespace.
+const FOUND_NEARBY: u32 = 2;
+/// The job of the process has ended.
 const GONE: u32 = u32::MAX;
 
 /// What lies in the node segment of the first job. Zero is the right initial value of each word.
@@ -44,7 +52,7 @@ pub struct Memory {
     /// The serial numbers of open ports; 0: free.
     pub(super) ports: [AtomicU64; PORTS],
     pub(super) names: [Published; NAMES],
-    /// Where each process listens: a port of the loopback address.
+    /// Whether each process listens.
     listening: [AtomicU32; PROCESSES],
 }
 
@@ -72,34 +80,41 @@ pub struct Universe {
     base: u32,
     /// The number of this process.
     own: u32,
-    listener: TcpListener,
+    listener: UnixListener,
+    line: Option<Line>,
 }
 
 /// Joins the universe in the first job's node segment as rank `rank` of a job of `size` ranks that begin at number
-/// `base`, and listens. The first job begins at 0.
+/// `base`, and listens, if possible by the `line`. The first job begins at 0.
 ///
 /// # Errors
 /// `NoMem`; what the system says to listening.
-pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32) -> Result<Universe> {
+pub fn join(first: OwnedFd, base: u32, rank: u32, size: u32, line: Option<Line>) -> Result<Universe> {
     let segment = Segment::map(first, AT + BYTES)?;
     segment.reserve(AT, FIRST_BYTES)?;
     let own = base + rank;
     let place = std::mem::offset_of!(Memory, listening) + 4 * own as usize;
     segment.reserve(AT + place / PAGE * PAGE, PAGE)?;
-    let refused = |error: std::io::Error| {
-        Error::new(Class::Other, format!("this process cannot listen for those of other jobs: {error}"))
-    };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
-    listener.set_nonblocking(true).map_err(refused)?;
-    let port = listener.local_addr().map_err(refused)?.port();
-    let universe = Universe { segment, base, own, listener };
-    let memory = universe.memory();
+    let memory = memory_in(&segment);
     for word in &memory.key {
         let _ = word.compare_exchange(0, random_word(), Ordering::SeqCst, Ordering::SeqCst);
     }
+    let refused = |error: std::io::Error| {
+        Error::new(Class::Other, format!("this process cannot listen for those of other jobs: {error}"))
+    };
+    let name = socket_name(&key_in(memory), own);
+    let (listener, is_by_line) = switchboard::listen(line.as_ref(), &name).map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
     let _ = memory.next.compare_exchange(0, size, Ordering::SeqCst, Ordering::SeqCst);
-    memory.listening[own as usize].store(u32::from(port), Ordering::SeqCst);
-    Ok(universe)
+    let found = if is_by_line { FOUND_BY_LINE } else { FOUND_NEARBY };
+    memory.listening[own as usize].store(found, Ordering::SeqCst);
+    Ok(Universe { segment, base, own, listener, line })
+}
+
+/// The name of the socket at which a process listens. It says nothing of the secret.
+fn socket_name(key: &JobKey, number: u32) -> String {
+    let digest = key.digest(format!("process {number}").as_bytes());
+    format!("serried-process-{}", hexadecimal(&digest[..16]))
 }
 
 /// A universe for a job of `size` ranks that is about to be started apart: what its ranks inherit, and its secret.
@@ -205,6 +220,11 @@ impl Universe {
         JobRank(JobRank::FOREIGN | self.own)
     }
 
+    /// Whether all find this process that have its line.
+    pub fn is_found_by_line(&self) -> bool {
+        self.memory().listening[self.own as usize].load(Ordering::SeqCst) == FOUND_BY_LINE
+    }
+
     /// The number of rank 0 of this job.
     pub fn base(&self) -> u32 {
         self.base
@@ -266,16 +286,18 @@ impl NodeDirectory for Universe {
     }
 
     fn card(&self, node: u32) -> Result<NodeCard> {
-        let ip = Ipv4Addr::LOCALHOST.into();
-        let port = match self.memory().listening.get(node as usize).map(|port| port.load(Ordering::SeqCst)) {
-            None | Some(0) => {
-                return Err(Error::new(Class::Other, format!("process {node} does not listen so far")))
+        Ok(NodeCard { node, ranks: 1, port: 0, addresses: Vec::new() })
+    }
+
+    fn connect_here(&self, rank: JobRank) -> Option<io::Result<OwnedFd>> {
+        let number = rank.0 & !JobRank::FOREIGN;
+        Some(match self.memory().listening.get(number as usize)?.load(Ordering::SeqCst) {
+            0 => Err(io::ErrorKind::NotConnected.into()),
+            GONE => Err(io::ErrorKind::ConnectionRefused.into()),
+            _ => {
+                switchboard::connect(self.line.as_ref(), &socket_name(&self.key(), number)).map(OwnedFd::from)
             }
-            // Nobody listens there: a connection is refused at once.
-            Some(GONE) => 1,
-            Some(port) => port as u16,
-        };
-        Ok(NodeCard { node, ranks: 1, port, addresses: vec![Address { ip, prefix: 8 }] })
+        })
     }
 
     fn key(&self) -> JobKey {

@@ -88,7 +88,7 @@ impl Page {
 pub struct Identity {
     /// Rank in the job.
     pub rank: AtomicU32,
-    /// Process id, 0 before a process has attached.
+    /// Process id in its own namespace, 0 before a process has attached.
     pub pid: AtomicU32,
     state: AtomicU32,
     /// The code given to abort.
@@ -104,6 +104,8 @@ pub struct Identity {
     pub failed: AtomicU32,
     /// Not 0: this is a mirror, and the process is one of another host.
     pub elsewhere: AtomicU32,
+    /// The namespace in which `pid` is its number, as the kernel numbers them; 0: not known.
+    pub namespace: AtomicU64,
 }
 
 /// Questions of observers. Any observer writes `asked`, the rank `answered`.

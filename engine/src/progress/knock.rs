@@ -1,9 +1,12 @@
 //! Waking a rank that waits for descriptors too, and so cannot sleep on a word of memory: its doorbell has the name of
 //! a local socket then, and whoever rings sends a datagram there. The name means something to nobody else.
+//!
+//! The kernel keeps such names apart by network namespace. Where the ranks of a node may be in several, somebody makes the sockets
+//! for all of them ([`make_by`]).
 
 use crate::memory::system_calls;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::OnceLock;
@@ -11,19 +14,41 @@ use std::sync::OnceLock;
 /// A name, as it stands in a doorbell; all zero for none.
 pub type Name = [u64; 2];
 
-fn address_of([high, low]: Name) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("serried-knock-{high:016x}{low:016x}"))
+fn text_of([high, low]: Name) -> String {
+    format!("serried-knock-{high:016x}{low:016x}")
+}
+
+fn address_of(name: Name) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(text_of(name))
+}
+
+/// Makes a socket of datagrams, of this name or, if that is empty, of none.
+pub type Maker = dyn Fn(&str) -> io::Result<OwnedFd> + Send + Sync;
+
+/// Who makes them, if not the process itself.
+static MAKER: OnceLock<Box<Maker>> = OnceLock::new();
+
+/// From now on somebody makes the sockets of this process, in the namespace that all ranks of the node use.
+pub fn make_by(maker: Box<Maker>) {
+    let _ = MAKER.set(maker);
+}
+
+/// A socket, which does not block.
+fn socket(name: Option<Name>) -> io::Result<UnixDatagram> {
+    let text = name.map(text_of).unwrap_or_default();
+    let socket = match (MAKER.get().map(|make| make(&text)), name) {
+        (Some(Ok(made)), _) => UnixDatagram::from(made),
+        (_, None) => UnixDatagram::unbound()?,
+        (_, Some(name)) => UnixDatagram::bind_addr(&address_of(name)?)?,
+    };
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// Knocks at the socket of this name. Where there is none, or it has been knocked at often enough, nothing happens.
 pub fn knock(name: Name) {
     static FROM: OnceLock<Option<UnixDatagram>> = OnceLock::new();
-    let open = || {
-        let socket = UnixDatagram::unbound().ok()?;
-        socket.set_nonblocking(true).ok()?;
-        Some(socket)
-    };
-    if let (Some(from), Ok(address)) = (FROM.get_or_init(open), address_of(name)) {
+    if let (Some(from), Ok(address)) = (FROM.get_or_init(|| socket(None).ok()), address_of(name)) {
         let _ = from.send_to_addr(&[1], &address);
     }
 }
@@ -47,9 +72,7 @@ impl Knocker {
         }
         let number = u128::from_ne_bytes(bytes);
         let name = [(number >> 64) as u64 | 1, number as u64];
-        let socket = UnixDatagram::bind_addr(&address_of(name)?)?;
-        socket.set_nonblocking(true)?;
-        Ok(Knocker { socket, name })
+        Ok(Knocker { socket: socket(Some(name))?, name })
     }
 
     /// Its name.

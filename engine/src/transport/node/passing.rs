@@ -52,7 +52,7 @@ impl Passer {
                 return false;
             }
             let name = random_name();
-            self.listener = listen(line, &text(name)).ok();
+            self.listener = listen(line, &text(name)).ok().map(|(socket, _)| socket);
             let quiet = self.listener.as_ref().is_some_and(|socket| socket.set_nonblocking(true).is_ok());
             if !quiet {
                 self.deaf = true;

@@ -1,5 +1,5 @@
-//! Connecting to a peer: its addresses are tried one shortly after the other, and the first that answers the
-//! handshake wins.
+//! Connecting to a peer: its addresses are tried one shortly after the other, then the way that this machine alone has, if there is
+//! one. The first that answers the handshake wins.
 
 use super::handshake::{Caller, Identity, ANSWER_BYTES};
 use super::proofs::PROOF_BYTES;
@@ -53,16 +53,17 @@ pub struct Dial {
     addresses: VecDeque<SocketAddr>,
     attempts: Vec<Attempt>,
     next: Instant,
-    /// There is an address, and all that were tried have refused.
-    is_refused: bool,
+    /// The way of this machine has not been tried.
+    has_way_here: bool,
+    /// Something was tried, and all that was has refused.
+    is_refused: Option<bool>,
 }
 
 impl Dial {
     /// Begins with the first address.
     pub fn new(peer: JobRank, lane: usize, addresses: Vec<SocketAddr>) -> Dial {
-        let now = Instant::now();
-        let is_refused = !addresses.is_empty();
-        Dial { peer, lane, addresses: addresses.into(), attempts: Vec::new(), next: now, is_refused }
+        let (next, addresses) = (Instant::now(), addresses.into());
+        Dial { peer, lane, addresses, attempts: Vec::new(), next, has_way_here: true, is_refused: None }
     }
 
     /// Goes on as far as it can. Its sockets stand in `set` under `name`.
@@ -79,11 +80,11 @@ impl Dial {
                 Err(error) => self.failed(index, &error),
             }
         }
-        while (self.attempts.is_empty() || now >= self.next) && !self.addresses.is_empty() {
+        while (self.attempts.is_empty() || now >= self.next) && self.has_more() {
             self.try_next(me, set, name, now);
         }
         if self.attempts.is_empty() {
-            return if self.is_refused { Dialled::Refused } else { Dialled::Failed };
+            return if self.is_refused == Some(true) { Dialled::Refused } else { Dialled::Failed };
         }
         Dialled::Pending(self.wakes_at())
     }
@@ -96,13 +97,32 @@ impl Dial {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => hangs_up,
             kind => kind == io::ErrorKind::ConnectionRefused,
         };
-        self.is_refused &= is_refused;
+        self.note(is_refused);
+    }
+
+    /// One of what was tried has failed.
+    fn note(&mut self, is_refused: bool) {
+        self.is_refused = Some(is_refused && self.is_refused != Some(false));
+    }
+
+    fn has_more(&self) -> bool {
+        !self.addresses.is_empty() || self.has_way_here
     }
 
     fn try_next(&mut self, me: &Identity, set: &WaitSet, name: u64, now: Instant) {
-        let Some(address) = self.addresses.pop_front() else { return };
+        let address = self.addresses.pop_front();
+        let begun = match address {
+            Some(address) => tcp::begin_to_connect(address),
+            None => {
+                self.has_way_here = false;
+                match me.directory.connect_here(self.peer) {
+                    Some(connected) => connected.map(TcpStream::from),
+                    None => return,
+                }
+            }
+        };
         self.next = now + APART;
-        let begun = tcp::begin_to_connect(address).and_then(|socket| {
+        let begun = begun.and_then(|socket| {
             set.add_writer(socket.as_raw_fd(), name)?;
             let caller = Caller::new(me, self.peer, self.lane);
             let (answer, filled) = ([0; ANSWER_BYTES], 0);
@@ -110,12 +130,17 @@ impl Dial {
         });
         match begun {
             Ok(attempt) => self.attempts.push(attempt),
-            Err(error) => self.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused,
+            Err(error) => {
+                // Nobody listens at a loopback device that is down.
+                let is_down = error.kind() == io::ErrorKind::NetworkUnreachable
+                    && address.is_some_and(|address| address.ip().is_loopback());
+                self.note(is_down || error.kind() == io::ErrorKind::ConnectionRefused);
+            }
         }
     }
 
     fn wakes_at(&self) -> Option<Instant> {
-        let next = (!self.addresses.is_empty()).then_some(self.next);
+        let next = self.has_more().then_some(self.next);
         let ends = self.attempts.iter().filter(|one| !one.is_connected).map(|one| one.since + LONGEST);
         ends.chain(next).min()
     }

@@ -97,7 +97,7 @@ impl Reception {
     fn accept(&mut self, listener: usize, set: &WaitSet) -> Vec<Proven> {
         let mut proven = Vec::new();
         for _ in 0..AT_A_TIME {
-            let Some(Ok((socket, _))) = self.listeners.get(listener).map(TcpListener::accept) else { break };
+            let Some(Ok(socket)) = self.listeners.get(listener).map(tcp::accept) else { break };
             if self.strangers.len() == STRANGERS {
                 self.shut_out(0);
             }

@@ -1,4 +1,4 @@
-//! The system calls on TCP sockets that the standard library does not have, or has with a signal when the other
+//! The system calls on TCP sockets, and on local ones in their place, that the standard library does not have, or has with a signal when the other
 //! end is gone.
 
 use std::io::{self, IoSlice};
@@ -18,6 +18,28 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     // SAFETY: no memory is involved.
     done(unsafe { libc::listen(listener.as_raw_fd(), BACKLOG) })?;
     Ok(listener)
+}
+
+/// The next connection that waits at a listener. It does not block.
+pub fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: the address is not asked for, so no memory is involved.
+    let raw = unsafe { libc::accept4(listener.as_raw_fd(), nowhere, nowhere.cast(), flags) };
+    done(raw.min(0))?;
+    // SAFETY: the system has just made it for us.
+    Ok(unsafe { TcpStream::from_raw_fd(raw) })
+}
+
+/// Whether a socket is one of this machine only.
+fn is_local(stream: &TcpStream) -> bool {
+    let (mut family, mut length) = (0 as libc::c_int, std::mem::size_of::<libc::c_int>() as libc::socklen_t);
+    let place = (&raw mut family).cast();
+    // SAFETY: `family` is a place of that length.
+    let known = unsafe {
+        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_DOMAIN, place, &raw mut length)
+    };
+    known == 0 && family == libc::AF_UNIX
 }
 
 /// Begins to connect: [`is_connected`] tells when that is done.
@@ -87,6 +109,9 @@ pub fn is_connected(stream: &TcpStream) -> io::Result<bool> {
 /// Makes a connection ready for frames: it waits for nothing, sends at once, and notices a peer that is gone.
 pub fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
+    if is_local(stream) {
+        return Ok(());
+    }
     stream.set_nodelay(true)?;
     set(stream, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
     let options = [libc::TCP_KEEPIDLE, libc::TCP_KEEPINTVL, libc::TCP_KEEPCNT];
@@ -151,6 +176,9 @@ pub fn is_full(error: &io::Error) -> bool {
 
 /// Bytes that were sent and that the other end's system has not confirmed, and may still.
 pub fn unconfirmed(stream: &TcpStream) -> usize {
+    if is_local(stream) {
+        return 0;
+    }
     let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: 0, revents: 0 };
     let mut bytes: libc::c_int = 0;
     // SAFETY: `poll` is valid during the call; the other call writes one integer.
