@@ -6,6 +6,7 @@ What the verdict has to say stands there, beside the calls. All jobs run beside 
 import concurrent.futures
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -113,3 +114,15 @@ def test_hang(case, outcomes, build):
 
 def test_there_are_enough_cases():
     assert len(CASES) >= 25 and all(case.stuck for case in CASES)
+
+
+def test_ranks_that_nap_in_namespaces_of_processes_get_their_verdict():
+    """Their numbers mean other processes here, or none: what is looked at are the ranks themselves."""
+    apart = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*apart, "true"], capture_output=True).returncode:
+        pytest.skip("no right to make a namespace")
+    case = next(case for case in CASES if case.name == "naps_between_tests")
+    program = [*apart, jobs.PYTHON, HERE / case.file, case.name]
+    outcome = jobs.run_job(jobs.job_command("serried", case.ranks, program, ["--timeout", "80"]), 120)
+    assert all(words in first_line(outcome) for words in case.words), outcome.output
+    assert "naps_between_tests" in outcome.output, "source lines are found in the ranks' own files"

@@ -228,6 +228,7 @@ mod tests {
         let node = NodeSegment::create(2).unwrap();
         let this = std::process::id() as i32;
         node.page(1).identity.pid.store(this as u32, Relaxed);
+        node.page(1).identity.namespace.store(serried_engine::job::process::own_namespace(), Relaxed);
         assert!(find(Some(this)).is_ok());
         let found = crate::attach::of_this_process(&node);
         assert_eq!((found.rank_of(this), found.rank_of(this + 1)), (Some(1), None));

@@ -18,12 +18,12 @@ mod snapshot;
 pub use find::find;
 pub use snapshot::Snapshot;
 
+use crate::system::process_numbers;
 use processes::Watch;
 use serried_engine::job::NodeView;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A job that was found and not yet opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,8 @@ impl Found {
     /// Which rank a process is, if it is one.
     fn rank_of(&self, process: i32) -> Option<u32> {
         let view = self.map(false).ok()?;
-        (0..view.local_ranks()).find(|&rank| view.page(rank).identity.pid.load(Relaxed) as i32 == process)
+        (0..view.local_ranks())
+            .find(|&rank| process_numbers::process(view.page(rank)) == Some(process as u32))
     }
 }
 

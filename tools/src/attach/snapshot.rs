@@ -1,5 +1,6 @@
 //! A rank's page as plain numbers, read in one go.
 
+use crate::system::process_numbers;
 use serried_engine::observe::flow::Sent;
 use serried_engine::observe::page::FileCounters;
 use serried_engine::observe::{Page, State};
@@ -155,6 +156,7 @@ impl Snapshot {
     }
 
     fn once(page: &Page, sent: Sent, sequence: u64) -> Snapshot {
+        let here = process_numbers::process(page).filter(|_| !page.is_mirror());
         let call = &page.call;
         let current = page.current();
         let about = current.filter(|current| current.communicator != 0).map(|current| About {
@@ -164,8 +166,8 @@ impl Snapshot {
         });
         Snapshot {
             rank: page.identity.rank.load(Ordering::Relaxed),
-            process: page.identity.pid.load(Ordering::Relaxed) as i32,
-            elsewhere: page.is_mirror(),
+            process: here.unwrap_or(page.identity.pid.load(Ordering::Relaxed)) as i32,
+            elsewhere: here.is_none() && page.state() != State::Unused,
             state: page.state(),
             exit_code: page.identity.exit_code.load(Ordering::Relaxed),
             inside: sequence & 1 == 1,

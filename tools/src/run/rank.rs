@@ -1,9 +1,9 @@
 //! A rank as the supervisor, or an agent, sees it.
 
 use super::verdict::Ended;
+use crate::system::process_numbers;
 use serried_engine::observe::{Page, State};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A rank that was started, or was to be.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Rank {
     /// The process that is in MPI as this rank, if another than `process` is, which has ended well:
     /// a wrapper may end before the program that it started.
     pub fn successor(&self, page: &Page, process: i32, ended: Ended) -> Option<i32> {
-        let holder = page.identity.pid.load(Relaxed) as i32;
+        let holder = process_numbers::process(page).unwrap_or(0) as i32;
         let takes_part = matches!(page.state(), State::Starting | State::Running);
         let other = ended == Ended::Exited(0) && holder != 0 && holder != process && takes_part;
         // SAFETY: signal 0 only asks whether the process exists.

@@ -11,7 +11,7 @@ use super::supervisor::Supervisor;
 use super::verdict::{judge, Cause, Ended, Failure, Stage};
 use super::watch::Finding;
 use super::{descriptors, last_calls, memory_events};
-use crate::system::{monotonic_now, programs, signals};
+use crate::system::{monotonic_now, process_numbers, programs, signals};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -157,7 +157,8 @@ impl Supervisor {
         let Some(mut watch) = self.watch.take().filter(|_| self.ending.is_none()) else { return };
         let ended = |rank: u32| self.ranks[rank as usize].life == Life::Ended;
         let who = |rank: u32| {
-            let process = self.job.node.page(rank).identity.pid.load(Relaxed);
+            let page = self.job.node.page(rank);
+            let process = process_numbers::process(page).unwrap_or(page.identity.pid.load(Relaxed));
             format!("process {process}{}, {}", self.on_host(rank), self.plan.program_of(rank).name())
         };
         let finding = watch.tick(now, monotonic_now(), &ended, &who);

@@ -12,6 +12,7 @@
 use super::naps::Naps;
 use super::options::OnDeadlock;
 use super::seen::{self, Seen};
+use crate::system::process_numbers;
 use crate::why::ask::Round;
 use crate::why::explain::{self, Job};
 use crate::why::graph::{self, Standing};
@@ -304,14 +305,13 @@ impl Watch {
         };
         let limit = if new().all(|(_, described)| described.polls) { NAPPING } else { NAPPING_ALONE };
         let mut threads = Vec::new();
-        // Of processes of other hosts nobody sees here whether they sleep.
+        // Of processes that we do not see nobody can say whether they sleep: those of other hosts, and of some containers.
         if new().any(|(rank, described)| described.naps && self.view.page(rank).is_mirror()) {
             return None;
         }
         for (rank, described) in new().filter(|(_, described)| described.naps) {
             self.seen[rank as usize].idles(now).filter(|&long| long >= limit)?;
-            threads
-                .push((self.view.page(rank).identity.pid.load(Relaxed), described.threads.first()?.number));
+            threads.push(process_numbers::thread(self.view.page(rank), described.threads.first()?.number)?);
         }
         (!threads.is_empty()).then(|| Naps::new(threads.into_iter()))
     }

@@ -27,6 +27,7 @@ impl Job {
             node.reserve_report(rank, 4096).unwrap();
             let page = node.page(rank);
             page.identity.pid.store(std::process::id(), Relaxed);
+            page.identity.namespace.store(serried_engine::job::process::own_namespace(), Relaxed);
             page.set_state(State::Running);
             if !naps[rank as usize] {
                 page.enter(1);

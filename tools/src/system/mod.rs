@@ -1,6 +1,7 @@
 //! What all commands ask of this machine: its name, its clock, its CPUs, signals, programs, our libraries.
 
 pub mod libraries;
+pub mod process_numbers;
 pub mod programs;
 pub mod signals;
 pub mod topology;

@@ -308,6 +308,7 @@ mod tests {
         for rank in 0..ranks {
             node.reserve_flows(rank).unwrap();
             node.page(rank).identity.pid.store(std::process::id(), Relaxed);
+            node.page(rank).identity.namespace.store(serried_engine::job::process::own_namespace(), Relaxed);
             node.page(rank).set_state(State::Running);
         }
         let meter = Meter::new(attach::of_this_process(&node).open().unwrap());

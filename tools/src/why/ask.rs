@@ -2,11 +2,12 @@
 
 use super::graph::Standing;
 use super::sources::Sources;
+use crate::system::process_numbers;
 use serried_engine::job::NodeView;
 use serried_engine::observe::inquiry::{self, Wish};
 use serried_engine::observe::Description;
 use serried_engine::transport::node::doorbell_in;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Acquire;
 
 /// Questions to some ranks, and the answers so far.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ impl Round {
             if let Standing::Waiting(description) = standing {
                 let page = view.page(rank as u32);
                 // Of a rank on another host its agent has found them.
-                if !page.is_mirror() {
-                    sources.find(page.identity.pid.load(Relaxed), description);
+                if let Some(process) = process_numbers::process(page).filter(|_| !page.is_mirror()) {
+                    sources.find(process, description);
                 }
                 description.threads.iter_mut().for_each(|thread| plain(&mut thread.call));
             }

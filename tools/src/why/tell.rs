@@ -49,7 +49,7 @@ pub fn of(seen: &Seen) -> String {
 fn who(rank: &Snapshot) -> String {
     match rank.process {
         0 => "not started".into(),
-        process if rank.elsewhere => format!("process {process} of another host"),
+        process if rank.elsewhere => format!("process {process} of another host or container"),
         process => {
             let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
             format!("process {process}, {}", name.trim())

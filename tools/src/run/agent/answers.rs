@@ -2,12 +2,12 @@
 
 use super::super::across::orders::News;
 use super::Agent;
-use crate::system::monotonic_now;
+use crate::system::{monotonic_now, process_numbers};
 use crate::why::sources::Sources;
 use serried_engine::observe::inquiry::{self, Wish};
 use serried_engine::observe::Description;
 use serried_engine::transport::node::doorbell_in;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 /// How often to look for an answer.
@@ -54,7 +54,7 @@ impl Agent {
             }
             match view.report(asked.local_rank).read().filter(|(answered, _)| *answered >= asked.number) {
                 Some((_, text)) => {
-                    let process = view.page(asked.local_rank).identity.pid.load(Relaxed);
+                    let process = process_numbers::process(view.page(asked.local_rank)).unwrap_or(0);
                     let text = with_sources(text, process, &mut here.sources);
                     let (rank, number) = (here.numbers[asked.local_rank as usize], asked.of_launcher);
                     answers.push((
