@@ -15,6 +15,9 @@ static char *out, *in;
 static void bcast(int bytes) { MPI_Bcast(out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }
 static void allreduce(int bytes) { MPI_Allreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 static void reduce(int bytes) { MPI_Reduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD); }
+static void scan(int bytes) { MPI_Scan(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static void scan_integers(int bytes) { MPI_Scan(out, in, bytes / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); }
+static void exscan_integers(int bytes) { MPI_Exscan(out, in, bytes / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); }
 
 /* Of the others, `bytes` are the blocks of all ranks together. */
 static void reduce_scatter(int bytes)
@@ -28,7 +31,8 @@ static void alltoall(int bytes) { MPI_Alltoall(out, bytes / size, MPI_BYTE, in, 
 
 static const struct { const char *name; void (*call)(int); } operations[] = {
     {"bcast", bcast}, {"allreduce", allreduce}, {"reduce", reduce}, {"reduce_scatter", reduce_scatter},
-    {"gather", gather}, {"scatter", scatter}, {"allgather", allgather}, {"alltoall", alltoall}};
+    {"gather", gather}, {"scatter", scatter}, {"allgather", allgather}, {"alltoall", alltoall},
+    {"scan", scan}, {"scan_integers", scan_integers}, {"exscan_integers", exscan_integers}};
 
 static double processor(void)
 {

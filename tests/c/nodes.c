@@ -1,6 +1,6 @@
 /* ranks: 1 4 */
 /* Ranks that pretend to be on several nodes (SERRIED_NODES, as `2` or `2:cyclic`): MPI_Comm_split_type finds the nodes,
- * and collectives of communicators within them, over them, and of one rank of each give what they should. */
+ * and collectives of communicators within them, over them, and of one rank of each give what they should; prefixes have the bits of one node. */
 #include "check.h"
 
 /* The node of a rank of the job, as the setting says. */
@@ -35,6 +35,80 @@ static void sums(MPI_Comm comm, int of_the_job)
     }
     free(mine);
     free(sum);
+}
+
+static double number(int who, int at) { return 1.0 / (who * 7 + at % 1000 + 3) * (at % 2 ? 1e9 : 1e-3); }
+
+/* The numbers of `ranks` ranks up to `last`, as every form of a scan adds them on one node. */
+static double prefix(int last, int ranks, int at)
+{
+    int half = 1;
+    if (ranks == 1)
+        return number(last, at);
+    while (2 * half < ranks)
+        half *= 2;
+    return prefix(last - half, ranks - half, at) + prefix(last, half, at);
+}
+
+/* Scan and exscan in all forms: the bits of one node, short and long, of reals and of integers. */
+static void prefixes(void)
+{
+    enum { FORMS = 6, LONGEST = 30000 };
+    double *mine = malloc(LONGEST * sizeof *mine), *got = malloc(LONGEST * sizeof *got);
+    long *whole = malloc(LONGEST * sizeof *whole), *sums = malloc(LONGEST * sizeof *sums);
+    for (int length = 1; length <= LONGEST; length *= 30) {
+        for (int turn = 0; turn < 4 * FORMS; turn++) {
+            int form = turn % FORMS, ranks = rank + (form % 2 == 0);
+            MPI_Request requests[2];
+            for (int at = 0; at < length; at++) {
+                mine[at] = number(rank, at);
+                whole[at] = rank * 3 + at;
+            }
+            switch (form) {
+            case 0:
+                MPI_Scan(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+                MPI_Scan(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+                break;
+            case 1:
+                MPI_Exscan(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+                MPI_Exscan(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+                break;
+            case 2:
+                MPI_Iscan(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+                MPI_Iscan(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+                break;
+            case 3:
+                MPI_Iexscan(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+                MPI_Iexscan(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+                break;
+            case 4:
+                MPI_Scan_init(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+                MPI_Scan_init(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+                break;
+            case 5:
+                MPI_Exscan_init(mine, got, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+                MPI_Exscan_init(whole, sums, length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+                break;
+            }
+            for (int again = 0; form > 3 && again < 3; again++) {
+                MPI_Startall(2, requests);
+                MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            }
+            if (form == 2 || form == 3)
+                MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            for (int one = 0; form > 3 && one < 2; one++)
+                MPI_Request_free(&requests[one]);
+            for (int at = 0; at < length && ranks > 0; at++) {
+                double expected = prefix(ranks - 1, ranks, at);
+                CHECK(memcmp(&got[at], &expected, sizeof expected) == 0);
+                CHECK_EQUAL(sums[at], 3L * ranks * (ranks - 1) / 2 + (long)ranks * at);
+            }
+        }
+    }
+    free(mine);
+    free(got);
+    free(whole);
+    free(sums);
 }
 
 /* Big messages between nodes: all rungs of the ladder but the last are closed. */
@@ -86,6 +160,7 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, place == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
     sums(MPI_COMM_WORLD, rank);
     sums(node, rank);
+    prefixes();
     int speaker = 0;
     while (node_of(speaker) != node_of(rank))
         speaker++;

@@ -190,6 +190,15 @@ impl Schedule {
         self.temporaries.extend(other.temporaries);
     }
 
+    /// To whom its messages go, one by one.
+    #[cfg(test)]
+    pub(super) fn targets(&self) -> impl Iterator<Item = u32> + '_ {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Send { peer, .. } => Some(*peer),
+            _ => None,
+        })
+    }
+
     /// Owns these temporaries from now on.
     pub(super) fn keep(&mut self, temporaries: Vec<Temporary>) {
         self.temporaries.extend(temporaries);

@@ -1,7 +1,7 @@
 //! Collectives of ranks on several nodes, phase by phase (`collective/hierarchy`).
 
 use super::Engine;
-use crate::collective::hierarchy::{Hierarchy, Phase};
+use crate::collective::hierarchy::{Hierarchy, Phase, Work};
 use crate::collective::node::Member;
 use crate::collective::{Members, Operation, Schedule};
 use crate::observe::page::add_together;
@@ -105,12 +105,12 @@ impl Engine {
                 done = done.and(self.end_schedule(under_way.take()));
                 break;
             }
-            let outcome = match round.as_ref().filter(|_| !phase.within) {
-                Some(round) => {
+            let outcome = match (&round, &phase.work) {
+                (Some(round), Work::Together(operation)) if !phase.within => {
                     let among = (&phase.ranks[..], phase.members);
-                    self.run_round(communicator, round, among, &phase.operation, tag)
+                    self.run_round(communicator, round, among, operation, tag)
                 }
-                None => self.begin_phase(communicator, me, phase, tag).and_then(|begun| match under_way {
+                _ => self.begin_phase(communicator, me, phase, tag).and_then(|begun| match under_way {
                     // It has run beside the one that is under way.
                     Some(_) => self.end_schedule(begun),
                     None => {
@@ -132,9 +132,10 @@ impl Engine {
         phase: Phase,
         tag: i32,
     ) -> Result<Option<u32>> {
-        let within = me.filter(|_| phase.within);
-        if let Some(done) = within.and_then(|me| self.run_at(me, &phase.operation, 0)) {
-            return done.map(|()| None);
+        if let (Work::Together(operation), Some(me)) = (&phase.work, me.filter(|_| phase.within)) {
+            if let Some(done) = self.run_at(me, operation, 0) {
+                return done.map(|()| None);
+            }
         }
         self.begin_schedule(communicator, phase.schedule()?, tag)
     }

@@ -55,13 +55,6 @@ impl Writing<'_> {
         self.phase(ranks, false, operation);
     }
 
-    /// Copies data of mine.
-    fn copy(&mut self, from: Data, to: Data) {
-        let alone = vec![self.of.rank];
-        let operation = Operation::Gather { root: Root::Rank(0), send: Some(from), receive: Some(to) };
-        self.phase(alone, false, operation);
-    }
-
     /// Every carrier gets its share of what its node contributes: in `receive`, if that may be written
     /// while the others read what they contribute, else in memory of ours.
     fn share_reduced_here(

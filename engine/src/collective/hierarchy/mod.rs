@@ -17,12 +17,13 @@ mod joined;
 mod node_pairs;
 mod order;
 mod plan;
+mod scan_over_nodes;
 mod ways;
 
 use super::selection::OverNodes;
 use super::{Members, Operation, Schedule};
 use crate::Result;
-pub use plan::Phase;
+pub use plan::{Phase, Work};
 
 /// The ranks of a communicator by node.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use crate::reduce::Operator;
 use crate::Result;
 use std::sync::Arc;
 
-/// An operation of some of the ranks.
+/// What some of the ranks do together.
 pub struct Phase {
     /// Who takes part, as ranks of the communicator.
     pub ranks: Vec<u32>,
@@ -19,10 +19,18 @@ pub struct Phase {
     pub within: bool,
     /// Whether it may run while the phase across before it is still on its way.
     pub beside: bool,
-    /// What they do; roots are places among them.
-    pub operation: Operation,
+    /// What is done.
+    pub work: Work,
     /// Memory of it and of the phases after it.
     memory: Vec<Temporary>,
+}
+
+/// What is done in a phase.
+pub enum Work {
+    /// An operation; roots are places among those who take part.
+    Together(Operation),
+    /// Steps without messages, of one rank.
+    Alone(Schedule),
 }
 
 impl Phase {
@@ -31,7 +39,10 @@ impl Phase {
     /// # Errors
     /// Those of the operation.
     pub fn schedule(self) -> Result<Schedule> {
-        let mut schedule = self.operation.schedule(self.members)?.between(&self.ranks);
+        let mut schedule = match self.work {
+            Work::Together(operation) => operation.schedule(self.members)?.between(&self.ranks),
+            Work::Alone(schedule) => schedule,
+        };
         schedule.keep(self.memory);
         Ok(schedule)
     }
@@ -41,7 +52,7 @@ impl Phase {
 pub(super) struct Writing<'a> {
     pub of: &'a Hierarchy,
     /// The rank that speaks for each node.
-    speakers: Vec<u32>,
+    pub speakers: Vec<u32>,
     phases: Vec<Phase>,
     pub memory: Vec<Temporary>,
 }
@@ -83,7 +94,7 @@ impl Writing<'_> {
         self.phases
     }
 
-    fn i_speak(&self) -> bool {
+    pub(super) fn i_speak(&self) -> bool {
         self.speakers[self.of.mine] == self.of.rank
     }
 
@@ -106,7 +117,7 @@ impl Writing<'_> {
     }
 
     /// Among the speakers, of whom I am one.
-    fn across(&mut self, operation: Operation) {
+    pub(super) fn across(&mut self, operation: Operation) {
         let ranks = self.speakers.clone();
         self.phase(ranks, false, operation);
     }
@@ -114,7 +125,22 @@ impl Writing<'_> {
     pub(super) fn phase(&mut self, ranks: Vec<u32>, within: bool, operation: Operation) {
         let place = ranks.iter().position(|&rank| rank == self.of.rank).unwrap_or(0) as u32;
         let members = Members { rank: place, size: ranks.len() as u32, remote: None };
-        self.phases.push(Phase { ranks, members, within, beside: false, operation, memory: Vec::new() });
+        let work = Work::Together(operation);
+        self.phases.push(Phase { ranks, members, within, beside: false, work, memory: Vec::new() });
+    }
+
+    /// By myself.
+    pub(super) fn alone(&mut self, steps: Schedule) {
+        let (ranks, members) = (vec![self.of.rank], Members { rank: 0, size: 1, remote: None });
+        let work = Work::Alone(steps);
+        self.phases.push(Phase { ranks, members, within: false, beside: false, work, memory: Vec::new() });
+    }
+
+    /// Copies data of mine.
+    pub(super) fn copy(&mut self, from: Data, to: Data) {
+        let mut steps = Schedule::new();
+        steps.copy(from, to);
+        self.alone(steps);
     }
 
     /// The last phase may run while the phase across before it is on its way.

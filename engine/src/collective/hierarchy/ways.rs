@@ -43,6 +43,12 @@ impl Hierarchy {
                 (&over_nodes::ALLGATHER, receive.iter().map(Data::bytes).sum())
             }
             Operation::Alltoall { receive, .. } => (&over_nodes::ALLTOALL, receive.bytes()),
+            Operation::Scan { receive, operator, .. } | Operation::Exscan { receive, operator, .. } => {
+                match self.has_totals(operator, receive) {
+                    true => (&over_nodes::TOTALS, receive.bytes()),
+                    false => (&over_nodes::OPERANDS, all(receive)),
+                }
+            }
             _ => return OverNodes::Directly,
         };
         selection::way_over_nodes(table, self.nodes.len(), self.carriers, bytes)
@@ -78,6 +84,9 @@ impl Hierarchy {
             Operation::Reduce { send, receive, operator, .. } => {
                 send.as_ref().or(receive.as_ref()).is_some_and(|data| keeps(operator, data))
             }
+            Operation::Scan { receive, operator, .. } | Operation::Exscan { receive, operator, .. } => {
+                receive.bytes() > 0 && operator.exact(&receive.datatype).is_none()
+            }
             _ => true,
         }
     }
@@ -107,6 +116,12 @@ impl Hierarchy {
             }
             Operation::Allgatherv { send, receive } => {
                 all().allgather(send.as_ref(), &|rank| receive[rank as usize].clone(), false)?
+            }
+            Operation::Scan { send, receive, operator } => {
+                all().prefixes(true, send.as_ref(), receive, operator)?
+            }
+            Operation::Exscan { send, receive, operator } => {
+                all().prefixes(false, send.as_ref(), receive, operator)?
             }
             _ => return Ok(None),
         }))

@@ -232,15 +232,83 @@ fn reductions_combine_in_the_order_of_ranks() {
     assert!(over > 1000);
 }
 
+#[test]
+fn prefixes_combine_the_lower_ranks_in_their_order() {
+    let operator = composition();
+    let over = for_all(|layout, count, root, datatype, in_place, over| {
+        // The root does not count here.
+        if root > 1 {
+            return;
+        }
+        let both = |left: Vec<Item>, right: Vec<Item>| {
+            left.into_iter().zip(right).map(|(l, r)| composed(l, r)).collect()
+        };
+        let combined = |end: u32| (0..end).map(|rank| items(rank, count)).reduce(both);
+        let side = |rank: u32, end: u32| match (combined(end), in_place) {
+            (Some(expected), true) => Side::in_place(&items(rank, count), expected, datatype),
+            (Some(expected), false) => Side::new(&items(rank, count), expected, (datatype, datatype)),
+            (None, true) => Side::in_place(&items(rank, count), items(rank, count), datatype),
+            (None, false) => Side::new(&items(rank, count), vec![UNTOUCHED; count], (datatype, datatype)),
+        };
+        let group = group(layout.len() as u32);
+        check("scan", &group, sides(layout, |rank| side(rank, rank + 1)), |members, side| {
+            let (send, operator) = ((!in_place).then(|| side.send.data()), Kept::from(&operator));
+            written(layout, members, Operation::Scan { send, receive: side.receive.data(), operator }, over)
+        });
+        check("exscan", &group, sides(layout, |rank| side(rank, rank)), |members, side| {
+            let (send, operator) = ((!in_place).then(|| side.send.data()), Kept::from(&operator));
+            written(layout, members, Operation::Exscan { send, receive: side.receive.data(), operator }, over)
+        });
+    });
+    assert!(over > 1000);
+}
+
+/// Messages between nodes of a scan and of an exscan of `count` items by all ranks, as the tables say.
+fn messages_of_prefixes(layout: &[u32], basic: Basic, count: i64) -> [usize; 2] {
+    let operator = Kept::from(Arc::new(Operator::builtin(Builtin::Sum)));
+    let data = Data::new(std::ptr::null_mut(), 0, count, &Datatype::basic(basic)).unwrap();
+    let node = |rank: u32| layout[rank as usize];
+    let between = |operation: Operation| {
+        let of_rank = |members: Members| {
+            let over = Hierarchy::new(members, node).expect("several nodes").schedule(&operation).unwrap();
+            let schedule = over.unwrap_or_else(|| operation.clone().schedule(members).unwrap());
+            schedule.targets().filter(|&target| node(target) != node(members.rank)).count()
+        };
+        group(layout.len() as u32).into_iter().map(of_rank).sum()
+    };
+    let (send, receive) = (Some(data.clone()), data);
+    let scan = Operation::Scan { send: send.clone(), receive: receive.clone(), operator: operator.clone() };
+    [between(scan), between(Operation::Exscan { send, receive, operator })]
+}
+
+#[test]
+fn prefixes_send_between_nodes_as_if_each_were_one_rank() {
+    let in_order: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
+    let in_turn: Vec<u32> = (0..16).map(|rank| rank % 4).collect();
+    // Totals of nodes, of any length.
+    assert_eq!(messages_of_prefixes(&in_order, Basic::Int64, 1), [6, 6]);
+    assert_eq!(messages_of_prefixes(&in_order, Basic::Int64, 1 << 20), [6, 6]);
+    // All operands, if they are short; those of the last nodes and the first go as two messages.
+    for (layout, basic) in [(&in_order, Basic::Float64), (&in_turn, Basic::Float64), (&in_turn, Basic::Int64)]
+    {
+        assert_eq!(messages_of_prefixes(layout, basic, 100), [12, 12], "{basic:?}");
+    }
+    // As if there were no nodes.
+    assert_eq!(messages_of_prefixes(&in_order, Basic::Float64, 1000), [29, 30]);
+    assert_eq!(messages_of_prefixes(&in_turn, Basic::Int64, 1000), [29, 42]);
+}
+
 /// An operation that every rank does with a vector of some length in place.
 type InPlace = fn(Data, &Arc<Operator>, u32) -> Operation;
 
-const REDUCTIONS: [InPlace; 2] = [
+const REDUCTIONS: [InPlace; 4] = [
     |receive, operator, _| Operation::Allreduce { send: None, receive, operator: operator.into() },
     |data, operator, rank| {
         let (send, receive) = if rank == 1 { (None, Some(data)) } else { (Some(data), None) };
         Operation::Reduce { root: Root::Rank(1), send, receive, operator: operator.into() }
     },
+    |receive, operator, _| Operation::Scan { send: None, receive, operator: operator.into() },
+    |receive, operator, _| Operation::Exscan { send: None, receive, operator: operator.into() },
 ];
 
 /// The bits that all ranks get of reductions of numbers of very different size; by nodes, or as on one.
