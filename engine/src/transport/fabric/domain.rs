@@ -19,7 +19,7 @@ pub struct Domain {
     pub library: &'static Libfabric,
     /// The provider's name.
     pub provider: String,
-    offer: Offer,
+    offer: &'static Offer,
     fabric: *mut FabricObject,
     domain: *mut DomainObject,
 }
@@ -35,14 +35,29 @@ impl Domain {
     /// # Errors
     /// What the provider says.
     pub fn open(library: &'static Libfabric, offer: Offer) -> Result<&'static Domain> {
-        let (mut fabric, mut domain) = (std::ptr::null_mut(), std::ptr::null_mut());
-        let provider = offer.provider();
+        let mut fabric = std::ptr::null_mut();
         // SAFETY: the offer is the library's, and there is a place for the answer.
         let answer = unsafe { (library.open)(offer.info().fabric, &raw mut fabric, std::ptr::null_mut()) };
         if answer != 0 {
-            return Err(library.refused(&provider, "fi_fabric", answer as isize));
+            return Err(library.refused(&offer.provider(), "fi_fabric", answer as isize));
         }
-        // SAFETY: the fabric is open.
+        Domain::of(library, Box::leak(Box::new(offer)), fabric)
+    }
+
+    /// Another one on the same device, or the same if the provider opens no more. What a provider does when a queue is read it
+    /// does for all queues of a domain, and wakes whoever waits for any of them: so lanes that different threads wait in have
+    /// domains of their own.
+    pub fn beside(&'static self) -> &'static Domain {
+        Domain::of(self.library, self.offer, self.fabric).unwrap_or(self)
+    }
+
+    fn of(
+        library: &'static Libfabric,
+        offer: &'static Offer,
+        fabric: *mut FabricObject,
+    ) -> Result<&'static Domain> {
+        let (provider, mut domain) = (offer.provider(), std::ptr::null_mut());
+        // SAFETY: the fabric is open, for ever.
         let answer = unsafe {
             ((*(*fabric).table).domain)(fabric, offer.raw(), &raw mut domain, std::ptr::null_mut())
         };
@@ -54,7 +69,7 @@ impl Domain {
 
     /// What was offered.
     pub fn offer(&self) -> &Offer {
-        &self.offer
+        self.offer
     }
 
     /// For calls of the library's.

@@ -64,9 +64,6 @@ pub struct Fabric {
     /// Not there: the rank has no fabric.
     port: Option<Port>,
     ready: &'static News,
-    /// Both descriptors. That of the queue counts when more has come: some providers leave it readable for ever (`net` of libfabric
-    /// 1.17).
-    wait_set: Option<WaitSet>,
     in_hand: InHand,
     patience: Patience,
     /// Payloads that were loaded for the wire, and not sent, for partners that may change over to the fabric: by the numbers of
@@ -92,6 +89,9 @@ struct News {
     wire: &'static dyn Ready,
     /// Packets that have come over the fabric, and the queue where more are announced.
     fabric: Option<(&'static AtomicU64, &'static Queue)>,
+    /// Both descriptors. That of the queue counts when more has come: some providers leave it readable for ever (`net` of libfabric
+    /// 1.17).
+    wait_set: Option<WaitSet>,
     times: AtomicU32,
 }
 
@@ -100,7 +100,9 @@ impl Ready for News {
         self.times.fetch_add(1, Ordering::Relaxed);
         let has_come =
             |(packets, queue): (&AtomicU64, &Queue)| packets.load(Ordering::Acquire) != 0 || queue.is_ready();
-        self.wire.is_ready() || self.fabric.is_some_and(has_come)
+        // What comes shows at the descriptor alone, where the provider goes on with its work only when its queue is read.
+        let shows = |set: &WaitSet| set.poll(false);
+        self.wire.is_ready() || self.fabric.is_some_and(has_come) || self.wait_set.as_ref().is_some_and(shows)
     }
 }
 
@@ -121,7 +123,7 @@ impl Fabric {
             }
             _ => None,
         };
-        let news = News { wire: wire.ready(), fabric, times: AtomicU32::new(0) };
+        let news = News { wire: wire.ready(), fabric, wait_set, times: AtomicU32::new(0) };
         // What is asked without the lock lives as long as the process.
         let ready: &'static News = Box::leak(Box::new(news));
         Ok(Fabric {
@@ -129,7 +131,6 @@ impl Fabric {
             wire,
             port,
             ready,
-            wait_set,
             in_hand: InHand::Nothing,
             patience: Patience::default(),
             early_loads: HashMap::new(),
@@ -139,7 +140,7 @@ impl Fabric {
     }
 
     fn lane(&self, lane: usize) -> Result<Fabric> {
-        let domain = self.port.as_ref().map(|port| port.endpoint.domain());
+        let domain = self.port.as_ref().map(|port| port.endpoint.domain().beside());
         Fabric::new(self.me, self.wire.beside(lane)?, domain)
     }
 
@@ -181,7 +182,7 @@ impl Fabric {
         let is_waiting = self.patience.is_waiting();
         if is_time {
             // What has woken the rank does so once: it is looked for after that.
-            let waits = self.wait_set.as_ref().filter(|_| is_waiting);
+            let waits = self.ready.wait_set.as_ref().filter(|_| is_waiting);
             waits.into_iter().for_each(|set| set.ready().for_each(drop));
             port.is_refused = false;
             port.at_rest();
@@ -316,7 +317,7 @@ impl Packets for Fabric {
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        self.wait_set.as_ref().map(WaitSet::raw).or_else(|| self.wire.descriptor())
+        self.ready.wait_set.as_ref().map(WaitSet::raw).or_else(|| self.wire.descriptor())
     }
 
     fn leave(&mut self) {

@@ -160,6 +160,29 @@ fn change_over_within_a_flood(domain: fn() -> Option<&'static Domain>) {
     });
 }
 
+#[test]
+fn what_comes_is_news_for_its_lane_alone_and_before_the_queue_is_read() {
+    for domain in [ip, strict, scalable] {
+        if domain().is_none() {
+            continue;
+        }
+        let mut ranks = acquainted(job(&[true, true], domain));
+        let mut beside = ranks[1].lane(1).unwrap();
+        wait_for("rest", || {
+            let [first, second] = [&mut ranks[1], &mut beside].map(|lane| {
+                assert!(lane.peek().is_none());
+                lane.arrivals().any()
+            });
+            (!first && !second).then_some(())
+        });
+        wait_for("room", || push(&mut ranks[0], 1, 7).then_some(()));
+        let arrivals = ranks[1].arrivals();
+        wait_for("news", || arrivals.any().then_some(()));
+        assert!(!beside.arrivals().any(), "nothing has come for the lane beside it");
+        assert_eq!(wait_for("a packet", || ranks[1].peek()).header[0], 7);
+    }
+}
+
 fn sleeper_of(transport: &Fabric) -> Sleeper {
     let sleeper = Sleeper::default();
     sleeper.attend(transport.doorbell(), 0, transport.descriptor().unwrap()).unwrap();
