@@ -73,6 +73,28 @@ def test_the_end_of_a_rank_on_another_host_is_told(site, built, what, status, wo
     assert said.returncode == status and re.search(words, said.stderr) and "The other 2 ranks are ended" in said.stderr, said
 
 
+@pytest.fixture
+def walled(site):
+    """Between n1 and n2 stands a firewall that lets nobody but ssh connect."""
+    rule = "tcp flags & (syn | ack) == syn tcp dport != 22 ip saddr { 10.77.0.1, 10.77.0.2 } drop"
+    for name in ("n1", "n2"):
+        table = f"table inet wall {{ chain in {{ type filter hook input priority 0; iif != lo {rule}; }}; }}"
+        if site.cluster.run(name, ["nft", table]).returncode:
+            pytest.skip("no nft")
+    yield
+    for name in ("n1", "n2"):
+        site.cluster.run(name, ["nft", "delete", "table", "inet", "wall"], check=True)
+
+
+def test_ranks_between_which_a_firewall_stands_are_told_where_nothing_answers(site, built, walled):
+    began = time.monotonic()
+    said = site.run("--hosts", "n1,n2", "env", "SERRIED_TRANSPORT=wire", built["sum"])
+    assert said.returncode != 0 and re.search(
+        r"rank [01] cannot be reached: nothing has answered at its addresses \(10\.77\.0\.[12].*, port \d+\) for 20 s; .*firewall",
+        said.stderr), said
+    assert 15 < time.monotonic() - began < 45
+
+
 def test_a_rank_that_never_joins_is_missed(site, built):
     script = f"[ $PMI_RANK = 2 ] && exit 0; exec {built['misbehave']} nothing"
     said = site.run("--hosts", "n1,n2,n3", "sh", "-c", script)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import hosts
 import pytest
@@ -45,6 +46,16 @@ def test_jobs_that_jobs_start_are_sealed_too(site, built, what):
 def test_servers_of_windows_are_sealed_too(site, built):
     job = site.run("--hosts", "n1:2,n2:1", built["windows_types"], env=SEALED)
     assert job.returncode == 0, job.stdout + job.stderr
+
+
+@pytest.mark.parametrize("first, second", [("wire:sealed", "wire"), ("wire", "wire:sealed")])
+@pytest.mark.parametrize("places, ranks", [("n1,n2", "1"), ("n1:2,n2:2", "2")])
+def test_ranks_of_which_some_seal_are_told_so_at_once(site, built, first, second, places, ranks):
+    parts = [["-n", ranks, "-env", "SERRIED_TRANSPORT", setting, built["secret"]] for setting in (first, second)]
+    began = time.monotonic()
+    job = site.run("--hosts", places, *parts[0], ":", *parts[1])
+    assert job.returncode != 0 and "the setting SERRIED_TRANSPORT=wire:sealed" in job.stderr, job.stdout + job.stderr
+    assert time.monotonic() - began < 10
 
 
 def test_it_is_told(site):

@@ -253,7 +253,7 @@ impl Engine {
                 lane.lock().transport.forget(peer);
                 Ok(())
             }
-            Some(peer) => Err(network::gone(peer)),
+            Some(peer) => Err(lane.lock().transport.why_lost(peer)),
         }
     }
 

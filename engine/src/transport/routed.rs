@@ -5,7 +5,7 @@
 //! taken the same way.
 
 use super::multicast::Multicast;
-use super::network::{Beside, Network};
+use super::network::{gone, Beside, Network};
 use super::node::NodeTransport;
 use super::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Packet, Packets, Payloads, Reaches, RemoteMemory,
@@ -112,6 +112,11 @@ impl Routed {
     /// No communicator has a process of another job any more: whether it can be reached is all the same.
     pub fn forget(&mut self, peer: JobRank) {
         self.far.iter_mut().for_each(|far| far.network.forget(peer));
+    }
+
+    /// As [`Network::why_lost`].
+    pub fn why_lost(&self, peer: JobRank) -> Error {
+        self.far.as_ref().map_or_else(|| gone(peer), |far| far.network.why_lost(peer))
     }
 
     /// As [`Network::want_again`].

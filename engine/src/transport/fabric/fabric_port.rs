@@ -12,7 +12,7 @@ use super::message_buffers::{About, Buffers, Context, BEFORE_PAYLOAD, SEAL_BYTES
 use super::remote_reads::Reads;
 use super::structures::{PeerAddress, MANY_MESSAGES};
 use crate::transport::network::framing::{Head, Sort, LONGEST};
-use crate::transport::network::{gone, Loads, Word};
+use crate::transport::network::{gone, Loads, Word, LEAVE};
 use crate::transport::{Told, LONG_LETTER_BYTES, OWN_KINDS};
 use crate::{JobRank, Result};
 use std::collections::HashMap;
@@ -375,6 +375,15 @@ impl Port {
                 self.partners[index].credits.tell_first(word);
                 return self.owes(index);
             }
+        }
+    }
+
+    /// A partner has failed: it counts as one that has left, and nothing is waited for of it.
+    pub fn part_with(&mut self, peer: JobRank) {
+        if let Some(&index) = self.by_rank.get(&peer) {
+            let partner = &mut self.partners[index as usize];
+            partner.is_out_of_reach();
+            partner.credits.tells(LEAVE);
         }
     }
 

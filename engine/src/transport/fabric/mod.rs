@@ -346,6 +346,10 @@ impl Network for Fabric {
         }
     }
 
+    fn why_lost(&self, peer: JobRank) -> Error {
+        self.wire.why_lost(peer)
+    }
+
     fn ring_at(&mut self, doorbell: &'static Doorbell) {
         self.wire.ring_at(doorbell);
     }
@@ -366,7 +370,11 @@ impl Network for Fabric {
     }
 
     fn outlive(&mut self, peer: JobRank) -> bool {
-        self.wire.outlive(peer)
+        let is_over = self.wire.outlive(peer);
+        if let Some(port) = self.port.as_mut().filter(|_| is_over) {
+            port.part_with(peer);
+        }
+        is_over
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Reads that are with the provider, at most, and the length of each.
 const UNDER_WAY: usize = 16;
-const LONGEST_READ: usize = 4 << 20;
+const LONGEST_READ: usize = 512 << 10;
 /// Pieces of so many bytes on average are read straight into their place.
 pub const STRAIGHT: u64 = 8 << 10;
 /// What a lane fetches, and what peers may fetch from it.

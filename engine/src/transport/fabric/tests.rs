@@ -183,6 +183,18 @@ fn what_comes_is_news_for_its_lane_alone_and_before_the_queue_is_read() {
     }
 }
 
+#[test]
+fn a_rank_that_leaves_does_not_wait_for_one_that_has_failed() {
+    for domain in [ip, strict, scalable] {
+        let mut ranks = acquainted(job(&[true, true], domain));
+        wait_for("its last words", || ranks[0].outlive(JobRank(1)).then_some(()));
+        let began = Instant::now();
+        ranks[0].leave();
+        assert!(began.elapsed() < PATIENCE / 10 && ranks[0].lost().is_none());
+        assert!(push(&mut ranks[0], 1, 3), "it is lost on the way");
+    }
+}
+
 fn sleeper_of(transport: &Fabric) -> Sleeper {
     let sleeper = Sleeper::default();
     sleeper.attend(transport.doorbell(), 0, transport.descriptor().unwrap()).unwrap();

@@ -10,7 +10,7 @@ use crate::transport::{
     AccessDescriptor, Arrival, Arrivals, Letter, Load, Packet, Packets, Payloads, Reaches, Ready,
     RemoteMemory, Retained, Told,
 };
-use crate::{JobRank, Result};
+use crate::{Error, JobRank, Result};
 use std::os::fd::RawFd;
 
 /// Of the token of a retained payload: it came over the further network. That has one of these bits, by whether it
@@ -224,6 +224,10 @@ impl Network for Beside {
 
     fn sender(&self) -> Option<JobRank> {
         self.networks[self.in_hand?].sender()
+    }
+
+    fn why_lost(&self, peer: JobRank) -> Error {
+        self.networks[usize::from(peer >= self.first)].why_lost(peer)
     }
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {

@@ -51,6 +51,11 @@ pub trait Network:
         None
     }
 
+    /// Why a peer is lost ([`Packets::lost`]), as an error of what is for it.
+    fn why_lost(&self, peer: JobRank) -> Error {
+        gone(peer)
+    }
+
     /// Whoever waits in this lane sleeps at this doorbell and not at the rank's: a thread of the transport that has
     /// something for the lane rings there. A transport that has no such thread has nothing to do.
     fn ring_at(&mut self, _: &'static Doorbell) {}

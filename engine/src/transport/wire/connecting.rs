@@ -71,6 +71,17 @@ impl Wire {
                     self.connect(index, PAUSE);
                 }
             }
+            Outcome::Unlike(peer) => {
+                let index = self.link_to(peer);
+                let link = &mut self.links[index];
+                if let State::Idle | State::Asked = link.state {
+                    // Nobody is asked any more.
+                    (link.state, link.is_unlike) = (State::Asked, true);
+                    if !self.unconnected.contains(&index) {
+                        self.unconnected.push(index);
+                    }
+                }
+            }
         }
     }
 

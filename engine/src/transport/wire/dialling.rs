@@ -18,8 +18,16 @@ const APART: Duration = Duration::from_millis(200);
 /// A connection that the network has not made in so long will not be made.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What an answer of a peer has brought: the proof that it waits for, and the keys of the connection if it is sealed.
-pub type Answer = ([u8; PROOF_BYTES], Option<Keys>);
+/// What an answer of a peer has brought.
+#[derive(Debug)]
+pub struct Answer {
+    /// The proof that it waits for.
+    pub proof: [u8; PROOF_BYTES],
+    /// The keys of the connection, if it is sealed.
+    pub keys: Option<Keys>,
+    /// One end seals and the other does not: there is no connection.
+    pub is_unlike: bool,
+}
 
 /// What has become of it.
 #[derive(Debug)]
@@ -172,9 +180,12 @@ impl Attempt {
                 Err(error) => return Err(error),
             }
         }
-        let proof = self.caller.answered(&self.answer);
-        let keys = self.caller.keys(&self.answer);
-        proof.map(|proof| Some((proof, keys))).map_err(|_| io::ErrorKind::PermissionDenied.into())
+        let answer = &self.answer;
+        let (keys, is_unlike) = (self.caller.keys(answer), self.caller.is_unlike(answer));
+        let proof = self.caller.answered(answer);
+        proof
+            .map(|proof| Some(Answer { proof, keys, is_unlike }))
+            .map_err(|_| io::ErrorKind::PermissionDenied.into())
     }
 }
 

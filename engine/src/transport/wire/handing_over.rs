@@ -53,7 +53,8 @@ fn read(me: &Identity, note: &[u8; NOTE_BYTES]) -> Option<(Wanted, Option<Keys>)
     let word = |at: usize| u32::from_le_bytes(note[at..at + 4].try_into().expect("four bytes"));
     let wanted = Wanted { to: JobRank(word(0)), from: JobRank(word(4)), lane: word(8) as usize };
     let key = |at: usize| note[at..at + KEY_BYTES].try_into().expect("a key");
-    let keys = me.is_sealed.then(|| Keys { out: key(12), into: key(12 + KEY_BYTES) });
+    let is_sealed = note[12..SAID_BYTES].iter().any(|&byte| byte != 0);
+    let keys = is_sealed.then(|| Keys { out: key(12), into: key(12 + KEY_BYTES) });
     let is_right = is_proof(&me.directory.key(), &[b"handed", &note[..SAID_BYTES]], &note[SAID_BYTES..]);
     (is_right && wanted.to == me.rank && wanted.lane < ALL_LANES).then_some((wanted, keys))
 }
@@ -79,7 +80,7 @@ impl Hatch {
     /// # Errors
     /// If that takes none now.
     pub fn give(&self, me: &Identity, proven: &Proven) -> io::Result<()> {
-        let Proven { wanted, socket, keys } = proven;
+        let Proven { wanted, socket, keys, .. } = proven;
         let other = UnixDatagram::unbound()?;
         other.set_nonblocking(true)?;
         other.connect_addr(&address_of(me, wanted.to)?)?;
@@ -93,7 +94,8 @@ impl Hatch {
             let mut note = [0; NOTE_BYTES];
             let (_, descriptor) = receive_with(self.0.as_fd(), &mut note, libc::MSG_DONTWAIT).ok()?;
             if let (Some((wanted, keys)), Some(descriptor)) = (read(me, &note), descriptor) {
-                return Some(Proven { wanted, socket: TcpStream::from(descriptor), keys });
+                let is_unlike = keys.is_some() != me.is_sealed;
+                return Some(Proven { wanted, socket: TcpStream::from(descriptor), keys, is_unlike });
             }
         }
     }
@@ -122,11 +124,12 @@ mod tests {
         let (inside, _) = listener.accept().unwrap();
         let wanted = Wanted { to: JobRank(2), from: JobRank(3), lane: 1 };
         let keys = Keys { out: [5; KEY_BYTES], into: [6; KEY_BYTES] };
-        let proven = Proven { wanted, socket: inside, keys: Some(keys) };
+        let proven = Proven { wanted, socket: inside, keys: Some(keys), is_unlike: false };
         from.give(&one, &proven).unwrap();
         drop(proven);
-        let Proven { wanted: found, socket: mut connection, keys: handed } = to.take(&other).unwrap();
-        assert_eq!((found, handed), (wanted, Some(keys)));
+        let Proven { wanted: found, socket: mut connection, keys: handed, is_unlike } =
+            to.take(&other).unwrap();
+        assert_eq!((found, handed, is_unlike), (wanted, Some(keys), false));
         connection.write_all(b"here").unwrap();
         let mut said = [0; 4];
         outside.read_exact(&mut said).unwrap();
@@ -140,7 +143,10 @@ mod tests {
         socket.send(&note_of(&other, wanted, None)).unwrap();
         assert!(to.take(&other).is_none(), "no connection is with it");
         let nobody = Wanted { to: JobRank(0), ..wanted };
-        let proven = Proven { wanted: nobody, socket: outside, keys: None };
+        let proven = Proven { wanted: nobody, socket: outside, keys: None, is_unlike: false };
         assert!(from.give(&one, &proven).is_err(), "nobody is there");
+        // One that is not sealed, let in by a rank that does not seal.
+        from.give(&one, &Proven { wanted, ..proven }).unwrap();
+        assert!(to.take(&other).unwrap().is_unlike);
     }
 }

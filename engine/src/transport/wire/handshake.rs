@@ -10,6 +10,9 @@
 //! | who connects | [`HELLO_BYTES`] | its hello |
 //! | who is connected to | [`ANSWER_BYTES`] | its hello, its proof |
 //! | who connects | [`PROOF_BYTES`] | its proof; frames may follow at once |
+//!
+//! Two ends of which one seals and the other does not prove themselves all the same, and part then: so both know that they
+//! belong together, and can say what is wrong.
 
 use super::proofs::{is_proof, job_of, proof, JOB_BYTES, PROOF_BYTES};
 use super::records::Keys;
@@ -87,6 +90,11 @@ struct Hello {
     lane: u8,
 }
 
+/// Whether the end that has said this seals its connections.
+fn seals(hello: &HelloBytes) -> bool {
+    hello[..8] == SEALED_MAGIC
+}
+
 type HelloBytes = [u8; HELLO_BYTES];
 
 impl Hello {
@@ -103,10 +111,10 @@ impl Hello {
     }
 
     /// As it arrived.
-    fn read(bytes: &HelloBytes, magic: &[u8; 8]) -> Result<Hello, Refusal> {
+    fn read(bytes: &HelloBytes) -> Result<Hello, Refusal> {
         let name = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let hello = Hello { from: name(24), to: name(32), lane: bytes[40] };
-        match bytes[..8] == magic[..] {
+        match bytes[..8] == MAGIC || seals(bytes) {
             true if usize::from(hello.lane) < ALL_LANES => Ok(hello),
             true => Err(Refusal::WrongRank),
             false => Err(Refusal::NotOurs),
@@ -136,7 +144,6 @@ pub struct Caller {
     hello: HelloBytes,
     said: Hello,
     key: JobKey,
-    magic: &'static [u8; 8],
 }
 
 impl Caller {
@@ -144,8 +151,7 @@ impl Caller {
     pub fn new(me: &Identity, peer: JobRank, lane: usize) -> Caller {
         let (from, to) = (me.directory.name_of(me.rank), me.directory.name_of(peer));
         let (said, key) = (Hello { from, to, lane: lane as u8 }, me.directory.key_to(peer));
-        let magic = me.magic();
-        Caller { hello: said.write(&key, magic), said, key, magic }
+        Caller { hello: said.write(&key, me.magic()), said, key }
     }
 
     /// What it says first.
@@ -159,7 +165,7 @@ impl Caller {
     /// If the answer is not that of the peer.
     pub fn answered(&self, answer: &[u8; ANSWER_BYTES]) -> Result<[u8; PROOF_BYTES], Refusal> {
         let (theirs, proof_of_peer) = answer.split_first_chunk::<HELLO_BYTES>().expect("an answer is longer");
-        let answered = Hello::read(theirs, self.magic)?;
+        let answered = Hello::read(theirs)?;
         Hello::key_among(theirs, &[self.key])?;
         if (answered.from, answered.to) != (self.said.to, self.said.from) {
             return Err(Refusal::WrongRank);
@@ -170,9 +176,15 @@ impl Caller {
         }
     }
 
+    /// Whether one end seals and the other does not.
+    pub fn is_unlike(&self, answer: &[u8; ANSWER_BYTES]) -> bool {
+        answer.first_chunk().is_some_and(|theirs| seals(theirs) != seals(&self.hello))
+    }
+
     /// The keys of the connection, if it is sealed.
     pub fn keys(&self, answer: &[u8; ANSWER_BYTES]) -> Option<Keys> {
-        let theirs = answer.first_chunk::<HELLO_BYTES>().filter(|_| *self.magic == SEALED_MAGIC)?;
+        let theirs =
+            answer.first_chunk::<HELLO_BYTES>().filter(|theirs| seals(theirs) && seals(&self.hello))?;
         let of = |who| proof(&self.key, &parts(who, &self.hello, theirs));
         Some(Keys { out: of(OF_CALLER), into: of(OF_CALLED) })
     }
@@ -206,7 +218,7 @@ impl Called {
     /// # Errors
     /// If it is not one for a rank of this node.
     pub fn new(me: &Identity, theirs: &HelloBytes) -> Result<Called, Refusal> {
-        let said = Hello::read(theirs, me.magic())?;
+        let said = Hello::read(theirs)?;
         let key = Hello::key_among(theirs, &me.directory.keys())?;
         let is_here = |&to: &JobRank| to.0 < me.ranks && me.node_of(to) == me.directory.own_node();
         let to = me.directory.rank_of(said.to).filter(is_here).ok_or(Refusal::WrongRank)?;
@@ -223,9 +235,14 @@ impl Called {
         answer
     }
 
+    /// Whether one end seals and the other does not.
+    pub fn is_unlike(&self) -> bool {
+        seals(&self.theirs) != seals(&self.own)
+    }
+
     /// The keys of the connection, if it is sealed.
     pub fn keys(&self) -> Option<Keys> {
-        let is_sealed = self.own[..8] == SEALED_MAGIC;
+        let is_sealed = seals(&self.theirs) && seals(&self.own);
         let of = |who| proof(&self.key, &parts(who, &self.theirs, &self.own));
         is_sealed.then(|| Keys { out: of(OF_CALLED), into: of(OF_CALLER) })
     }
@@ -289,14 +306,29 @@ mod tests {
             mine
         };
         assert!(keys() != keys(), "the next connection has others");
-        // Who seals and who does not do not talk.
-        let plain = Caller::new(&identity(0, &key), JobRank(2), 1);
-        assert_eq!(Called::new(&other, first(&plain)).err(), Some(Refusal::NotOurs));
-        let called = Called::new(&identity(2, &key), first(&plain)).unwrap();
-        assert!(called.keys().is_none() && plain.keys(&called.answer()).is_none());
-        let caller = Caller::new(&one, JobRank(2), 1);
-        assert_eq!(Called::new(&identity(2, &key), first(&caller)).err(), Some(Refusal::NotOurs));
-        assert_eq!(caller.answered(&called.answer()), Err(Refusal::NotOurs));
+    }
+
+    #[test]
+    fn one_who_seals_and_one_who_does_not_learn_of_each_other_and_get_no_keys() {
+        let key = JobKey::random().unwrap();
+        let of = |rank, is_sealed| Identity { is_sealed, ..identity(rank, &key) };
+        for (calls, is_called) in [(false, true), (true, false), (true, true), (false, false)] {
+            let (one, other) = (of(0, calls), of(2, is_called));
+            let caller = Caller::new(&one, JobRank(2), 1);
+            let called = Called::new(&other, first(&caller)).unwrap();
+            let answer = called.answer();
+            called.proven(&other, &caller.answered(&answer).unwrap()).unwrap();
+            assert_eq!(
+                (caller.is_unlike(&answer), called.is_unlike()),
+                (calls != is_called, calls != is_called)
+            );
+            let have_keys = (caller.keys(&answer).is_some(), called.keys().is_some());
+            assert_eq!(have_keys, (calls && is_called, calls && is_called));
+            // Nobody on the way can make it look so.
+            let mut turned = answer;
+            turned[7] ^= 0x80;
+            assert_eq!(caller.answered(&turned), Err(Refusal::NotProven));
+        }
     }
 
     #[test]

@@ -25,8 +25,21 @@ const UNTOLD_FRAMES: u64 = 512;
 const UNTOLD_BYTES: usize = 64 << 10;
 /// The same when nothing else is to be done: so much may stay with a peer at rest.
 const UNTOLD_AT_REST: usize = 2 << 10;
-/// A peer that cannot be reached for so long is lost, although nobody has said that it is gone.
+/// A peer that cannot be reached any more for so long is lost, although nobody has said that it is gone.
 const OUT_OF_REACH: Duration = Duration::from_secs(60);
+/// The same of a peer that has never been reached: nothing is on its way to it, and there may never be a way.
+const NEVER_REACHED: Duration = Duration::from_secs(20);
+
+/// Why a peer is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// It has ended without leave.
+    Gone,
+    /// Nothing has answered for so many seconds.
+    OutOfReach(u64),
+    /// It seals its connections and this rank does not, or the other way round.
+    Unlike,
+}
 
 /// How far the connection to a peer is.
 #[derive(Debug, Default)]
@@ -132,6 +145,8 @@ pub struct Link {
     /// Since when it cannot be reached, and whether its system says that nobody listens.
     unreachable: Option<(Instant, bool)>,
     is_given_up: bool,
+    /// It seals its connections and this rank does not, or the other way round.
+    pub is_unlike: bool,
 }
 
 impl Link {
@@ -153,6 +168,7 @@ impl Link {
             is_parted: false,
             unreachable: None,
             is_given_up: false,
+            is_unlike: false,
         }
     }
 
@@ -232,10 +248,25 @@ impl Link {
 
     /// Whether it is gone without having taken leave, once a launcher has had time to end the job.
     pub fn is_lost(&self) -> bool {
-        let Some((since, nobody_listens)) = self.unreachable.filter(|_| !self.credits.leaves()) else {
-            return false;
+        self.loss().is_some()
+    }
+
+    /// Why it is lost, if it is.
+    pub fn loss(&self) -> Option<Loss> {
+        if self.is_unlike {
+            return Some(Loss::Unlike);
+        }
+        let (since, nobody_listens) = self.unreachable.filter(|_| !self.credits.leaves())?;
+        let longest = match (nobody_listens, self.was_up) {
+            (true, _) => LAUNCHERS_TURN,
+            (false, true) => OUT_OF_REACH,
+            (false, false) => NEVER_REACHED,
         };
-        self.is_given_up || since.elapsed() >= if nobody_listens { LAUNCHERS_TURN } else { OUT_OF_REACH }
+        let is_lost = self.is_given_up || since.elapsed() >= longest;
+        is_lost.then_some(match nobody_listens || self.is_given_up {
+            true => Loss::Gone,
+            false => Loss::OutOfReach(longest.as_secs()),
+        })
     }
 }
 

@@ -35,6 +35,7 @@ mod tcp;
 pub mod tests;
 mod udp;
 mod unreceived;
+mod why_lost;
 
 pub use handshake::Identity;
 pub use tcp::listen;
@@ -47,7 +48,7 @@ use self::porter::Porter;
 use self::registered::Registered;
 use super::multicast::Multicast;
 use super::network::framing::{Head, Sort};
-use super::network::{gone, kept_payload, Loads, Network, Patience, WaitSet, LEAVE};
+use super::network::{kept_payload, Loads, Network, Patience, WaitSet, LEAVE};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
@@ -218,7 +219,10 @@ impl Wire {
             _ if link.credits.leaves() && matches!(link.state, State::Idle) => Ok(May::Lose),
             true => Ok(May::Send),
             // Where the rank goes on without it, it is told so.
-            false if link.is_lost() && !self.loses_at_once => Err(gone(link.peer)),
+            false if link.is_lost() && !self.loses_at_once => {
+                let peer = link.peer;
+                Err(self.loss_of(peer))
+            }
             false => Ok(May::Wait),
         }
     }
@@ -370,6 +374,10 @@ impl Network for Wire {
                 Err(Error::new(Class::Other, "connections are sealed, and datagrams to a group would not be"))
             }
         }
+    }
+
+    fn why_lost(&self, peer: JobRank) -> Error {
+        self.loss_of(peer)
     }
 
     fn ring_at(&mut self, doorbell: &'static Doorbell) {

@@ -9,7 +9,7 @@
 //! that the porter waits for. The porter puts what has come of them into another list, then says so in a word of
 //! that lane, and then rings. Nobody takes a lock while holding one of these lists.
 
-use super::dialling::{Dial, Dialled};
+use super::dialling::{Answer, Dial, Dialled};
 use super::handing_over::Hatch;
 use super::handshake::Identity;
 use super::pipe::Pipe;
@@ -54,6 +54,8 @@ pub enum Outcome {
     Connected(JobRank, Pipe, bool),
     /// A peer cannot be reached now; whether its system says that nobody listens.
     Failed(JobRank, bool),
+    /// A peer seals its connections and this rank does not, or the other way round: there will be none.
+    Unlike(JobRank),
 }
 
 /// What lanes and porter share.
@@ -245,10 +247,14 @@ impl Work {
 
     /// A connection is proven.
     fn let_in(&mut self, proven: Proven) {
+        // Who it is for may seal as the peer does; but then not all ranks of this node do alike.
+        if proven.is_unlike {
+            return self.porter.give(proven.wanted.lane, Outcome::Unlike(proven.wanted.from));
+        }
         if proven.wanted.to != self.porter.me.rank {
             return self.deliver(proven, Instant::now());
         }
-        let Proven { wanted, socket, keys } = proven;
+        let Proven { wanted, socket, keys, .. } = proven;
         let pipe = Pipe::new(socket, keys.as_ref());
         self.porter.give(wanted.lane, Outcome::Connected(wanted.from, pipe, false));
     }
@@ -304,7 +310,9 @@ impl Work {
                 *at = wakes;
                 return false;
             }
-            Dialled::Answered(socket, (proof, keys)) => match self.prove(&socket, &proof) {
+            Dialled::Answered(socket, Answer { proof, keys, is_unlike }) => match self.prove(&socket, &proof)
+            {
+                _ if is_unlike => Outcome::Unlike(peer),
                 true => Outcome::Connected(peer, Pipe::new(socket, keys.as_ref()), true),
                 false => Outcome::Failed(peer, false),
             },

@@ -32,6 +32,8 @@ pub struct Proven {
     pub socket: TcpStream,
     /// Its keys, if it is sealed.
     pub keys: Option<Keys>,
+    /// One end seals and the other does not: there is no connection.
+    pub is_unlike: bool,
 }
 
 /// A connection that is not.
@@ -127,7 +129,8 @@ impl Reception {
             Ok(Some(wanted)) => {
                 let Stranger { socket, called, .. } = self.strangers.remove(index)?;
                 set.remove(socket.as_raw_fd()).ok()?;
-                Some(Proven { wanted, socket, keys: called?.keys() })
+                let called = called?;
+                Some(Proven { wanted, socket, keys: called.keys(), is_unlike: called.is_unlike() })
             }
             Err(_) => {
                 self.shut_out(index);

@@ -73,8 +73,14 @@ pub fn job_by(ranks: u32, known: fn(u16) -> u16) -> Vec<Wire> {
 
 /// The same, with sealed connections or plain ones.
 pub fn job_of(ranks: u32, known: fn(u16) -> u16, is_sealed: bool) -> Vec<Wire> {
+    job_where(ranks, known, &|_| is_sealed)
+}
+
+/// The same, where some ranks have sealed connections.
+fn job_where(ranks: u32, known: fn(u16) -> u16, is_sealed: &dyn Fn(u32) -> bool) -> Vec<Wire> {
     let wire = |directory| {
         let directory: &'static OfTests = Box::leak(Box::new(directory));
+        let is_sealed = is_sealed(directory.own);
         let me = Identity { rank: JobRank(directory.own), ranks, directory, is_sealed };
         Wire::new(me, Box::leak(Box::default())).unwrap()
     };
@@ -183,6 +189,29 @@ fn a_peer_that_ends_without_leave_is_told_of_when_the_launcher_has_not_ended_the
     });
     assert_eq!(lost, JobRank(1));
     assert!(began.elapsed() >= LAUNCHERS_TURN);
+}
+
+#[test]
+fn ranks_of_which_one_seals_are_both_told_at_once() {
+    for caller in [0, 1] {
+        let mut wires = job_where(2, |port| port, &|rank| rank == 0);
+        assert!(wires[0].lost().is_none() && wires[1].lost().is_none());
+        let peer = 1 - caller;
+        let began = std::time::Instant::now();
+        assert!(!push(&mut wires[caller], peer as u32, 1));
+        for (me, other) in [(caller, peer), (peer, caller)] {
+            let lost = wait_for("the loss", || {
+                assert!(wires[me].peek().is_none());
+                wires[me].lost()
+            });
+            assert_eq!(lost, JobRank(other as u32));
+            let said = wires[me].why_lost(lost).to_string();
+            let mine =
+                if me == 0 { "this rank has the setting" } else { "this rank does not have the setting" };
+            assert!(said.contains(mine) && said.contains("SERRIED_TRANSPORT=wire:sealed"), "{said}");
+        }
+        assert!(began.elapsed() < LAUNCHERS_TURN);
+    }
 }
 
 #[test]
