@@ -130,7 +130,7 @@ def read_skips():
     return modules, tests
 
 
-def suite_arguments(include, leave_out):
+def suite_arguments(include, leave_out=()):
     modules, tests = read_skips()
     modules = [*modules, *leave_out]
     arguments = ["-v", "--no-builddir"]
