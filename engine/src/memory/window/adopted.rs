@@ -7,7 +7,8 @@
 //! Something else of the program lies in these pages, too. Two rules keep that as it was:
 //! * Pages change their memory only in a process with one thread, while its signals wait and no peer copies to it
 //!   (the caller sees to that), so no store is lost.
-//! * The child of a fork gets copies of the pages, made before the fork. It shares nothing with its parent there.
+//! * The child of a fork gets copies of the pages, made before the fork. It shares nothing with its parent there. (A thread
+//!   that was started since and writes there between copy and fork is not heard by the child.)
 
 use super::heap::Birth;
 use super::layout::PAGE;

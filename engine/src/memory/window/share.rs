@@ -21,7 +21,11 @@ impl Window {
     /// # Safety
     /// Nobody may write into the pages meanwhile.
     pub(super) unsafe fn share_pages(&self, pages: Range<u32>) -> bool {
-        if !Status::now().is_some_and(|now| policy::pages_may_move(&now)) {
+        let addresses = self.address(pages.start)..self.address(pages.end);
+        // Adopted pages are shared elsewhere in the file.
+        if self.with(|inner| inner.adopted.any(&addresses))
+            || !Status::now().is_some_and(|now| policy::pages_may_move(&now))
+        {
             return false;
         }
         pages.clone().step_by(PART).all(|start| {
@@ -39,11 +43,7 @@ impl Inner {
     /// As [`Window::share_pages`].
     unsafe fn share_part(&mut self, window: &Window, pages: Range<u32>) -> bool {
         let Some(file) = self.publish(window) else { return false };
-        let addresses = window.address(pages.start)..window.address(pages.end);
-        if self.shares >= MOST
-            || self.adopted.any(&addresses)
-            || self.demoted.any(pages.clone()) && !self.liveness.none_lives()
-        {
+        if self.shares >= MOST || self.demoted.any(pages.clone()) && !self.liveness.none_lives() {
             return false;
         }
         self.shares += 1;

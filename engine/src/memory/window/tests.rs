@@ -379,6 +379,27 @@ struct Values(std::cell::UnsafeCell<[u8; 3 * PAGE]>);
 // SAFETY: one test uses them.
 unsafe impl Sync for Values {}
 static VALUES: Values = Values(std::cell::UnsafeCell::new([7; 3 * PAGE]));
+static ZEROED: Values = Values(std::cell::UnsafeCell::new([0; 3 * PAGE]));
+
+#[test]
+fn adopted_variables_are_not_shared_in_their_own_place_too() {
+    let pair = Pair::new(14);
+    let mine = ZEROED.0.get().cast::<u8>();
+    let pages = mine as usize..mine as usize + 3 * PAGE;
+    // SAFETY: nobody else uses them.
+    unsafe {
+        mine.add(5).write(1);
+        pair.owner.adopt_pages(&pages).expect("a block");
+    }
+    for _ in 0..30 {
+        assert!(!pair.owner.lend(pages.start, 3 * PAGE, 1));
+    }
+    assert_eq!(read(mine, 9)[5], 1, "the contents stay");
+    // SAFETY: as above.
+    unsafe { pair.owner.end_adoption_of(&pages, true) };
+    pair.lend_often(read(mine, 3 * PAGE));
+    assert!(pair.owner.is_shared(pages.start, 3 * PAGE) && read(mine, 9)[5] == 1);
+}
 
 #[test]
 fn adopted_memory_is_a_block_for_peers_and_a_childs_own() {
