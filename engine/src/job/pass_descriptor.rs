@@ -1,6 +1,7 @@
 //! Passing a descriptor to another process over a local socket, and who that
 //! process is.
 
+use crate::memory::system_calls::uninterrupted;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -151,21 +152,6 @@ pub fn receive_with(
         }
     };
     Ok((count, descriptor))
-}
-
-/// Makes a call anew as often as a signal interrupts it: the kernel does not, where there is a limit
-/// on the time.
-fn uninterrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        let moved = call();
-        if moved >= 0 {
-            return Ok(moved as usize);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
 }
 
 fn empty_message(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {

@@ -1,6 +1,7 @@
 //! The system calls on TCP sockets, and on local ones in their place, that the standard library does not have, or has with a signal when the other
 //! end is gone.
 
+use crate::memory::system_calls::uninterrupted;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -135,7 +136,7 @@ pub fn send(stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<usize> {
     // An `IoSlice` has the layout of an `iovec`, and the parts are only read.
     (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len() as _);
     // SAFETY: the parts are readable for their lengths.
-    transferred(|| unsafe {
+    uninterrupted(|| unsafe {
         match parts {
             [part] => libc::send(stream.as_raw_fd(), part.as_ptr().cast(), part.len(), flags),
             _ => libc::sendmsg(stream.as_raw_fd(), &raw const message, flags),
@@ -148,7 +149,7 @@ pub fn receive(stream: &TcpStream, first: &mut [u8], then: &mut [u8]) -> io::Res
     let part = |place: &mut [u8]| libc::iovec { iov_base: place.as_mut_ptr().cast(), iov_len: place.len() };
     let parts = [part(first), part(then)];
     // SAFETY: both places are writable for their lengths.
-    transferred(|| unsafe {
+    uninterrupted(|| unsafe {
         match first.len() {
             0 => libc::recv(stream.as_raw_fd(), parts[1].iov_base, parts[1].iov_len, libc::MSG_DONTWAIT),
             _ => libc::readv(stream.as_raw_fd(), parts.as_ptr(), 2),
@@ -166,7 +167,7 @@ pub unsafe fn receive_into(stream: &TcpStream, places: &[libc::iovec], then: &mu
         list.push(libc::iovec { iov_base: then.as_mut_ptr().cast(), iov_len: then.len() });
     }
     // SAFETY: by the caller.
-    transferred(|| unsafe { libc::readv(stream.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int) })
+    uninterrupted(|| unsafe { libc::readv(stream.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int) })
 }
 
 /// Whether a socket is only full.
@@ -189,20 +190,6 @@ pub fn unconfirmed(stream: &TcpStream) -> usize {
     match poll.revents & (libc::POLLHUP | libc::POLLERR) {
         0 => bytes.max(0) as usize,
         _ => 0,
-    }
-}
-
-/// The bytes that a call has moved; it is made again if a signal has interrupted it.
-fn transferred(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        let moved = call();
-        if moved >= 0 {
-            return Ok(moved as usize);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
     }
 }
 
