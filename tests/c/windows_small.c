@@ -172,6 +172,13 @@ static void *waits(void *ends)
     return got == 1 ? NULL : ends;
 }
 
+/* AddressSanitizer leaves no room for the windows of ranks: all goes through the kernel. */
+#ifdef __SANITIZE_ADDRESS__
+enum { HAS_WINDOWS = 0 };
+#else
+enum { HAS_WINDOWS = 1 };
+#endif
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
@@ -179,10 +186,10 @@ int main(int argc, char **argv)
     int ends[2];
     check_begin(&argc, &argv);
     through_the_kernel();
-    check_variable(1);
+    check_variable(HAS_WINDOWS);
     for (int turn = 0; turn < 20; turn++)
         check_blocks(), check_overlap(), check_fork(), check_attached();
-    check_variable(1);
+    check_variable(HAS_WINDOWS);
 
     /* With a thread beside, which might write to the same pages, they stay where they are; all else is the same. */
     MPI_Win before = window_on(&variable.counter, sizeof(long));
@@ -192,6 +199,6 @@ int main(int argc, char **argv)
     check_variable(0);
     check_blocks(), check_overlap(), check_fork(), check_attached();
     CHECK(write(ends[1], "x", 1) == 1 && pthread_join(thread, &failed) == 0 && !failed);
-    check_variable(1);
+    check_variable(HAS_WINDOWS);
     return check_end();
 }
