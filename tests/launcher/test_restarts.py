@@ -10,7 +10,8 @@ import pytest
 
 from launching import PATIENCE, PROGRAMS, STAGE
 
-DIES = "echo attempt $SERRIED_RESTART of $PMI_RANK; [ $SERRIED_RESTART -lt 2 ] && [ $PMI_RANK = 1 ] && kill -9 $$; exit 0"
+# Rank 1 dies when the other one has had time to say its word.
+DIES = "echo attempt $SERRIED_RESTART of $PMI_RANK; [ $SERRIED_RESTART -lt 2 ] && [ $PMI_RANK = 1 ] && sleep 0.5 && kill -9 $$; exit 0"
 
 
 @pytest.fixture(scope="module")
