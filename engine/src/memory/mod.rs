@@ -9,6 +9,7 @@
 pub mod bounce;
 pub mod copy;
 pub mod cross_memory;
+pub mod loaded_objects;
 pub mod memory_file;
 pub mod segment;
 pub mod system_calls;

@@ -1,8 +1,7 @@
 //! The variables of the program and its libraries: the writable part of each object that is loaded.
 
-use std::ffi::CStr;
+use crate::memory::loaded_objects;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::Range;
 
 /// The writable part of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,51 +26,23 @@ impl Object {
 /// Those that are loaded now, by address.
 pub fn loaded() -> Vec<Object> {
     let mut found: Vec<Object> = Vec::new();
-    // SAFETY: the function gets `found`, and is called before this returns.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    loaded_objects::find(|object| {
+        for (number, header) in object.writable_parts().enumerate() {
+            let range = object.variables(header);
+            let mut hasher = DefaultHasher::new();
+            (object.path(), number, header.p_vaddr, header.p_memsz).hash(&mut hasher);
+            if !range.is_empty() {
+                found.push(Object {
+                    key: hasher.finish(),
+                    address: range.start as u64,
+                    bytes: range.len() as u64,
+                });
+            }
+        }
+        None::<()>
+    });
     found.sort_by_key(|object| object.address);
     found
-}
-
-/// Adds the writable segments of an object. What becomes read-only once it is linked is left out.
-unsafe extern "C" fn look(
-    object: *mut libc::dl_phdr_info,
-    _size: usize,
-    found: *mut libc::c_void,
-) -> libc::c_int {
-    // SAFETY: as the dynamic linker calls it, with what `loaded` has given.
-    let (object, found) = unsafe { (&*object, &mut *found.cast::<Vec<Object>>()) };
-    // SAFETY: the linker's table, of so many entries.
-    let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum as usize) };
-    // SAFETY: a C string, if it is there.
-    let name = (!object.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(object.dlpi_name) });
-    let range = |header: &libc::Elf64_Phdr| {
-        let begin = object.dlpi_addr + header.p_vaddr;
-        begin..begin + header.p_memsz
-    };
-    let sealed = headers.iter().filter(|header| header.p_type == libc::PT_GNU_RELRO).map(range).next();
-    let writable =
-        |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
-    for (number, header) in headers.iter().filter(writable).enumerate() {
-        let range = without(range(header), sealed.as_ref());
-        let mut hasher = DefaultHasher::new();
-        (name, number, header.p_vaddr, header.p_memsz).hash(&mut hasher);
-        let bytes = range.end - range.start;
-        if bytes > 0 {
-            found.push(Object { key: hasher.finish(), address: range.start, bytes });
-        }
-    }
-    0
-}
-
-/// What of a range comes after another one with which it begins.
-fn without(range: Range<u64>, sealed: Option<&Range<u64>>) -> Range<u64> {
-    match sealed {
-        Some(sealed) if sealed.start <= range.start && sealed.end > range.start => {
-            sealed.end.min(range.end)..range.end
-        }
-        _ => range,
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! the variables that have values in the program's file and is never shared.
 
 use super::layout::{ANNEX_BYTES, BLOCK_PAGES, PAGE};
-use super::program;
+use crate::memory::loaded_objects;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,19 +55,17 @@ pub fn offset(annex: &Range<usize>, address: usize, bytes: usize) -> Option<usiz
 /// The pages of the main program's zeroed variables, and the one before: what its parts have in memory and not in the
 /// file.
 pub fn of_program() -> Range<usize> {
-    let mut found = 0..0;
-    program::each_part(|part, header| {
-        let writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
-        if !writable || header.p_memsz <= header.p_filesz {
-            return;
-        }
-        let start = (part.start + header.p_filesz as usize - 1) & !(PAGE - 1);
-        let end = part.end.next_multiple_of(PAGE);
-        if end - start > found.len() {
-            found = start..end.min(start + ANNEX_BYTES);
-        }
+    let zeroed = |header: &&libc::Elf64_Phdr| header.p_memsz > header.p_filesz;
+    let pages = |(place, header): (Range<usize>, &libc::Elf64_Phdr)| {
+        let start = (place.start + header.p_filesz as usize - 1) & !(PAGE - 1);
+        start..place.end.next_multiple_of(PAGE)
+    };
+    let longest = loaded_objects::find(|program| {
+        let parts = program.writable_parts().filter(zeroed);
+        Some(parts.map(|header| pages((program.place(header), header))).max_by_key(ExactSizeIterator::len))
     });
-    found
+    let found = longest.flatten().unwrap_or(0..0);
+    found.start..found.end.min(found.start + ANNEX_BYTES)
 }
 
 /// How often messages that begin at a page of the annex were sent: of the pages

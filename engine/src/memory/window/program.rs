@@ -2,7 +2,7 @@
 
 use super::layout::PAGE;
 use super::system;
-use std::ffi::CStr;
+use crate::memory::loaded_objects::{self, LoadedObject};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -10,18 +10,15 @@ use std::sync::OnceLock;
 /// which nothing depends on where the kernel has it.
 pub fn has(pages: &Range<usize>) -> bool {
     let within = |range: Range<usize>| range.start <= pages.start && pages.end <= range.end;
-    within(variables()) || within(heap())
+    within(heap()) || has_variables(within)
 }
 
-/// The pages of its variables that it may write.
-fn variables() -> Range<usize> {
-    let (mut found, mut read_only) = (0..0, 0);
-    each_part(|part, header| match header.p_type {
-        libc::PT_LOAD if header.p_flags & libc::PF_W != 0 && part.len() > found.len() => found = part,
-        libc::PT_GNU_RELRO => read_only = part.end & !(PAGE - 1),
-        _ => {}
-    });
-    (found.start & !(PAGE - 1)).max(read_only)..found.end.next_multiple_of(PAGE)
+/// Whether the pages of some variables of it are such.
+fn has_variables(within: impl Fn(Range<usize>) -> bool) -> bool {
+    let is_such = |part: Range<usize>| within(part.start & !(PAGE - 1)..part.end.next_multiple_of(PAGE));
+    let program =
+        |object: LoadedObject| Some(object.writable_parts().any(|header| is_such(object.variables(header))));
+    loaded_objects::find(program).unwrap_or(false)
 }
 
 /// The pages that malloc has from `brk`.
@@ -33,41 +30,11 @@ fn heap() -> Range<usize> {
     start.next_multiple_of(PAGE)..end & !(PAGE - 1)
 }
 
-/// Does something with each part of the main program that its headers name: where it lies, in bytes, and the header.
-pub fn each_part(mut each: impl FnMut(Range<usize>, &libc::Elf64_Phdr)) {
-    each_object(&mut |object| {
-        // SAFETY: the linker's table, of so many entries.
-        let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum as usize) };
-        for header in headers {
-            let begin = (object.dlpi_addr + header.p_vaddr) as usize;
-            each(begin..begin + header.p_memsz as usize, header);
-        }
-        true // the first object is the main program
-    });
-}
-
 /// Whether a library is loaded whose file has a name that begins so.
 pub fn has_loaded(names: &[&str]) -> bool {
-    let mut found = false;
-    each_object(&mut |object| {
-        // SAFETY: null, or a C string of the linker.
-        let path = (!object.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(object.dlpi_name) });
-        let file = path.and_then(|path| path.to_bytes().rsplit(|&byte| byte == b'/').next());
-        found |= file.is_some_and(|file| names.iter().any(|name| file.starts_with(name.as_bytes())));
-        found
-    });
-    found
-}
-
-/// Shows what the dynamic linker has loaded, until `each` has seen enough.
-fn each_object(mut each: &mut dyn FnMut(&libc::dl_phdr_info) -> bool) {
-    // SAFETY: the function gets `each`, and is called before this returns.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut each).cast()) };
-}
-
-unsafe extern "C" fn look(object: *mut libc::dl_phdr_info, _: usize, each: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: as the dynamic linker calls it, with what `each_object` has given.
-    let (object, each) =
-        unsafe { (&*object, &mut *each.cast::<&mut dyn FnMut(&libc::dl_phdr_info) -> bool>()) };
-    each(object).into()
+    let is_one = |object: LoadedObject| {
+        let file = object.path()?.to_bytes().rsplit(|&byte| byte == b'/').next()?;
+        names.iter().any(|name| file.starts_with(name.as_bytes())).then_some(())
+    };
+    loaded_objects::find(is_one).is_some()
 }
