@@ -112,14 +112,9 @@ impl Window {
             return None;
         }
         self.keep_at_forks(wanted.clone());
-        // Another thread may write there now, which would be lost.
-        let share = || {
-            Status::now().is_some_and(|now| now.is_alone()) && {
-                // SAFETY: nobody writes; the pages are filled by the memory, or by the rest of a block that
-                // the program does not use.
-                unsafe { self.share_pages(wanted.clone()) }
-            }
-        };
+        // SAFETY: nobody writes, for what another thread writes there now would be lost; the pages are filled by the memory,
+        // or by the rest of a block that the program does not use.
+        let share = || unsafe { self.share_pages(wanted.clone(), Status::is_alone) };
         if !is_shared && !self.all_shared(wanted.clone()) && !share() {
             self.forget(&wanted);
             return None;

@@ -47,7 +47,7 @@ impl Window {
         if let Some(pages) = pages {
             // SAFETY: the program lends all of these pages, or they are the end
             // of its block, which it does not use.
-            unsafe { self.share_pages(pages) };
+            unsafe { self.share_pages(pages, |_| true) };
         }
     }
 

@@ -16,15 +16,15 @@ const PART: usize = (8 << 20) / PAGE;
 const MOST: u32 = 16_000;
 
 impl Window {
-    /// Makes pages shared with their contents; `false` when it cannot be.
+    /// Makes pages shared with their contents, if the process `may` do so as it is now; `false` when it cannot be.
     ///
     /// # Safety
     /// Nobody may write into the pages meanwhile.
-    pub(super) unsafe fn share_pages(&self, pages: Range<u32>) -> bool {
+    pub(super) unsafe fn share_pages(&self, pages: Range<u32>, may: impl FnOnce(&Status) -> bool) -> bool {
         let addresses = self.address(pages.start)..self.address(pages.end);
         // Adopted pages are shared elsewhere in the file.
         if self.with(|inner| inner.adopted.any(&addresses))
-            || !Status::now().is_some_and(|now| policy::pages_may_move(&now))
+            || !Status::now().is_some_and(|now| may(&now) && policy::pages_may_move(&now))
         {
             return false;
         }
