@@ -200,13 +200,13 @@ fn scatter<S: Sink>(
 
 /// Unlike parts, `size` bytes of data in all: the rest of a cut one, whole ones, a cut one.
 fn sequence<S: Sink>(parts: &[Part], size: u64, base: *mut u8, window: &mut Window, sink: &mut S) -> bool {
-    let end_of = |index: usize| parts.get(index + 1).map_or(size, |next| next.start);
+    let start_of = |index: usize| parts.get(index).map_or(size, |part| part.start);
     let cut = |index: usize, window: &mut Window, sink: &mut S| {
         let part = &parts[index];
         let from = base.wrapping_offset(part.offset as isize);
         match &part.body {
             Some(body) => visit(body, from, window, sink),
-            None => block(from, end_of(index) - part.start, window, sink),
+            None => block(from, start_of(index + 1) - part.start, window, sink),
         }
     };
     let mut index = match window.skip {
@@ -220,12 +220,11 @@ fn sequence<S: Sink>(parts: &[Part], size: u64, base: *mut u8, window: &mut Wind
         }
         index += 1;
     }
-    let Some(first) = parts.get(index) else { return true };
-    let limit = first.start + window.left;
+    let limit = start_of(index) + window.left;
     let whole =
         if limit >= size { parts.len() } else { parts.partition_point(|part| part.start <= limit) - 1 };
-    let end = parts.get(whole).map_or(size, |next| next.start);
-    window.left -= end - first.start;
+    let end = start_of(whole);
+    window.left -= end - start_of(index);
     if !sequence_whole(&parts[index..whole], end, base, sink) || window.left == 0 {
         return false;
     }
