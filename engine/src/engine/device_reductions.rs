@@ -332,7 +332,7 @@ impl Engine {
                 let sentence =
                     "the device of another rank could not do its part of the reduction; the call of \
                                 that rank says why";
-                Err(Error::new(Class::Other, sentence))
+                Err(Error::echo(Class::Other, sentence))
             }
         }
     }
