@@ -81,6 +81,12 @@ pub fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
     Ok(who.uid)
 }
 
+/// Whether the other end is of the user of this process.
+pub fn is_of_own_user(stream: &UnixStream) -> bool {
+    // SAFETY: getting one's own user id cannot fail.
+    peer_user(stream).ok() == Some(unsafe { libc::geteuid() })
+}
+
 /// Sends one byte with `descriptor` attached.
 ///
 /// # Errors

@@ -11,7 +11,7 @@
 
 use super::job_network::card_key;
 use super::listen::listen as listen_for_nodes;
-use super::pass_descriptor::{listen, peer_user, receive_descriptor, send_descriptor};
+use super::pass_descriptor::{is_of_own_user, listen, peer_user, receive_descriptor, send_descriptor};
 use super::{Bootstrap, JobKey, NodeCard, NodeMap, NodeSegment, NodeTable, Started};
 use crate::memory::system_calls;
 use crate::{Class, Error, Result};
@@ -127,8 +127,7 @@ fn serve(listener: &UnixListener, descriptors: &[BorrowedFd], others: u32) -> Re
             ));
         }
         let Ok((stream, _)) = listener.accept() else { continue };
-        // SAFETY: getting one's own user id cannot fail.
-        if peer_user(&stream).ok() != Some(unsafe { libc::geteuid() }) {
+        if !is_of_own_user(&stream) {
             continue; // not one of ours: whoever it is gets nothing
         }
         descriptors

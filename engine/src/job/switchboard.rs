@@ -10,7 +10,7 @@
 //!
 //! A line is a socket without a name, so it goes through all namespaces. Both ends check that who listens is of the same user.
 
-use super::pass_descriptor::{self, peer_user, receive_with, send_with};
+use super::pass_descriptor::{self, is_of_own_user, receive_with, send_with};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -106,12 +106,6 @@ pub fn connect(line: Option<&Line>, name: &str) -> io::Result<UnixStream> {
         (Ok(_), _) => Err(io::ErrorKind::PermissionDenied.into()),
         (Err(error), _) => Err(error),
     }
-}
-
-/// Whether the other end of a socket is of the user of this process.
-pub fn is_of_own_user(stream: &UnixStream) -> bool {
-    // SAFETY: getting one's own user id cannot fail.
-    peer_user(stream).ok() == Some(unsafe { libc::geteuid() })
 }
 
 impl Switchboard {

@@ -3,7 +3,7 @@
 //! The socket has no name in a file system. Both ends check that the other runs as the same user.
 
 use crate::device::{self, borrowing};
-use crate::job::pass_descriptor::{connect, listen, peer_user, receive_descriptor, send_descriptor};
+use crate::job::pass_descriptor::{connect, is_of_own_user, listen, receive_descriptor, send_descriptor};
 use crate::memory::system_calls;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, OwnedFd};
@@ -51,8 +51,7 @@ pub(crate) fn take_descriptor(listener: &UnixListener) -> Result<OwnedFd> {
 }
 
 fn check_user(stream: &UnixStream) -> Result<()> {
-    // SAFETY: getting one's own user id cannot fail.
-    match peer_user(stream).ok() == Some(unsafe { libc::geteuid() }) {
+    match is_of_own_user(stream) {
         true => Ok(()),
         false => Err(Error::new(Class::Other, "a process of another user is at the socket of a rank")),
     }

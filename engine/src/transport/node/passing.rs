@@ -16,8 +16,8 @@
 
 use super::area::{Area, Passing};
 use super::reach;
-use crate::job::pass_descriptor::{receive_descriptor, send_descriptor};
-use crate::job::switchboard::{connect, is_of_own_user, listen, Line};
+use crate::job::pass_descriptor::{is_of_own_user, receive_descriptor, send_descriptor};
+use crate::job::switchboard::{connect, listen, Line};
 use crate::memory::memory_file;
 use crate::memory::system_calls;
 use std::collections::HashSet;
