@@ -2,7 +2,7 @@
 """Where the thresholds of the engine come from: times around each, on this machine.
 
     make bench-micro                     all of thresholds.toml (about two minutes)
-    bench/micro/run.py WHOLE COPIED      only these constants
+    bench/micro/run.py EAGER_BYTES       only this constant
 
 For each threshold the lengths around it take turns in one job (steps.c). Told are the times below and beyond, and the
 step: the time of 8 bytes more than the threshold, divided by that at it. At a right threshold both ways take the same

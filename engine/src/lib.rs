@@ -7,7 +7,8 @@
 //!   [`request`], [`file`], [`datatype`], [`reduce`];
 //! * how bytes move: [`transport`];
 //! * what the operating system gives: [`memory`], [`device`], [`progress`], [`job`],
-//!   [`observe`].
+//!   [`observe`];
+//! * what costs what on this machine: [`tuning`].
 //!
 //! The engine knows no C handle and no ABI. Inside it every count and
 //! displacement has 64 bits.
@@ -30,6 +31,7 @@ pub mod memory;
 pub mod message;
 pub mod observe;
 pub mod onesided;
+mod own_file;
 pub mod progress;
 mod rank;
 pub mod reduce;
@@ -40,6 +42,7 @@ mod sync;
 #[cfg(test)]
 mod test_ranks;
 pub mod transport;
+pub mod tuning;
 pub mod world;
 
 pub use engine::Engine;

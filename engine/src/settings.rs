@@ -45,11 +45,14 @@ pub const NAMES: &str = "SERRIED_NAMES";
 /// By how many percent sleeping ranks may slow a job down.
 pub const MAX_SLOWDOWN: &str = "SERRIED_MAX_SLOWDOWN";
 
+/// The file of the lengths at which ways of moving bytes change.
+pub const TUNING: &str = "SERRIED_TUNING";
+
 /// How ranks of other nodes are reached.
 pub const TRANSPORT: &str = "SERRIED_TRANSPORT";
 
 /// All of them.
-pub const SETTINGS: [Setting; 14] = [
+pub const SETTINGS: [Setting; 15] = [
     Setting {
         name: MEMORY,
         default: "64M",
@@ -113,6 +116,13 @@ pub const SETTINGS: [Setting; 14] = [
         default: "none",
         meaning: "percent of the time for which ranks of a node may be late because they slept (as --max-slowdown); \
                   0: no rank sleeps. Without it a rank sleeps after some tens of microseconds",
+    },
+    Setting {
+        name: TUNING,
+        default: "share/serried/tuning.toml beside the libraries, if `serried tune` has written it",
+        meaning: "the file of the lengths at which one way of moving bytes becomes quicker than another; none: those that \
+                  Serried comes with. Read where the segment of a node is made, so `serried run` needs it in its own \
+                  environment",
     },
     Setting { name: "SERRIED_ABI", default: "standard", meaning: "the ABI of what mpicc makes: standard, mpich, openmpi" },
     Setting { name: "SERRIED_CC", default: "cc", meaning: "the compiler behind mpicc" },

@@ -6,11 +6,12 @@ use crate::clock;
 use crate::core::Core;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
-use crate::message::{Buffer, Envelope, Mode, EAGER_BLOCK_BYTES};
+use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::{events, Page};
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
 use crate::transport::{OfferedMemory, LETTER_BYTES};
+use crate::tuning::crossovers::EAGER_BLOCK;
 use crate::{Class, Error, JobRank, Result};
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
@@ -96,7 +97,7 @@ impl Engine {
         let started = self.lane(envelope.context).lock().start_send(peer, envelope, buffer, blocking)?;
         let Some(request) = started else { return Ok(()) };
         let ended = self.wait_for_send(peer, request);
-        if begin != 0 && bytes <= EAGER_BLOCK_BYTES && mode != Mode::Synchronous {
+        if begin != 0 && !EAGER_BLOCK.is_passed_by(bytes) && mode != Mode::Synchronous {
             self.lane(envelope.context).lock().transport.was_read(peer, bytes, clock::ticks() - begin);
         }
         ended

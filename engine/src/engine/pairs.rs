@@ -2,12 +2,12 @@
 
 use super::Engine;
 use crate::memory::window::{self, policy, Window};
-use crate::message::{Buffer, Envelope, Mode, EAGER_BLOCK_BYTES};
+use crate::message::{Buffer, Envelope, Mode};
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::{JobRank, Result};
 
-/// Big enough for a message that the receiver copies.
-const BYTES: usize = EAGER_BLOCK_BYTES as usize + (64 << 10);
+/// Big enough for a message that the receiver copies, wherever that crossover lies.
+const BYTES: usize = 512 << 10;
 /// So often each pair is tried: descriptors of memory files come with the
 /// second message.
 const ROUNDS: i32 = 3;

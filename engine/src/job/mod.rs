@@ -150,6 +150,8 @@ impl Job {
             finished: AtomicBool::new(false),
             program: OnceLock::new(),
         };
+        // All ranks of a node take the same ways.
+        job.node.header().crossovers.adopt();
         job.claim_page()?;
         Ok(job)
     }

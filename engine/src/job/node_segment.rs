@@ -23,13 +23,14 @@ use crate::observe::flow::{row_bytes, Flow, Sent};
 use crate::observe::inquiry::Report;
 use crate::observe::ledger::{self, Ledger};
 use crate::observe::{Page, State};
+use crate::tuning;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 22;
+const VERSION: u32 = 23;
 const HEADER_BYTES: usize = 4096;
 /// Communicators that can be revoked in the life of a job.
 pub(super) const REVOCATIONS: usize = 480;
@@ -93,6 +94,8 @@ pub(super) struct Header {
     pub(super) goes_on: AtomicU32,
     /// What sleeping has cost, where there is a bound.
     pub(super) delays: Account,
+    /// Where one way of moving bytes takes over from another.
+    pub(super) crossovers: tuning::OfNode,
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
@@ -142,6 +145,7 @@ impl NodeSegment {
             node.page(rank).set_state(State::Unused);
         }
         let header = node.header();
+        header.crossovers.write(&tuning::file::of_this_machine()?);
         header.version.store(VERSION, Ordering::Relaxed);
         header.local_ranks.store(local_ranks, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);

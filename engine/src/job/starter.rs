@@ -11,15 +11,15 @@
 //! ranks that fail, and without this process, as the one does that starts it.
 
 use super::switchboard::Line;
+use crate::own_file::own_file;
 use crate::settings::HOSTS;
 use crate::{Class, Error, Result};
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The command of the launcher that this is for.
@@ -251,20 +251,6 @@ fn find() -> Result<PathBuf> {
         let place = beside.map(|file| format!("neither {} nor ", file.display())).unwrap_or_default();
         failed(format!("the launcher is not there: {place}a `serried` in a folder of PATH"))
     })
-}
-
-/// The file of this library.
-fn own_file() -> Option<PathBuf> {
-    // SAFETY: zeros are a valid place for the answer, which names a string that lives as long as the library.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(find as *const () as *const libc::c_void, &raw mut info) == 0
-            || info.dli_fname.is_null()
-        {
-            return None;
-        }
-        Path::new(OsStr::from_bytes(CStr::from_ptr(info.dli_fname).to_bytes())).canonicalize().ok()
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! | size, layout | protocol | copies |
 //! |---|---|---|
 //! | ≤ 40 bytes, or 1 KiB in an express box | inside the packet; of a synchronous send with a ticket, 8 bytes | 2 |
-//! | ≤ [`EAGER_BLOCK_BYTES`], in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
-//! | ≤ [`EAGER_BLOCK_BYTES`], one block | in cells of the sender, while both sides copy (`Payloads::push_block`) | 2 |
+//! | ≤ [`EAGER_BLOCK`](crate::tuning::crossovers::EAGER_BLOCK), in shared memory | the receiver reads it at once, wanted or not | 1, or 2 if not wanted yet |
+//! | ≤ [`EAGER_BLOCK`](crate::tuning::crossovers::EAGER_BLOCK), one block | in cells of the sender, while both sides copy (`Payloads::push_block`) | 2 |
 //! | ≤ [`EAGER_BYTES`] | in a packet with a long payload (`Payloads`): on a node, a cell of the sender | 2 |
 //! | larger, sender's data in one block, memory reachable | the receiver copies (`rendezvous`), big ones both sides (`together`); or as below, if a sample says so (`sample`) | 1 |
 //! | otherwise | the sender copies, in parts (`stream`) | 2, no staging |
@@ -70,8 +70,6 @@ pub const ANY_TAG: i32 = i32::MIN + 1;
 pub const TAG_UPPER_BOUND: i32 = i32::MAX;
 /// Messages up to this size are sent at once, if there is memory to load them.
 pub const EAGER_BYTES: u64 = 32 << 10;
-/// The same of a block for a rank of the node, which reads it while it is copied.
-pub const EAGER_BLOCK_BYTES: u64 = 256 << 10;
 /// The same over a network, where an answer takes longer than a copy.
 pub const EAGER_FAR_BYTES: u64 = 64 << 10;
 

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::observe::events::{self, Kind};
 use crate::observe::page::add;
 use crate::transport::{Arrival, Means, OfferedMemory, Packet, RemoteMemory, Told};
+use crate::tuning::crossovers::READ_ALONE;
 use crate::{Class, Error, JobRank, Result};
 
 /// Pieces listed at a time for a receive buffer with gaps.
@@ -86,7 +87,7 @@ impl Core {
     pub(super) fn read_at_once(&mut self, offer: &Offer, target: *mut u8) -> bool {
         // Where no address is told there is nothing to be read, also not by the sender itself.
         let memory = offer.memory();
-        if !memory.is_reachable() || offer.is_of_device() || offer.bytes >= together::SHARED_MAPPED_BYTES {
+        if !memory.is_reachable() || offer.is_of_device() || READ_ALONE.is_passed_by(offer.bytes) {
             return false;
         }
         let Some(source) = self.transport.direct(offer.peer, memory) else {

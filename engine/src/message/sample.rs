@@ -10,10 +10,10 @@
 
 use super::wire::Offer;
 use super::work::Work;
-use super::EAGER_BLOCK_BYTES;
 use crate::clock::ticks;
 use crate::core::Core;
 use crate::transport::OfferedMemory;
+use crate::tuning::crossovers::EAGER_BLOCK;
 use crate::{JobRank, Result};
 
 /// Bytes of the sample: more than fits the first cache twice.
@@ -56,7 +56,7 @@ impl Core {
     /// # Errors
     /// When it cannot be read after all.
     pub(super) fn had_better_come_in_parts(&mut self, index: u32, offer: &Offer, taken: u64) -> Result<bool> {
-        if taken <= EAGER_BLOCK_BYTES || offer.peer == self.rank || self.shares_cpus() {
+        if !EAGER_BLOCK.is_passed_by(taken) || offer.peer == self.rank || self.shares_cpus() {
             return Ok(false);
         }
         let Some(sender) = self.job.local(offer.peer) else { return Ok(false) };

@@ -3,7 +3,7 @@
 use super::stream::load;
 use super::wire::{Envelope, Offer, Ticket, AWAITED, INLINE, LONG, OFFER, TICKET_BYTES, TICKET_LINE};
 use super::work::{Send, Work};
-use super::{Buffer, Mode, EAGER_BLOCK_BYTES, EAGER_BYTES, EAGER_FAR_BYTES};
+use super::{Buffer, Mode, EAGER_BYTES, EAGER_FAR_BYTES};
 use crate::core::Core;
 use crate::device::stand_ins;
 use crate::observe::page::add;
@@ -11,6 +11,7 @@ use crate::transport::{
     AccessDescriptor, Letter, Load, OfferedMemory, Packet, Packets, Payloads, RemoteMemory, Source,
     INLINE_BYTES, LETTER_BYTES, LONG_LETTER_BYTES,
 };
+use crate::tuning::crossovers::EAGER_BLOCK;
 use crate::{JobRank, Result};
 use std::mem::MaybeUninit;
 
@@ -185,7 +186,7 @@ impl Core {
             || match self.transport.is_far(peer) {
                 true => bytes <= EAGER_FAR_BYTES,
                 false => {
-                    bytes <= EAGER_BLOCK_BYTES
+                    !EAGER_BLOCK.is_passed_by(bytes)
                         && buffer.dense().is_some_and(|address| stand_ins::has_data(address, bytes))
                 }
             }

@@ -9,20 +9,17 @@ use super::wire::{Offer, Together, TOGETHER};
 use super::work::Work;
 use crate::core::Core;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory, Packet, SharedTasks};
+use crate::tuning::crossovers::{READ_ALONE, READ_ALONE_BY_KERNEL};
 use crate::Result;
-
-/// Smaller messages are copied by the receiver alone, through the kernel.
-const SHARED_BYTES: u64 = 512 << 10;
-/// The same for memory that is mapped: no system call begins a part.
-pub(super) const SHARED_MAPPED_BYTES: u64 = 64 << 10;
 
 /// Whether the two sides should share the copying into receive `index`.
 pub(super) fn worth_it(core: &mut Core, index: u32, offer: &Offer, taken: u64) -> bool {
     let Work::Receive(receive) = &core.requests[index].work else { return false };
-    if taken < SHARED_MAPPED_BYTES || core.shares_cpus() || receive.buffer.dense().is_none() {
+    if !READ_ALONE.is_passed_by(taken) || core.shares_cpus() || receive.buffer.dense().is_none() {
         return false;
     }
-    taken >= SHARED_BYTES || core.transport.direct(offer.peer, offer.memory().part(0, taken)).is_some()
+    READ_ALONE_BY_KERNEL.is_passed_by(taken)
+        || core.transport.direct(offer.peer, offer.memory().part(0, taken)).is_some()
 }
 
 impl Core {

@@ -23,15 +23,14 @@ mod vectors;
 pub use past_caches::wait_for_stores;
 
 use crate::clock::ticks;
+use crate::tuning::crossovers::{BY_VECTORS, PAST_CACHES};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 /// Shorter copies are plain: a few lines.
 const SHORTEST: usize = 1024;
-/// Longer ones are plain too: no other core has kept all these lines.
-const LONGEST: usize = 512 << 10;
-/// Copies of so many bytes, and of no more, take less by vectors than as libc does.
-const VECTORS: (usize, usize) = (2 << 10, 8 << 10);
+/// Shorter copies of a few KiB are as quick in either way.
+const VECTORS: usize = 2 << 10;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// Copies from one measurement to the next.
@@ -133,7 +132,7 @@ impl Chooser {
     /// Both sides must have so many bytes and not overlap.
     #[inline]
     pub unsafe fn copy(&self, source: *const u8, target: *mut u8, bytes: usize) {
-        let is_long = bytes > LONGEST && !self.beyond;
+        let is_long = PAST_CACHES.is_passed_by(bytes as u64) && !self.beyond;
         if bytes < SHORTEST || is_long || !self.other.is_possible() {
             // SAFETY: by the caller.
             return unsafe { plain(source, target, bytes) };
@@ -226,7 +225,8 @@ pub fn fetch(source: *const u8, bytes: usize) {
 /// As for [`Chooser::copy`].
 #[inline]
 pub unsafe fn plain(source: *const u8, target: *mut u8, bytes: usize) {
-    let by_vectors = bytes >= VECTORS.0 && (bytes <= VECTORS.1 || vectors::is_behind(source, target));
+    let by_vectors =
+        bytes >= VECTORS && (!BY_VECTORS.is_passed_by(bytes as u64) || vectors::is_behind(source, target));
     // SAFETY: by the caller.
     unsafe {
         match by_vectors {

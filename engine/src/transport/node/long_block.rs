@@ -9,13 +9,12 @@ use super::returned::indices;
 use super::sizes::{PIECE, PIECES};
 use super::{gone, NodeTransport};
 use crate::transport::{Packet, Packets, Plain, INLINE_BYTES};
+use crate::tuning::crossovers::WHOLE_CELL;
 use crate::{Class, Error, LocalRank, Result};
 use std::mem::size_of;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Shorter blocks are copied whole.
-const SHORTEST: usize = 3 << 10;
 /// Bytes that are copied before the receiver is told of them: a quarter of the block, but no less and no more.
 const PART: (usize, usize) = (1 << 10, 8 << 10);
 /// Cells after the first that a block may have.
@@ -134,7 +133,7 @@ impl NodeTransport {
         (block, bytes): (*const u8, usize),
     ) -> Result<bool> {
         let bytes = head.len() + bytes;
-        if !(SHORTEST..=LONGEST).contains(&bytes) {
+        if bytes > LONGEST || !WHOLE_CELL.is_passed_by(bytes as u64) {
             return Ok(false);
         }
         let Some(mut block_there) = self.take_pieces(bytes, kind)? else { return Ok(false) };

@@ -10,9 +10,9 @@ use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::{at_once, Wait};
 use crate::collective::node::reduction::combine;
 use crate::collective::node::reduction::elements::{self, operand};
-use crate::collective::node::reduction::slices::WHOLE;
 use crate::collective::{schedule, Data, Operation, Root};
 use crate::reduce::Operator;
+use crate::tuning::crossovers::{READ_BY_ALL, WHOLE};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -48,17 +48,13 @@ pub fn fits(me: &Member, operation: &Operation) -> bool {
             || pair::applies(me, operation, total))
 }
 
-/// Payload that all members read of one member, or of each, is read sooner where it lies if it is
-/// longer.
-const READ_BY_ALL: u64 = 32 << 10;
-
 /// Whether payload goes over wide halves. They are of no use where one member would do all
 /// the work, or everybody the work of all.
 fn suits_wide(me: &Member, operation: &Operation, total: u64) -> bool {
     match operation {
         Operation::Gather { .. } => false,
-        Operation::Broadcast { .. } | Operation::Allgather { .. } => total <= READ_BY_ALL,
-        Operation::Allreduce { .. } => total.saturating_mul(u64::from(me.size - 1)) <= WHOLE,
+        Operation::Broadcast { .. } | Operation::Allgather { .. } => !READ_BY_ALL.is_passed_by(total),
+        Operation::Allreduce { .. } => !WHOLE.is_passed_by(total.saturating_mul(u64::from(me.size - 1))),
         _ => true,
     }
 }

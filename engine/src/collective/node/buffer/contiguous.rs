@@ -15,11 +15,8 @@ use crate::collective::node::protocol::wait::Wait;
 use crate::collective::scratch::Scratch;
 use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
+use crate::tuning::crossovers::ENDS_COPIED;
 use crate::Result;
-
-/// Data of which others do not reach the ends are copied for them up to so many bytes, if there
-/// is no room in a slot for the ends: one that comes through the kernel takes about as long.
-const COPIED: u64 = 128 << 10;
 
 /// Data in one piece: the program's own, or a copy without their gaps or within reach of all.
 pub(crate) struct Contiguous {
@@ -62,7 +59,8 @@ impl Contiguous {
     ) -> Result<Contiguous> {
         let room = party.narrow();
         let suits = |one: &Contiguous| match one.reachable {
-            Reachable::Middle(head, tail) => head + tail <= room || one.bytes > COPIED,
+            // Without room in a slot for the ends, they come through the kernel, which takes as long as a copy of some length.
+            Reachable::Middle(head, tail) => head + tail <= room || ENDS_COPIED.is_passed_by(one.bytes),
             reachable => reachable == Reachable::All,
         };
         match Contiguous::lent(party, data, readers, suits) {

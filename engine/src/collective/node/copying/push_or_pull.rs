@@ -9,10 +9,9 @@
 
 use crate::clock::ticks;
 use crate::memory::copy::wait_for_stores;
+use crate::tuning::crossovers::PULLED;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Less is always taken: there is not so much to gain.
-const SHORTEST: u64 = 8 << 10;
 /// Operations from one trial to the next.
 pub(crate) const EVERY: u32 = 256;
 /// Each way is tried so many times.
@@ -40,7 +39,7 @@ impl PushOrPull {
     /// The next operation, in which each member has so many bytes for the other.
     #[inline]
     pub fn next(&self, bytes: u64) -> Turn {
-        if bytes < SHORTEST {
+        if !PULLED.is_passed_by(bytes) {
             return Turn(None);
         }
         let turn = self.turn.load(Relaxed);

@@ -6,10 +6,8 @@ use crate::collective::node::protocol::member::Member;
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::memory::copy::{plain, Chooser};
+use crate::tuning::crossovers::SHORT_SLOT;
 use crate::{Class, Error, Result};
-
-/// Payload of so many bytes at most is [`CopyKind::Short`].
-const SHORT: usize = 16 << 10;
 
 impl Member {
     /// Takes a place for `bytes` bytes of payload of an epoch: the epoch at which it is free.
@@ -53,7 +51,8 @@ impl Member {
         unsafe {
             match data.dense() {
                 Some((from, _)) if bytes >= Chooser::WORTH => {
-                    let copied = if bytes <= SHORT { CopyKind::Short } else { CopyKind::Slot };
+                    let copied =
+                        if bytes as u64 <= SHORT_SLOT.bytes() { CopyKind::Short } else { CopyKind::Slot };
                     self.chooser(copied).copy(from, packed, bytes);
                 }
                 Some((from, _)) => std::ptr::copy_nonoverlapping(from, packed, bytes),

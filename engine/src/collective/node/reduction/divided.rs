@@ -9,14 +9,13 @@ use crate::collective::node::protocol::wait::Wait;
 use crate::collective::node::reduction::combine::{Buffers, Tree};
 use crate::collective::node::reduction::elements::Elements;
 use crate::collective::node::reduction::operands::Operands;
-use crate::collective::node::reduction::slices::{
-    is_plain_pair, may_be_whole, slice, GRAIN, WHOLE_UNLESS_PUT,
-};
+use crate::collective::node::reduction::slices::{is_plain_pair, may_be_whole, slice, GRAIN};
 use crate::collective::temporary::Temporary;
 use crate::collective::tree::Folded;
 use crate::collective::Data;
 use crate::datatype::Datatype;
 use crate::reduce::Operator;
+use crate::tuning::crossovers::WHOLE_OF_TWO_UNLESS_PUT;
 use crate::Result;
 use std::ops::Range;
 use std::sync::Arc;
@@ -137,7 +136,7 @@ impl<'a, Waits: Wait, Memory: PeerMemory> DividedReduction<'a, Waits, Memory> {
             // Where members do not agree all of them find that, and say no.
             self.lent(member).is_ok_and(|lent| lent.send != lent.receive)
         };
-        let pair = is_plain_pair(size, self.operator) && self.bytes <= WHOLE_UNLESS_PUT;
+        let pair = is_plain_pair(size, self.operator) && !WHOLE_OF_TWO_UNLESS_PUT.is_passed_by(self.bytes);
         let suits = may_be_whole(size, self.bytes, self.operator) || pair && !self.are_better_put();
         suits && (0..size).all(apart)
     }

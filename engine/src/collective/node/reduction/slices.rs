@@ -1,21 +1,11 @@
 //! How the members divide a reduction: a slice for each, or all of it for each.
 
 use crate::reduce::Operator;
+use crate::tuning::crossovers::{ROOT_ALONE, WHOLE, WHOLE_OF_TWO};
 use std::ops::Range;
 
 /// Slices begin at multiples of so many bytes at least: a cache line.
 pub(crate) const GRAIN: u64 = 64;
-
-/// An allreduce in which a member has to read no more than this is done whole by
-/// every member.
-pub(crate) const WHOLE: u64 = 64 << 10;
-/// The same for two members. They have to read as much by slices, if somebody reads the results
-/// afterwards, but combine half of it each, which is worth more from here on.
-pub(crate) const WHOLE_OF_TWO: u64 = 8 << 10;
-/// The same in a reduce, where only one of them needs the result.
-const ALONE_OF_TWO: u64 = 16 << 10;
-/// The same as [`WHOLE_OF_TWO`] where one cannot put its slice into the result of the other.
-pub(crate) const WHOLE_UNLESS_PUT: u64 = 512 << 10;
 
 /// Where the slice of member `rank` of `size` lies in `bytes` bytes of items of
 /// `item` bytes.
@@ -34,19 +24,20 @@ pub(crate) fn in_turn(first: u64, bytes: u64) -> [Range<u64>; 2] {
 }
 
 /// Whether each of the members may reduce all of `bytes` bytes in an allreduce, whatever they can
-/// reach of each other.
+/// reach of each other. Two have to read as much by slices, if somebody reads the results afterwards, but combine half of it
+/// each.
 pub(crate) fn may_be_whole(size: u32, bytes: u64, operator: &Operator) -> bool {
     match is_plain_pair(size, operator) {
-        true => bytes <= WHOLE_OF_TWO,
-        false => u64::from(size - 1) * bytes <= WHOLE,
+        true => !WHOLE_OF_TWO.is_passed_by(bytes),
+        false => !WHOLE.is_passed_by(u64::from(size - 1) * bytes),
     }
 }
 
 /// Whether a reduce of two members is the root's alone, which the other need not wait for. It reads
 /// both operands then, but writes the result where it belongs.
 pub(crate) fn may_be_alone(size: u32, bytes: u64, operator: &Operator) -> bool {
-    let most = if operator.is_user() { WHOLE } else { ALONE_OF_TWO };
-    size == 2 && bytes <= most
+    let most = if operator.is_user() { &WHOLE } else { &ROOT_ALONE };
+    size == 2 && !most.is_passed_by(bytes)
 }
 
 /// Two members, and an operator of MPI: what a function of the program costs, nobody knows.

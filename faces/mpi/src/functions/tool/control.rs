@@ -1,4 +1,4 @@
-//! Control variables (MPI-5.0 §15.3.6): our settings, and what is fixed. Those
+//! Control variables (MPI-5.0 §15.3.6): our settings, crossovers, and what is fixed. Those
 //! of the engine can be written until the engine starts.
 
 use super::enumeration::MEANS;
@@ -9,6 +9,7 @@ use crate::common::{engine, settings};
 use serried_engine::message::EAGER_BYTES;
 use serried_engine::settings::{COPY, MEMORY, SETTINGS};
 use serried_engine::transport::Means;
+use serried_engine::tuning;
 use serried_engine::Result;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -23,6 +24,8 @@ pub enum Control {
     Setting(usize),
     /// The longest message that is sent at once.
     Eager,
+    /// A length at which ways of moving bytes change, by its place.
+    Crossover(usize),
 }
 
 /// Which of the settings are for the engine of a rank.
@@ -39,24 +42,25 @@ impl Control {
         match place {
             place if place < SETTINGS.len() => Ok(Control::Setting(place)),
             place if place == SETTINGS.len() => Ok(Control::Eager),
+            place if place < Control::ALL => Ok(Control::Crossover(place - SETTINGS.len() - 1)),
             _ => Err(no_index("control variable", index)),
         }
     }
 
-    fn count() -> usize {
-        SETTINGS.len() + 1
-    }
+    /// How many there are.
+    const ALL: usize = SETTINGS.len() + 1 + tuning::COUNT;
 
     fn name(self) -> &'static str {
         match self {
             Control::Setting(place) => SETTINGS[place].name,
             Control::Eager => "eager_bytes",
+            Control::Crossover(place) => tuning::ALL[place].name,
         }
     }
 
     fn kind(self) -> Kind {
         match self {
-            Control::Eager => Kind::Fixed,
+            Control::Eager | Control::Crossover(_) => Kind::Fixed,
             Control::Setting(place) if SETTINGS[place].name == MEMORY => Kind::Bytes,
             Control::Setting(place) if SETTINGS[place].name == COPY => Kind::Means,
             Control::Setting(_) => Kind::Text,
@@ -70,6 +74,15 @@ impl Control {
                 format!("{} (default: {})", setting.meaning, setting.default)
             }
             Control::Eager => "bytes of the longest message that is sent before its receive is there".into(),
+            Control::Crossover(place) => tuning::ALL[place].description(),
+        }
+    }
+
+    /// The bytes of one that is fixed.
+    fn fixed(self) -> u64 {
+        match self {
+            Control::Crossover(place) => tuning::ALL[place].bytes(),
+            _ => EAGER_BYTES,
         }
     }
 
@@ -93,14 +106,14 @@ pub fn all_but(names: &[&str]) -> Vec<c_int> {
 }
 
 fn chosen(wanted: impl Fn(&str) -> bool) -> Vec<c_int> {
-    let all = 0..Control::count() as c_int;
+    let all = 0..Control::ALL as c_int;
     all.filter(|&place| Control::of(place).is_ok_and(|control| wanted(control.name()))).collect()
 }
 
 /// `MPI_T_cvar_get_num`.
 pub fn t_cvar_get_num(num_cvar: OutValue<c_int>) -> Result<()> {
     let _tool = ready()?;
-    num_cvar.set(Control::count() as c_int);
+    num_cvar.set(Control::ALL as c_int);
     Ok(())
 }
 
@@ -186,7 +199,7 @@ pub fn t_cvar_read(handle: Raw, buf: *mut c_void) -> Result<()> {
             let copy = settings::current()?.copy;
             put(buf.cast(), LADDER.iter().position(|means| *means == copy).unwrap_or(0) as c_int);
         }
-        Kind::Fixed => put(buf.cast(), EAGER_BYTES),
+        Kind::Fixed => put(buf.cast(), control.fixed()),
         Kind::Text => {
             let value = std::env::var(control.name()).unwrap_or_default();
             crate::arguments::write_string("buf", buf.cast(), TEXT, &value)?;

@@ -12,18 +12,16 @@ use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::node::reduction::elements::{self, operand, Elements};
-use crate::collective::node::reduction::slices::{slice, WHOLE_OF_TWO};
+use crate::collective::node::reduction::slices::slice;
 use crate::collective::Data;
 use crate::reduce::Operator;
+use crate::tuning::crossovers::{WHOLE_OF_TWO, WHOLE_VECTOR_OF_TWO};
 use crate::Result;
 use std::sync::Arc;
 
-/// Longer operands are combined piece by piece (`slices.rs`).
-const LONGEST: u64 = 64 << 10;
-
 /// Whether an allreduce of so many bytes is done here, once both may lend.
 pub(crate) fn applies(me: &Member, operator: &Operator, bytes: u64) -> bool {
-    bytes <= LONGEST && !operator.is_user() && !me.shares_work()
+    !WHOLE_VECTOR_OF_TWO.is_passed_by(bytes) && !operator.is_user() && !me.shares_work()
 }
 
 /// An allreduce that [`applies`] to.
@@ -41,7 +39,7 @@ pub(crate) async fn allreduce(
     let mut offer = Offer::of(party, &operand(send))?;
     let result = match in_place {
         true => offer.place(),
-        false if bytes <= WHOLE_OF_TWO => None,
+        false if !WHOLE_OF_TWO.is_passed_by(bytes) => None,
         false => elements::place(receive).and_then(|place| offer::open(party, place, bytes)),
     };
     let epoch = party.begin();

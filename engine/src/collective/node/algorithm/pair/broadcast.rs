@@ -20,11 +20,10 @@ use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::Data;
+use crate::tuning::crossovers::PUSHED_BY_ROOT;
 use crate::Result;
 use std::ops::Range;
 
-/// Data up to so many bytes are written by the root alone.
-const ALONE: u64 = 256 << 10;
 /// The halves of longer data begin at a multiple of so many bytes.
 const GRAIN: u64 = 4096;
 
@@ -40,7 +39,11 @@ fn pushed(buffer: &Descriptor) -> Range<u64> {
     if !buffer.open && head + tail == 0 {
         return 0..0;
     }
-    let first = if buffer.bytes <= ALONE { 0 } else { (buffer.bytes / 2).next_multiple_of(GRAIN) };
+    let first = if PUSHED_BY_ROOT.is_passed_by(buffer.bytes) {
+        (buffer.bytes / 2).next_multiple_of(GRAIN)
+    } else {
+        0
+    };
     let last = buffer.bytes - tail;
     first.clamp(head, last)..last
 }

@@ -9,20 +9,21 @@
 //! result; only the other one writes at that place. A member that has arrived at the last one has put its
 //! block there.
 
-use crate::collective::node::algorithm::pair::offer::{self, Offer, COPIED};
+use crate::collective::node::algorithm::pair::offer::{self, Offer};
 use crate::collective::node::buffer::peer_memory::PeerMemory;
 use crate::collective::node::copying::copy_kind::CopyKind;
 use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::{schedule, Data};
+use crate::tuning::crossovers::IN_SLOTS_OF_TWO;
 use crate::Result;
 
 /// Whether an allgather or alltoall is done here in which each contributes so many bytes. All members come to
 /// the same answer, from what all of them know; little goes over slots.
 #[inline]
 pub(crate) fn applies(me: &Member, bytes: u64) -> bool {
-    bytes > COPIED && offer::may_lend(me) && !me.shares_work()
+    IN_SLOTS_OF_TWO.is_passed_by(bytes) && offer::may_lend(me) && !me.shares_work()
 }
 
 /// An alltoall or allgather to which [`applies`] holds: gives the other a block and gets one in return.

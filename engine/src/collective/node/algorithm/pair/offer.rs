@@ -23,12 +23,11 @@ use crate::collective::tree::Folded;
 use crate::collective::Data;
 use crate::memory::copy::{fetch, plain};
 use crate::reduce::Operator;
+use crate::tuning::crossovers::IN_SLOTS_OF_TWO;
 use crate::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Payload up to so many bytes is not lent: copying it takes less than an epoch does.
-pub(crate) const COPIED: u64 = 2048;
 /// So much of what the other has lent is asked for at once.
 const FETCHED: u64 = 8 << 10;
 
@@ -67,7 +66,9 @@ impl Offer {
     /// For what has room in a slot.
     #[inline(always)]
     pub fn of_short(party: &Party<'_, impl Wait, impl PeerMemory>, data: &Data) -> Offer {
-        let lies = (data.bytes() > COPIED && may_lend(party.member)).then(|| data.dense()).flatten();
+        let lies = (IN_SLOTS_OF_TWO.is_passed_by(data.bytes()) && may_lend(party.member))
+            .then(|| data.dense())
+            .flatten();
         Offer {
             lies: lies.filter(|&(address, bytes)| party.memory.is_shared(party.member, address, bytes)),
             kept: None,
