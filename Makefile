@@ -2,14 +2,16 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 PARTS ?=
+TUNE ?=
 
 .PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
 
-install: all ## copy the staged tree to PREFIX (/usr/local); DESTDIR is put in front
+install: all ## copy the staged tree to PREFIX (/usr/local); DESTDIR is put in front; TUNE=1 measures this machine, too
 	@scripts/install "$(DESTDIR)$(PREFIX)"
+	@if [ -n "$(TUNE)" ]; then "$(DESTDIR)$(PREFIX)/bin/serried" tune; fi
 
 demo: ## waves in a harbour on 4 ranks with mpi4py, with all set-up (about 3 minutes, most of it the compiler's)
 	@scripts/setup venv

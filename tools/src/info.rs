@@ -7,6 +7,8 @@ use serried_engine::memory::window::policy;
 use serried_engine::onesided::server::{law, Settings as ServerSettings};
 use serried_engine::onesided::MOST_BYTES;
 use serried_engine::settings::{misspelt, Setting, Settings, SETTINGS};
+use serried_engine::tuning::file::{self, Source};
+use serried_engine::tuning::ALL;
 
 /// Prints it; returns the exit status.
 pub fn command() -> i32 {
@@ -24,6 +26,16 @@ pub fn command() -> i32 {
     println!("  windows     {}", windows());
     println!("  GPUs        {}", device::describe(wanted_gpu()));
     println!("  servers     {}", servers());
+    println!("  crossovers  {}", crossovers());
+    for crossover in ALL {
+        let (least, most) = (crossover.least, crossover.most);
+        println!(
+            "    {:24}{:>7} of {least} to {most} {}",
+            crossover.name,
+            crossover.bytes(),
+            crossover.description()
+        );
+    }
     println!("  settings");
     for Setting { name, default, meaning } in &SETTINGS {
         let value = std::env::var(name).map_or(format!("not set: {default}"), |value| format!("is {value}"));
@@ -62,6 +74,20 @@ fn windows() -> String {
     match policy::here() {
         Ok(()) => "ranks can map each other's memory: MPI_Alloc_mem, and blocks of 64 KiB and more".into(),
         Err(why) => format!("none, so ranks cannot map each other's memory: {}", why.text()),
+    }
+}
+
+/// Where the lengths come from at which ways of moving bytes change; has this process use them.
+fn crossovers() -> String {
+    match (file::source(), file::of_this_machine()) {
+        (_, Err(why)) => format!("? {why}"),
+        (source, Ok(values)) => {
+            ALL.iter().zip(values).for_each(|(crossover, value)| crossover.set(value));
+            match source {
+                Source::Defaults => "not measured here; `serried tune` does".into(),
+                Source::File(file) => format!("of {}", file.display()),
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod pairs;
 mod run;
 mod system;
 mod top;
+mod tune;
 mod why;
 
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ commands:
   top      what the ranks of a running job do: `serried top [PID]` here, `--web` in a browser, `--json`
   why      what the ranks of a running job wait for, and whether some can never go on; --json
   bench    how quick messages and collectives are here: `serried bench [--json] [-n RANKS]`
+  tune     measures at which lengths ways of moving bytes change here, for all later jobs: `serried tune`
   help     this text; `serried run --help` for the options of run
 
 A first job:  serried run -n 4 ./program
@@ -54,6 +56,7 @@ fn main() {
         Some("top") => top::command(&rest[1..]),
         Some("doctor") => doctor::command(&rest[1..]),
         Some("bench") => bench::command(&rest[1..]),
+        Some("tune") => tune::command(&rest[1..]),
         Some("help" | "--help" | "-h") => print(USAGE),
         Some("version" | "--version" | "-V") => print(VERSION),
         Some(name) => {

@@ -14,6 +14,7 @@ pub const BURST: usize = 64;
 pub enum Collective {
     Barrier,
     Broadcast,
+    Reduce,
     Allreduce,
     Allgather,
     Alltoall,
@@ -39,6 +40,7 @@ impl Cell {
             Cell::All { what, .. } => match what {
                 Collective::Barrier => "barrier",
                 Collective::Broadcast => "bcast",
+                Collective::Reduce => "reduce",
                 Collective::Allreduce => "allreduce",
                 Collective::Allgather => "allgather",
                 Collective::Alltoall => "alltoall",
@@ -61,6 +63,12 @@ impl Cell {
             Cell::All { .. } => None,
         }
     }
+}
+
+/// The most that a rank of so many gives or gets in one call of [`rows`].
+pub fn most_bytes(ranks: u32) -> usize {
+    let longest = LENGTHS[LENGTHS.len() - 1];
+    (longest * ranks as usize).min(MOST_BYTES).max(longest)
 }
 
 /// The rows of the table, for so many ranks and these partners of rank 0.

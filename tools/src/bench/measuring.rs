@@ -1,6 +1,7 @@
 //! How it is measured: so many calls that they take some milliseconds, several times; the median counts.
 
-use super::cells::{Cell, Collective, BURST, LENGTHS, MOST_BYTES};
+use super::blocks::{Block, Memory};
+use super::cells::{Cell, Collective, BURST};
 use serried_engine::collective::{Data, Operation, Root};
 use serried_engine::datatype::{Basic, Datatype};
 use serried_engine::message::{Buffer, Envelope, Mode};
@@ -21,18 +22,23 @@ const CONTEXT: u64 = 2;
 pub struct Bench<'a> {
     engine: &'a Engine,
     world: Arc<Communicator>,
-    out: Vec<u64>,
-    into: Vec<u64>,
+    out: Block,
+    into: Block,
     turn: u64,
+    touches: bool,
 }
 
 impl<'a> Bench<'a> {
-    /// All ranks make one.
-    pub fn new(engine: &'a Engine) -> Bench<'a> {
+    /// All ranks make one, for so many bytes that a rank gives or gets in one call, in blocks of a sort.
+    pub fn new(engine: &'a Engine, memory: Memory, bytes: usize) -> Bench<'a> {
         let world = Arc::new(Communicator::world(engine.rank(), engine.size()));
-        let longest = LENGTHS[LENGTHS.len() - 1];
-        let words = (longest * engine.size() as usize).min(MOST_BYTES).max(longest) / 8;
-        Bench { engine, world, out: vec![1; words], into: vec![0; words], turn: 0 }
+        let (out, into) = (Block::new(memory, bytes / 8, 1), Block::new(memory, bytes / 8, 0));
+        Bench { engine, world, out, into, turn: 0, touches: true }
+    }
+
+    /// Whether data are written before a call and read after it, or left alone. They are touched unless somebody says no.
+    pub fn touch(&mut self, touches: bool) {
+        self.touches = touches;
     }
 
     /// A number of rank 0, at all ranks.
@@ -67,8 +73,11 @@ impl<'a> Bench<'a> {
         Ok(times[BATCHES / 2].as_secs_f64() / calls as f64 / of_one)
     }
 
-    /// So many calls; how long they have taken rank 0.
-    fn batch(&mut self, cell: Cell, calls: usize) -> Result<Duration> {
+    /// So many calls; how long they have taken rank 0. All ranks call it, and all get the time.
+    ///
+    /// # Errors
+    /// What goes wrong on the way.
+    pub fn batch(&mut self, cell: Cell, calls: usize) -> Result<Duration> {
         self.engine.run_collective(&self.world, &Operation::Barrier)?;
         let began = Instant::now();
         for _ in 0..calls {
@@ -135,22 +144,30 @@ impl<'a> Bench<'a> {
         let (sent, received) = match what {
             Collective::Barrier => (0, 0),
             Collective::Broadcast => (0, bytes),
-            Collective::Allreduce => (bytes, bytes),
+            Collective::Reduce | Collective::Allreduce => (bytes, bytes),
             Collective::Allgather => (bytes, bytes * ranks),
             Collective::Alltoall => (bytes * ranks, bytes * ranks),
         };
         self.produce(sent);
+        if what == Collective::Broadcast && self.touches && self.engine.rank() == 0 {
+            // What is sent lies in the same place as what is received.
+            self.into[..bytes / 8].fill(self.turn & 1);
+        }
         let (out, into) = (self.out.as_mut_ptr().cast(), self.into.as_mut_ptr().cast());
         let operation = match what {
             Collective::Barrier => Operation::Barrier,
             Collective::Broadcast => {
                 Operation::Broadcast { root: Root::Rank(0), data: bytes_at(into, bytes)? }
             }
-            Collective::Allreduce => {
+            Collective::Reduce | Collective::Allreduce => {
                 let doubles = Datatype::shared(Basic::Float64);
                 let of = |address| Data::new(address, 0, bytes as i64 / 8, doubles);
+                let (send, receive) = (Some(of(out)?), of(into)?);
                 let operator = Arc::new(Operator::builtin(Builtin::Sum)).into();
-                Operation::Allreduce { send: Some(of(out)?), receive: of(into)?, operator }
+                match what {
+                    Collective::Allreduce => Operation::Allreduce { send, receive, operator },
+                    _ => Operation::Reduce { root: Root::Rank(0), send, receive: Some(receive), operator },
+                }
             }
             Collective::Allgather => {
                 Operation::Allgather { send: Some(bytes_at(out, bytes)?), receive: bytes_at(into, bytes)? }
@@ -166,12 +183,16 @@ impl<'a> Bench<'a> {
 
     /// The program makes its data.
     fn produce(&mut self, bytes: usize) {
-        self.out[..bytes / 8].fill(self.turn & 1);
+        if self.touches {
+            self.out[..bytes / 8].fill(self.turn & 1);
+        }
     }
 
     /// The program uses what it has got.
     fn consume(&self, bytes: usize) {
-        black_box(self.into[..bytes / 8].iter().fold(0u64, |sum, word| sum.wrapping_add(*word)));
+        if self.touches {
+            black_box(self.into[..bytes / 8].iter().fold(0u64, |sum, word| sum.wrapping_add(*word)));
+        }
     }
 }
 

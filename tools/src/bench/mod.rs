@@ -4,12 +4,14 @@
 //! before a call and read after it, as programs do, and nothing is taken off. What a face of MPI adds, some nanoseconds a call,
 //! is not in them.
 
-mod cells;
-mod measuring;
+pub mod blocks;
+pub mod cells;
+pub mod measuring;
 mod report;
 
 use crate::run;
 use crate::system::host_name;
+use blocks::Memory;
 use cells::Cell;
 use measuring::Bench;
 use report::Report;
@@ -59,7 +61,7 @@ fn start(is_json: bool, options: &[OsString]) -> i32 {
 fn be_a_rank(is_json: bool) -> Result<()> {
     let engine = Engine::start()?;
     let hosts = engine.gather_texts(&host_name())?;
-    let mut bench = Bench::new(&engine);
+    let mut bench = Bench::new(&engine, Memory::Heap, cells::most_bytes(engine.size()));
     // The first rank, and the first one of another host.
     let other_host = hosts.iter().position(|host| Some(host) != hosts.first()).unwrap_or(0) as u64;
     let other_host = bench.share(other_host)? as u32;
