@@ -4,6 +4,7 @@ use super::event::EVENTS;
 use super::variables::VARIABLES;
 use super::{control, entry, no_name, put, put_text, ready};
 use crate::arguments::{read_string, OutArray, OutValue};
+use serried_engine::tuning;
 use serried_engine::Result;
 use std::ffi::{c_char, c_int};
 
@@ -17,7 +18,9 @@ struct Category {
     events: &'static [&'static str],
 }
 
-static CATEGORIES: [Category; 8] = [
+const CROSSOVERS: &str = "crossovers";
+
+static CATEGORIES: [Category; 9] = [
     Category {
         name: "serried",
         description: "everything",
@@ -29,7 +32,7 @@ static CATEGORIES: [Category; 8] = [
     Category {
         name: "messages",
         description: "messages, and those that nobody has asked for yet",
-        categories: &["copying"],
+        categories: &["copying", "crossovers"],
         controls: &["SERRIED_MEMORY", "eager_bytes"],
         variables: &[
             "messages_sent",
@@ -69,6 +72,14 @@ static CATEGORIES: [Category; 8] = [
             "bytes_memory_file",
             "bytes_direct",
         ],
+        events: &[],
+    },
+    Category {
+        name: CROSSOVERS,
+        description: "lengths at which ways of moving bytes change",
+        categories: &[],
+        controls: &[], // all of them
+        variables: &[],
         events: &[],
     },
     Category {
@@ -120,11 +131,15 @@ impl Category {
     }
 
     fn controls(&self) -> Vec<c_int> {
-        if self.name != "job" {
-            return control::places(self.controls);
+        let crossovers = tuning::ALL.map(|crossover| crossover.name);
+        match self.name {
+            "job" => {
+                let named = CATEGORIES.iter().flat_map(|category| category.controls).copied();
+                control::all_but(&named.chain(crossovers).collect::<Vec<_>>())
+            }
+            CROSSOVERS => control::places(&crossovers),
+            _ => control::places(self.controls),
         }
-        let named: Vec<&str> = CATEGORIES.iter().flat_map(|category| category.controls).copied().collect();
-        control::all_but(&named)
     }
 
     fn variables(&self) -> Vec<c_int> {
@@ -227,6 +242,6 @@ mod tests {
         assert_eq!(count(|category| category.variables().len()), VARIABLES.len());
         assert_eq!(count(|category| category.events().len()), EVENTS.len());
         assert_eq!(count(|category| category.categories().len()), CATEGORIES.len() - 1);
-        assert_eq!(count(|category| category.controls().len()), SETTINGS.len() + 1);
+        assert_eq!(count(|category| category.controls().len()), SETTINGS.len() + 1 + tuning::COUNT);
     }
 }
