@@ -1,6 +1,8 @@
 //! The variables of the program and its libraries: the writable part of each object that is loaded.
 
 use crate::memory::loaded_objects;
+use crate::memory::window::Opened;
+use crate::onesided::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The writable part of an object.
@@ -13,9 +15,16 @@ pub struct Object {
     pub address: u64,
     /// Its length.
     pub bytes: u64,
+    /// The part of it that all ranks of the node reach directly.
+    pub opened: Opened,
 }
 
 impl Object {
+    /// As a piece of attached memory.
+    pub fn entry(&self) -> Entry {
+        Entry { address: self.address, bytes: self.bytes, opened: self.opened, ..Entry::default() }
+    }
+
     /// Whether some bytes lie within it.
     pub fn has(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.address);
@@ -36,6 +45,7 @@ pub fn loaded() -> Vec<Object> {
                     key: hasher.finish(),
                     address: range.start as u64,
                     bytes: range.len() as u64,
+                    opened: Opened::default(),
                 });
             }
         }

@@ -3,7 +3,7 @@
 
 use super::{AccessDescriptor, Means, Reaches};
 use crate::memory::cross_memory::Pair;
-use crate::memory::window::Opened;
+use crate::memory::window::{Children, Opened};
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{Class, Error, Result};
@@ -69,7 +69,7 @@ pub trait OfferedMemory: Reaches {
 
     /// Lets peers use memory of one's own for long, at any time: the part of it that they reach by plain loads and
     /// stores until [`OfferedMemory::unexpose`].
-    fn expose(&mut self, _address: *mut u8, _bytes: u64) -> Opened {
+    fn expose(&mut self, _address: *mut u8, _bytes: u64, _children: Children) -> Opened {
         Opened::default()
     }
 

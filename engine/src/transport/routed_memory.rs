@@ -3,7 +3,7 @@
 use super::routed::no_way;
 use super::{AccessDescriptor, Means, OfferedMemory, Offers, Routed, SharedTasks, Task};
 use crate::memory::cross_memory::Pair;
-use crate::memory::window::Opened;
+use crate::memory::window::{Children, Opened};
 use crate::progress::changes::Changes;
 use crate::progress::watchers::Bell;
 use crate::{JobRank, Result};
@@ -31,8 +31,8 @@ impl OfferedMemory for Routed {
         self.node.describe(address, bytes)
     }
 
-    fn expose(&mut self, address: *mut u8, bytes: u64) -> Opened {
-        self.node.expose(address, bytes)
+    fn expose(&mut self, address: *mut u8, bytes: u64, children: Children) -> Opened {
+        self.node.expose(address, bytes, children)
     }
 
     fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {

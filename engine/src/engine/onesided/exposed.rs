@@ -4,7 +4,7 @@ use super::exposing::Memory;
 use crate::collective::Operation;
 use crate::device::{DeviceMemory, MemoryKind};
 use crate::engine::Engine;
-use crate::memory::window::Opened;
+use crate::memory::window::{Children, Opened};
 use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region, Segment, Servant, Told};
 use crate::progress::changes::Changes;
 use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
@@ -55,15 +55,9 @@ impl Engine {
         Ok(())
     }
 
-    /// As [`Engine::attach`], but the memory stays as it is: nobody reaches it by plain loads and stores.
-    pub(in crate::engine) fn attach_closed(
-        &self,
-        exposure: &Exposure,
-        address: u64,
-        bytes: u64,
-    ) -> Result<()> {
-        exposure.attached.check(address, bytes)?;
-        let entry = Entry { address, bytes, ..Entry::default() };
+    /// As [`Engine::attach`], of memory that is opened already.
+    pub(in crate::engine) fn attach_opened(&self, exposure: &Exposure, entry: Entry) -> Result<()> {
+        exposure.attached.check(entry.address, entry.bytes)?;
         exposure.attached.add(entry, exposure.control.seat(exposure.rank()));
         Ok(())
     }
@@ -88,10 +82,13 @@ impl Engine {
     }
 
     /// Opens memory of this process to the others on its node.
-    pub(super) fn open_memory(&self, address: u64, bytes: u64) -> Opened {
+    pub(in crate::engine) fn open_memory(&self, address: u64, bytes: u64, children: Children) -> Opened {
+        if self.job.node.local_ranks() == 1 {
+            return Opened::whole(address, bytes);
+        }
         let (opened, changes) = {
             let transport = &mut self.lanes.at(0).lock().transport;
-            (transport.expose(address as *mut u8, bytes), transport.changes(JobRank(self.job.rank)))
+            (transport.expose(address as *mut u8, bytes, children), transport.changes(JobRank(self.job.rank)))
         };
         changes.filter(|_| opened.is_adopted(address)).inspect(Changes::hide_words);
         opened

@@ -6,7 +6,7 @@ use crate::device::DeviceMemory;
 use crate::engine::Engine;
 use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
-use crate::memory::window::{self, Opened, Window};
+use crate::memory::window::{self, Children, Opened, Window};
 use crate::onesided::{
     Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided,
     Segment, Told,
@@ -242,10 +242,7 @@ impl Engine {
         if mine.trouble != 0 {
             return Provided::default();
         }
-        mine.opened = match self.job.node.local_ranks() {
-            1 => Opened::whole(address, bytes),
-            _ => self.open_memory(address, bytes),
-        };
+        mine.opened = self.open_memory(address, bytes, Children::MayShare);
         Provided { opened: (address as usize, bytes, mine.opened), ..Provided::default() }
     }
 

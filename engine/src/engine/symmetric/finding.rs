@@ -2,7 +2,7 @@
 
 use super::opening::{TABLE_BYTES, TABLE_ROWS};
 use crate::engine::Engine;
-use crate::onesided::{Entry, Region};
+use crate::onesided::Region;
 use crate::symmetric::{Object, Places, Symmetric};
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
@@ -67,13 +67,11 @@ impl Engine {
         unsafe { self.read_from(region, 0, table.as_mut_ptr().cast(), TABLE_BYTES as u64)? };
         drop(heap);
         let rows = (table[0] as usize).min(TABLE_ROWS);
-        let rows = table[1..1 + 3 * rows].chunks_exact(3);
-        let theirs: Vec<Object> =
-            rows.map(|row| Object { key: row[0], address: row[1], bytes: row[2] }).collect();
+        // SAFETY: rows of words, of which each bit pattern is one; the table has room for so many.
+        let theirs = unsafe { std::slice::from_raw_parts(table[1..].as_ptr().cast::<Object>(), rows) };
         let region = |mine: &Object| {
             let object = theirs.iter().find(|theirs| theirs.key == mine.key)?;
-            let entry = Entry { address: object.address, bytes: object.bytes, ..Entry::default() };
-            Some(self.find_region(&symmetric.statics.exposure, pe, entry))
+            Some(self.find_region(&symmetric.statics.exposure, pe, object.entry()))
         };
         Ok(symmetric.statics.objects.iter().map(region).collect())
     }

@@ -2,7 +2,7 @@
 
 use crate::engine::onesided::Memory;
 use crate::engine::Engine;
-use crate::memory::window;
+use crate::memory::window::{self, Children};
 use crate::onesided::Exposure;
 use crate::symmetric::{loaded, Blocks, Chunk, Heap, Object, Statics, Symmetric};
 use crate::world::create::create_from_group;
@@ -25,6 +25,8 @@ impl Engine {
     /// # Errors
     /// `NoMem` when not even a small heap is to be had.
     pub fn open_symmetric(&self, limit: Option<usize>) -> Result<Symmetric> {
+        // Before anything starts a thread.
+        let objects = self.open_variables();
         let group = Arc::new(Group::identity(self.size()));
         let handler = Arc::new(ErrorHandler::Fatal);
         let world = Arc::new(create_from_group(self, &group, "serried: symmetric memory", handler)?);
@@ -34,7 +36,6 @@ impl Engine {
         let mut heap =
             Heap { limit: limit.map(|limit| limit.saturating_add(TABLE_BYTES)), ..Heap::default() };
         let (chunk, mut blocks) = self.new_chunk(&world, wanted.max(least), least)?;
-        let objects = loaded();
         let table = blocks.take(TABLE_BYTES, ALIGNMENT).ok_or_else(no_table)?;
         // SAFETY: the block just taken.
         unsafe { write_table((chunk.base + table) as *mut u64, &objects) };
@@ -44,10 +45,19 @@ impl Engine {
         Ok(Symmetric::new(world, heap, Statics { exposure, objects, of_peers }))
     }
 
-    /// All can be reached by others, but stays as it is.
+    /// The variables of this rank, opened to others as far as the children of a fork have them for themselves all the same.
+    fn open_variables(&self) -> Vec<Object> {
+        let mut objects = loaded();
+        for one in &mut objects {
+            one.opened = self.open_memory(one.address, one.bytes, Children::NeverShare);
+        }
+        objects
+    }
+
+    /// All can be reached by others.
     fn expose_statics(&self, world: &Arc<Communicator>, objects: &[Object]) -> Result<Arc<Exposure>> {
         let exposure = self.expose(world, Memory::Dynamic, 1)?;
-        objects.iter().try_for_each(|one| self.attach_closed(&exposure, one.address, one.bytes))?;
+        objects.iter().try_for_each(|one| self.attach_opened(&exposure, one.entry()))?;
         self.barrier_of(world)?;
         Ok(exposure)
     }

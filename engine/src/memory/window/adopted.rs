@@ -1,7 +1,7 @@
-//! Memory of the program outside of its window that peers use as if it were a block: adopted.
+//! Pages of the program that peers use although it has not all of them to itself: adopted.
 //!
-//! Variables with values and small blocks of malloc have no place in the window. When such memory is exposed, a block of
-//! the window gets the contents of its pages and is mapped in their place. Peers reach the block; the program goes on to
+//! Variables have a place in the window, and their pages become shared there. Small blocks of malloc have none: a block of
+//! the window gets the contents of their pages and is mapped in their place. Peers reach the block; the program goes on to
 //! use its own addresses. When nobody needs it any more, the pages get memory of their own again.
 //!
 //! Something else of the program lies in these pages, too. Two rules keep that as it was:
@@ -13,7 +13,7 @@
 use super::heap::Birth;
 use super::layout::PAGE;
 use super::system::Status;
-use super::{policy, program, system, File, Inner, Window};
+use super::{annex, layout, policy, program, system, File, Inner, Window};
 use std::ops::Range;
 
 /// So many pieces at a time. More are reached through the kernel.
@@ -28,7 +28,7 @@ struct Adoption {
     start: usize,
     /// One after the last.
     end: usize,
-    /// Where the block begins.
+    /// Where the block begins; `start`: they are shared where they are.
     block: usize,
     /// So many exposures have them. None: the place in the table is free.
     users: u32,
@@ -52,14 +52,44 @@ impl Adopted {
         self.0.iter_mut().filter(|one| one.users > 0)
     }
 
+    /// Pages that have become memory of a block, some of these among them.
     fn overlapping(&mut self, pages: &Range<usize>) -> Option<&mut Adoption> {
         let (start, end) = (pages.start, pages.end);
-        self.in_use().find(move |one| one.start < end && start < one.end)
+        self.in_use().find(move |one| one.block != one.start && one.start < end && start < one.end)
     }
 
-    /// Whether some page is adopted.
-    pub fn any(&mut self, pages: &Range<usize>) -> bool {
+    /// Whether some page is memory of a block, so that it is shared elsewhere in the file.
+    pub fn any_elsewhere(&mut self, pages: &Range<usize>) -> bool {
         self.overlapping(pages).is_some()
+    }
+
+    /// One more exposure has pages that are shared where they are; `false`: there are too many.
+    fn enter(&mut self, pages: &Range<usize>) -> bool {
+        let fresh = Adoption { start: pages.start, end: pages.end, block: pages.start, users: 0, copy: 0 };
+        let place = match self.place_of(pages) {
+            Some(place) => place,
+            None => match self.0.iter_mut().find(|one| one.users == 0) {
+                Some(free) => {
+                    *free = fresh;
+                    free
+                }
+                None => return false,
+            },
+        };
+        place.users += 1;
+        true
+    }
+
+    /// One exposure less has them.
+    pub fn leave(&mut self, pages: &Range<usize>) {
+        if let Some(one) = self.place_of(pages) {
+            one.users -= 1;
+        }
+    }
+
+    fn place_of(&mut self, pages: &Range<usize>) -> Option<&mut Adoption> {
+        let (start, end) = (pages.start, pages.end);
+        self.in_use().find(move |one| (one.start, one.end, one.block) == (start, end, start))
     }
 
     /// Before a fork: copies for the child.
@@ -167,8 +197,8 @@ impl File {
 }
 
 impl Window {
-    /// Adopts the pages of a piece of memory, unless it is of a kind that stays as it is; where its first byte lies in
-    /// the window then.
+    /// Adopts the pages of a piece of memory, unless it is of a kind that stays as it is; where its first byte is for
+    /// peers then: an address in a block, or its own.
     ///
     /// # Safety
     /// No peer copies to this process through the kernel meanwhile.
@@ -180,13 +210,39 @@ impl Window {
             Known::InPart => return None,
             Known::Not => {}
         }
-        if pages.len() > LONGEST || !program::has(&pages) {
+        if pages.len() > LONGEST {
+            return None;
+        }
+        if let Some(offset) = annex::offset(&self.annex.get(), pages.start, pages.len()) {
+            let pages = layout::pages(offset, offset + pages.len());
+            // SAFETY: the program's own memory; one thread, which is here, and no peers by the caller.
+            return unsafe { self.adopt_in_place(pages, Status::is_alone) }.then_some(address);
+        }
+        if !program::has(&pages) {
             return None;
         }
         Status::now().filter(|now| now.is_alone() && policy::pages_may_move(now))?;
         // SAFETY: the program's own memory; one thread, which is here, and no peers by the caller.
         let block = unsafe { self.adopt_pages(&pages) };
         block.map(|block| block + within)
+    }
+
+    /// Adopts pages of variables where they are, if the process `may` share them as it is now.
+    ///
+    /// # Safety
+    /// Nobody writes there meanwhile if it may.
+    pub(super) unsafe fn adopt_in_place(&self, pages: Range<u32>, may: impl FnOnce(&Status) -> bool) -> bool {
+        let addresses = self.address(pages.start)..self.address(pages.end);
+        self.keep_at_forks(pages.clone());
+        // SAFETY: by the caller.
+        let share = || system::without_signals(|| unsafe { self.share_pages(pages.clone(), may) });
+        let is_shared = self.all_shared(pages.clone()) || share();
+        if !is_shared || !self.with(|inner| inner.adopted.enter(&addresses)) {
+            self.forget(&pages);
+            return false;
+        }
+        self.inherit(&pages, true);
+        true
     }
 
     /// The block that takes the place of pages.

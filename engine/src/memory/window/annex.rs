@@ -1,13 +1,13 @@
-//! The annex: the program's own zeroed variables (`.bss`), which have a place in
+//! The annex: the program's own variables (`.data` and `.bss`), which have a place in
 //! the window's part of the file as its blocks have.
 //!
-//! The zeroed variables of the main program are one range of anonymous memory
+//! The variables of the main program are one range of private memory
 //! that stays where it is for the life of the process (unlike those of
 //! libraries, which may be unloaded). Its pages are the last pages of the
 //! window: page `i` of the range is page [`BLOCK_PAGES`]` + i`. So the bits of
 //! pages, sharing, forks and the reading of peers are those of blocks; only the
-//! address of a page is another. The first page of the range holds the end of
-//! the variables that have values in the program's file and is never shared.
+//! address of a page is another. What its first pages have of the program's file
+//! is their own, even where nobody has written to them.
 
 use super::layout::{ANNEX_BYTES, BLOCK_PAGES, PAGE};
 use crate::memory::loaded_objects;
@@ -52,20 +52,28 @@ pub fn offset(annex: &Range<usize>, address: usize, bytes: usize) -> Option<usiz
     (at < annex.len() && bytes <= annex.len() - at).then(|| ANNEX_AT + at)
 }
 
-/// The pages of the main program's zeroed variables, and the one before: what its parts have in memory and not in the
-/// file.
-pub fn of_program() -> Range<usize> {
-    let zeroed = |header: &&libc::Elf64_Phdr| header.p_memsz > header.p_filesz;
-    let pages = |(place, header): (Range<usize>, &libc::Elf64_Phdr)| {
-        let start = (place.start + header.p_filesz as usize - 1) & !(PAGE - 1);
-        start..place.end.next_multiple_of(PAGE)
-    };
+/// The variables of the main program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variables {
+    /// Their pages: of the longest part, if it has several.
+    pub pages: Range<usize>,
+    /// So many of the first ones have contents of the program's file.
+    pub with_values: usize,
+}
+
+/// Those of this process.
+pub fn of_program() -> Variables {
     let longest = loaded_objects::find(|program| {
-        let parts = program.writable_parts().filter(zeroed);
-        Some(parts.map(|header| pages((program.place(header), header))).max_by_key(ExactSizeIterator::len))
+        let variables = |header: &libc::Elf64_Phdr| {
+            let range = program.variables(header);
+            let start = range.start & !(PAGE - 1);
+            let of_file = (program.place(header).start + header.p_filesz as usize).saturating_sub(start);
+            let end = range.end.next_multiple_of(PAGE).min(start + ANNEX_BYTES);
+            Variables { pages: start..end, with_values: of_file.div_ceil(PAGE) }
+        };
+        Some(program.writable_parts().map(variables).max_by_key(|one| one.pages.len()))
     });
-    let found = longest.flatten().unwrap_or(0..0);
-    found.start..found.end.min(found.start + ANNEX_BYTES)
+    longest.flatten().unwrap_or_default()
 }
 
 /// How often messages that begin at a page of the annex were sent: of the pages

@@ -1,17 +1,24 @@
 //! Memory that peers use for as long as the program likes, without asking: exposed.
 //!
 //! Its pages become shared when it is exposed, and a fork leaves them so: peers go on to write
-//! there whatever the owner does. The child then shares them with its parent, as memory of
-//! shared windows is everywhere. Memory that has no place in the window is [`adopted`](super::adopted).
+//! there whatever the owner does. The child of a fork then shares blocks with its parent, as memory of
+//! shared windows is everywhere. Variables, and memory that has no place in the window, are [`adopted`](super::adopted):
+//! the child has them for itself.
 
-use super::layout::{pages, BLOCK_PAGES, PAGE};
+use super::layout::{pages, PAGE};
 use super::system::Status;
 use super::Window;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Shorter pieces that have their pages not to themselves are adopted whole.
-const SHORT: usize = 64 << 10;
+/// Whether the child of a fork may share exposed memory with its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// Memory of its own where that is quick, else the same.
+    MayShare,
+    /// Never: memory of which that would be so is not exposed.
+    NeverShare,
+}
 
 /// The part of exposed memory that peers reach by plain loads and stores, in words that they read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,18 +95,23 @@ impl Window {
     ///
     /// # Safety
     /// No peer copies to this process through the kernel meanwhile.
-    pub unsafe fn expose(&self, address: usize, bytes: usize) -> Opened {
+    pub unsafe fn expose(&self, address: usize, bytes: usize, children: Children) -> Opened {
         if bytes == 0 {
             return Opened::default();
         }
-        let in_place = self.offset_of(address, bytes).and_then(|offset| self.expose_in_place(offset, bytes));
-        if let Some(part) = in_place {
-            let at = (address + part.start) as u64;
-            return Opened { first: part.start as u64, last: part.end as u64, at };
-        }
         // SAFETY: by the caller.
-        let adopted = unsafe { self.adopt(address, bytes) };
-        adopted.map_or(Opened::default(), |at| Opened::whole(at as u64, bytes as u64))
+        let adopt = || unsafe { self.adopt(address, bytes) };
+        if let Some(at) = if self.contains(address) { None } else { adopt() } {
+            return Opened::whole(at as u64, bytes as u64);
+        }
+        let offset = self.offset_of(address, bytes).filter(|_| children == Children::MayShare);
+        match offset.and_then(|offset| self.expose_in_place(offset, bytes)) {
+            Some(part) => {
+                let at = (address + part.start) as u64;
+                Opened { first: part.start as u64, last: part.end as u64, at }
+            }
+            None => Opened::default(),
+        }
     }
 
     /// The part that is exposed of what begins at `offset` of the window; `None`: it cannot be.
@@ -107,8 +119,7 @@ impl Window {
         let whole = pages(offset, offset + bytes);
         let is_shared = self.all_shared(whole.clone());
         let wanted = if is_shared { whole.clone() } else { self.inner_pages(offset, bytes) };
-        // A short variable is better adopted with the ends that it shares with others.
-        if wanted.is_empty() || wanted != whole && whole.start >= BLOCK_PAGES && bytes < SHORT {
+        if wanted.is_empty() {
             return None;
         }
         self.keep_at_forks(wanted.clone());
@@ -138,6 +149,8 @@ impl Window {
         }
         let Some(offset) = self.offset_of(opened.at as usize, opened.bytes() as usize) else { return };
         let range = pages(offset, offset + opened.bytes() as usize);
+        let addresses = self.address(range.start)..self.address(range.end);
+        self.with(|inner| inner.adopted.leave(&addresses));
         self.forget(&range);
         self.inherit(&range, false);
         self.exposed.each(|other| self.inherit(&other, true));
@@ -150,10 +163,7 @@ impl Window {
 
     /// The pages that a piece fills.
     fn inner_pages(&self, offset: usize, bytes: usize) -> Range<u32> {
-        let mut inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
-        if inside.start == BLOCK_PAGES {
-            inside.start += 1; // not of zeroed variables alone
-        }
+        let inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
         if inside.start > inside.end {
             return 0..0;
         }
@@ -170,7 +180,7 @@ impl Window {
     }
 
     /// Whether children of a fork have the pages.
-    fn inherit(&self, range: &Range<u32>, have: bool) {
+    pub(super) fn inherit(&self, range: &Range<u32>, have: bool) {
         let advice = if have { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
         let (address, bytes) = (self.address(range.start), range.len() * PAGE);
         // SAFETY: pages of this window; the advice changes no contents.

@@ -33,10 +33,7 @@ impl Window {
 
     /// The piece begins at `offset` of the window.
     fn lend_ours(&self, offset: usize, bytes: usize, readers: u32) {
-        let mut inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
-        if inside.start == BLOCK_PAGES {
-            inside.start += 1; // not of zeroed variables alone
-        }
+        let inside = offset.div_ceil(PAGE) as u32..((offset + bytes) / PAGE) as u32;
         if inside.is_empty() || self.all_shared(inside.clone()) || self.child.load(Ordering::Relaxed) {
             return;
         }

@@ -6,7 +6,7 @@
 //! the file, for ever; so a peer that has mapped the part once sees whatever is
 //! shared in it later, with no call.
 //!
-//! The last pages of a window stand for the program's own zeroed variables, which
+//! The last pages of a window stand for the program's own variables, which
 //! have addresses of their own (see [`annex`]).
 //!
 //! # States of a page
@@ -61,7 +61,7 @@ use annex::{Annex, Heat};
 use bits::Bits;
 use board::{Board, BITS_AT};
 use expose::Exposed;
-pub use expose::Opened;
+pub use expose::{Children, Opened};
 use fork_lock::Lock;
 pub use heap::{give, take};
 use layout::{BLOCK_PAGES, BOARD_PAGES, NOWHERE, PAGE, WINDOW_BYTES};
@@ -122,6 +122,8 @@ struct Inner {
     annex_heat: Heat,
     /// Pages of the annex from here on were never shared.
     annex_top: u32,
+    /// Its pages before this one have contents of the program's file.
+    zeroed_from: u32,
     /// Memory outside of the window that blocks of it have become.
     adopted: Adopted,
 }
@@ -143,7 +145,7 @@ impl File {
     }
 }
 
-const LAYOUT: u64 = 1 << 32 | size_of::<Window>() as u64;
+const LAYOUT: u64 = 2 << 32 | size_of::<Window>() as u64;
 
 static OWN: Window = Window::new();
 static OF_PROCESS: AtomicPtr<Window> = AtomicPtr::new(std::ptr::null_mut());
@@ -175,6 +177,7 @@ impl Window {
                 missed: 0,
                 annex_heat: Heat::new(),
                 annex_top: BLOCK_PAGES,
+                zeroed_from: BLOCK_PAGES,
                 adopted: Adopted::new(),
             }),
         }
@@ -290,7 +293,8 @@ impl Window {
             let first = inner.file.is_none();
             if first {
                 inner.file = Some(File { descriptor, offset, announce });
-                self.annex.set(variables);
+                self.annex.set(variables.pages);
+                inner.zeroed_from = BLOCK_PAGES + variables.with_values as u32;
             }
             first
         })

@@ -22,8 +22,7 @@ impl Window {
     /// Nobody may write into the pages meanwhile.
     pub(super) unsafe fn share_pages(&self, pages: Range<u32>, may: impl FnOnce(&Status) -> bool) -> bool {
         let addresses = self.address(pages.start)..self.address(pages.end);
-        // Adopted pages are shared elsewhere in the file.
-        if self.with(|inner| inner.adopted.any(&addresses))
+        if self.with(|inner| inner.adopted.any_elsewhere(&addresses))
             || !Status::now().is_some_and(|now| may(&now) && policy::pages_may_move(&now))
         {
             return false;
@@ -105,6 +104,10 @@ impl Inner {
         let words = &mut words[..pages.len()];
         if !system::own_pages(first, words) {
             return false;
+        }
+        if pages.start >= BLOCK_PAGES {
+            let of_file = self.zeroed_from.saturating_sub(pages.start) as usize;
+            words.iter_mut().take(of_file).for_each(|own| *own = 1);
         }
         let mut at = 0;
         while at < words.len() {

@@ -322,17 +322,20 @@ fn variables_become_shared_as_blocks_do_and_private_at_a_fork() {
 #[test]
 fn pages_that_a_variable_has_not_to_itself_are_not_shared() {
     let pair = Pair::new(11);
-    let annex = super::annex::of_program();
+    let variables = super::annex::of_program();
+    let (annex, zeroed) = (variables.pages, variables.with_values * PAGE);
     assert!(annex.start.is_multiple_of(PAGE) && annex.end.is_multiple_of(PAGE) && annex.len() > 1 << 20);
     // SAFETY: an address only.
     assert!(annex.contains(&(VARIABLES.0.get() as usize)));
     assert_eq!(pair.owner.offset_of(annex.start - 1, 10), None);
     assert_eq!(pair.owner.offset_of(annex.end - 1, 2), None);
     assert!(pair.owner.offset_of(annex.end - 1, 1).is_some());
+    let (with_a_value, zero) = (VALUES.0.get() as usize, VARIABLES.0.get() as usize);
+    assert!(with_a_value < annex.start + zeroed && zero >= annex.start + zeroed - PAGE);
     for _ in 0..30 {
-        pair.owner.lend(annex.start, 2 * PAGE - 1, 1);
+        pair.owner.lend(zero + 1, 2 * PAGE - 1, 1);
     }
-    assert!(!pair.owner.is_shared(annex.start, PAGE), "the first has variables with values");
+    assert!(!pair.owner.is_shared(zero + 1, 1) && !pair.owner.is_shared(zero + 2 * PAGE - 1, 1));
 }
 
 #[test]
@@ -344,13 +347,13 @@ fn exposed_memory_stays_shared_at_a_fork_and_other_memory_does_not() {
     let all = Opened::whole(at as u64, 100_000);
     // SAFETY: no peer copies through the kernel.
     unsafe {
-        assert_eq!(owner.expose(at, 100_000), all);
+        assert_eq!(owner.expose(at, 100_000, Children::MayShare), all);
         assert_eq!(
-            owner.expose(at + 5000, 10),
+            owner.expose(at + 5000, 10, Children::MayShare),
             Opened::whole(at as u64 + 5000, 10),
             "once more, a part of it"
         );
-        assert_eq!(owner.expose(at, 0), Opened::default());
+        assert_eq!(owner.expose(at, 0, Children::MayShare), Opened::default());
     }
     let theirs = pair.direct(exposed, 100_000).unwrap();
     let child_saw = in_child(
@@ -382,30 +385,55 @@ static VALUES: Values = Values(std::cell::UnsafeCell::new([7; 3 * PAGE]));
 static ZEROED: Values = Values(std::cell::UnsafeCell::new([0; 3 * PAGE]));
 
 #[test]
-fn adopted_variables_are_not_shared_in_their_own_place_too() {
-    let pair = Pair::new(14);
-    let mine = ZEROED.0.get().cast::<u8>();
-    let pages = mine as usize..mine as usize + 3 * PAGE;
-    // SAFETY: nobody else uses them.
-    unsafe {
-        mine.add(5).write(1);
-        pair.owner.adopt_pages(&pages).expect("a block");
+fn adopted_variables_stay_in_their_place_and_are_a_childs_own() {
+    let mut pair = Pair::new(14);
+    let owner = pair.owner;
+    for (values, first) in [(&VALUES, 7), (&ZEROED, 0)] {
+        let mine = values.0.get().cast::<u8>();
+        let at = mine as usize;
+        let pages = layout::pages(
+            owner.offset_of(at, 1).unwrap(),
+            owner.offset_of(at + 3 * PAGE - 1, 1).unwrap() + 1,
+        );
+        // SAFETY: nobody else uses them.
+        unsafe {
+            mine.add(5).write(1);
+            assert!(owner.adopt_in_place(pages.clone(), |_| true));
+            assert!(owner.adopt_in_place(pages.clone(), |_| true), "once more");
+        }
+        let theirs = pair.direct(mine, 3 * PAGE).expect("shared");
+        assert!(owner.lend(at, 3 * PAGE, 1), "messages have them as well");
+        let whole = |bytes: &[u8]| bytes[5] == 1 && bytes[6..].iter().all(|&byte| byte == first);
+        assert!(whole(read(theirs, 3 * PAGE)), "with their contents, written or not");
+        let opened = Opened::whole(at as u64 + 9, 2 * PAGE as u64);
+        for left in [1, 0] {
+            let child_saw = in_child(
+                owner,
+                || whole(read(mine, 3 * PAGE)),
+                // SAFETY: one memory, which nobody else uses.
+                || unsafe { theirs.add(6).write(3) },
+            );
+            assert!(child_saw && read(mine, 9)[6] == 3, "the child has what was there at the fork");
+            assert_eq!(pair.direct(mine, 3 * PAGE), Some(theirs), "a fork leaves it shared");
+            // SAFETY: as above.
+            unsafe {
+                mine.add(6).write(first);
+                owner.unexpose(at + 9, 2 * PAGE, opened);
+            }
+            assert_eq!(pair.direct(mine, 3 * PAGE), Some(theirs), "{left} exposures are left");
+        }
+        assert!(in_child(owner, || whole(read(mine, 3 * PAGE)), || ()));
+        assert_eq!(pair.direct(mine, 3 * PAGE), None, "private as all other memory");
+        assert!(whole(read(mine, 3 * PAGE)));
     }
-    for _ in 0..30 {
-        assert!(!pair.owner.lend(pages.start, 3 * PAGE, 1));
-    }
-    assert_eq!(read(mine, 9)[5], 1, "the contents stay");
-    // SAFETY: as above.
-    unsafe { pair.owner.end_adoption_of(&pages, true) };
-    pair.lend_often(read(mine, 3 * PAGE));
-    assert!(pair.owner.is_shared(pages.start, 3 * PAGE) && read(mine, 9)[5] == 1);
 }
 
 #[test]
 fn adopted_memory_is_a_block_for_peers_and_a_childs_own() {
     let mut pair = Pair::new(13);
     let owner = pair.owner;
-    let mine = VALUES.0.get().cast::<u8>();
+    let pages_of_malloc = Box::leak(Box::new(Values(std::cell::UnsafeCell::new([7; 3 * PAGE]))));
+    let mine = pages_of_malloc.0.get().cast::<u8>();
     let pages = mine as usize..mine as usize + 3 * PAGE;
     // SAFETY: nobody else uses them.
     let block = unsafe { owner.adopt_pages(&pages) }.expect("a block") as *mut u8;

@@ -3,7 +3,7 @@
 use super::reach::Kernel;
 use crate::job::NodeSegment;
 use crate::memory::window::peers::Peers;
-use crate::memory::window::{fork, Opened, Window};
+use crate::memory::window::{fork, Children, Opened, Window};
 use crate::transport::Means;
 use crate::Result;
 use std::sync::atomic::Ordering;
@@ -46,9 +46,10 @@ impl Direct {
     }
 
     /// See [`crate::transport::OfferedMemory::expose`].
-    pub fn expose(&self, address: *mut u8, bytes: u64) -> Opened {
+    pub fn expose(&self, address: *mut u8, bytes: u64, children: Children) -> Opened {
         // SAFETY: the caller has peers wait.
-        self.own.map_or(Opened::default(), |own| unsafe { own.expose(address as usize, bytes as usize) })
+        let expose = |own: &Window| unsafe { own.expose(address as usize, bytes as usize, children) };
+        self.own.map_or(Opened::default(), expose)
     }
 
     /// See [`crate::transport::OfferedMemory::unexpose`].

@@ -6,7 +6,7 @@ use super::reach::{self, Remote};
 use super::{areas, direct, doorbell_of, forks, gone, NodeTransport};
 use crate::job::node_segment::SERVER_LANE;
 use crate::memory::cross_memory::{self, Pair};
-use crate::memory::window::Opened;
+use crate::memory::window::{Children, Opened};
 use crate::progress::changes::{Changes, Words};
 use crate::progress::watchers::{Bell, Watchers};
 use crate::transport::{AccessDescriptor, Means, MemoryKind, OfferedMemory};
@@ -126,12 +126,12 @@ impl OfferedMemory for NodeTransport {
         }
     }
 
-    fn expose(&mut self, address: *mut u8, bytes: u64) -> Opened {
+    fn expose(&mut self, address: *mut u8, bytes: u64, children: Children) -> Opened {
         if self.all_here() {
             return Opened::whole(address as u64, bytes);
         }
         let Some(direct) = &self.direct else { return Opened::default() };
-        forks::without_copies(self.node, self.me, || direct.expose(address, bytes))
+        forks::without_copies(self.node, self.me, || direct.expose(address, bytes, children))
     }
 
     fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {
