@@ -7,9 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct {
+struct three {
     long before, counter, after;
-} variable = {11, 0, 22};
+};
+static struct three variable = {11, 0, 22};
+/* One with a page to itself. */
+static union {
+    struct three is;
+    char page[4096];
+} late __attribute__((aligned(4096))) = {{11, 0, 22}};
 
 enum { BLOCKS = 40 };
 
@@ -38,16 +44,16 @@ static MPI_Win window_on(long *memory, MPI_Aint bytes)
     return win;
 }
 
-static void check_variable(int is_direct)
+static void check_variable(struct three *one, int is_direct)
 {
     unsigned long long copies = through_the_kernel();
     for (int turn = 0; turn < 3; turn++) {
-        MPI_Win win = window_on(&variable.counter, sizeof(long));
-        CHECK(add_everywhere(win, 0, &variable.counter));
+        MPI_Win win = window_on(&one->counter, sizeof(long));
+        CHECK(add_everywhere(win, 0, &one->counter));
         MPI_Win_free(&win);
-        variable.counter++; /* it is the program's own again, with its value */
+        one->counter++; /* it is the program's own again, with its value */
     }
-    CHECK(variable.before == 11 && variable.after == 22);
+    CHECK(one->before == 11 && one->after == 22);
     if (is_direct)
         CHECK_EQUAL(through_the_kernel(), copies);
     else
@@ -186,19 +192,21 @@ int main(int argc, char **argv)
     int ends[2];
     check_begin(&argc, &argv);
     through_the_kernel();
-    check_variable(HAS_WINDOWS);
+    check_variable(&variable, HAS_WINDOWS);
     for (int turn = 0; turn < 20; turn++)
         check_blocks(), check_overlap(), check_fork(), check_attached();
-    check_variable(HAS_WINDOWS);
+    check_variable(&variable, HAS_WINDOWS);
 
-    /* With a thread beside, which might write to the same pages, they stay where they are; all else is the same. */
+    /* With a thread beside, which might write to the same pages, they stay what they are; all else is the same. */
     MPI_Win before = window_on(&variable.counter, sizeof(long));
     CHECK(pipe(ends) == 0 && pthread_create(&thread, NULL, waits, ends) == 0);
     CHECK(add_everywhere(before, 0, &variable.counter));
     MPI_Win_free(&before);
-    check_variable(0);
+    check_variable(&variable, HAS_WINDOWS);
+    check_variable(&late.is, 0);
     check_blocks(), check_overlap(), check_fork(), check_attached();
     CHECK(write(ends[1], "x", 1) == 1 && pthread_join(thread, &failed) == 0 && !failed);
-    check_variable(HAS_WINDOWS);
+    check_variable(&variable, HAS_WINDOWS);
+    check_variable(&late.is, HAS_WINDOWS);
     return check_end();
 }
