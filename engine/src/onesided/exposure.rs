@@ -1,7 +1,7 @@
 //! What the members of a communicator expose to each other.
 
 use super::control::Numbered;
-use super::{Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
+use super::{find, Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
 use crate::device::borrowing::Mapping;
 use crate::memory::window::Opened;
 use crate::world::{Communicator, Group};
@@ -114,6 +114,26 @@ unsafe impl Sync for Mutexes {}
 pub(crate) struct Known {
     pub version: u64,
     pub entries: Vec<Entry>,
+    /// Where those are for this process that it has used since, in ascending order of addresses.
+    pub regions: Vec<Arc<Region>>,
+}
+
+impl Known {
+    /// The region in which an address lies, if the list is of this version.
+    pub fn region(&self, version: u64, address: u64) -> Option<Arc<Region>> {
+        let after = self.regions.partition_point(|one| one.address <= address);
+        let found = self.regions[..after].last().filter(|one| address - one.address < one.bytes.max(1));
+        found.filter(|_| version == self.version).cloned()
+    }
+
+    /// Remembers where an entry is for this process, if it is still in the list.
+    pub fn remember(&mut self, entry: Entry, region: &Arc<Region>) {
+        let after = self.regions.partition_point(|one| one.address < entry.address);
+        let is_known = self.regions.get(after).is_some_and(|one| one.address == entry.address);
+        if !is_known && find(&self.entries, entry.address) == Some(entry) {
+            self.regions.insert(after, region.clone());
+        }
+    }
 }
 
 /// An exposure of memory (MPI: a window), made and freed by all members together.

@@ -305,10 +305,15 @@ impl Engine {
         elements: &Elements,
     ) -> Result<()> {
         let size = elements.element().size() as u64;
-        if let Some((from, to)) = in_one_piece((origin, result), target, elements) {
+        if let Some(places) = in_one_piece((origin, result), target, elements) {
             // SAFETY: by the caller.
             return unsafe {
-                self.change(place.region, elements, (place.first, (bytes / size) as usize), (from, to))
+                match bytes == size {
+                    true => self.change_one(place.region, elements, place.first, places),
+                    false => {
+                        self.change(place.region, elements, (place.first, (bytes / size) as usize), places)
+                    }
+                }
             };
         }
         let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));

@@ -3,14 +3,14 @@
 use super::device_memory::copy_by_driver;
 use super::runs::{Chunk, Run, Stage};
 use crate::collective::Data;
-use crate::device::Piece;
+use crate::device::{MemoryKind, Piece};
 use crate::engine::Engine;
 use crate::onesided::{find, Entry, Exposure, Kind, Known, Region, Seat, Target, Way};
 use crate::transport::{AccessDescriptor, Means, OfferedMemory, Routed};
 use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 /// Bytes that the kernel copies while this rank's lock is held.
 pub(super) const AT_ONCE: u64 = 256 << 10;
@@ -97,13 +97,28 @@ impl Engine {
         work: impl FnOnce(Place) -> Result<T>,
     ) -> Result<T> {
         let first = displacement.wrapping_add(span.0) as u64;
-        let entry = self.attached_at(exposure, rank, first)?;
+        let region = self.attached_region(exposure, rank, first)?;
         let length = (span.1 - span.0) as u64;
-        let Some(entry) = entry.filter(|entry| first - entry.address + length <= entry.bytes) else {
+        let Some(region) = region.filter(|region| first - region.address + length <= region.bytes) else {
             return Err(not_attached(rank, first, length));
         };
-        let region = self.find_region(exposure, rank, entry);
-        work(Place { region: &region, first: first - entry.address, before: span.0, length })
+        work(Place { region: &region, first: first - region.address, before: span.0, length })
+    }
+
+    /// Where the piece is that a member has attached in which an address lies.
+    fn attached_region(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Arc<Region>>> {
+        let known = || exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let version = &exposure.control.seat(rank).version;
+        // version: paired with `attached::change`
+        if let Some(region) = known().region(version.load(Ordering::Acquire), address) {
+            return Ok(Some(region));
+        }
+        let Some(entry) = self.attached_at(exposure, rank, address)? else { return Ok(None) };
+        let region = Arc::new(self.find_region(exposure, rank, entry));
+        if entry.memory_kind() == MemoryKind::HOST {
+            known().remember(entry, &region);
+        }
+        Ok(Some(region))
     }
 
     /// The piece that a member has attached in which an address lies.
@@ -146,7 +161,7 @@ impl Engine {
                 let entries = self.read_list(seat, &open)?;
                 fence(Ordering::SeqCst);
                 if seat.version.load(Ordering::Relaxed) == version {
-                    *known = Known { version, entries };
+                    *known = Known { version, entries, regions: Vec::new() };
                     continue;
                 }
             }
