@@ -2,7 +2,7 @@
 //!
 //! A `Layout` is a small tree. Regular types stay small however many blocks they have: a vector of
 //! a million blocks is one `Loop` over one `Block`. Irregular types need one number per block where
-//! all blocks are alike, and a [`Part`] per block else. Adjacent parts are merged while the tree is
+//! all blocks are alike, and a [`Part`] per block else, of a pattern that repeats only once. Adjacent parts are merged while the tree is
 //! built, so a type whose bytes lie in one piece is always a single `Block`.
 //!
 //! No tree is deeper than about 200 levels, so that walking it by recursion is
@@ -15,6 +15,10 @@ use std::sync::Arc;
 
 /// From this depth on, a sequence inside a sequence is merged into it.
 const DEEP: u32 = 64;
+
+/// Unlike blocks repeat if so many of them at most do, so often at least.
+const LONGEST_PATTERN: usize = 32;
+const OFTEN: usize = 8;
 
 /// Some bytes relative to an address, in a given order.
 #[derive(Clone, Debug)]
@@ -96,6 +100,10 @@ impl Layout {
             }
         }
         Ok(Layout::looped(0, count, stride, Arc::new(self.clone())))
+    }
+
+    fn sequence(size: u64, depth: u32, parts: Vec<Part>) -> Layout {
+        Layout { offset: 0, size, depth, shape: Shape::Sequence { parts: parts.into() } }
     }
 
     fn looped(offset: i64, count: u64, stride: i64, body: Arc<Layout>) -> Layout {
@@ -183,7 +191,10 @@ impl SequenceBuilder {
         let Some(first) = self.parts.first() else { return Layout::EMPTY };
         let Some(body) = self.common_body() else {
             let (size, depth) = (self.size, self.depth + 1);
-            return Layout { offset: 0, size, depth, shape: Shape::Sequence { parts: self.parts.into() } };
+            return match self.pattern() {
+                Some((period, stride)) => self.repeating(period, stride),
+                None => Layout::sequence(size, depth, self.parts),
+            };
         };
         if self.parts.len() == 1 {
             let offset = first.offset + body.offset;
@@ -208,6 +219,41 @@ impl SequenceBuilder {
         let alike =
             self.parts.iter().zip(ends).all(|(part, end)| part.body.is_none() && end - part.start == bytes);
         alike.then(|| Arc::new(Layout::block(0, bytes)))
+    }
+
+    /// How many of the first parts all others repeat, and how far from each other, if they are blocks.
+    fn pattern(&self) -> Option<(usize, i64)> {
+        let parts = &self.parts[..];
+        let is_pattern = |&period: &usize| {
+            let bytes = parts[period].start;
+            let Some(stride) = parts[period].offset.checked_sub(parts[0].offset) else { return false };
+            parts.iter().zip(&parts[period..]).all(|(one, next)| {
+                next.start - one.start == bytes && next.offset.checked_sub(one.offset) == Some(stride)
+            })
+        };
+        if self.depth > 0 {
+            return None;
+        }
+        let period = (2..=LONGEST_PATTERN.min(parts.len() / OFTEN)).find(is_pattern)?;
+        Some((period, parts[period].offset - parts[0].offset))
+    }
+
+    /// The layout of parts of which the first `period` repeat: the last time in part, perhaps.
+    fn repeating(mut self, period: usize, stride: i64) -> Layout {
+        let (bytes, size) = (self.parts[period].start, self.size);
+        let parts = self.parts.len();
+        let is_whole = parts.is_multiple_of(period) && size == bytes * (parts / period) as u64;
+        let times = if is_whole { parts / period } else { (parts - 1) / period };
+        let rest = self.parts.split_off(times * period);
+        self.parts.truncate(period);
+        let pattern = Layout::sequence(bytes, 1, self.parts);
+        let repeated = Layout::looped(0, times as u64, stride, Arc::new(pattern));
+        if rest.is_empty() {
+            return repeated;
+        }
+        let depth = repeated.depth + 1;
+        let first = Part { start: 0, offset: 0, body: Some(Arc::new(repeated)) };
+        Layout::sequence(size, depth, [vec![first], rest].concat())
     }
 
     /// The distance between neighbours, if it is always the same.

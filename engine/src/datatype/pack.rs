@@ -192,6 +192,17 @@ impl Sink for Packer {
         true
     }
 
+    fn record(&mut self, address: *mut u8, record: Record) -> bool {
+        let to = self.to;
+        for (part, bytes) in record.blocks() {
+            let from = address.wrapping_offset(part.offset as isize);
+            // SAFETY: see `Packer`.
+            unsafe { rows::copy_block(from, to.wrapping_add(part.start as usize), bytes) };
+        }
+        self.to = to.wrapping_add(record.size);
+        true
+    }
+
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
         // SAFETY: see `Packer`.
         unsafe { rows::gather_scattered(address, bytes, offsets, self.to) };
@@ -236,6 +247,17 @@ impl Sink for Unpacker {
             };
         });
         self.from = self.from.wrapping_add(record.size * count);
+        true
+    }
+
+    fn record(&mut self, address: *mut u8, record: Record) -> bool {
+        let from = self.from;
+        for (part, bytes) in record.blocks() {
+            let to = address.wrapping_offset(part.offset as isize);
+            // SAFETY: see `Unpacker`.
+            unsafe { rows::copy_block(from.wrapping_add(part.start as usize), to, bytes) };
+        }
+        self.from = from.wrapping_add(record.size);
         true
     }
 

@@ -58,6 +58,44 @@ fn regular_types_stay_small() {
     assert_eq!(cube.dense(1), Some((800_000, 4_000_000)));
 }
 
+/// The last time of a pattern may be cut off, or go on for longer, and what follows may be something else.
+#[test]
+fn unlike_blocks_that_repeat_are_a_loop_and_lie_where_they_did() {
+    let byte = Datatype::basic(Basic::Int8);
+    let (pattern, stride) = ([(0, 1), (2, 5), (9, 3), (30, 40)], 80);
+    let numbers = Vec::from_iter((0..9000u32).map(|number| (number % 251) as u8));
+    for (blocks, longer, beside) in
+        [(400, 0, 0), (399, 0, 0), (401, 0, 0), (400, 77, 0), (400, 1, 0), (400, 0, 1), (31, 0, 0), (5, 0, 0)]
+    {
+        let place = |block: i64| block / 4 * stride + pattern[block as usize % 4].0 as i64;
+        let mut places = Vec::from_iter((0..blocks).map(place));
+        let mut lengths = Vec::from_iter((0..blocks as usize).map(|block| pattern[block % 4].1 as i64));
+        *lengths.last_mut().unwrap() += longer;
+        places[blocks as usize / 2] += beside;
+        let made = Datatype::indexed(&lengths, &places, &byte).unwrap();
+        let repeats = blocks > 40 && beside == 0;
+        assert_eq!(made.map.layout.memory() < 600, repeats || blocks < 10, "{blocks} {longer} {beside}");
+        let lie = places.iter().zip(&lengths).flat_map(|(&at, &length)| at as usize..(at + length) as usize);
+        let lie = Vec::from_iter(lie);
+        let expected = Vec::from_iter(lie.iter().map(|&at| numbers[at]));
+        for (begin, bytes) in [(0, lie.len()), (1, 50), (49, 100), (100, lie.len() / 2), (lie.len() - 9, 9)] {
+            let begin = begin.min(lie.len());
+            let mut out = vec![0; bytes.min(lie.len() - begin)];
+            let mut back = vec![0; numbers.len()];
+            // SAFETY: all that lies there is within the numbers.
+            unsafe {
+                made.pack(numbers.as_ptr(), 1, begin as u64, &mut out);
+                made.unpack(back.as_mut_ptr(), 1, begin as u64, &out);
+            }
+            assert_eq!(out, expected[begin..begin + out.len()], "{blocks} {longer} {beside} from {begin}");
+            let is_back = |(order, &at): (usize, &usize)| {
+                back[at] == if (begin..begin + out.len()).contains(&order) { numbers[at] } else { 0 }
+            };
+            assert!(lie.iter().enumerate().all(is_back));
+        }
+    }
+}
+
 #[test]
 fn a_chain_of_a_hundred_thousand_types_is_no_trouble() {
     let byte = Datatype::basic(Basic::Byte);

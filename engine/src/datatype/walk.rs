@@ -30,6 +30,11 @@ pub(super) trait Sink {
         })
     }
 
+    /// Unlike blocks, once.
+    fn record(&mut self, address: *mut u8, record: Record) -> bool {
+        self.records(address, record, 1, 0)
+    }
+
     /// Blocks of `bytes` each at `address` + each of `offsets`.
     fn scattered(&mut self, address: *mut u8, bytes: usize, offsets: &[i64]) -> bool {
         offsets.iter().all(|&offset| self.block(address.wrapping_offset(offset as isize), bytes))
@@ -96,6 +101,9 @@ fn visit_whole<S: Sink>(layout: &Layout, address: *mut u8, sink: &mut S) -> bool
         Shape::Block => sink.block(base, layout.size as usize),
         Shape::Loop { count, stride, body } => repeat_whole(body, base, *count, *stride, sink),
         Shape::Scattered { offsets, body } => scatter_whole(body, base, offsets, sink),
+        Shape::Sequence { parts } if layout.depth == 1 => {
+            sink.record(base, Record { parts, size: layout.size as usize })
+        }
         Shape::Sequence { parts } => sequence_whole(parts, layout.size, base, sink),
     }
 }
