@@ -218,6 +218,21 @@ class Hosts:
             self.run(name, ["nft", f"table inet loss {{ chain in {{ type filter hook input priority 0; {rule} }}; }}"],
                      check=True)
 
+    def cut(self, name, other, how="drop"):
+        """Two hosts hear nothing from each other any more, but for ssh: packets are dropped, or (`blackhole`) have no route."""
+        address = self.address(other)
+        if how == "blackhole":
+            self.run(name, ["ip", "route", "add", "blackhole", f"{address}/32"], check=True)
+            return
+        ssh = "tcp sport 22 accept; tcp dport 22 accept"
+        chains = "".join(f"chain {way} {{ type filter hook {way}put priority 0; {ssh}; ip {end} {address} drop; }}; "
+                         for way, end in (("in", "saddr"), ("out", "daddr")))
+        self.run(name, ["nft", f"table inet cut_{other} {{ {chains} }}"], check=True)
+
+    def mend(self, name, other):
+        """What `cut` has dropped goes through again."""
+        self.run(name, ["nft", "delete", "table", "inet", f"cut_{other}"], check=True)
+
     def limit(self, name, megabits):
         """A host sends no more than this a second."""
         self.run(name, ["tc", "qdisc", "replace", "dev", "e0", "root", "tbf", "rate", f"{megabits}mbit", "burst", "128kb",

@@ -3,6 +3,7 @@
 use super::node_card::{JobKey, NodeCard, NodeDirectory};
 use super::node_map::NodeMap;
 use super::node_table::NodeTable;
+use super::voicing::Said;
 use super::Bootstrap;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -83,6 +84,11 @@ impl NodeDirectory for JobNetwork {
 
     fn has_failed(&self, rank: JobRank) -> bool {
         self.failure_of(rank).is_some()
+    }
+
+    fn note_silence(&self, rank: JobRank, milliseconds: u32) -> bool {
+        let said = Said::Path { peer: rank.0, silent: milliseconds };
+        self.bootstrap.lock().unwrap_or_else(PoisonError::into_inner).say(&said.line()).is_ok()
     }
 }
 

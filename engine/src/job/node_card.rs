@@ -92,6 +92,12 @@ pub trait NodeDirectory: Send + Sync {
     fn has_failed(&self, _: JobRank) -> bool {
         false
     }
+
+    /// A rank has not answered for so many milliseconds, or, with 0, it answers again. Whether the launcher takes that in hand: it
+    /// names the hosts, and gives one of them up in the end.
+    fn note_silence(&self, _: JobRank, _: u32) -> bool {
+        false
+    }
 }
 
 /// The card of a node.

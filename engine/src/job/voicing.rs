@@ -1,5 +1,5 @@
-//! What a rank says to its launcher where ranks of several nodes agree or revoke a communicator: lines by which it is
-//! told, as of PMI-1. Nothing is answered: what comes of it comes to all, by the node segment.
+//! What a rank says to its launcher where ranks of several nodes agree or revoke a communicator, or do not hear each other any
+//! more: lines by which it is told, as of PMI-1. Nothing is answered: what comes of it comes to all, by the node segment.
 
 use super::agreements::{Ballot, Voice};
 use super::PmiLine;
@@ -28,6 +28,13 @@ pub enum Said {
     Contribution(Contribution),
     /// The communicator of this context is revoked.
     Revocation(u64),
+    /// A rank of another node does not answer.
+    Path {
+        /// The rank.
+        peer: u32,
+        /// For how many milliseconds by now; 0: it answers again.
+        silent: u32,
+    },
 }
 
 impl Contribution {
@@ -51,12 +58,14 @@ impl Contribution {
 
 const AGREE: &str = "serried_agree";
 const REVOKE: &str = "serried_revoke";
+const PATH: &str = "serried_path";
 
 impl Said {
     /// As a line.
     pub fn line(&self) -> String {
         let Contribution { ballot, voice, side, contexts: [first, second], parts } = match self {
             Said::Revocation(context) => return format!("cmd={REVOKE} context={context}"),
+            Said::Path { peer, silent } => return format!("cmd={PATH} peer={peer} silent={silent}"),
             Said::Contribution(said) => said,
         };
         let mut line = format!(
@@ -75,6 +84,7 @@ impl Said {
         let long = |key| line.value(key)?.parse::<u64>().ok();
         let word = |key| line.value(key)?.parse::<u32>().ok();
         match line.command() {
+            PATH => Some(Said::Path { peer: word("peer")?, silent: word("silent")? }),
             REVOKE => Some(Said::Revocation(long("context")?)),
             AGREE => {
                 let part = |text: &str| {
@@ -112,7 +122,7 @@ mod tests {
         let Said::Contribution(inner) = &said else { unreachable!("it was made so") };
         assert_eq!(inner.parts, [0..3, 5..6, 7..9]);
         assert_eq!(inner.members().collect::<Vec<_>>(), [0, 1, 2, 5, 7, 8]);
-        for one in [said, Said::Revocation(1 << 62)] {
+        for one in [said, Said::Revocation(1 << 62), Said::Path { peer: 7, silent: 3000 }] {
             assert_eq!(Said::read(&one.line()), Some(one));
         }
     }

@@ -6,6 +6,7 @@ use super::across::choice::Across;
 use super::across::crew::Crew;
 use super::across::muster::Muster;
 use super::across::orders::{Order, ALL};
+use super::across::paths::Paths;
 use super::across::remote_shell::RemoteShell;
 use super::launch::Launched;
 use super::meeting::Parties;
@@ -33,6 +34,8 @@ pub struct Agents {
     /// The links to them.
     pub crew: Crew,
     muster: Muster,
+    /// Paths between hosts that ranks say have broken.
+    pub paths: Paths,
     map: NodeMap,
     /// By node: how many nanoseconds the clock here is ahead of that of the host.
     ahead: Vec<Option<i64>>,
@@ -105,6 +108,7 @@ impl Agents {
             crew,
             shares,
             muster: Muster::new(0..nodes),
+            paths: Paths::new(options.host_timeout),
             map: across.map.clone(),
             ahead: vec![None; nodes as usize],
             owed: vec![0; nodes as usize],

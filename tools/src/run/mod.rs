@@ -37,6 +37,7 @@ mod option_values;
 pub mod options;
 mod outlets;
 mod output;
+mod path_news;
 mod patterns;
 mod plan;
 mod pmi_server;

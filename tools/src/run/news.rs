@@ -33,6 +33,7 @@ impl Supervisor {
             agents.pay();
         }
         agents.pass_questions_on(&self.job.node, now);
+        self.tick_paths(now);
     }
 
     fn hear_news(&mut self, frame: &Frame) {
@@ -138,13 +139,13 @@ impl Supervisor {
     }
 
     /// The name of the host of a node.
-    fn host(&self, node: u32) -> String {
+    pub(super) fn host(&self, node: u32) -> String {
         let hosts = self.plan.across.as_ref().map(|across| &across.hosts);
         hosts.and_then(|hosts| hosts.get(node as usize)).cloned().unwrap_or_else(|| format!("node {node}"))
     }
 
     /// Says something that ends the job, unless it is ending already.
-    fn tell_unless_ending(&mut self, text: &str, reason: Reason) {
+    pub(super) fn tell_unless_ending(&mut self, text: &str, reason: Reason) {
         if self.ending.is_none() {
             match self.plan.spawned.as_mut().filter(|spawned| !spawned.runs()) {
                 Some(spawned) => spawned.answer(text.trim_start_matches("serried: ")),
@@ -162,6 +163,7 @@ impl Supervisor {
             count => format!(", and the {} hosts behind it", count - 1),
         };
         let limit = self.plan.options.host_timeout;
+        self.with_agents(|agents| nodes.clone().for_each(|node| agents.paths.is_silent(node, how > 0)));
         match how {
             0 => self.say(&format!("serried: {host} answers again\n")),
             1 => self.say(&format!(
@@ -228,12 +230,12 @@ impl Supervisor {
         }
     }
 
-    fn ranks_of(&self, nodes: std::ops::Range<u32>) -> Vec<u32> {
+    pub(super) fn ranks_of(&self, nodes: std::ops::Range<u32>) -> Vec<u32> {
         self.agents.as_ref().map(|agents| agents.ranks_of(nodes)).unwrap_or_default()
     }
 
     /// The ranks of some nodes, for people.
-    fn ranks_in_words(&self, nodes: std::ops::Range<u32>) -> String {
+    pub(super) fn ranks_in_words(&self, nodes: std::ops::Range<u32>) -> String {
         let ranks = self.ranks_of(nodes);
         let numbers: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
         match numbers.len() {

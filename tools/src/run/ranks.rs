@@ -49,6 +49,9 @@ impl Supervisor {
     /// A rank has ended.
     pub(super) fn rank_ended(&mut self, rank: u32, ended: Ended) {
         self.ranks[rank as usize].life = Life::Ended;
+        if self.job.node.failure_of(rank).is_some() {
+            return; // its host was given up, and that has been told
+        }
         if let Some(failure) = judge(rank, ended, self.stage(rank)) {
             if self.goes_on_without(&failure) {
                 return;

@@ -84,9 +84,10 @@ impl Supervisor {
         self.council.lose(rank).into_iter().for_each(|verdict| self.decided(verdict));
     }
 
-    /// A rank of several hosts agrees with others, or revokes a communicator.
+    /// A rank of several hosts agrees with others, revokes a communicator, or does not hear another one.
     pub(super) fn hear_said(&mut self, rank: u32, said: &Said) {
         match said {
+            Said::Path { peer, silent } => self.hear_of_path(rank, *peer, *silent),
             Said::Contribution(said) => {
                 let verdict = self.council.hear(rank, said);
                 verdict.into_iter().for_each(|verdict| self.decided(verdict));

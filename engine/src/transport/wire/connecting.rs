@@ -61,12 +61,16 @@ impl Wire {
                     }
                 }
             }
-            Outcome::Failed(peer, nobody_listens) => {
+            Outcome::Failed(peer, nobody_listens, is_in_hand) => {
                 let index = self.link_to(peer);
                 if let State::Asked = self.links[index].state {
                     // Where the job goes on without ranks that fail, its launcher says who has.
-                    if peer.is_foreign() || !self.porter.me().directory.goes_on() {
-                        self.links[index].is_out_of_reach(nobody_listens, self.loses_at_once);
+                    let goes_on = !peer.is_foreign() && self.porter.me().directory.goes_on();
+                    let link = &mut self.links[index];
+                    match is_in_hand && link.was_up {
+                        true => link.is_reached(),
+                        false if goes_on => {}
+                        false => link.is_out_of_reach(nobody_listens, self.loses_at_once),
                     }
                     self.connect(index, PAUSE);
                 }

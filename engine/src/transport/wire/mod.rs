@@ -27,6 +27,7 @@ mod records;
 mod registered;
 mod sealing;
 mod sending;
+mod silences;
 
 #[cfg(test)]
 mod cut_up_tests;

@@ -4,23 +4,29 @@ use super::records::{Forged, Keys, Records};
 use super::tcp;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
+use std::sync::{Arc, Weak};
 
 /// A connection's socket, and its records if it is sealed.
 #[derive(Debug)]
 pub struct Pipe {
-    socket: TcpStream,
+    socket: Arc<TcpStream>,
     records: Option<Box<Records>>,
 }
 
 impl Pipe {
     /// Of a connection that is proven; with `keys` it is sealed.
     pub fn new(socket: TcpStream, keys: Option<&Keys>) -> Pipe {
-        Pipe { socket, records: keys.map(|keys| Box::new(Records::new(keys))) }
+        Pipe { socket: Arc::new(socket), records: keys.map(|keys| Box::new(Records::new(keys))) }
     }
 
     /// For those who wait for it, or only look whether something has come.
     pub fn socket(&self) -> &TcpStream {
         &self.socket
+    }
+
+    /// For those who look whether the other end answers, as long as it is there.
+    pub fn watched(&self) -> Weak<TcpStream> {
+        Arc::downgrade(&self.socket)
     }
 
     /// Takes as much of the parts as there is room for. What a sealed one has taken may have to be pushed on.

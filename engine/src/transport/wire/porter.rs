@@ -15,6 +15,7 @@ use super::handshake::Identity;
 use super::pipe::Pipe;
 use super::proofs::PROOF_BYTES;
 use super::reception::{Proven, Reception, LISTENERS};
+use super::silences::Silences;
 use super::tcp;
 use crate::job::node_segment::ALL_LANES;
 use crate::progress::Doorbell;
@@ -52,8 +53,8 @@ enum Request {
 pub enum Outcome {
     /// A connection to a peer, and whether this rank has made it.
     Connected(JobRank, Pipe, bool),
-    /// A peer cannot be reached now; whether its system says that nobody listens.
-    Failed(JobRank, bool),
+    /// A peer cannot be reached now; whether its system says that nobody listens, and whether the launcher has that in hand.
+    Failed(JobRank, bool, bool),
     /// A peer seals its connections and this rank does not, or the other way round: there will be none.
     Unlike(JobRank),
 }
@@ -109,6 +110,7 @@ impl Porter {
             hatch,
             reception,
             undelivered: Vec::new(),
+            silences: Silences::default(),
             dials: Vec::new(),
             last: DIALS,
         };
@@ -197,6 +199,8 @@ struct Work {
     /// Connections for other ranks of the node, and since when they wait.
     undelivered: Vec<(Proven, Instant)>,
     dials: Vec<Calling>,
+    /// Connections that were let go of.
+    silences: Silences,
     /// The name that was given last to a dial.
     last: u64,
 }
@@ -216,7 +220,11 @@ impl Work {
         loop {
             let wakes = self.dials.iter().filter_map(|one| one.at);
             let delivers = self.undelivered.first().map(|_| Instant::now() + AGAIN);
-            let wakes = wakes.chain(self.reception.shut_out_the_slow()).chain(delivers).min();
+            let wakes = wakes
+                .chain(self.reception.shut_out_the_slow())
+                .chain(delivers)
+                .chain(self.silences.looks_at())
+                .min();
             self.porter.refused.store(self.reception.refused(), Ordering::Relaxed);
             for ready in self.set.wait(wakes) {
                 match ready.name {
@@ -239,6 +247,7 @@ impl Work {
                 }
             }
             self.dial_those_due();
+            self.silences.look(&self.porter.me);
             for (proven, since) in std::mem::take(&mut self.undelivered) {
                 self.deliver(proven, since);
             }
@@ -256,6 +265,7 @@ impl Work {
         }
         let Proven { wanted, socket, keys, .. } = proven;
         let pipe = Pipe::new(socket, keys.as_ref());
+        self.silences.is_connected(&self.porter.me, wanted.from, &pipe);
         self.porter.give(wanted.lane, Outcome::Connected(wanted.from, pipe, false));
     }
 
@@ -305,19 +315,26 @@ impl Work {
             // Without an address it counts as out of reach, and the lane asks again.
             Dial::new(peer, lane, addresses_of(&self.porter.me, peer).unwrap_or_default())
         });
-        let outcome = match dial.go_on(&self.porter.me, &self.set, *name) {
+        let me = &self.porter.me;
+        let outcome = match dial.go_on(me, &self.set, *name) {
             Dialled::Pending(wakes) => {
                 *at = wakes;
                 return false;
             }
-            Dialled::Answered(socket, Answer { proof, keys, is_unlike }) => match self.prove(&socket, &proof)
-            {
-                _ if is_unlike => Outcome::Unlike(peer),
-                true => Outcome::Connected(peer, Pipe::new(socket, keys.as_ref()), true),
-                false => Outcome::Failed(peer, false),
-            },
-            Dialled::Refused => Outcome::Failed(peer, true),
-            Dialled::Failed => Outcome::Failed(peer, false),
+            // Also one that is unlike is told the last word, and thereby what this rank does.
+            Dialled::Answered(socket, Answer { proof, is_unlike: true, .. }) => {
+                self.prove(&socket, &proof);
+                Outcome::Unlike(peer)
+            }
+            Dialled::Answered(socket, answer) if self.prove(&socket, &answer.proof) => {
+                let pipe = Pipe::new(socket, answer.keys.as_ref());
+                self.silences.is_connected(me, peer, &pipe);
+                Outcome::Connected(peer, pipe, true)
+            }
+            ended => {
+                let nobody_listens = matches!(ended, Dialled::Refused);
+                Outcome::Failed(peer, nobody_listens, self.silences.has_failed(me, peer, nobody_listens))
+            }
         };
         self.porter.give(lane, outcome);
         true

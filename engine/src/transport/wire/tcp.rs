@@ -5,12 +5,13 @@ use crate::memory::system_calls::uninterrupted;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::time::Duration;
 
 /// Connections that wait until they are accepted, at most.
 const BACKLOG: libc::c_int = 4096;
 /// Seconds of silence after which the kernel asks whether the other end is there, seconds between such questions,
-/// and how many go without an answer before the connection counts as broken.
-const KEEP_ALIVE: [libc::c_int; 3] = [10, 5, 4];
+/// and how many go without an answer before the connection counts as broken. Whoever looks at it is sooner.
+const KEEP_ALIVE: [libc::c_int; 3] = [2, 1, 20];
 
 /// Listens at an address.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -33,7 +34,7 @@ pub fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
 }
 
 /// Whether a socket is one of this machine only.
-fn is_local(stream: &TcpStream) -> bool {
+pub fn is_local(stream: &TcpStream) -> bool {
     let (mut family, mut length) = (0 as libc::c_int, std::mem::size_of::<libc::c_int>() as libc::socklen_t);
     let place = (&raw mut family).cast();
     // SAFETY: `family` is a place of that length.
@@ -191,6 +192,35 @@ pub fn unconfirmed(stream: &TcpStream) -> usize {
         0 => bytes.max(0) as usize,
         _ => 0,
     }
+}
+
+/// What the kernel tells of a connection: the beginning of its `struct tcp_info`, to which it only adds behind.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    state: u8,
+    congestion: u8,
+    /// Times in a row that something was sent again, or that it was asked whether the other end is there, without an answer.
+    retransmits: u8,
+    probes: u8,
+    _bytes: [u8; 4],
+    _words: [u32; 11],
+    /// Milliseconds since data has come, and an acknowledgement.
+    last_data_received: u32,
+    last_acknowledged: u32,
+}
+
+/// For how long nothing has come from the other end's system, if it owes an answer.
+pub fn unanswered(stream: &TcpStream) -> Option<Duration> {
+    let mut info = Info::default();
+    let mut length = std::mem::size_of::<Info>() as libc::socklen_t;
+    let place = (&raw mut info).cast();
+    // SAFETY: `info` is a place of that length, and any bytes make a valid value.
+    let known = unsafe {
+        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut length)
+    };
+    let owes = known == 0 && (info.retransmits > 0 || info.probes > 0);
+    owes.then(|| Duration::from_millis(info.last_data_received.min(info.last_acknowledged).into()))
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {

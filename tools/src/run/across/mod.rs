@@ -23,6 +23,7 @@ pub mod job_hosts;
 pub mod link;
 pub mod muster;
 pub mod orders;
+pub mod paths;
 pub mod remote_shell;
 pub mod silence;
 pub mod this_host;
