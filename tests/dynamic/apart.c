@@ -202,6 +202,61 @@ static void waiting(int serves)
 static void leaves(void) { waiting(1); }
 static void misses(void) { waiting(0); }
 
+/* Windows of 64 GiB that are mapped here, in whole. */
+static int mapped(void)
+{
+    char line[1024];
+    unsigned long begin, end;
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        count += sscanf(line, "%lx-%lx", &begin, &end) == 2 && strstr(line, "/memfd:") && end - begin == 64ul << 30;
+    fclose(maps);
+    return count;
+}
+
+/* Long messages that the first ranks lend each other again and again. They come through so many windows of the other job. */
+static void through_windows(int serves, int windows)
+{
+    enum { BYTES = 1 << 20 };
+    MPI_Comm other = met(serves);
+    unsigned char *out = malloc(BYTES), *in = malloc(BYTES);
+    int before = mapped();
+    for (int round = 0; round < 40 && rank == 0; round++) {
+        memset(out, 2 * round + serves, BYTES);
+        memset(in, 255, BYTES);
+        MPI_Sendrecv(out, BYTES, MPI_BYTE, 0, 0, in, BYTES, MPI_BYTE, 0, 0, other, MPI_STATUS_IGNORE);
+        int wrong = 0;
+        for (int i = 0; i < BYTES; i++)
+            wrong += in[i] != 2 * round + !serves;
+        CHECK_EQUAL(wrong, 0);
+    }
+    CHECK_EQUAL(mapped() - before, rank == 0 ? windows : 0);
+    MPI_Comm_disconnect(&other);
+    free(out);
+    free(in);
+}
+
+static void lender(void)
+{
+    through_windows(1, 1);
+}
+
+static void borrower(void)
+{
+    through_windows(0, 1);
+}
+
+static void sender(void)
+{
+    through_windows(1, 0);
+}
+
+static void receiver(void)
+{
+    through_windows(0, 0);
+}
+
 /* Two processes that have a socket. */
 static void joiner(void)
 {
@@ -232,7 +287,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } all[] = {
         {"server", server}, {"client", client}, {"publisher", publisher}, {"finder", finder}, {"hub", hub},
         {"spoke", spoke}, {"nobody", nobody}, {"opener", opener}, {"reopener", reopener}, {"insister", insister}, {"leaves", leaves}, {"misses", misses},
-        {"joiner", joiner},
+        {"joiner", joiner}, {"lender", lender}, {"borrower", borrower}, {"sender", sender}, {"receiver", receiver},
     };
     check_begin(&argc, &argv);
     CHECK(argc == 3);

@@ -79,6 +79,20 @@ def test_the_same_by_other_means(jobs, means):
     jobs.all_end_well()
 
 
+def test_long_messages_between_jobs_are_read_where_they_lie(jobs):
+    jobs.start("lender", 2, "port")
+    jobs.start("borrower", 2, "port")
+    jobs.all_end_well()
+
+
+@pytest.mark.parametrize("setting", [{"SERRIED_COPY": "cells"}, {"SERRIED_TRANSPORT": "wire:sealed"}])
+def test_no_window_is_mapped_where_that_is_not_wanted(jobs, setting):
+    jobs.launcher.environment.update(setting)
+    jobs.start("sender", 2, "port")
+    jobs.start("receiver", 2, "port")
+    jobs.all_end_well()
+
+
 def test_jobs_on_pretended_nodes_connect(jobs):
     jobs.launcher.environment.update(SERRIED_NODES="2", SERRIED_TRANSPORT="wire")
     jobs.start("server", 2, "port")

@@ -20,7 +20,7 @@ use crate::transport::network::{self, random_bytes};
 use crate::transport::wire::{Identity, Wire};
 use crate::transport::Packets;
 use crate::world::Communicator;
-use crate::{Class, Error, JobRank, Result};
+use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -137,6 +137,7 @@ impl Engine {
     /// Opens a network to ranks from `first` on, to which this process is `outward`.
     fn open_way(&self, me: Identity, first: JobRank, outward: JobRank) -> Result<()> {
         let mut wire = Wire::new(me, self.doorbell)?;
+        wire.let_map(&self.job.node, LocalRank(self.job.local_rank));
         if self.job.node.goes_on_without_ranks() {
             wire.lose_at_once();
         }
@@ -228,12 +229,17 @@ impl Engine {
     /// `Other`, naming one.
     pub(super) fn nobody_is_lost(&self, lane: &EngineLock<Core>) -> Result<()> {
         // A child that never talked with this process has no connection by which that would show.
-        let ended =
-            |(first, child): &(JobRank, Child)| child.has_ended().then(|| (*first, child.has_failed()));
-        let ended: Vec<(JobRank, bool)> = self.children().iter().filter_map(ended).collect();
-        for (first, has_failed) in ended {
+        let ended = |(first, child): &(JobRank, Child)| {
+            child.has_ended_for().map(|since| (*first, since, child.has_failed()))
+        };
+        let ended: Vec<_> = self.children().iter().filter_map(ended).collect();
+        for (first, since, has_failed) in ended {
             if self.is_at_port(first) {
-                return Err(never_connected());
+                // It may have connected and left again, and that is still to be read.
+                if since >= network::LAUNCHERS_TURN {
+                    return Err(never_connected());
+                }
+                continue;
             }
             // Where this job goes on without it, the connections to its processes say who has failed.
             if has_failed && !self.job.node.goes_on_without_ranks() && self.is_member(first) {

@@ -190,6 +190,12 @@ impl NodeSegment {
         self.windows.then(|| (self.descriptor().as_raw_fd(), windows_at(self.local_ranks)))
     }
 
+    /// Where the windows of a node segment of so many ranks begin in its file; `None`: it has none.
+    pub fn windows_behind(file: BorrowedFd<'_>, local_ranks: u32) -> Option<u64> {
+        let at = windows_at(local_ranks);
+        (segment::length(file).ok()? >= at + windows_bytes(local_ranks)).then_some(at)
+    }
+
     /// How many ranks of the job this node has.
     pub fn local_ranks(&self) -> u32 {
         self.local_ranks

@@ -21,6 +21,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The command of the launcher that this is for.
 pub const COMMAND: &str = "spawned";
@@ -86,6 +88,7 @@ pub struct Child {
     socket: UnixStream,
     /// Where its processes are, as the launcher has said it.
     places: String,
+    ended: OnceLock<Instant>,
 }
 
 /// What a launcher is given beside the programs.
@@ -119,6 +122,11 @@ impl Child {
     /// Whether the job has ended.
     pub fn has_ended(&self) -> bool {
         self.said().is_some()
+    }
+
+    /// For how long it has been known that the job has ended.
+    pub fn has_ended_for(&self) -> Option<Duration> {
+        self.has_ended().then(|| self.ended.get_or_init(Instant::now).elapsed())
     }
 
     /// What the launcher has said after the start, or that it has gone.
@@ -180,7 +188,8 @@ pub fn start(given: &Start, programs: &[Program]) -> Result<Child> {
     }
     match said.strip_suffix(STARTED) {
         Some(places) => {
-            Ok(Child { socket: ours, places: String::from_utf8_lossy(places).trim_end().to_owned() })
+            let places = String::from_utf8_lossy(places).trim_end().to_owned();
+            Ok(Child { socket: ours, places, ended: OnceLock::new() })
         }
         None if said.is_empty() => Err(failed(format!("{} has ended", launcher.display()))),
         None => Err(failed(String::from_utf8_lossy(&said).trim_end().to_owned())),

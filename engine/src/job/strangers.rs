@@ -11,12 +11,14 @@
 use super::folder_door::FolderDoor;
 use super::listen::{self, Listeners};
 use super::node_card::{JobKey, NodeCard, NodeDirectory};
+use super::pass_descriptor;
 use super::ProcessName;
 use crate::lock_order::{self, Level, Ordered};
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::sync::Mutex;
 
 /// What has to be known of a process to connect to it.
@@ -60,6 +62,8 @@ pub struct Strangers {
     own: ProcessName,
     key: JobKey,
     listeners: Listeners,
+    /// Where those find it that share its network namespace.
+    nearby: Option<UnixListener>,
     door: Option<FolderDoor>,
     known: Mutex<Known>,
 }
@@ -74,13 +78,15 @@ struct Known {
 
 impl Strangers {
     /// Those of a process of this name, whose universe has this secret. It listens from now on, where others reach
-    /// this machine, and in the folder of names.
+    /// this machine, at a local socket, and in the folder of names.
     ///
     /// # Errors
     /// `Other` when the system refuses.
     pub fn listen(own: ProcessName, key: JobKey) -> Result<Strangers> {
         let (listeners, door) = (listen::listen_if_only_here()?, FolderDoor::of_environment(own));
-        Ok(Strangers { own, key, listeners, door, known: Mutex::default() })
+        let nearby = pass_descriptor::listen(&local_name(own)).ok();
+        let nearby = nearby.filter(|listener| listener.set_nonblocking(true).is_ok());
+        Ok(Strangers { own, key, listeners, nearby, door, known: Mutex::default() })
     }
 
     fn known(&self) -> Ordered<'_, Known> {
@@ -161,6 +167,11 @@ impl Strangers {
     }
 }
 
+/// The name of the local socket of a process.
+fn local_name(of: ProcessName) -> String {
+    format!("serried-apart-{:016x}", of.0)
+}
+
 /// This process is node 0, and each stranger a node.
 impl NodeDirectory for Strangers {
     fn own_node(&self) -> u32 {
@@ -184,7 +195,11 @@ impl NodeDirectory for Strangers {
     }
 
     fn connect_here(&self, rank: JobRank) -> Option<io::Result<OwnedFd>> {
-        self.door.as_ref()?.connect(Strangers::name_of(self, rank))
+        let name = Strangers::name_of(self, rank);
+        match pass_descriptor::connect(&local_name(name)) {
+            Ok(stream) if pass_descriptor::is_of_own_user(&stream) => Some(Ok(stream.into())),
+            _ => self.door.as_ref()?.connect(name),
+        }
     }
 
     fn key(&self) -> JobKey {
@@ -196,6 +211,7 @@ impl NodeDirectory for Strangers {
             .sockets
             .iter()
             .map(AsFd::as_fd)
+            .chain(self.nearby.iter().map(AsFd::as_fd))
             .chain(self.door.iter().map(FolderDoor::listener))
             .collect()
     }

@@ -110,6 +110,19 @@ impl Peers {
         }
     }
 
+    /// Maps nothing any more.
+    ///
+    /// # Safety
+    /// No address that this has given may be used any more.
+    pub unsafe fn unmap(&mut self) {
+        for mapped in
+            std::mem::take(&mut self.windows).into_iter().filter_map(|window| window.into_inner()?)
+        {
+            system::release(mapped.here, WINDOW_BYTES);
+            system::release(mapped.seen, SEEN_BYTES);
+        }
+    }
+
     #[inline]
     fn mapped(&self, slot: u32, announced: u64) -> Option<&Mapped> {
         let window = self.windows.get(slot as usize)?;

@@ -5,7 +5,6 @@ use super::pipe::Pipe;
 use super::porter::Outcome;
 use super::Wire;
 use crate::transport::network::framing::{Head, Sort};
-use std::io::IoSlice;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -116,8 +115,8 @@ impl Wire {
             // What is left there came over the last connection, and will come again.
             self.intake.clear();
         }
-        let resume = Head::bare(Sort::Resume, 0, [link.received, 0]).write();
-        let sent = pipe.send(&[IoSlice::new(&resume)]);
+        let resume = Head::bare(Sort::Resume, 0, [link.received, pipe.tells(self.own_node)]).write();
+        let sent = pipe.begin(&resume, self.own_node);
         let added = self.ready.set.add(pipe.socket().as_raw_fd(), index as u64);
         // A peer to which nothing was ever sent has received nothing.
         let has_begun = sent.is_ok_and(|bytes| bytes == resume.len());

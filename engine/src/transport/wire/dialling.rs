@@ -1,5 +1,5 @@
-//! Connecting to a peer: its addresses are tried one shortly after the other, then the way that this machine alone has, if there is
-//! one. The first that answers the handshake wins.
+//! Connecting to a peer: the way that this machine alone has is tried, if there is one, and its addresses, one shortly after the
+//! other. The first that answers the handshake wins.
 
 use super::handshake::{Caller, Identity, ANSWER_BYTES};
 use super::proofs::PROOF_BYTES;
@@ -118,17 +118,13 @@ impl Dial {
     }
 
     fn try_next(&mut self, me: &Identity, set: &WaitSet, name: u64, now: Instant) {
-        let address = self.addresses.pop_front();
-        let begun = match address {
-            Some(address) => tcp::begin_to_connect(address),
-            None => {
-                self.has_way_here = false;
-                match me.directory.connect_here(self.peer) {
-                    Some(connected) => connected.map(TcpStream::from),
-                    None => return,
-                }
-            }
-        };
+        let (mut address, mut begun) = (None, None);
+        if std::mem::replace(&mut self.has_way_here, false) {
+            begun = me.directory.connect_here(self.peer).map(|connected| connected.map(TcpStream::from));
+        } else if let Some(next) = self.addresses.pop_front() {
+            (address, begun) = (Some(next), Some(tcp::begin_to_connect(next)));
+        }
+        let Some(begun) = begun else { return };
         self.next = now + APART;
         let begun = begun.and_then(|socket| {
             set.add_writer(socket.as_raw_fd(), name)?;

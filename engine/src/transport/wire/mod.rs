@@ -18,6 +18,8 @@ mod link;
 mod long_payloads;
 mod moving;
 mod multicasting;
+mod nearby;
+mod nearby_memory;
 mod outlived;
 mod pipe;
 mod porter;
@@ -91,6 +93,8 @@ pub struct Wire {
     registered: Registered,
     takes_long: bool,
     loses_at_once: bool,
+    /// What peers of this machine may map.
+    own_node: Option<nearby::OwnNode>,
 }
 
 /// A packet that has come.
@@ -167,6 +171,7 @@ impl Wire {
             registered: Registered::default(),
             takes_long: true,
             loses_at_once: false,
+            own_node: None,
         })
     }
 

@@ -64,6 +64,7 @@ impl Wire {
     fn came(&mut self, index: usize, head: Head, place: Place) -> Option<Came> {
         match (head.sort, &place) {
             (Sort::Resume, _) => {
+                self.is_told_of_node(index, head.header[1]);
                 self.may_resume(index, head.header[0]);
                 return None;
             }

@@ -1,9 +1,12 @@
 //! The socket of a proven connection, plain or sealed.
 
+use super::nearby::{Nearby, OwnNode};
 use super::records::{Forged, Keys, Records};
 use super::tcp;
+use crate::job::pass_descriptor;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
 
 /// A connection's socket, and its records if it is sealed.
@@ -11,12 +14,15 @@ use std::sync::{Arc, Weak};
 pub struct Pipe {
     socket: Arc<TcpStream>,
     records: Option<Box<Records>>,
+    /// The memory of the other end.
+    pub nearby: Nearby,
 }
 
 impl Pipe {
     /// Of a connection that is proven; with `keys` it is sealed.
     pub fn new(socket: TcpStream, keys: Option<&Keys>) -> Pipe {
-        Pipe { socket: Arc::new(socket), records: keys.map(|keys| Box::new(Records::new(keys))) }
+        let nearby = if keys.is_some() { Nearby::Closed } else { Nearby::of(socket.as_fd()) };
+        Pipe { socket: Arc::new(socket), records: keys.map(|keys| Box::new(Records::new(keys))), nearby }
     }
 
     /// For those who wait for it, or only look whether something has come.
@@ -27,6 +33,29 @@ impl Pipe {
     /// For those who look whether the other end answers, as long as it is there.
     pub fn watched(&self) -> Weak<TcpStream> {
         Arc::downgrade(&self.socket)
+    }
+
+    /// What the second word of the first frame says, see [`Nearby`].
+    pub fn tells(&self, own: Option<OwnNode>) -> u64 {
+        match (&self.nearby, own) {
+            (Nearby::Awaited, Some((_, local))) => 1 + u64::from(local.0),
+            _ => 0,
+        }
+    }
+
+    /// Sends the first frame of a connection. How many of its bytes have gone.
+    ///
+    /// # Errors
+    /// As [`Pipe::send`].
+    pub fn begin(&mut self, frame: &[u8], own: Option<OwnNode>) -> io::Result<usize> {
+        match (&self.nearby, own) {
+            // An empty socket has room for it.
+            (Nearby::Awaited, Some((node, _))) => {
+                pass_descriptor::send_with(self.socket().as_fd(), frame, Some(node.descriptor()))
+                    .map(|()| frame.len())
+            }
+            _ => self.send(&[IoSlice::new(frame)]),
+        }
     }
 
     /// Takes as much of the parts as there is room for. What a sealed one has taken may have to be pushed on.
@@ -62,7 +91,10 @@ impl Pipe {
     /// What the system says; that there is nothing; that something else has come than the other end has sent.
     pub fn receive(&mut self, first: &mut [u8], then: &mut [u8]) -> io::Result<usize> {
         match self.opened()? {
-            None => tcp::receive(&self.socket, first, then),
+            None => match self.nearby {
+                Nearby::Awaited if first.is_empty() => self.nearby.receive(self.socket.as_fd(), then),
+                _ => tcp::receive(&self.socket, first, then),
+            },
             Some(None) => Ok(0),
             Some(Some(records)) => Ok(records.read(first) + records.read(then)),
         }
