@@ -8,6 +8,7 @@ use crate::collective::UserCall;
 use crate::job::Job;
 use crate::message::groups::Groups;
 use crate::message::later::{Settling, Started, Step};
+use crate::message::unfetched::UnfetchedBuffers;
 use crate::message::wire::Ticket;
 use crate::message::work::{self, Passing, Work};
 use crate::message::{wire, Aside, Envelope, Found, Matching, Posted, Samples};
@@ -51,6 +52,8 @@ pub struct Core {
     pub(crate) filled_for: Vec<JobRank>,
     /// Receives for which senders pass descriptors of device memory.
     pub(crate) passing: Vec<Passing>,
+    /// Buffers of collectives that could not be fetched from devices.
+    pub(crate) unfetched: UnfetchedBuffers,
     /// Partitioned receives that wait for their sender's announcement.
     pub(crate) unmatched: Vec<u32>,
     /// Collective operations under way, by request.
@@ -170,6 +173,7 @@ impl Core {
             samples: Samples::default(),
             filled_for: Vec::new(),
             passing: Vec::new(),
+            unfetched: UnfetchedBuffers::default(),
             unmatched: Vec::new(),
             collectives: Vec::new(),
             later: Vec::new(),
@@ -285,6 +289,11 @@ impl Core {
             wire::FILLED => self.filled(arrival),
             wire::PASS => self.pass_pieces(arrival),
             wire::PASSED => self.pieces_passed(arrival),
+            wire::UNFETCHED => self.hear_unfetched(arrival),
+            wire::HEARD => {
+                self.heard_unfetched(arrival);
+                Ok(())
+            }
             wire::CHUNK => {
                 self.arrived_chunk(arrival);
                 Ok(())

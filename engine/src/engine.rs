@@ -372,6 +372,7 @@ mod conclusion;
 mod describe;
 pub mod device_pairs;
 mod device_reductions;
+pub mod failed_fetches;
 mod failures;
 mod files;
 mod hearsay;

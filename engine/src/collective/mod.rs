@@ -30,6 +30,7 @@ pub mod node;
 mod operation;
 mod partial;
 pub mod port;
+mod readers;
 mod reduce;
 mod reduce_scatter;
 mod scan;

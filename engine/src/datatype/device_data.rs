@@ -6,7 +6,7 @@ use crate::device::{self, DeviceMemory, Direction, Piece, Spreading};
 use crate::{Class, Error, Result};
 use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Pieces that are copied with one wait.
 const PIECES: usize = 1024;
@@ -57,7 +57,8 @@ impl Datatype {
 /// Host memory that stands for data in device memory while an operation goes on: as large, with the
 /// same gaps. Only the bytes of the data are ever copied, so what lies in the gaps is safe.
 pub struct HostCopy {
-    memory: DeviceMemory,
+    /// Whose memory it is; empty until the driver has said so, and nothing if it is the host's.
+    memory: OnceLock<Option<DeviceMemory>>,
     address: *mut u8,
     count: u64,
     datatype: Arc<Datatype>,
@@ -86,6 +87,16 @@ impl HostCopy {
         count: u64,
         datatype: &Arc<Datatype>,
     ) -> Result<HostCopy> {
+        let copy = HostCopy::of_unknown(address, count, datatype)?;
+        let _ = copy.memory.set(Some(memory));
+        Ok(copy)
+    }
+
+    /// The same where the driver could not say whose memory it is: it is asked again when the data are fetched.
+    ///
+    /// # Errors
+    /// As [`HostCopy::new`].
+    pub fn of_unknown(address: *mut u8, count: u64, datatype: &Arc<Datatype>) -> Result<HostCopy> {
         let (begin, end) = datatype.span(count)?;
         let bytes = usize::try_from(end - begin).unwrap_or(usize::MAX).max(1);
         let layout = Layout::from_size_align(bytes, 64).map_err(|_| no_room(bytes))?;
@@ -100,7 +111,7 @@ impl HostCopy {
             return Err(no_room(bytes));
         }
         Ok(HostCopy {
-            memory,
+            memory: OnceLock::new(),
             address,
             count,
             datatype: Arc::clone(datatype),
@@ -115,7 +126,8 @@ impl HostCopy {
     /// Whether it is so.
     pub fn stand_in(&mut self, side: Side) -> bool {
         let Some((offset, bytes)) = self.datatype.dense(self.count) else { return false };
-        let (there, memory) = (self.address.wrapping_offset(offset as isize) as usize, self.memory);
+        let Some(memory) = self.memory.get().copied().flatten() else { return false };
+        let there = self.address.wrapping_offset(offset as isize) as usize;
         stand_ins::add(StandIn { room: self.room as usize, bytes: bytes as usize, there, memory, side });
         self.stands_in = true;
         true
@@ -134,6 +146,26 @@ impl HostCopy {
     /// All bytes of the data.
     pub fn all(&self) -> Range<u64> {
         0..self.datatype.size().saturating_mul(self.count)
+    }
+
+    /// Whose memory the data are; `None`: the host's.
+    fn whose(&self) -> Result<Option<DeviceMemory>> {
+        match self.memory.get() {
+            Some(memory) => Ok(*memory),
+            None => {
+                let found = self.datatype.find_device(self.address, self.count)?;
+                Ok(*self.memory.get_or_init(|| found))
+            }
+        }
+    }
+
+    /// Makes it zeros.
+    ///
+    /// # Safety
+    /// Nobody else uses the host copy.
+    pub unsafe fn clear(&self) {
+        // SAFETY: the room has so many bytes, and is this one's.
+        unsafe { self.room.write_bytes(0, self.layout.size()) };
     }
 
     /// The operation begins (again): copies all bytes of the data to the host copy, if it does not stand in for them.
@@ -191,9 +223,12 @@ impl HostCopy {
     /// As above.
     unsafe fn exchange(&self, which: Range<u64>, direction: Direction) -> Result<()> {
         let end = which.end.min(self.all().end);
-        // SAFETY: by the caller.
-        if unsafe { self.exchange_packed(which.start..end, direction)? } {
-            return Ok(());
+        let memory = self.whose()?;
+        if let Some(memory) = &memory {
+            // SAFETY: by the caller.
+            if unsafe { self.exchange_packed(memory, which.start..end, direction)? } {
+                return Ok(());
+            }
         }
         // The host copy has the same shape.
         let piece = |copy: *mut u8, data: *mut u8, bytes| match direction {
@@ -216,7 +251,7 @@ impl HostCopy {
                 .map(|&(first, bytes)| piece(beside(first), first as *mut u8, bytes))
                 .collect();
             // SAFETY: by the caller.
-            unsafe { device::copy(&self.memory, &pieces)? };
+            unsafe { copy_pieces(memory.as_ref(), &pieces)? };
         }
         Ok(())
     }
@@ -227,7 +262,12 @@ impl HostCopy {
     ///
     /// # Safety
     /// As above.
-    unsafe fn exchange_packed(&self, range: Range<u64>, direction: Direction) -> Result<bool> {
+    unsafe fn exchange_packed(
+        &self,
+        memory: &DeviceMemory,
+        range: Range<u64>,
+        direction: Direction,
+    ) -> Result<bool> {
         if range.is_empty() || self.address.is_null() || self.datatype.dense(self.count).is_some() {
             return Ok(false);
         }
@@ -246,7 +286,7 @@ impl HostCopy {
         };
         let what = Spreading { address: self.address as usize, spread, range, direction };
         // SAFETY: by the caller.
-        unsafe { device::copy_spread(&self.memory, &what, &mut chunk) }
+        unsafe { device::copy_spread(memory, &what, &mut chunk) }
     }
 }
 
@@ -257,6 +297,24 @@ impl Drop for HostCopy {
         }
         // SAFETY: allocated in `new`, with this layout.
         unsafe { dealloc(self.room, self.layout) };
+    }
+}
+
+/// Copies pieces from or to a device's memory, or the host's.
+///
+/// # Safety
+/// As [`device::copy`].
+unsafe fn copy_pieces(memory: Option<&DeviceMemory>, pieces: &[Piece]) -> Result<()> {
+    match memory {
+        // SAFETY: by the caller.
+        Some(memory) => unsafe { device::copy(memory, pieces) },
+        None => {
+            for piece in pieces {
+                // SAFETY: by the caller.
+                unsafe { std::ptr::copy_nonoverlapping(piece.from, piece.to, piece.bytes) };
+            }
+            Ok(())
+        }
     }
 }
 

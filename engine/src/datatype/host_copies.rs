@@ -4,7 +4,7 @@ use super::device_data::HostCopy;
 use super::Datatype;
 use crate::device::stand_ins::Side;
 use crate::device::DeviceMemory;
-use crate::Result;
+use crate::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,8 @@ pub struct HostCopies {
     part_bytes: u64,
     /// Partitions that are stored already.
     parts: HashSet<u64>,
+    /// Why buffers could not be fetched: the operation works on zeros, and none of it is stored.
+    unfetched: Option<Error>,
 }
 
 impl HostCopies {
@@ -55,6 +57,66 @@ impl HostCopies {
         self.all.push((copy, used));
         self.is_due.store(true, Ordering::Relaxed);
         Ok(stands)
+    }
+
+    /// The same for an operation in which other ranks wait for this one. What the driver says, when asked whose the memory is or when it
+    /// copies, is kept for the end ([`HostCopies::store`]).
+    ///
+    /// # Errors
+    /// `NoMem`.
+    ///
+    /// # Safety
+    /// As [`HostCopies::add`].
+    pub unsafe fn add_in_any_case(
+        &mut self,
+        found: Result<Option<DeviceMemory>>,
+        (address, count): (*mut u8, u64),
+        datatype: &Arc<Datatype>,
+        used: Use,
+    ) -> Result<*mut u8> {
+        let copy = match &found {
+            Ok(Some(memory)) => HostCopy::new(*memory, address, count, datatype)?,
+            _ => HostCopy::of_unknown(address, count, datatype)?,
+        };
+        // SAFETY: by the caller.
+        let fetched = found.and_then(|_| unsafe { copy.begin() });
+        let stands = copy.address();
+        if let Err(error) = fetched {
+            // SAFETY: no operation uses it yet.
+            unsafe { copy.clear() };
+            self.unfetched.get_or_insert(error);
+        }
+        self.all.push((copy, used));
+        self.is_due.store(true, Ordering::Relaxed);
+        Ok(stands)
+    }
+
+    /// Whether there are buffers that could not be fetched.
+    pub fn are_unfetched(&self) -> bool {
+        self.unfetched.is_some()
+    }
+
+    /// Whether there is something to store, or a failure to tell.
+    pub fn are_needed_at_the_end(&self) -> bool {
+        self.are_unfetched() || self.changed().next().is_some()
+    }
+
+    /// As [`HostCopies::begin_again`], of such an operation: whether all could be fetched.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn begin_in_any_case(&mut self) -> bool {
+        self.unfetched = None;
+        self.is_due.store(true, Ordering::Relaxed);
+        for (copy, _) in &self.all {
+            // SAFETY: by the caller.
+            if let Err(error) = unsafe { copy.begin() } {
+                // SAFETY: the operation has not begun.
+                unsafe { copy.clear() };
+                self.unfetched.get_or_insert(error);
+            }
+        }
+        self.unfetched.is_none()
     }
 
     /// The same for large messages: of a block, data are copied to the host only where a peer does not map them, and from
@@ -106,13 +168,16 @@ impl HostCopies {
     /// Copies what the operation may have written to the device; once.
     ///
     /// # Errors
-    /// What the driver says.
+    /// What the driver says, or has said when buffers were fetched; then nothing is stored.
     ///
     /// # Safety
     /// The program lends the buffers, and the operation has ended.
     pub unsafe fn store(&self) -> Result<()> {
         if !self.is_due.swap(false, Ordering::Relaxed) {
             return Ok(());
+        }
+        if let Some(error) = &self.unfetched {
+            return Err(error.clone());
         }
         // SAFETY: by the caller.
         self.changed().map(|copy| unsafe { self.store_rest(copy) }).fold(Ok(()), Result::and)

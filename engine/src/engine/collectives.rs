@@ -44,7 +44,11 @@ impl Engine {
         operation.check(&members)?;
         self.begin(communicator, operation)?;
         match self.nodes.are_several() {
-            true => self.run_over_nodes(communicator, operation, members),
+            true => {
+                self.run_over_nodes(communicator, operation, members)?;
+                // Devices may be at other nodes alone.
+                self.all_were_fetched(communicator, Turn::latest(communicator, 0))
+            }
             false => self.run_as_one(communicator, operation, members),
         }
     }
@@ -159,7 +163,7 @@ impl Engine {
             return Ok(None);
         }
         self.drive(&mut core)?;
-        let turn = Turn::latest(communicator, tag);
+        let turn = Turn::within(communicator, tag);
         core.start_uncounted(Arc::clone(communicator), schedule, turn, None).map(Some)
     }
 

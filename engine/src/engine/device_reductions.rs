@@ -11,6 +11,7 @@
 //! Who has a buffer on a device is known to nobody else, so all members of a communicator ask each other, if their
 //! processes may have devices, and the reduction is long enough.
 
+use super::failed_fetches::OnHost;
 use super::Engine;
 use crate::collective::node::Member;
 use crate::collective::{formula, Data, Members, Operation, Root};
@@ -19,6 +20,7 @@ use crate::device::borrowing::{self, Mapping};
 use crate::device::computing::Formula;
 use crate::device::lent::Lent;
 use crate::device::{self, counted, DeviceMemory, Operand, Piece};
+use crate::message::turn::Turn;
 use crate::message::EAGER_FAR_BYTES;
 use crate::reduce::{Builtin, OfDevice, Operator};
 use crate::world::Communicator;
@@ -161,22 +163,30 @@ impl Engine {
         &self,
         communicator: &Arc<Communicator>,
         operation: Operation,
-        on_host: impl FnOnce(Operation) -> Result<Operation>,
+        on_host: impl FnOnce(Operation) -> Result<OnHost>,
     ) -> Result<()> {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
         let is_one_node = members.remote.is_none() && !self.nodes.are_several();
-        if !is_one_node || Reduction::of(&operation, members.rank, members.size).is_none() {
-            return self.run_collective(communicator, &on_host(operation)?);
-        }
         self.begin(communicator, &operation)?;
-        let me = self.member_of(communicator)?;
-        if let Some(me) = me.filter(|me| me.have_devices()) {
-            if self.reduce_on_devices(me, &operation)? {
-                return Ok(());
+        if is_one_node && Reduction::of(&operation, members.rank, members.size).is_some() {
+            let me = self.member_of(communicator)?;
+            if let Some(me) = me.filter(|me| me.have_devices()) {
+                if self.reduce_on_devices(me, &operation)? {
+                    return Ok(());
+                }
             }
         }
-        self.run_at_or_by_messages(communicator, me, &on_host(operation)?, members)
+        let turn = Turn::latest(communicator, 0);
+        let OnHost { operation, is_unfetched } = on_host(operation)?;
+        if is_unfetched {
+            self.tell_readers(communicator, &operation.readers(&members), turn)?;
+        }
+        match self.nodes.are_several() {
+            true => self.run_over_nodes(communicator, &operation, members)?,
+            false => self.run_as_one(communicator, &operation, members)?,
+        }
+        self.all_were_fetched(communicator, turn)
     }
 
     /// Reduces on the devices; whether it was done. All members come to the same answer.

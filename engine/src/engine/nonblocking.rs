@@ -8,6 +8,7 @@ use crate::collective::node::{
 };
 use crate::collective::{self, Data, Members, Operation, Root};
 use crate::datatype::{Basic, Datatype};
+use crate::device;
 use crate::message::later::{Placed, Settling, Step};
 use crate::message::turn::Turn;
 use crate::message::work::Recipe;
@@ -69,13 +70,14 @@ impl Engine {
         let members = Members::from(&**communicator);
         operation.check(&members)?;
         self.begin(communicator, &operation)?;
+        let readers = if device::is_on() { operation.readers(&members) } else { Vec::new() };
         let (schedule, placed) = match self.placed_alone(communicator, operation)? {
             Ok(placed) => (None, Some(placed)),
             Err(operation) => (Some(self.written(communicator, operation, members)?), None),
         };
         let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
         let communicator = Arc::clone(communicator);
-        self.persistent(Recipe::Collective { schedule, placed, communicator, turn, starts: 0 })
+        self.persistent(Recipe::Collective { schedule, placed, communicator, turn, readers, starts: 0 })
     }
 
     /// Starts an operation that has a place, or may get one.
@@ -163,7 +165,7 @@ impl Engine {
         let bytes = Datatype::basic(Basic::Packed);
         let data = Data::new(told.as_mut_ptr().cast(), 0, 8 * most as i64, &bytes)?;
         let telling = collective::broadcast(members, Root::Rank(0), data)?;
-        let turn = Turn::latest(communicator, communicator.next_nonblocking_tag());
+        let turn = Turn::within(communicator, communicator.next_nonblocking_tag());
         let communicator = Arc::clone(communicator);
         let mut core = self.lane(communicator.context()).lock();
         let request = core.start_collective(Arc::clone(&communicator), telling, turn, None)?;

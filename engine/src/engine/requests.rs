@@ -30,6 +30,11 @@ impl Engine {
         let lane = self.lane_of(id);
         let mut core = lane.lock();
         let request = core.requests.check(id)?;
+        if let Some((communicator, readers, turn)) = core.fetch_again(request) {
+            drop(core);
+            self.tell_readers(&communicator, &readers, turn)?;
+            core = lane.lock();
+        }
         core.start_persistent(request)?;
         let is_placed = core.has_later();
         drop(core);
@@ -298,6 +303,7 @@ impl Engine {
         let mut core = self.lane(context).lock();
         core.matching.retire(context);
         core.matching.retire(context + 1);
+        core.unfetched.forget(context);
         drop(core);
         self.collect_blocks();
     }

@@ -173,6 +173,9 @@ impl Core {
                 true
             }
             Ok(Advance::Done) => {
+                if let Err(error) = self.all_were_fetched(&communicator, collective.turn) {
+                    self.requests[index].status.error = Some(error.in_context(communicator.context()));
+                }
                 self.end_collective(index, *collective);
                 false
             }

@@ -54,7 +54,8 @@ impl Core {
         let Work::Persistent(persistent) = &mut request.work else {
             return Err(Error::new(Class::Request, "the request has no recipe to start"));
         };
-        if !persistent.copies.is_empty() {
+        // Those of a collective have been fetched (`Core::fetch_again`).
+        if !persistent.copies.is_empty() && !matches!(persistent.recipe, Recipe::Collective { .. }) {
             // SAFETY: the program lends the buffers from the start on.
             unsafe { persistent.copies.begin_again()? };
         }
@@ -76,9 +77,9 @@ impl Core {
                 Ok(None)
             }
             Recipe::Partitioned(_) => self.start_partitioned(index).map(|()| None),
-            Recipe::Collective { schedule, placed, communicator, turn, starts } => {
-                let (communicator, turn) = (Arc::clone(communicator), *turn);
+            Recipe::Collective { schedule, placed, communicator, turn, starts, .. } => {
                 *starts += 1;
+                let (communicator, turn) = (Arc::clone(communicator), turn.of_round(*starts));
                 if let Some(placed) = placed.clone() {
                     return self.start_placed(communicator, placed, turn, Some(index)).map(Some);
                 }

@@ -123,8 +123,11 @@ impl Core {
         match done {
             Ok(false) => self.go_by_messages(index),
             Ok(true) => {
-                self.later.remove(index);
-                self.complete(request);
+                let started = self.later.remove(index);
+                match self.all_were_fetched(&started.communicator, started.turn) {
+                    Ok(()) => self.complete(request),
+                    Err(error) => self.fail(request, &started.communicator, error),
+                }
             }
             Err(error) => {
                 let started = self.later.remove(index);

@@ -60,6 +60,24 @@ pub const AGAIN: u8 = 20;
 /// To a child: a piece that it has asked for.
 pub const PIECE: u8 = 21;
 
+/// To who reads a buffer in a collective: it could not be fetched from a device; the header is the context and the number of the
+/// operation, the payload an [`Unfetched`].
+pub const UNFETCHED: u8 = 22;
+/// To the rank that has told so: its peer has heard; the header is the same, the payload its job rank.
+pub const HEARD: u8 = 23;
+
+/// Payload of [`UNFETCHED`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Unfetched {
+    /// Job rank of the sender.
+    pub peer: JobRank,
+    /// Its rank in its group of the communicator.
+    pub rank: u32,
+    /// Which start of a persistent operation.
+    pub round: u32,
+}
+
 /// Why a receiver cannot map what it is offered: in the header of [`FILL`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -296,6 +314,8 @@ unsafe impl Plain for Finish {}
 unsafe impl Plain for Ticket {}
 // SAFETY: as above.
 unsafe impl Plain for Wanted {}
+// SAFETY: as above.
+unsafe impl Plain for Unfetched {}
 // SAFETY: as above.
 unsafe impl Plain for Stream {}
 // SAFETY: as above.

@@ -4,17 +4,20 @@
 //! A request that the program gives up leaves its host copies to the operation (`Slab::left`): they are
 //! stored when that ends.
 
+use super::turn::Turn;
 use super::work::{Left, Recipe, WithHostCopies, Work};
 use crate::core::Core;
 use crate::datatype::HostCopies;
 use crate::request::Status;
+use crate::world::Communicator;
 use crate::Result;
+use std::sync::Arc;
 
 impl Core {
     /// Gives host copies to a request that has just been made; the request that the program gets.
     ///
     /// # Errors
-    /// When no request can be made, or the driver cannot copy.
+    /// When no request can be made.
     ///
     /// # Safety
     /// The program lends the buffers until the request is complete.
@@ -26,9 +29,9 @@ impl Core {
             persistent.copies = copies;
             return Ok(index);
         }
-        if self.settled(index) {
-            // SAFETY: by the caller.
-            return unsafe { copies.store() }.map(|()| index);
+        // What there is to store or to say is so where the request is completed.
+        if self.settled(index) && !copies.are_needed_at_the_end() {
+            return Ok(index);
         }
         match self.requests.insert(Work::Nothing) {
             Ok(outer) => {
@@ -41,6 +44,23 @@ impl Core {
                 std::mem::forget(copies);
                 Err(error)
             }
+        }
+    }
+
+    /// Fetches the buffers of a persistent collective that is about to start. Where that fails, it starts with zeros: who has to
+    /// be told before, and of which operation.
+    pub(crate) fn fetch_again(&mut self, index: u32) -> Option<(Arc<Communicator>, Vec<u32>, Turn)> {
+        if self.requests[index].active {
+            return None;
+        }
+        let Work::Persistent(persistent) = &mut self.requests[index].work else { return None };
+        let Recipe::Collective { communicator, turn, readers, starts, .. } = &persistent.recipe else {
+            return None;
+        };
+        // SAFETY: the program lends the buffers from the start on.
+        match persistent.copies.is_empty() || unsafe { persistent.copies.begin_in_any_case() } {
+            true => None,
+            false => Some((Arc::clone(communicator), readers.clone(), turn.of_round(starts + 1))),
         }
     }
 

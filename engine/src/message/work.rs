@@ -216,6 +216,8 @@ pub enum Recipe {
         /// Its turn, taken when it was made: all ranks make persistent
         /// collectives in one order, but may start them in another (§6.13).
         turn: Turn,
+        /// Whose results have data of this rank, if there may be devices.
+        readers: Vec<u32>,
         /// How often it has been started.
         starts: u64,
     },

@@ -174,6 +174,33 @@ fn find_for_message(
     })
 }
 
+/// As [`host`] for the buffer of a collective, in which other ranks wait for this one: what cannot be fetched is zeros, and the
+/// call, or its request, fails when it ends ([`are_unfetched`]).
+///
+/// # Errors
+/// `NoMem`.
+#[cold]
+pub fn host_in_any_case(
+    address: *mut u8,
+    count: u64,
+    datatype: &Arc<Datatype>,
+    used: Use,
+) -> Result<*mut u8> {
+    let found = datatype.find_device(address, count);
+    if let Ok(None) = found {
+        return Ok(address);
+    }
+    in_call(|copies| {
+        // SAFETY: as in `find`.
+        unsafe { copies.add_in_any_case(found, (address, count), datatype, used) }
+    })
+}
+
+/// Whether buffers of the call that goes on could not be fetched.
+pub fn are_unfetched() -> bool {
+    of_thread(|calls| calls.now.copies.are_unfetched()).unwrap_or(false)
+}
+
 #[cold]
 fn find(address: *mut u8, count: u64, datatype: &Arc<Datatype>, used: Use) -> Result<*mut u8> {
     with_found(address, count, datatype, |memory, copies| {
@@ -189,9 +216,14 @@ fn with_found(
     add: impl FnOnce(DeviceMemory, &mut HostCopies) -> Result<*mut u8>,
 ) -> Result<*mut u8> {
     let Some(memory) = datatype.find_device(address, count)? else { return Ok(address) };
+    in_call(|copies| add(memory, copies))
+}
+
+/// Adds to what stands for the buffers of the call.
+fn in_call(add: impl FnOnce(&mut HostCopies) -> Result<*mut u8>) -> Result<*mut u8> {
     // The call shall end where its buffers are looked at.
     page::own().hold_up();
-    let added = of_thread(|calls| add(memory, &mut calls.now.copies));
+    let added = of_thread(|calls| add(&mut calls.now.copies));
     added.unwrap_or_else(|| {
         let sentence = "a buffer in the memory of a GPU cannot be used by a thread that is ending";
         Err(Error::new(Class::Buffer, sentence))

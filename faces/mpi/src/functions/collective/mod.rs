@@ -18,6 +18,7 @@ use crate::objects::{Comm, Datatype, Info, Op};
 use crate::request::OutRequest;
 use serried_engine::collective::{Members, Operation};
 use serried_engine::device;
+use serried_engine::engine::failed_fetches::OnHost;
 use serried_engine::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -36,29 +37,33 @@ fn run(comm: &Arc<Comm>, described: Result<Operation>) -> Result<()> {
 }
 
 fn start(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
-    let operation = if device::is_on() { on_host(comm, operation)? } else { operation };
-    request.put(engine()?.start_collective(comm, operation)?);
+    request.put(match device::is_on() {
+        true => engine()?.start_collective_with_devices(comm, on_host(comm, operation)?)?,
+        false => engine()?.start_collective(comm, operation)?,
+    });
     Ok(())
 }
 
 /// The hints of §6.13 are taken and not used.
 fn persist(comm: &Arc<Comm>, operation: Operation, request: OutRequest) -> Result<()> {
-    let operation = if device::is_on() { on_host(comm, operation)? } else { operation };
+    // What cannot be fetched now is fetched when it starts.
+    let operation = if device::is_on() { on_host(comm, operation)?.operation } else { operation };
     request.put(engine()?.persistent_collective(comm, operation)?);
     Ok(())
 }
 
-/// The operation with host memory in the place of its buffers in the memory of a device.
+/// The operation with host memory in the place of its buffers in the memory of a device. Other ranks wait for this one, so it takes
+/// part also with buffers that cannot be fetched.
 #[cold]
-fn on_host(comm: &Arc<Comm>, mut operation: Operation) -> Result<Operation> {
+fn on_host(comm: &Arc<Comm>, mut operation: Operation) -> Result<OnHost> {
     let members = Members::from(&**comm);
     // Before anything is copied: blocks together may not fit 64 bits.
     operation.check(&members)?;
     operation.each_buffer(&members, &mut |data, items, used| {
-        data.address = buffers::host(data.address, items, &data.datatype, used)?;
+        data.address = buffers::host_in_any_case(data.address, items, &data.datatype, used)?;
         Ok(())
     })?;
-    Ok(operation)
+    Ok(OnHost { operation, is_unfetched: buffers::are_unfetched() })
 }
 
 /// The three forms of operations that have the same arguments before `comm`.
