@@ -134,21 +134,21 @@ pub fn describe_all(memory: &DeviceMemory, (address, bytes): (usize, usize)) -> 
     /// Numbers of allocations have other bits.
     const OF_ITS_OWN: u64 = 1 << 63;
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let (mut lent, mut number) = (describe(memory)?, 1);
-    while lent.first + lent.bytes < (address + bytes) as u64 {
-        let next = super::find((lent.first + lent.bytes) as *const u8)?;
-        let next = next.filter(|next| number < MOST_PIECES && next.device == memory.device);
-        let Some(next) = next else {
-            return Err(Error::new(
-                Class::Other,
-                "the memory lies in too many pieces, or on several devices",
-            ));
-        };
-        lent.bytes += describe(&next)?.bytes;
-        number += 1;
+    let pieces = super::pieces_up_to(memory, address + bytes, MOST_PIECES)?.ok_or_else(is_not_whole)?;
+    let mut lent = describe(memory)?;
+    for next in &pieces[1..] {
+        lent.bytes += describe(next)?.bytes;
     }
     lent.number = OF_ITS_OWN | NEXT.fetch_add(1, Ordering::Relaxed);
     Ok(lent)
+}
+
+/// Memory that cannot be lent in pieces.
+pub fn is_not_whole() -> Error {
+    Error::new(
+        Class::Other,
+        "the memory lies in too many pieces, on several devices, or not all of it is there",
+    )
 }
 
 /// What they need to map a piece of memory that the program has mapped by itself, beside a descriptor.

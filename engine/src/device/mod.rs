@@ -25,6 +25,7 @@ pub mod lent;
 pub mod parts;
 mod presence;
 pub mod stand_ins;
+mod walked_pieces;
 
 pub use interface::{Chunk, Combining, Device, DeviceMemory, Direction, Operand, Piece, Spreading};
 pub use kind::MemoryKind;
@@ -53,6 +54,15 @@ fn find_on(address: *const u8) -> Result<Option<DeviceMemory>> {
         Some(driver) => driver.find(address),
         None => Ok(None),
     }
+}
+
+/// The pieces of memory in which a block up to an address lies that begins in this one, at most so many. `None` where it does not go on
+/// in memory of the same kind on the same device, or lies in more.
+///
+/// # Errors
+/// What the driver says when it cannot answer.
+pub fn pieces_up_to(first: &DeviceMemory, end: usize, most: usize) -> Result<Option<Vec<DeviceMemory>>> {
+    walked_pieces::walk(first, end, most, find)
 }
 
 /// Whether it can be told without a driver that an address is memory of the host.

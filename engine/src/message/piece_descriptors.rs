@@ -2,6 +2,7 @@
 //!
 //! The socket has no name in a file system. Both ends check that the other runs as the same user.
 
+use crate::device::lent::MOST_PIECES;
 use crate::device::{self, borrowing};
 use crate::job::pass_descriptor::{connect, is_of_own_user, listen, receive_descriptor, send_descriptor};
 use crate::memory::system_calls;
@@ -21,21 +22,20 @@ pub(crate) fn listen_for_descriptors() -> Option<(UnixListener, u128)> {
 /// Passes a descriptor of each piece in which so many bytes at an address lie; how long each is.
 ///
 /// # Errors
-/// What the driver or the system says.
+/// What the driver or the system says; where these are too many pieces, or not all of one device.
 pub(crate) fn pass_descriptors((address, bytes): (u64, u64), name: u128) -> Result<Vec<u64>> {
     let of_system =
         |error| Error::new(Class::Other, format!("no descriptor of device memory can be passed: {error}"));
-    let (mut at, end, mut passed) = (address, address + bytes, Vec::new());
-    while at < end {
-        let Some(piece) = device::find(at as *const u8)? else { return Ok(Vec::new()) };
-        let descriptor = borrowing::export(&piece)?;
+    let first = device::find(address as *const u8)?.ok_or_else(borrowing::is_not_whole)?;
+    let pieces = device::pieces_up_to(&first, (address + bytes) as usize, MOST_PIECES)?;
+    let pieces = pieces.ok_or_else(borrowing::is_not_whole)?;
+    for piece in &pieces {
+        let descriptor = borrowing::export(piece)?;
         let stream = connect(&text(name)).map_err(of_system)?;
         check_user(&stream)?;
         send_descriptor(&stream, descriptor.as_fd()).map_err(of_system)?;
-        at = (piece.first + piece.bytes) as u64;
-        passed.push(piece.bytes as u64);
     }
-    Ok(passed)
+    Ok(pieces.iter().map(|piece| piece.bytes as u64).collect())
 }
 
 /// The next one that has been passed.

@@ -9,6 +9,7 @@ use super::pointer::find;
 use super::slabs::{Entries, Slabs, SLAB};
 use crate::device::computing::{Arithmetic, Model, Term};
 use crate::device::interface::{Combining, DeviceMemory, Operand, Piece};
+use crate::device::walked_pieces::walk;
 use crate::device::MemoryKind;
 use crate::Result;
 
@@ -96,17 +97,8 @@ pub(super) fn is_reached((entry, streams): Driver, what: &Combining) -> Result<b
 
 /// Whether memory goes on up to an address. What a program maps by itself does so in pieces.
 fn reach_to(entry: &EntryPoints, memory: &DeviceMemory, address: u64) -> Result<bool> {
-    let mut end = memory.first + memory.bytes;
-    while (end as u64) < address {
-        let next = if memory.context == 0 { find(entry, end as *const u8)? } else { None };
-        match next {
-            Some(next) if (next.kind, next.device, next.context) == (memory.kind, memory.device, 0) => {
-                end = next.first + next.bytes;
-            }
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
+    let pieces = walk(memory, address as usize, usize::MAX, |address| find(entry, address))?;
+    Ok(pieces.is_some())
 }
 
 /// How many places of the slab it takes.

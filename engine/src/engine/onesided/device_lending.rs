@@ -45,23 +45,17 @@ impl Engine {
     /// The same for messages from so many bytes at an address: what was told of an allocation stands for further ones.
     /// Memory in pieces is told of piece by piece, each with the place of the next one.
     pub fn lend_for_messages(&self, memory: &DeviceMemory, (address, bytes): (usize, usize)) -> u64 {
-        let first = self.told_of(memory);
-        let (mut last, mut end) = (first, memory.first + memory.bytes);
-        for _ in 1..MOST_PIECES {
-            if last == 0 || end >= address + bytes {
-                break;
-            }
-            let Ok(Some(next)) = device::find(end as *const u8) else { return 0 };
-            let place = self.told_of(&next);
+        let pieces = device::pieces_up_to(memory, address + bytes, MOST_PIECES);
+        let Ok(Some(pieces)) = pieces else { return 0 };
+        let places: Vec<u64> = pieces.iter().map(|piece| self.told_of(piece)).collect();
+        if places.contains(&0) {
+            return 0;
+        }
+        for pair in places.windows(2) {
             // SAFETY: told of by this rank; peers that read it meanwhile find one place or the other.
-            unsafe { (&raw mut (*self.described_at(last as usize - 1)).next).write_unaligned(place) };
-            (last, end) = (place, next.first + next.bytes);
+            unsafe { (&raw mut (*self.described_at(pair[0] as usize - 1)).next).write_unaligned(pair[1]) };
         }
-        if last == 0 || end < address + bytes {
-            0
-        } else {
-            first
-        }
+        places[0]
     }
 
     fn told_of(&self, memory: &DeviceMemory) -> u64 {
