@@ -8,6 +8,8 @@
 //! of an allreduce: each copies the parts of others --> all say whether they have
 //! ```
 //!
+//! Results in place overwrite operands. There ranks compute in turns: each when nobody else reads what it overwrites any more.
+//!
 //! Who has a buffer on a device is known to nobody else, so all members of a communicator ask each other, if their
 //! processes may have devices, and the reduction is long enough.
 
@@ -80,8 +82,25 @@ struct Reduction<'a> {
     /// Where the result goes, if it comes here.
     result: Option<&'a Data>,
     part: Part,
-    /// The operand is overwritten before all have read it.
-    is_unfit: bool,
+    /// When this rank computes, and how many turns there are.
+    turns: (u32, u32),
+}
+
+/// Results that overwrite operands, of which others may read what is overwritten: nobody else does in its turn.
+fn turns_in_place(operation: &Operation, rank: u32, size: u32) -> Option<(u32, u32)> {
+    match operation {
+        // Ranks read those of lower ones, so the last goes first.
+        Operation::Scan { send: None, .. } | Operation::Exscan { send: None, .. } => {
+            Some((size - 1 - rank, size))
+        }
+        // Each result lies where rank 0 reads, which goes first.
+        Operation::ReduceScatter { send: None, receive, counts, .. } => {
+            let number = |rank| counts.part(receive, rank).1;
+            let is_fit = (1..size).all(|rank| number(rank) <= number(0));
+            is_fit.then_some((u32::from(rank > 0), 2))
+        }
+        _ => Some((0, 1)),
+    }
 }
 
 impl<'a> Reduction<'a> {
@@ -110,9 +129,9 @@ impl<'a> Reduction<'a> {
         let operand = send.as_ref().or(result_of(operation))?;
         let of_device = operator.of_device(&operand.datatype)?;
         let result = receive.filter(|_| !matches!(part, Part::Nothing));
-        let is_unfit = send.is_none() && !matches!(part, Part::Share(_));
+        let turns = turns_in_place(operation, rank, size)?;
         let is_long = items.saturating_mul(operand.datatype.size()) > EAGER_FAR_BYTES;
-        is_long.then_some(Reduction { of_device, operand, items, result, part, is_unfit })
+        is_long.then_some(Reduction { of_device, operand, items, result, part, turns })
     }
 
     fn bytes_of_item(&self) -> u64 {
@@ -207,8 +226,14 @@ impl Engine {
         }
         let Some(ready) = ready else { return Ok(false) };
         crate::observe::page::add_together(&self.page.counters.collectives, 1);
-        let computed = self.page.copying(|| compute(&reduction, &ready));
-        self.agree_that(me, computed)?;
+        let (mine, turns) = reduction.turns;
+        for turn in 0..turns {
+            let computed = match turn == mine {
+                true => self.page.copying(|| compute(&reduction, &ready)),
+                false => Ok(()),
+            };
+            self.agree_that(me, computed)?;
+        }
         if let Part::Share(None) = reduction.part {
             let copied = self.page.copying(|| take_shares(me, &reduction, &ready));
             self.agree_that(me, copied)?;
@@ -228,9 +253,6 @@ impl Engine {
             address: found.address as u64,
             number: found.memory.number,
         };
-        if reduction.is_unfit {
-            return Ok(None);
-        }
         let Some(operand) = find(reduction.operand)? else { return Ok(None) };
         let mut contribution =
             Contribution { operand: tell(&operand), result: Told::default(), items: reduction.items };
@@ -382,6 +404,9 @@ fn compute(reduction: &Reduction, ready: &Ready) -> Result<()> {
     let (operands, items) = (ready.own_operands(reduction), ready.items.end - ready.items.start);
     if ready.formula.steps.is_empty() {
         let bytes = (items * reduction.bytes_of_item()) as usize;
+        if *out == operands[0].address {
+            return Ok(());
+        }
         let piece = Piece { to: *out as *mut u8, from: operands[0].address as *const u8, bytes };
         // SAFETY: all members lend their buffers until all have said that they are done.
         return unsafe { device::copy(memory, &[piece]) };

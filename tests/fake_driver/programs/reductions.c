@@ -26,9 +26,11 @@ static long bytes_of(int which)
     return bytes;
 }
 
-enum { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_IN_PLACE, SCATTER, SCATTER_BLOCK, SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, FORMS };
+enum { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_IN_PLACE, SCATTER, SCATTER_BLOCK, SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, EXSCAN_IN_PLACE,
+       SCATTER_UNLIKE_IN_PLACE, FORMS };
 static const char *names[] = {"allreduce", "allreduce in place", "reduce", "reduce in place", "reduce_scatter",
-                              "reduce_scatter_block", "reduce_scatter_block in place", "scan", "scan in place", "exscan"};
+                              "reduce_scatter_block", "reduce_scatter_block in place", "scan", "scan in place", "exscan", "exscan in place",
+                              "reduce_scatter in place"};
 
 static struct {
     MPI_Datatype type;
@@ -71,8 +73,12 @@ static int operate_on(int form, int kind, int count, int root, void *send, void 
         return MPI_Scan(send, receive, count, type, op, comm);
     case SCAN_IN_PLACE:
         return MPI_Scan(MPI_IN_PLACE, receive, count, type, op, comm);
-    default:
+    case EXSCAN:
         return MPI_Exscan(send, receive, count, type, op, comm);
+    case EXSCAN_IN_PLACE:
+        return MPI_Exscan(MPI_IN_PLACE, receive, count, type, op, comm);
+    default: /* rank 0 gets the least */
+        return MPI_Reduce_scatter(MPI_IN_PLACE, receive, counts, type, op, comm);
     }
 }
 
@@ -160,12 +166,13 @@ int main(int argc, char **argv)
             int count = (64 << 10) / kinds[kind].bytes + 1 + all_draw(9000);
             reduce(form, kind, count, DEVICE, DEVICE);
             long size_of_mine = combined;
-            int is_there = form != SCATTER_IN_PLACE && form != SCAN_IN_PLACE;
+            int is_there = form != SCATTER_UNLIKE_IN_PLACE || (size == 2 && count % 2 == 0);
             if (computes && is_there) {
                 /* What comes of one operand alone is copied. */
-                CHECK(copied == 0 || (form == SCAN && rank == 0) || (form == EXSCAN && rank == 1));
+                int is_exscan = form == EXSCAN || form == EXSCAN_IN_PLACE;
+                CHECK(copied == 0 || (form == SCAN && rank == 0) || (is_exscan && rank == 1));
                 MPI_Allreduce(MPI_IN_PLACE, &size_of_mine, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-                CHECK(size_of_mine > 0 || (form == EXSCAN && size == 2));
+                CHECK(size_of_mine > 0 || (is_exscan && size == 2));
             } else if (!computes || !is_there)
                 CHECK_EQUAL(combined, 0);
             /* Short ones, and buffers anywhere. */
