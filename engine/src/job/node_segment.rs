@@ -240,15 +240,13 @@ impl NodeSegment {
         unsafe { self.segment.map_over(self.part(local_rank), PAGE_BYTES, address) }
     }
 
-    /// Address of the transport area of a local rank ([`TRANSPORT_BYTES`] long,
-    /// 4 KiB aligned), valid as long as `self`.
+    /// Address of the transport area of a local rank ([`TRANSPORT_BYTES`] long, 4 KiB aligned), valid as long as `self`.
     pub fn transport_area(&self, local_rank: u32) -> *mut u8 {
         // SAFETY: inside the mapping, by the layout above.
         unsafe { self.segment.base().add(self.part(local_rank) + PAGE_BYTES) }
     }
 
-    /// Reserves `[offset, offset + bytes)` of the transport area of a rank
-    /// before it is touched.
+    /// Reserves `[offset, offset + bytes)` of the transport area of a rank before it is touched.
     ///
     /// # Errors
     /// `NoMem` when the limits of the machine do not allow it.
@@ -257,15 +255,13 @@ impl NodeSegment {
         self.segment.reserve(self.part(local_rank) + PAGE_BYTES + offset, bytes)
     }
 
-    /// Address of the blocks area of a local rank ([`BLOCKS_BYTES`] long, 4 KiB
-    /// aligned), valid as long as `self`.
+    /// Address of the blocks area of a local rank ([`BLOCKS_BYTES`] long, 4 KiB aligned), valid as long as `self`.
     pub fn blocks_area(&self, local_rank: u32) -> *mut u8 {
         // SAFETY: inside the mapping, by the layout above.
         unsafe { self.segment.base().add(self.part(local_rank) + PAGE_BYTES + TRANSPORT_BYTES) }
     }
 
-    /// Reserves `[offset, offset + bytes)` of the blocks area of a rank before it
-    /// is touched.
+    /// Reserves `[offset, offset + bytes)` of the blocks area of a rank before it is touched.
     ///
     /// # Errors
     /// `NoMem` when the limits of the machine do not allow it.
@@ -334,9 +330,8 @@ impl NodeSegment {
         self.segment.reserve(self.part(local_rank) + REPORT_AT, bytes.min(REPORT_BYTES))
     }
 
-    /// Writes the table of call names (index 0 is "no call"), as far as it is not there: it is
-    /// when this returns. Ranks that come at the same time all write it, the same words, so
-    /// that none waits for another, which may be stopped or killed.
+    /// Writes the table of call names (index 0 is "no call"), as far as it is not there. Ranks that come at the same time
+    /// all write it, the same words: none waits for another, which may be stopped or killed.
     ///
     /// # Errors
     /// `NoMem` when the table's pages cannot be reserved.
