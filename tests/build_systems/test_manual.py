@@ -66,7 +66,7 @@ def completed(words):
 
 def test_bash_completes_commands_and_options():
     serried = jobs.STAGE / "bin/serried"
-    assert completed(f"{serried} ''") == ["run", "info", "doctor", "top", "why", "bench", "help"]
+    assert completed(f"{serried} ''") == ["run", "info", "doctor", "top", "why", "bench", "tune", "help"]
     assert "--bind-to" in completed(f"{serried} run --b") and "--bind-to" in completed(f"{jobs.STAGE}/bin/mpiexec --b")
     assert completed(f"{serried} top --j") == ["--json"]
 

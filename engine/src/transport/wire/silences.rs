@@ -9,7 +9,7 @@ use super::handshake::Identity;
 use super::pipe::Pipe;
 use super::tcp;
 use crate::JobRank;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ const LOOKS: u32 = 2;
 #[derive(Debug)]
 pub struct Silences {
     watched: Vec<Watched>,
+    /// The peers that have been connected to.
+    met: HashSet<JobRank>,
     troubles: HashMap<JobRank, Trouble>,
     looks_at: Instant,
 }
@@ -46,7 +48,12 @@ struct Trouble {
 
 impl Default for Silences {
     fn default() -> Silences {
-        Silences { watched: Vec::new(), troubles: HashMap::new(), looks_at: Instant::now() }
+        Silences {
+            watched: Vec::new(),
+            met: HashSet::new(),
+            troubles: HashMap::new(),
+            looks_at: Instant::now(),
+        }
     }
 }
 
@@ -59,19 +66,21 @@ impl Silences {
     /// There is a connection to a peer.
     pub fn is_connected(&mut self, me: &Identity, peer: JobRank, pipe: &Pipe) {
         self.answers(me, peer);
+        self.met.insert(peer);
         if !tcp::is_local(pipe.socket()) {
             self.looks_at = self.looks_at.max(Instant::now());
             self.watched.push(Watched { peer, socket: pipe.watched(), looks_in_vain: 0 });
         }
     }
 
-    /// A peer could not be connected to; `nobody_listens` if its system says so. Whether the launcher has it in hand.
+    /// A peer could not be connected to; `nobody_listens` if its system says so. Whether the launcher has it in hand: not a peer
+    /// that was never connected to, of which the rank itself says at which addresses nothing answers.
     pub fn has_failed(&mut self, me: &Identity, peer: JobRank, nobody_listens: bool) -> bool {
         if nobody_listens {
             self.answers(me, peer);
             return false;
         }
-        self.does_not_answer(me, peer, Instant::now())
+        self.met.contains(&peer) && self.does_not_answer(me, peer, Instant::now())
     }
 
     fn answers(&mut self, me: &Identity, peer: JobRank) {
