@@ -11,6 +11,7 @@ use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::lock_order::{self, Level, Ordered};
 use crate::message::turn::Turn;
+use crate::message::unfetched;
 use crate::observe::ledger::Call;
 use crate::observe::page::add_together;
 use crate::progress::wait::Pace;
@@ -44,12 +45,13 @@ impl Engine {
         operation.check(&members)?;
         self.begin(communicator, operation)?;
         match self.nodes.are_several() {
-            true => {
-                self.run_over_nodes(communicator, operation, members)?;
-                // Devices may be at other nodes alone.
-                self.all_were_fetched(communicator, Turn::latest(communicator, 0))
-            }
-            false => self.run_as_one(communicator, operation, members),
+            true => self.run_over_nodes(communicator, operation, members)?,
+            false => self.run_as_one(communicator, operation, members)?,
+        }
+        // Devices may be at other ranks alone.
+        match unfetched::any() {
+            true => self.all_were_fetched(communicator, Turn::latest(communicator, 0)),
+            false => Ok(()),
         }
     }
 
