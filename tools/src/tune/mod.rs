@@ -122,6 +122,11 @@ fn start(wanted: &Wanted) -> i32 {
 
 /// Sees that a file can be written before anything is measured.
 fn begin(file: &Path) -> std::result::Result<(), String> {
+    let is_ours = file::beside_library().is_some_and(|ours| ours.parent() == file.parent());
+    if let (true, Some(folder)) = (is_ours, file.parent()) {
+        // A package may leave it out. Whether that has worked, the file says.
+        let _ = std::fs::create_dir_all(folder);
+    }
     std::fs::write(file, "").map_err(|cause| {
         format!(
             "cannot write {}: {cause}; --output FILE writes elsewhere, and SERRIED_TUNING=FILE has `serried run` use it",
