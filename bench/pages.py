@@ -66,7 +66,7 @@ def read():
 
 def swept_words(record):
     """What the sweep said, a sentence for each number of ranks, each behind a space."""
-    return "".join(f" {in_words(*row)}." for row in record.get("swept", {}).items())
+    return "".join(f" A sweep of {in_words(*row)}." for row in record.get("swept", {}).items())
 
 
 def medians(record, row):
@@ -83,7 +83,7 @@ def readme_block(record):
             where = f"{ranks} on 2 cores" if program == "collectives" and ranks > 2 else str(ranks)
             rows.append([words, where, *medians(record, row), value_text(row["ratio"], 2)])
     run = "quick run" if record["rounds"] == "quick" else "run"
-    words = (f"One {run} of `make bench` on {record['date']} ({record['machine']}). Medians in µs where no unit is given; "
+    words = (f"One {run} of `make bench` on {record['date']} ({record['machine']}). Medians in µs where no unit is given. "
              f"{record['summary']}.{swept_words(record)}")
     return f"{textwrap.fill(words, 120)}\n\n{table(rows)}"
 

@@ -70,7 +70,7 @@ def summary(figures):
     bars = [(point, figures.ratio(point), bar_of(point)) for point in figures.points()]
     bars = [(point, ratio, bar) for point, ratio, bar in bars if bar is not None and ratio is not None]
     met = sum(meets(*row) for row in bars)
-    return f"{met} of {len(bars)} bars are met" if bars else "no bar applies"
+    return f"Bars met: {met} of {len(bars)}" if bars else "No bar applies"
 
 
 def binding(figures):
@@ -87,7 +87,7 @@ def binding(figures):
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
-    return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
+    return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release().split('-')[0]}, {time.strftime('%Y-%m-%d')}"
 
 
 def record(figures, swept, rounds):
