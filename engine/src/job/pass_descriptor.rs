@@ -1,6 +1,7 @@
 //! Passing a descriptor to another process over a local socket, and who that
 //! process is.
 
+use crate::memory::socket_option::socket_option;
 use crate::memory::system_calls::uninterrupted;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -62,48 +63,16 @@ fn connect_at(place: &[u8]) -> io::Result<UnixStream> {
 ///
 /// # Errors
 /// What the system says.
-pub fn peer_user(stream: &UnixStream) -> io::Result<libc::uid_t> {
-    user_at(stream.as_fd())
-}
-
-fn user_at(socket: BorrowedFd) -> io::Result<libc::uid_t> {
-    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: `who` and `length` describe a valid place for the answer.
-    let refused = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut who).cast(),
-            &mut length,
-        )
-    };
-    if refused != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(who.uid)
+pub fn peer_user(socket: &impl AsFd) -> io::Result<libc::uid_t> {
+    let who = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    // SAFETY: integers.
+    unsafe { socket_option(socket, (libc::SOL_SOCKET, libc::SO_PEERCRED), who) }.map(|who| who.uid)
 }
 
 /// Whether the other end is of the user of this process.
-pub fn is_of_own_user(stream: &UnixStream) -> bool {
-    socket_is_of_own_user(stream.as_fd())
-}
-
-fn socket_is_of_own_user(socket: BorrowedFd) -> bool {
+pub fn is_of_own_user(socket: &impl AsFd) -> bool {
     // SAFETY: getting one's own user id cannot fail.
-    user_at(socket).ok() == Some(unsafe { libc::geteuid() })
-}
-
-/// Whether a socket is a local one whose other end is of the user of this process.
-pub fn is_local_of_own_user(socket: BorrowedFd) -> bool {
-    let (mut family, mut length) = (0 as libc::c_int, std::mem::size_of::<libc::c_int>() as libc::socklen_t);
-    let place = (&raw mut family).cast();
-    // SAFETY: `family` is a place of that length.
-    let known = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_DOMAIN, place, &raw mut length)
-    };
-    known == 0 && family == libc::AF_UNIX && socket_is_of_own_user(socket)
+    peer_user(socket).ok() == Some(unsafe { libc::geteuid() })
 }
 
 /// Sends one byte with `descriptor` attached.

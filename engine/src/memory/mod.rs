@@ -12,6 +12,7 @@ pub mod cross_memory;
 pub mod loaded_objects;
 pub mod memory_file;
 pub mod segment;
+pub mod socket_option;
 pub mod system_calls;
 pub mod window;
 

@@ -1,5 +1,6 @@
 //! Local sockets that carry frames whole: each is sent and received in one call, or not at all.
 
+use crate::job::pass_descriptor::is_of_own_user;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -56,7 +57,7 @@ pub fn connect(name: &str) -> io::Result<OwnedFd> {
     let (socket, (address, length)) = (open()?, address_of(name));
     // SAFETY: `address` is valid for `length` bytes.
     done(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
-    if !is_ours(&socket) {
+    if !is_of_own_user(&socket) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     Ok(socket)
@@ -70,23 +71,10 @@ pub fn accept(listener: &OwnedFd) -> Option<OwnedFd> {
         // SAFETY: the address of the other end is not asked for.
         let raw = unsafe { libc::accept4(listener.as_raw_fd(), no_address, no_length, flags) };
         let socket = descriptor(raw).ok()?;
-        if is_ours(&socket) {
+        if is_of_own_user(&socket) {
             return Some(socket);
         }
     }
-}
-
-/// Whether the process at the other end has the user of this one.
-fn is_ours(socket: &OwnedFd) -> bool {
-    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
-    let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
-    // SAFETY: `who` and `length` describe a valid place for the answer.
-    let refused = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut who).cast(), &raw mut length)
-    };
-    // SAFETY: getting one's own user id cannot fail.
-    refused == 0 && who.uid == unsafe { libc::geteuid() }
 }
 
 /// Sends the parts as one, or says why not.

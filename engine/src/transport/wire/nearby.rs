@@ -6,6 +6,7 @@
 //! shares what it lends again and again. All else comes over the socket.
 
 use crate::job::{pass_descriptor, NodeSegment, NodeView};
+use crate::memory::socket_option::is_local;
 use crate::memory::window::peers::Peers;
 use crate::transport::AccessDescriptor;
 use crate::LocalRank;
@@ -65,7 +66,7 @@ impl Drop for Windows {
 impl Nearby {
     /// Of a new connection that is not sealed.
     pub fn of(socket: BorrowedFd<'_>) -> Nearby {
-        match pass_descriptor::is_local_of_own_user(socket) {
+        match is_local(&socket) && pass_descriptor::is_of_own_user(&socket) {
             true => Nearby::Awaited,
             false => Nearby::Closed,
         }

@@ -8,6 +8,7 @@
 use super::handshake::Identity;
 use super::pipe::Pipe;
 use super::tcp;
+use crate::memory::socket_option::is_local;
 use crate::JobRank;
 use std::collections::{HashMap, HashSet};
 use std::net::{Shutdown, TcpStream};
@@ -67,7 +68,7 @@ impl Silences {
     pub fn is_connected(&mut self, me: &Identity, peer: JobRank, pipe: &Pipe) {
         self.answers(me, peer);
         self.met.insert(peer);
-        if !tcp::is_local(pipe.socket()) {
+        if !is_local(pipe.socket()) {
             self.looks_at = self.looks_at.max(Instant::now());
             self.watched.push(Watched { peer, socket: pipe.watched(), looks_in_vain: 0 });
         }

@@ -1,6 +1,7 @@
 //! The system calls on TCP sockets, and on local ones in their place, that the standard library does not have, or has with a signal when the other
 //! end is gone.
 
+use crate::memory::socket_option::{is_local, socket_option};
 use crate::memory::system_calls::uninterrupted;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -31,17 +32,6 @@ pub fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     done(raw.min(0))?;
     // SAFETY: the system has just made it for us.
     Ok(unsafe { TcpStream::from_raw_fd(raw) })
-}
-
-/// Whether a socket is one of this machine only.
-pub fn is_local(stream: &TcpStream) -> bool {
-    let (mut family, mut length) = (0 as libc::c_int, std::mem::size_of::<libc::c_int>() as libc::socklen_t);
-    let place = (&raw mut family).cast();
-    // SAFETY: `family` is a place of that length.
-    let known = unsafe {
-        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_DOMAIN, place, &raw mut length)
-    };
-    known == 0 && family == libc::AF_UNIX
 }
 
 /// Begins to connect: [`is_connected`] tells when that is done.
@@ -212,14 +202,10 @@ struct Info {
 
 /// For how long nothing has come from the other end's system, if it owes an answer.
 pub fn unanswered(stream: &TcpStream) -> Option<Duration> {
-    let mut info = Info::default();
-    let mut length = std::mem::size_of::<Info>() as libc::socklen_t;
-    let place = (&raw mut info).cast();
-    // SAFETY: `info` is a place of that length, and any bytes make a valid value.
-    let known = unsafe {
-        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut length)
-    };
-    let owes = known == 0 && (info.retransmits > 0 || info.probes > 0);
+    // SAFETY: integers.
+    let info = unsafe { socket_option(stream, (libc::IPPROTO_TCP, libc::TCP_INFO), Info::default()) };
+    let info = info.unwrap_or_default();
+    let owes = info.retransmits > 0 || info.probes > 0;
     owes.then(|| Duration::from_millis(info.last_data_received.min(info.last_acknowledged).into()))
 }
 

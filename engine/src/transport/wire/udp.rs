@@ -1,5 +1,6 @@
 //! The system calls on sockets of UDP, and on timers, that the standard library does not have.
 
+use crate::memory::socket_option::socket_number;
 use std::io::{self, IoSlice};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -32,7 +33,7 @@ pub fn keep(socket: &UdpSocket, bytes: usize) {
 
 /// Bytes that the system keeps for datagrams that nobody has read, its own records included.
 pub fn kept(socket: &UdpSocket) -> u64 {
-    get(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF).unwrap_or(0).max(0) as u64
+    socket_number(socket, (libc::SOL_SOCKET, libc::SO_RCVBUF)).unwrap_or(0).max(0) as u64
 }
 
 /// Sends to groups go out where this address is, pass no router, and are never cut up; other sockets of this host get
@@ -59,7 +60,7 @@ pub fn path_unit(group: SocketAddrV4, own: Ipv4Addr) -> Option<u32> {
     let socket = open(group, false).ok()?;
     send_from(&socket, own, false).ok()?;
     socket.connect(group).ok()?;
-    get(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).ok().map(|unit| unit.max(0) as u32)
+    socket_number(&socket, (libc::IPPROTO_IP, libc::IP_MTU)).ok().map(|unit| unit.max(0) as u32)
 }
 
 /// Datagrams that are sent together, and their bytes, at most.
@@ -217,14 +218,6 @@ fn set(socket: &UdpSocket, level: libc::c_int, option: libc::c_int, value: libc:
     let length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: `value` is valid for its length.
     done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) })
-}
-
-fn get(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<libc::c_int> {
-    let mut value: libc::c_int = 0;
-    let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
-    // SAFETY: `value` has room for `length` bytes.
-    done(unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &raw mut length) })?;
-    Ok(value)
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {
