@@ -11,7 +11,6 @@ use crate::job::node_segment::BLOCKS_BYTES;
 use crate::job::{Job, NodeSegment};
 use crate::lock_order::{self, Level, Ordered};
 use crate::message::turn::Turn;
-use crate::message::unfetched;
 use crate::observe::ledger::Call;
 use crate::observe::page::add_together;
 use crate::progress::wait::Pace;
@@ -49,10 +48,7 @@ impl Engine {
             false => self.run_as_one(communicator, operation, members)?,
         }
         // Devices may be at other ranks alone.
-        match unfetched::any() {
-            true => self.all_were_fetched(communicator, Turn::latest(communicator, 0)),
-            false => Ok(()),
-        }
+        self.all_were_fetched(communicator, || Turn::latest(communicator, 0))
     }
 
     /// Runs an operation as if all members were on one node, or there were no nodes.

@@ -205,7 +205,7 @@ impl Engine {
             true => self.run_over_nodes(communicator, &operation, members)?,
             false => self.run_as_one(communicator, &operation, members)?,
         }
-        self.all_were_fetched(communicator, turn)
+        self.all_were_fetched(communicator, || turn)
     }
 
     /// Reduces on the devices; whether it was done. All members come to the same answer.

@@ -70,9 +70,13 @@ impl Engine {
     /// # Errors
     /// `Other` if a rank could not fetch its buffer.
     #[inline]
-    pub(super) fn all_were_fetched(&self, communicator: &Communicator, turn: Turn) -> Result<()> {
+    pub(super) fn all_were_fetched(
+        &self,
+        communicator: &Communicator,
+        turn: impl FnOnce() -> Turn,
+    ) -> Result<()> {
         match unfetched::any() {
-            true => self.lane(communicator.context()).lock().all_were_fetched(communicator, turn),
+            true => self.lane(communicator.context()).lock().all_were_fetched(communicator, turn()),
             false => Ok(()),
         }
     }
