@@ -166,7 +166,7 @@ pub static ALL: [&Crossover; COUNT] = [
     &BY_VECTORS,
 ];
 
-/// The one of a name.
-pub fn named(name: &str) -> Option<&'static Crossover> {
-    ALL.into_iter().find(|crossover| crossover.name == name)
+/// The place in the table of the one of a name.
+pub fn place_of(name: &str) -> Option<usize> {
+    ALL.iter().position(|crossover| crossover.name == name)
 }

@@ -4,7 +4,7 @@
 //! is TOML of one kind of line, `name = bytes`, and comments. A line that means nothing is an error: a job that takes other
 //! ways than its owner believes would be worse.
 
-use super::crossovers::{named, ALL, COUNT};
+use super::crossovers::{place_of, ALL, COUNT};
 use crate::own_file::own_file;
 use crate::settings::TUNING;
 use crate::{Class, Error, Result};
@@ -74,20 +74,17 @@ fn parse(text: &str) -> std::result::Result<[u32; COUNT], String> {
         if line.is_empty() {
             continue;
         }
-        let (name, value) =
-            line.split_once('=').ok_or(format!("has `{line}` in line {number}, not `name = bytes`"))?;
+        let (name, value) = line
+            .split_once('=')
+            .ok_or_else(|| format!("has `{line}` in line {number}, not `name = bytes`"))?;
         let (name, value) = (name.trim(), value.trim());
-        let crossover =
-            named(name).ok_or(format!("names `{name}` in line {number}, which is no crossover"))?;
-        let bytes = value.replace('_', "").parse().ok().filter(|bytes| crossover.range().contains(bytes));
-        let place = ALL.iter().zip(&mut values).find(|(one, _)| one.name == name).map(|(_, place)| place);
-        let (Some(bytes), Some(place)) = (bytes, place) else {
-            let (least, most) = (crossover.least, crossover.most);
-            return Err(format!(
-                "says {name} = {value} in line {number}, which has to be {least} to {most} bytes"
-            ));
-        };
-        *place = bytes;
+        let place = place_of(name)
+            .ok_or_else(|| format!("names `{name}` in line {number}, which is no crossover"))?;
+        let (least, most) = (ALL[place].least, ALL[place].most);
+        let bytes = value.replace('_', "").parse().ok().filter(|bytes| (least..=most).contains(bytes));
+        values[place] = bytes.ok_or_else(|| {
+            format!("says {name} = {value} in line {number}, which has to be {least} to {most} bytes")
+        })?;
     }
     Ok(values)
 }
@@ -140,9 +137,8 @@ mod tests {
     #[test]
     fn names_differ_and_are_found() {
         for (index, crossover) in ALL.iter().enumerate() {
-            assert_eq!(ALL.iter().position(|one| one.name == crossover.name), Some(index));
-            assert!(named(crossover.name).is_some_and(|found| std::ptr::eq(found, *crossover)));
+            assert_eq!(place_of(crossover.name), Some(index));
         }
-        assert!(named("").is_none());
+        assert!(place_of("").is_none());
     }
 }

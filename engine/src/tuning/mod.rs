@@ -13,7 +13,6 @@ pub mod file;
 
 pub use crossovers::{ALL, COUNT};
 
-use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The length up to which one way is taken, and beyond which another one is.
@@ -60,11 +59,6 @@ impl Crossover {
     /// What it decides, for people.
     pub fn description(&self) -> String {
         format!("bytes; up to it: {}; beyond: {}", self.below, self.beyond)
-    }
-
-    /// What may be set.
-    pub fn range(&self) -> RangeInclusive<u32> {
-        self.least..=self.most
     }
 
     /// Sets it in this process, to the nearest of what may be set. All ranks of the node do it between two operations.

@@ -5,6 +5,7 @@ use super::curve_table;
 use super::probes::Probe;
 use crate::bench::blocks::Memory;
 use crate::bench::measuring::Bench;
+use serried_engine::tuning::crossovers::place_of;
 use serried_engine::tuning::{file, ALL};
 use serried_engine::{Class, Engine, Error, Result};
 use std::path::Path;
@@ -33,7 +34,7 @@ pub fn measure(engine: &Engine, probes: &[&Probe], into: Option<&Path>) -> Resul
         .map(|memory| (memory, Bench::new(engine, memory, bytes)));
     for probe in probes {
         let (points, found) = locate(&mut benches, probe)?;
-        if let Some(at) = ALL.iter().position(|one| std::ptr::eq(*one, probe.crossover)) {
+        if let Some(at) = place_of(probe.crossover.name) {
             values[at] = found;
         }
         if engine.rank() == 0 {

@@ -12,7 +12,7 @@ mod probes;
 use crate::run;
 use probes::{Probe, PROBES};
 use serried_engine::job::detect::{self, Launcher};
-use serried_engine::tuning::crossovers::named;
+use serried_engine::tuning::crossovers::place_of;
 use serried_engine::tuning::file;
 use serried_engine::{Engine, Result};
 use std::ffi::OsString;
@@ -76,7 +76,7 @@ fn parse(arguments: &[OsString]) -> std::result::Result<Wanted, String> {
                 let place = if text == INTO { &mut wanted.into } else { &mut wanted.output };
                 *place = Some(file.into());
             }
-            name if named(name).is_some() => wanted.names.push(name.to_owned()),
+            name if place_of(name).is_some() => wanted.names.push(name.to_owned()),
             word => return Err(format!("{word} is no option and no length; `serried info` names them")),
         }
     }
