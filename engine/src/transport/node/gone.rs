@@ -30,7 +30,7 @@ pub fn or_gone<T>(copied: Result<T>, node: &NodeSegment, peer: u32) -> Result<T>
 fn wait_to_be_ended(error: Error, node: &NodeSegment, peer: u32) -> Error {
     let pid = node.page(peer).identity.pid.load(Relaxed);
     let failed = Instant::now();
-    while !is_gone(pid) {
+    while !is_gone(node, peer) {
         if failed.elapsed() > DYING {
             return error;
         }
@@ -48,8 +48,19 @@ fn wait_to_be_ended(error: Error, node: &NodeSegment, peer: u32) -> Error {
     )
 }
 
-/// Whether a process has ended, even if nobody has asked yet how.
-pub(super) fn is_gone(pid: u32) -> bool {
+/// Whether the process of a local rank is known to have ended, even if nobody has asked yet how. Where it is numbered in another
+/// namespace than this process, its number means nothing here: then the launcher's word alone counts.
+pub(super) fn is_gone(node: &NodeSegment, peer: u32) -> bool {
+    let identity = &node.page(peer).identity;
+    node.failure_of(peer).is_some()
+        || is_numbered_here(identity.namespace.load(Relaxed)) && has_ended(identity.pid.load(Relaxed))
+}
+
+fn is_numbered_here(namespace: u64) -> bool {
+    namespace != 0 && namespace == process::own_namespace()
+}
+
+fn has_ended(pid: u32) -> bool {
     matches!(process::state(pid), None | Some('Z' | 'X'))
 }
 
@@ -62,23 +73,42 @@ mod tests {
     fn a_process_that_has_ended_is_gone_before_and_after_it_was_asked_for() {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = child.id();
-        assert!(!is_gone(pid));
+        let node = NodeSegment::create(4).unwrap();
+        let identity = &node.page(3).identity;
+        identity.pid.store(pid, Relaxed);
+        identity.namespace.store(process::own_namespace(), Relaxed);
+        assert!(!is_gone(&node, 3));
         child.kill().unwrap();
         let killed = Instant::now();
-        while !is_gone(pid) {
+        while !is_gone(&node, 3) {
             assert!(killed.elapsed() < Duration::from_secs(60));
             std::thread::sleep(LOOK_AGAIN);
         }
         child.wait().unwrap();
-        assert!(is_gone(pid));
-        let node = NodeSegment::create(4).unwrap();
-        node.page(3).identity.pid.store(pid, Relaxed);
+        assert!(is_gone(&node, 3));
         let told = || or_gone::<()>(Err(Error::new(Class::Intern, "no such process")), &node, 3).unwrap_err();
         let began = Instant::now();
         assert!(told().to_string().contains("rank 3") && began.elapsed() >= PATIENCE);
         node.note_failure(3);
         let began = Instant::now();
         assert!(told().class() == Class::ProcFailed && began.elapsed() < PATIENCE);
+    }
+
+    #[test]
+    fn a_number_of_another_namespace_says_nothing_here() {
+        let node = NodeSegment::create(4).unwrap();
+        let identity = &node.page(3).identity;
+        // No process has it: numbers end at 2^22 (proc(5), `pid_max`).
+        identity.pid.store(u32::MAX >> 1, Relaxed);
+        for namespace in [0, process::own_namespace() + 1] {
+            identity.namespace.store(namespace, Relaxed);
+            assert!(!is_gone(&node, 3));
+        }
+        identity.namespace.store(process::own_namespace(), Relaxed);
+        assert!(is_gone(&node, 3));
+        identity.namespace.store(0, Relaxed);
+        node.note_failure(3);
+        assert!(is_gone(&node, 3));
     }
 
     #[test]

@@ -225,9 +225,7 @@ impl NodeTransport {
                 continue;
             }
             std::thread::sleep(REST);
-            if gone::is_gone(self.node.page(cell.owner).identity.pid.load(Relaxed))
-                && filled.bytes() <= beyond
-            {
+            if gone::is_gone(self.node, cell.owner) && filled.bytes() <= beyond {
                 let died = Error::new(Class::Intern, "the rest of the message has not been copied");
                 return gone::or_gone(Err(died), self.node, cell.owner);
             }
@@ -262,9 +260,6 @@ mod tests {
             assert!(unsafe { std::slice::from_raw_parts(part, bytes) }.iter().all(|&byte| byte == 7));
             read += bytes;
         }
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        node.page(0).identity.pid.store(child.id(), Relaxed);
         node.note_failure(0);
         assert_eq!(peer.part(None, all, read).unwrap_err().class(), Class::ProcFailed);
         peer.advance(&arrival);
