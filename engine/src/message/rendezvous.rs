@@ -37,7 +37,7 @@ impl Core {
         if self.had_better_come_in_parts(index, &offer, taken).unwrap_or(true) {
             return self.ask_for_stream(index, offer, taken);
         }
-        if offer.peer != self.rank && together::worth_it(self, index, &offer, taken) {
+        if offer.peer != self.rank && together::worth_it(self, index, taken) {
             return self.copy_together(index, offer, taken);
         }
         match self.pull(index, &offer, taken) {

@@ -7,23 +7,26 @@
 //!
 //! So the receiver copies the first of the message twice. The second time all lines are in its own cache. [Decision
 //! 39](../../../docs/decisions/0039-a-sample-chooses-the-way.md) has the figures.
+//!
+//! Memory that it has not mapped it reads through the kernel, a page at a time. Two copies through cells are quicker than
+//! that, wherever the lines lie ([decision 47](../../../docs/decisions/0047-staged-until-mapped.md)).
 
 use super::wire::Offer;
 use super::work::Work;
 use crate::clock::ticks;
 use crate::core::Core;
 use crate::transport::OfferedMemory;
-use crate::tuning::crossovers::EAGER_BLOCK;
-use crate::{JobRank, Result};
+use crate::tuning::crossovers::{EAGER_BLOCK, STAGED_UNLESS_MAPPED};
+use crate::{JobRank, LocalRank, Result};
 
 /// Bytes of the sample: more than fits the first cache twice.
 const SAMPLE_BYTES: u64 = 32 << 10;
 /// Bytes of a page at least.
 const PAGE: u64 = 4 << 10;
-/// The lines are far if the first time takes more than this, in tenths of the second time: of memory that is mapped here,
-/// and through the kernel, where the call takes a part of both.
-const FAR_MAPPED: u64 = 20;
-const FAR_THROUGH_KERNEL: u64 = 15;
+/// The lines are far if the first time takes more than so many times the second time.
+const FAR: u64 = 2;
+/// Looks whether a sender waits that has just offered its message: less than a microsecond.
+const LOOKS: u32 = 64;
 
 /// Messages of a peer that are read without another sample after one whose lines were at hand.
 const SPARED: u8 = 3;
@@ -62,18 +65,17 @@ impl Core {
         let Some(sender) = self.job.local(offer.peer) else { return Ok(false) };
         let Work::Receive(receive) = &self.requests[index].work else { return Ok(false) };
         let Some(target) = receive.buffer.dense() else { return Ok(false) };
-        if self.samples.spares(offer.peer) {
-            return Ok(false);
-        }
         // Where the first whole page begins: one that has other data, too, may not be mapped here.
         let memory = offer.memory();
         let offset = memory.address.wrapping_neg() % PAGE;
         let sample = memory.part(offset, SAMPLE_BYTES);
+        if self.transport.direct(offer.peer, sample).is_none() {
+            return Ok(!STAGED_UNLESS_MAPPED.is_passed_by(taken) && self.waits_soon(sender));
+        }
+        if self.samples.spares(offer.peer) {
+            return Ok(false);
+        }
         let piece = [(target as usize + offset as usize, SAMPLE_BYTES as usize)];
-        let far = match self.transport.direct(offer.peer, sample) {
-            Some(_) => FAR_MAPPED,
-            None => FAR_THROUGH_KERNEL,
-        };
         let mut take = || {
             let begin = ticks();
             // SAFETY: near the beginning of the buffer that the program lends, which is longer.
@@ -81,10 +83,18 @@ impl Core {
             Ok(ticks() - begin)
         };
         let (first, again) = (take()?, take()?);
-        let is_far = 10 * first > far * again;
+        let is_far = first > FAR * again;
         self.samples.note(offer.peer, is_far);
-        // A sender that has just offered the message waits by now, if it does.
-        Ok(is_far && self.job.node.page(sender.0).call.is_in_wait())
+        Ok(is_far && self.waits_soon(sender))
+    }
+
+    /// Whether a sender waits for its message to be taken, or comes to do so at once.
+    fn waits_soon(&self, sender: LocalRank) -> bool {
+        let call = &self.job.node.page(sender.0).call;
+        (0..LOOKS).any(|_| {
+            std::hint::spin_loop();
+            call.is_in_wait()
+        })
     }
 }
 

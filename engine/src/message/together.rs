@@ -9,17 +9,13 @@ use super::wire::{Offer, Together, TOGETHER};
 use super::work::Work;
 use crate::core::Core;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory, Packet, SharedTasks};
-use crate::tuning::crossovers::{READ_ALONE, READ_ALONE_BY_KERNEL};
+use crate::tuning::crossovers::READ_ALONE;
 use crate::Result;
 
 /// Whether the two sides should share the copying into receive `index`.
-pub(super) fn worth_it(core: &mut Core, index: u32, offer: &Offer, taken: u64) -> bool {
+pub(super) fn worth_it(core: &Core, index: u32, taken: u64) -> bool {
     let Work::Receive(receive) = &core.requests[index].work else { return false };
-    if !READ_ALONE.is_passed_by(taken) || core.shares_cpus() || receive.buffer.dense().is_none() {
-        return false;
-    }
-    READ_ALONE_BY_KERNEL.is_passed_by(taken)
-        || core.transport.direct(offer.peer, offer.memory().part(0, taken)).is_some()
+    READ_ALONE.is_passed_by(taken) && !core.shares_cpus() && receive.buffer.dense().is_some()
 }
 
 impl Core {

@@ -13,9 +13,9 @@ const M: u32 = 1 << 20;
 /// One block of a blocking or standard send, in bytes.
 pub static EAGER_BLOCK: Crossover = Crossover::new(
     "eager_block",
-    256 * K,
+    400 * K,
     (32 * K, 448 * K),
-    ("cells of the sender, while both sides copy", "an offer; the receiver reads it where it is"),
+    ("cells of the sender, while both sides copy", "an offer; the receiver decides"),
 );
 
 /// One block of a message that is not read in place, in bytes.
@@ -26,7 +26,7 @@ pub static WHOLE_CELL: Crossover = Crossover::new(
     ("one cell, which the sender fills before it tells the receiver", "cells, while both sides copy"),
 );
 
-/// A message in memory that the receiver has mapped, in bytes.
+/// A message that is copied once, from where it is to where it goes, in bytes.
 pub static READ_ALONE: Crossover = Crossover::new(
     "read_alone",
     64 * K - 1,
@@ -34,12 +34,12 @@ pub static READ_ALONE: Crossover = Crossover::new(
     ("the receiver copies", "both sides copy, a part at a time"),
 );
 
-/// A message in memory that is read through the kernel, in bytes.
-pub static READ_ALONE_BY_KERNEL: Crossover = Crossover::new(
-    "read_alone_by_kernel",
-    128 * K - 1,
+/// An offered message in memory that the receiver has not mapped, whose sender waits, in bytes.
+pub static STAGED_UNLESS_MAPPED: Crossover = Crossover::new(
+    "staged_unless_mapped",
+    2 * M,
     (64 * K, 16 * M),
-    ("the receiver copies, through the kernel", "both sides copy, a part at a time"),
+    ("cells of the sender, while both sides copy", "both sides copy through the kernel, a part at a time"),
 );
 
 // Collectives of the ranks of a node. All members decide alike.
@@ -150,7 +150,7 @@ pub static ALL: [&Crossover; COUNT] = [
     &EAGER_BLOCK,
     &WHOLE_CELL,
     &READ_ALONE,
-    &READ_ALONE_BY_KERNEL,
+    &STAGED_UNLESS_MAPPED,
     &IN_SLOTS_OF_TWO,
     &WHOLE_OF_TWO,
     &WHOLE_OF_TWO_UNLESS_PUT,

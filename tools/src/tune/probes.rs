@@ -40,7 +40,7 @@ pub static PROBES: [Probe; COUNT] = [
     message(&EAGER_BLOCK, ANY),
     message(&WHOLE_CELL, ANY),
     message(&READ_ALONE, MAPPED),
-    message(&READ_ALONE_BY_KERNEL, APART),
+    message(&STAGED_UNLESS_MAPPED, APART),
     of_two(&IN_SLOTS_OF_TWO, Collective::Alltoall, MAPPED),
     of_two(&WHOLE_OF_TWO, Collective::Allreduce, ANY),
     of_two(&WHOLE_OF_TWO_UNLESS_PUT, Collective::Allreduce, APART),

@@ -12,7 +12,6 @@ use crate::transport::{Packet, Packets, Plain, INLINE_BYTES};
 use crate::tuning::crossovers::WHOLE_CELL;
 use crate::{Class, Error, LocalRank, Result};
 use std::mem::size_of;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Bytes that are copied before the receiver is told of them: a quarter of the block, but no less and no more.
