@@ -138,6 +138,25 @@ impl Engine {
         Ok(done)
     }
 
+    /// As [`Engine::wait_for_plain`] if the request is complete, else `None`.
+    ///
+    /// # Errors
+    /// `Request` for a stale id.
+    #[inline]
+    pub fn test_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<Option<bool>> {
+        let done = self.look(self.lane_of(id), |core| {
+            let request = core.requests.check(id)?;
+            match core.end_plain(request, &mut end) {
+                true => Ok(Some(true)),
+                false => Ok(core.settled(request).then_some(false)),
+            }
+        })??;
+        if done.is_none() {
+            self.polled(Reason::Id(id))?;
+        }
+        Ok(done)
+    }
+
     /// The status of a request that is complete; the request stays.
     ///
     /// # Errors

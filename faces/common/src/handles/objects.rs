@@ -9,7 +9,7 @@
 
 use super::form::Handle;
 use super::{DYNAMIC, KIND_SHIFT};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,7 +39,7 @@ const SLOTS: usize = 1024;
 pub struct Index {
     /// Address and bits, at the first free slot from [`slot`] on; 0 where none is.
     slots: Box<[(usize, u32); SLOTS]>,
-    addresses: HashMap<u32, usize>,
+    addresses: FxHashMap<u32, usize>,
 }
 
 /// Where the search for an address begins: objects lie some hundred bytes apart.
@@ -52,7 +52,7 @@ impl Index {
     /// An index of these objects.
     pub fn new(objects: &[Object]) -> Index {
         assert!(objects.len() < SLOTS / 2, "the index is too small for the objects of this ABI");
-        let mut index = Index { slots: Box::new([(0, 0); SLOTS]), addresses: HashMap::new() };
+        let mut index = Index { slots: Box::new([(0, 0); SLOTS]), addresses: FxHashMap::default() };
         for object in objects {
             let address = object.address as usize;
             let mut place = slot(address);

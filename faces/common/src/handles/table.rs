@@ -16,9 +16,10 @@
 use super::super::entry::Call;
 use super::form::Handle;
 use super::{prefix, KIND_SHIFT};
+use rustc_hash::FxHashMap;
 use serried_engine::{Class, Error, Result};
 use std::cell::UnsafeCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -55,7 +56,7 @@ struct Book {
     free: VecDeque<u32>,
     generations: Vec<u8>,
     /// By the address of the object: its handle, and how often it was put in.
-    known: HashMap<usize, (u32, u32)>,
+    known: FxHashMap<usize, (u32, u32)>,
 }
 
 // SAFETY: a slot's value changes only under the lock of `book`, and is read

@@ -80,6 +80,18 @@ pub fn test(request: InOutRequest, flag: OutValue<c_int>, status: StatusOut) -> 
         status.set(&Status::empty());
         return Ok(());
     };
+    // A complete request without anything special is shown where it is: a status that is moved is copied in parts of words.
+    let ended = match any_watched() {
+        true => Some(false),
+        false => engine()?.test_plain(id, |done| status.set(done))?,
+    };
+    if ended != Some(false) {
+        flag.set_flag(ended.is_some());
+        if ended.is_some() {
+            request.put_null();
+        }
+        return Ok(());
+    }
     let done = try_finish(id)?;
     flag.set_flag(done.is_some());
     let Some((done, gone)) = done else { return Ok(()) };
