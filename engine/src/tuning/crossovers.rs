@@ -21,7 +21,7 @@ pub static EAGER_BLOCK: Crossover = Crossover::new(
 /// One block of a message that is not read in place, in bytes.
 pub static WHOLE_CELL: Crossover = Crossover::new(
     "whole_cell",
-    3 * K - 1,
+    3584 - 1,
     (K, 32 * K),
     ("one cell, which the sender fills before it tells the receiver", "cells, while both sides copy"),
 );
