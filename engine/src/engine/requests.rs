@@ -7,7 +7,7 @@ use crate::datatype::HostCopies;
 use crate::job::node_segment::LANES;
 use crate::message::work::{Recipe, Work};
 use crate::progress::lock::EngineLock;
-use crate::request::{lane_of, RequestId, Status, DONE_ID};
+use crate::request::{lane_of, Ended, RequestId, Status, DONE_ID};
 use crate::Result;
 
 /// Requests.
@@ -97,27 +97,25 @@ impl Engine {
     }
 
     /// Waits for a request, and ends it if there is nothing special about it: shows its status
-    /// to `end`. `false`: it is complete, and still there.
+    /// to `end`.
     ///
     /// # Errors
     /// `Request` for a stale id.
     #[inline]
-    pub fn wait_for_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<bool> {
+    pub fn wait_for_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<Ended> {
         let lane = self.lane_of(id);
         let request = {
             let mut core = lane.lock();
             let request = core.requests.check(id)?;
-            if core.end_plain(request, &mut end) {
-                return Ok(true);
-            }
-            if core.settled(request) {
-                return Ok(false);
+            let ended = core.end_shown(request, &mut end);
+            if ended != Ended::Not || core.settled(request) {
+                return Ok(ended);
             }
             request
         };
         self.waits_for_peer_of(lane, request);
         self.wait_until(lane, Reason::Request(request), |core| {
-            core.settled(request).then(|| core.end_plain(request, &mut end))
+            core.settled(request).then(|| core.end_shown(request, &mut end))
         })
     }
 
@@ -143,13 +141,11 @@ impl Engine {
     /// # Errors
     /// `Request` for a stale id.
     #[inline]
-    pub fn test_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<Option<bool>> {
+    pub fn test_plain(&self, id: RequestId, mut end: impl FnMut(&Status)) -> Result<Option<Ended>> {
         let done = self.look(self.lane_of(id), |core| {
             let request = core.requests.check(id)?;
-            match core.end_plain(request, &mut end) {
-                true => Ok(Some(true)),
-                false => Ok(core.settled(request).then_some(false)),
-            }
+            let ended = core.end_shown(request, &mut end);
+            Ok((ended != Ended::Not || core.settled(request)).then_some(ended))
         })??;
         if done.is_none() {
             self.polled(Reason::Id(id))?;
@@ -384,5 +380,15 @@ impl Core {
             self.requests.free(index);
         }
         is_plain
+    }
+
+    /// The same, also of a persistent one.
+    #[inline]
+    fn end_shown(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> Ended {
+        match self.end_plain(index, end) {
+            true => Ended::Gone,
+            false if self.end_plain_run(index, end) => Ended::Inactive,
+            false => Ended::Not,
+        }
     }
 }

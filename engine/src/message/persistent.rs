@@ -120,6 +120,34 @@ impl Core {
         }
     }
 
+    /// Ends a run of a persistent message that is complete and has nothing special about it, whose status it shows to
+    /// `end`: the request is inactive then. Whether it has.
+    #[inline]
+    pub(crate) fn end_plain_run(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> bool {
+        let request = &self.requests[index];
+        let Work::Persistent(persistent) = &request.work else { return false };
+        let is_message = matches!(persistent.recipe, Recipe::Send { .. } | Recipe::Receive { .. });
+        if !request.active || !is_message || !persistent.copies.is_empty() {
+            return false;
+        }
+        let running = persistent.running;
+        let run = running.map_or(request, |running| &self.requests[running]);
+        // A send that was complete when it was started has no run of its own.
+        if run.status.error.is_some()
+            || running.is_some() && !(run.complete && matches!(run.work, Work::Nothing))
+        {
+            return false;
+        }
+        end(&run.status);
+        running.into_iter().for_each(|running| self.requests.free(running));
+        let request = &mut self.requests[index];
+        request.active = false;
+        if let Work::Persistent(persistent) = &mut request.work {
+            persistent.running = None;
+        }
+        true
+    }
+
     /// Takes the status of a settled request. The request goes, or becomes
     /// inactive if it is persistent.
     #[inline]

@@ -6,4 +6,4 @@ pub mod slab;
 pub mod status;
 
 pub use slab::{lane_of, Request, RequestId, Slab, DONE, DONE_ID};
-pub use status::Status;
+pub use status::{Ended, Status};

@@ -19,6 +19,17 @@ pub struct Status {
     pub error: Option<Error>,
 }
 
+/// What has become of a complete request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its status has been shown, and it is gone.
+    Gone,
+    /// Its status has been shown. It is persistent, and inactive now.
+    Inactive,
+    /// There is something special about it, so it is still there.
+    Not,
+}
+
 impl Status {
     /// The empty status (MPI-5.0 §3.7.3): for null and inactive requests, and
     /// for operations that receive nothing.

@@ -17,7 +17,7 @@ use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::{InOutRequest, Requests};
 use crate::status::StatusOut;
-use serried_engine::request::{RequestId, Status};
+use serried_engine::request::{Ended, RequestId, Status};
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 
@@ -62,9 +62,12 @@ pub fn wait(request: InOutRequest, status: StatusOut) -> Result<()> {
         status.set(&Status::empty());
         return Ok(());
     };
-    if !any_watched() && engine()?.wait_for_plain(id, |done| status.set(done))? {
-        request.put_null();
-        return Ok(());
+    if !any_watched() {
+        match engine()?.wait_for_plain(id, |done| status.set(done))? {
+            Ended::Gone => return Ok(request.put_null()),
+            Ended::Inactive => return Ok(()),
+            Ended::Not => {}
+        }
     }
     let (done, gone) = finish(id)?;
     if gone {
@@ -81,16 +84,15 @@ pub fn test(request: InOutRequest, flag: OutValue<c_int>, status: StatusOut) -> 
         return Ok(());
     };
     // A complete request without anything special is shown where it is: a status that is moved is copied in parts of words.
-    let ended = match any_watched() {
-        true => Some(false),
-        false => engine()?.test_plain(id, |done| status.set(done))?,
-    };
-    if ended != Some(false) {
-        flag.set_flag(ended.is_some());
-        if ended.is_some() {
-            request.put_null();
+    if !any_watched() {
+        let ended = engine()?.test_plain(id, |done| status.set(done))?;
+        if ended != Some(Ended::Not) {
+            flag.set_flag(ended.is_some());
+            if ended == Some(Ended::Gone) {
+                request.put_null();
+            }
+            return Ok(());
         }
-        return Ok(());
     }
     let done = try_finish(id)?;
     flag.set_flag(done.is_some());

@@ -7,7 +7,7 @@ use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::Requests;
 use crate::status::StatusOut;
-use serried_engine::request::{RequestId, Status};
+use serried_engine::request::{Ended, RequestId, Status};
 use serried_engine::{Class, Error, Result};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -108,8 +108,11 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
         next += 1;
         let id = requests.get(index)?;
         if let (Some(id), None, false) = (id, &failed, super::any_watched()) {
-            if engine()?.wait_for_plain(id, |done| statuses.set_at(index, done))? {
+            let ended = engine()?.wait_for_plain(id, |done| statuses.set_at(index, done))?;
+            if ended == Ended::Gone {
                 requests.put_null(index);
+            }
+            if ended != Ended::Not {
                 continue;
             }
         }
