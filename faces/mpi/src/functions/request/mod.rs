@@ -64,7 +64,10 @@ pub fn wait(request: InOutRequest, status: StatusOut) -> Result<()> {
     };
     if !any_watched() {
         match engine()?.wait_for_plain(id, |done| status.set(done))? {
-            Ended::Gone => return Ok(request.put_null()),
+            Ended::Gone => {
+                request.put_null();
+                return Ok(());
+            }
             Ended::Inactive => return Ok(()),
             Ended::Not => {}
         }
