@@ -371,10 +371,7 @@ impl Core {
     #[inline(always)]
     fn end_plain(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> bool {
         let request = &self.requests[index];
-        let is_plain = request.complete
-            && !request.persistent
-            && request.status.error.is_none()
-            && matches!(request.work, Work::Nothing);
+        let is_plain = request.is_plain();
         if is_plain {
             end(&request.status);
             self.requests.free(index);

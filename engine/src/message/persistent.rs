@@ -131,14 +131,14 @@ impl Core {
             return false;
         }
         let running = persistent.running;
-        let run = running.map_or(request, |running| &self.requests[running]);
-        // A send that was complete when it was started has no run of its own.
-        if run.status.error.is_some()
-            || running.is_some() && !(run.complete && matches!(run.work, Work::Nothing))
-        {
-            return false;
-        }
-        end(&run.status);
+        let status = match running {
+            Some(running) if !self.requests[running].is_plain() => return false,
+            Some(running) => &self.requests[running].status,
+            // It was complete when it was started.
+            None if request.status.error.is_some() => return false,
+            None => &request.status,
+        };
+        end(status);
         running.into_iter().for_each(|running| self.requests.free(running));
         let request = &mut self.requests[index];
         request.active = false;

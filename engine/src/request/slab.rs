@@ -68,6 +68,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Whether it is complete and has nothing special about it: its status is all that there is.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.complete && !self.persistent && self.status.error.is_none() && matches!(self.work, Work::Nothing)
+    }
+
     #[inline]
     fn new(generation: u8, work: Work) -> Request {
         Request {
