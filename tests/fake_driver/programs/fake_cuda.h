@@ -26,6 +26,8 @@ uint64_t fake_cuda_calls(const char *of);
 void fake_cuda_fail(const char *of, int before);
 int fake_cuda_is_failing(void);
 uint64_t fake_cuda_pending(void);
+/* Whether calls are passed on to a GPU (passing/). */
+int fake_cuda_is_real(void);
 CUdeviceptr fake_cuda_virtual(size_t bytes);
 int fake_cuda_virtual_free(CUdeviceptr address, size_t bytes);
 

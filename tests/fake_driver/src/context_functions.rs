@@ -4,6 +4,9 @@ use crate::state::{call, give};
 use crate::{Answer, Handle, INVALID_VALUE};
 use std::ffi::{c_int, c_uint};
 
+/// `CU_CTX_SYNC_MEMOPS`.
+const SYNC_MEMOPS: c_uint = 0x80;
+
 #[no_mangle]
 pub extern "C" fn cuInit(_flags: c_uint) -> Answer {
     call("cuInit", |state| {
@@ -73,6 +76,27 @@ pub unsafe extern "C" fn cuCtxGetCurrent(place: *mut Handle) -> Answer {
         let context = state.contexts.current().unwrap_or(0);
         // SAFETY: by the caller.
         unsafe { give(place, context) }
+    })
+}
+
+/// # Safety
+/// As CUDA's.
+#[no_mangle]
+pub unsafe extern "C" fn cuCtxGetFlags(place: *mut c_uint) -> Answer {
+    call("cuCtxGetFlags", |state| {
+        state.contexts.current()?;
+        // SAFETY: by the caller.
+        unsafe { give(place, if state.streams.orders_copies { SYNC_MEMOPS } else { 0 }) }
+    })
+}
+
+/// That copies of the program are ordered, and no more.
+#[no_mangle]
+pub extern "C" fn cuCtxSetFlags(flags: c_uint) -> Answer {
+    call("cuCtxSetFlags", |state| {
+        state.contexts.current()?;
+        state.streams.orders_copies = flags & SYNC_MEMOPS != 0;
+        Ok(())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::memory::{Ordering, Sort};
 use crate::state::call;
-use crate::{Address, Answer, INVALID_VALUE};
+use crate::{Address, Answer, INVALID_VALUE, NOT_SUPPORTED};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Stores what is asked about an address: zeros for memory of the host, as CUDA does.
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
             }
         }
         state.memory.change(address as usize, |one| {
-            if one.sort == Sort::Device && one.ordering == Ordering::Unseen {
+            if one.sort != Sort::Managed && one.ordering == Ordering::Unseen {
                 one.ordering = Ordering::Seen;
             }
         });
@@ -60,6 +60,8 @@ pub unsafe extern "C" fn cuPointerSetAttribute(
             state.memory.change(address as usize, |one| one.ordering = Ordering::Strict);
             Ok(())
         }
+        // As a driver 580 answers for mapped memory.
+        Some(one) if which == 6 && matches!(one.sort, Sort::Pool | Sort::Virtual) => Err(NOT_SUPPORTED),
         _ => Err(INVALID_VALUE),
     })
 }

@@ -25,6 +25,8 @@ pub struct Streams {
     all: Vec<Stream>,
     made: usize,
     chance: Option<u64>,
+    /// Copies of the program are done when they say so, whatever is known of the memory (`cuCtxSetFlags`).
+    pub orders_copies: bool,
     /// Copies of the program that the driver has taken over and not done yet: from where, what.
     of_program: VecDeque<(usize, Vec<u8>)>,
 }
@@ -140,7 +142,7 @@ impl Streams {
         (to, from, bytes): (usize, usize, usize),
         memory: &Memory,
     ) -> Result<(), Answer> {
-        if memory.find(to).is_none_or(|one| one.ordering != Ordering::Seen) {
+        if self.orders_copies || memory.find(to).is_none_or(|one| one.ordering != Ordering::Seen) {
             self.finish_program(memory)?;
             // SAFETY: by the caller.
             return unsafe { memory.copy(to, from, bytes) };

@@ -38,6 +38,12 @@ pub extern "C" fn fake_cuda_pending() -> u64 {
     state::lock().as_ref().map_or(0, |state| state.streams.pending() as u64)
 }
 
+/// Whether calls are passed on to a GPU.
+#[no_mangle]
+pub extern "C" fn fake_cuda_is_real() -> c_int {
+    0
+}
+
 fn words(answer: Answer) -> Option<(&'static CStr, &'static CStr)> {
     Some(match answer {
         0 => (c"CUDA_SUCCESS", c"no error"),

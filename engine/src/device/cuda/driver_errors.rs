@@ -14,6 +14,8 @@ pub(super) const NOT_INITIALIZED: Answer = 3;
 pub(super) const DEINITIALIZED: Answer = 4;
 /// `CUDA_ERROR_INVALID_HANDLE`.
 pub(super) const INVALID_HANDLE: Answer = 400;
+/// `CUDA_ERROR_NOT_SUPPORTED`.
+pub(super) const NOT_SUPPORTED: Answer = 801;
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
 pub(super) const CONTEXT_IS_DESTROYED: Answer = 709;
 

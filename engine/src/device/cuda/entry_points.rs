@@ -75,6 +75,13 @@ entry_points! {
 }
 
 entry_points! {
+    /// Those that change how a context behaves (drivers of CUDA 12.1 and later).
+    ContextEntryPoints
+    flags "cuCtxGetFlags" (*mut c_uint);
+    set_flags "cuCtxSetFlags" (c_uint);
+}
+
+entry_points! {
     /// Those for programs on the device; without them data with gaps are copied piece by piece.
     KernelEntryPoints
     load "cuModuleLoadData" (*mut Handle, *const c_void);

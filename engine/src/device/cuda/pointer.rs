@@ -3,13 +3,15 @@
 //! Nothing is remembered by address alone, because addresses are used again: one question for each
 //! buffer that nobody else knows.
 
-use super::driver_errors::{DEINITIALIZED, INVALID_VALUE, NOT_INITIALIZED, SUCCESS};
-use super::entry_points::{Address, EntryPoints};
+use super::copy_streams::{primary, succeed, Current, Done};
+use super::driver_errors::{DEINITIALIZED, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, SUCCESS};
+use super::entry_points::{self, Address, ContextEntryPoints, EntryPoints};
 use crate::device::interface::DeviceMemory;
 use crate::device::kind::MemoryKind;
 use crate::Result;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 // Of `CUpointer_attribute`.
 const CONTEXT: c_int = 1;
@@ -20,6 +22,8 @@ const IS_MANAGED: c_int = 8;
 const DEVICE_ORDINAL: c_int = 9;
 const RANGE_START: c_int = 11;
 const RANGE_SIZE: c_int = 12;
+/// `CU_CTX_SYNC_MEMOPS`.
+const SYNC_MEMOPS_OF_CONTEXT: c_uint = 0x80;
 /// `CU_MEMORYTYPE_DEVICE`.
 const TYPE_DEVICE: c_uint = 2;
 
@@ -88,12 +92,35 @@ fn order_program_copies(entry: &EntryPoints, memory: &DeviceMemory) -> Result<()
     let answer = unsafe {
         (entry.set_pointer_attribute)((&raw const yes).cast(), SYNC_MEMOPS, memory.first as Address)
     };
-    match answer {
-        // Pools and mapped memory do not take it; their copies are ordered by their streams.
-        SUCCESS | INVALID_VALUE => Ok(()),
-        other => {
-            LAST.store(0, Ordering::Relaxed);
-            entry.check("cuPointerSetAttribute", other)
-        }
-    }
+    let told = match answer {
+        SUCCESS => Ok(()),
+        // Pools and mapped memory do not take it: then it is said for the context in which they are used.
+        NOT_SUPPORTED | INVALID_VALUE => order_copies_of_context(entry, memory.device),
+        other => Err(("cuPointerSetAttribute", other)),
+    };
+    told.map_err(|(function, answer)| {
+        LAST.store(0, Ordering::Relaxed);
+        entry.failure(function, answer)
+    })
+}
+
+/// Has all copies of the program in the primary context of a device end when they say so. It is said once; an old driver
+/// cannot be told.
+fn order_copies_of_context(entry: &EntryPoints, device: c_int) -> Done<()> {
+    /// Devices of which it has been said, a bit for each; those from 64 on are told every time.
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    static CONTEXTS: OnceLock<Option<ContextEntryPoints>> = OnceLock::new();
+    let contexts = CONTEXTS.get_or_init(|| entry_points::library().and_then(ContextEntryPoints::of));
+    let bit = 1u64.checked_shl(device as u32).unwrap_or(0);
+    let Some(contexts) = contexts.as_ref().filter(|_| TOLD.load(Ordering::Relaxed) & bit == 0) else {
+        return Ok(());
+    };
+    let _current = Current::new(entry, primary(entry, device)?)?;
+    let mut flags = 0;
+    // SAFETY: stores an unsigned int.
+    succeed("cuCtxGetFlags", unsafe { (contexts.flags)(&raw mut flags) })?;
+    // SAFETY: takes an unsigned int, for the context of this thread.
+    succeed("cuCtxSetFlags", unsafe { (contexts.set_flags)(flags | SYNC_MEMOPS_OF_CONTEXT) })?;
+    TOLD.fetch_or(bit, Ordering::Relaxed);
+    Ok(())
 }
