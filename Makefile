@@ -4,7 +4,7 @@ DESTDIR ?=
 PARTS ?=
 TUNE ?=
 
-.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-armci bench-micro clean help
+.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-devices bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -69,6 +69,11 @@ bench-energy: ## CPU seconds and time of a solver with uneven parts, side by sid
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/energy.py
+
+bench-devices: ## buffers on a GPU beside Intel MPI and what the driver does alone (2 minutes; only where there is one)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/devices.py
 
 bench-armci: ## ARMCI beside Debian's ARMCI-MPI: a table and a plot (2 minutes)
 	@scripts/setup venv-bench global-arrays

@@ -4,7 +4,7 @@
 #include "fake_cuda.h"
 
 /* The functions that MPI calls for an exchange of device memory. */
-static const char *called[] = {"cuPointerGetAttributes", "cuPointerSetAttribute", "cuCtxPushCurrent", "cuStreamCreate",
+static const char *called[] = {"cuPointerGetAttributes", "cuCtxGetFlags", "cuCtxSetFlags", "cuCtxPushCurrent", "cuStreamCreate",
                                "cuMemcpyAsync", "cuStreamSynchronize", "cuDevicePrimaryCtxRetain"};
 
 static int to_oneself(struct buffer *send, struct buffer *receive)

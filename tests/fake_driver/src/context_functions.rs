@@ -1,7 +1,7 @@
 //! CUDA's functions for contexts.
 
 use crate::state::{call, give};
-use crate::{Answer, Handle, INVALID_VALUE};
+use crate::{Answer, Handle, INVALID_VALUE, NOT_SUPPORTED};
 use std::ffi::{c_int, c_uint};
 
 /// `CU_CTX_SYNC_MEMOPS`.
@@ -84,18 +84,21 @@ pub unsafe extern "C" fn cuCtxGetCurrent(place: *mut Handle) -> Answer {
 #[no_mangle]
 pub unsafe extern "C" fn cuCtxGetFlags(place: *mut c_uint) -> Answer {
     call("cuCtxGetFlags", |state| {
-        state.contexts.current()?;
+        let is_ordered = state.contexts.is_ordered(state.contexts.current()?);
         // SAFETY: by the caller.
-        unsafe { give(place, if state.streams.orders_copies { SYNC_MEMOPS } else { 0 }) }
+        unsafe { give(place, if is_ordered { SYNC_MEMOPS } else { 0 }) }
     })
 }
 
-/// That copies of the program are ordered, and no more.
+/// That copies of the program are ordered, and no more; an old driver (`FAKE_CUDA_FLAGS`) cannot do it.
 #[no_mangle]
 pub extern "C" fn cuCtxSetFlags(flags: c_uint) -> Answer {
     call("cuCtxSetFlags", |state| {
-        state.contexts.current()?;
-        state.streams.orders_copies = flags & SYNC_MEMOPS != 0;
+        if std::env::var_os("FAKE_CUDA_FLAGS").is_some() {
+            return Err(NOT_SUPPORTED);
+        }
+        let context = state.contexts.current()?;
+        state.contexts.order(context, flags & SYNC_MEMOPS != 0);
         Ok(())
     })
 }

@@ -11,6 +11,8 @@ const STEP: Handle = 0x10;
 pub struct Contexts {
     /// Whether each is there, the primary one first.
     there: Vec<bool>,
+    /// Those in which copies of the program are done when they say so.
+    ordered: Vec<Handle>,
 }
 
 impl Contexts {
@@ -33,6 +35,15 @@ impl Contexts {
 
     pub fn has_primary(&self) -> bool {
         self.is_there(PRIMARY)
+    }
+
+    pub fn is_ordered(&self, context: Handle) -> bool {
+        self.ordered.contains(&context)
+    }
+
+    pub fn order(&mut self, context: Handle, is_ordered: bool) {
+        self.ordered.retain(|&one| one != context);
+        self.ordered.extend(is_ordered.then_some(context));
     }
 
     pub fn create(&mut self) -> Handle {
@@ -78,6 +89,7 @@ impl Contexts {
     pub fn destroy(&mut self, context: Handle) -> Result<(), Answer> {
         let place = Contexts::place(context).filter(|&place| place > 0 && self.is_there(context));
         self.there[place.ok_or(INVALID_CONTEXT)?] = false;
+        self.order(context, false);
         STACK.with_borrow_mut(|stack| {
             if stack.last() == Some(&context) {
                 stack.pop();

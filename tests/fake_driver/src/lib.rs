@@ -6,9 +6,9 @@
 //! * **Streams** run late: a copy is done when the stream is waited for, or at some moment before
 //!   that a seed draws (`FAKE_CUDA_SEED`). Until then its target is poisoned, so that a forgotten
 //!   wait shows as wrong data (`streams`).
-//! * **Copies of the program** from memory of the host to memory that somebody has asked about may run late too, if they
-//!   have not been ordered (`SYNC_MEMOPS`): streams that are not blocking do not wait for them.
-//! * Stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
+//! * **Copies of the program** of up to 64 KiB from memory of the host run late too, if they have not been ordered
+//!   (`SYNC_MEMOPS`): streams that are not blocking do not wait for them. With `FAKE_CUDA_FLAGS` contexts cannot order them.
+//! * Copies on stream 0, a missing context, a stream of a context that has gone, memory that was freed: errors.
 //! * Handles of memory are good for other processes, once in each, as long as the allocation is there; `FAKE_CUDA_IPC`
 //!   has them refused (`off`), each process have another device (`apart`), or the wrong memory mapped (`wrong`) (`lent`).
 //! * Programs for the device run as late as copies: twins of them in Rust, of texts that it knows (`kernels`), or the text

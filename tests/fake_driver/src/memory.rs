@@ -33,19 +33,6 @@ pub struct Allocation {
     pub context: Handle,
     /// It is another process's.
     pub mapped: Option<Mapped>,
-    pub ordering: Ordering,
-}
-
-/// When copies that the program has the driver do at once have been done (`SYNC_MEMOPS`).
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ordering {
-    /// Nobody but the program knows the memory: when the call returns.
-    #[default]
-    Unseen,
-    /// Somebody has asked what it is: they may run late.
-    Seen,
-    /// It was ordered that they are done when the call returns.
-    Strict,
 }
 
 /// Memory of one sort, as it is mapped for the program and for the driver.
@@ -91,12 +78,6 @@ impl Memory {
         self.live.iter().find(|one| (one.first..one.first + one.bytes).contains(&address))
     }
 
-    /// Changes what is known of the allocation in which an address lies.
-    pub fn change(&mut self, address: usize, change: impl FnOnce(&mut Allocation)) {
-        let mut live = self.live.iter_mut();
-        live.find(|one| (one.first..one.first + one.bytes).contains(&address)).map(change);
-    }
-
     fn arena(&mut self, sort: Sort) -> Result<&Arena, Answer> {
         let (place, access) = match sort {
             Sort::Managed => (1, libc::PROT_READ | libc::PROT_WRITE),
@@ -127,8 +108,8 @@ impl Memory {
             return Err(OUT_OF_MEMORY);
         }
         self.numbers += 1;
-        let (number, ordering) = (self.numbers, Ordering::default());
-        self.live.push(Allocation { first, bytes, number, sort, context, mapped: None, ordering });
+        let number = self.numbers;
+        self.live.push(Allocation { first, bytes, number, sort, context, mapped: None });
         self.say(first, self.numbers, true);
         let there = self.for_driver(first, bytes)?;
         // SAFETY: memory of the driver, which nobody else uses.
@@ -180,8 +161,7 @@ impl Memory {
     pub fn add_mapped(&mut self, first: usize, bytes: usize, context: Handle, mapped: Mapped) {
         self.numbers += 1;
         let (number, sort, mapped) = (self.numbers, Sort::Device, Some(mapped));
-        let ordering = Ordering::default();
-        self.live.push(Allocation { first, bytes, number, sort, context, mapped, ordering });
+        self.live.push(Allocation { first, bytes, number, sort, context, mapped });
     }
 
     /// An allocation is not there any more.

@@ -55,9 +55,11 @@ pub extern "C" fn cuMemFree_v2(address: Address) -> Answer {
 /// As CUDA's.
 #[no_mangle]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: Address, from: *const c_void, bytes: usize) -> Answer {
-    // SAFETY: by the caller.
-    call("cuMemcpyHtoD", |state| unsafe {
-        state.streams.copy_for_program((to as usize, from as usize, bytes), &state.memory)
+    call("cuMemcpyHtoD", |state| {
+        let is_ordered = state.contexts.is_ordered(state.contexts.current()?);
+        let piece = (to as usize, from as usize, bytes);
+        // SAFETY: by the caller.
+        unsafe { state.streams.copy_for_program(piece, &state.memory, is_ordered) }
     })
 }
 
@@ -102,6 +104,10 @@ pub unsafe extern "C" fn cuMemcpyAsync(to: Address, from: Address, bytes: usize,
 pub extern "C" fn cuStreamSynchronize(stream: Handle) -> Answer {
     call("cuStreamSynchronize", |state| {
         state.contexts.current()?;
-        state.streams.finish(stream, &state.memory)
+        match stream {
+            // That of copies which name none.
+            0 => state.streams.finish_program(&state.memory),
+            _ => state.streams.finish(stream, &state.memory),
+        }
     })
 }

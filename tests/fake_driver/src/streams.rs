@@ -1,13 +1,15 @@
 //! Streams that run late.
 
 use crate::kernels::Launch;
-use crate::memory::{Memory, Ordering};
+use crate::memory::Memory;
 use crate::{Answer, Handle, INVALID_HANDLE};
 use std::collections::VecDeque;
 use std::ptr;
 
 /// What a target holds as long as its copy has not been done.
 const POISON: u8 = 0xee;
+/// Longer copies of the program are done when they say so.
+const LATE: usize = 64 << 10;
 
 enum Work {
     Copy { to: usize, from: usize, bytes: usize },
@@ -25,8 +27,6 @@ pub struct Streams {
     all: Vec<Stream>,
     made: usize,
     chance: Option<u64>,
-    /// Copies of the program are done when they say so, whatever is known of the memory (`cuCtxSetFlags`).
-    pub orders_copies: bool,
     /// Copies of the program that the driver has taken over and not done yet: from where, what.
     of_program: VecDeque<(usize, Vec<u8>)>,
 }
@@ -133,7 +133,7 @@ impl Streams {
         self.run(self.place(stream)?, usize::MAX, memory)
     }
 
-    /// Copies from memory of the host for the program: late, where that is known and nobody has ordered it else.
+    /// Copies from memory of the host for the program, late where nobody has ordered it else.
     ///
     /// # Safety
     /// The source can be read.
@@ -141,8 +141,9 @@ impl Streams {
         &mut self,
         (to, from, bytes): (usize, usize, usize),
         memory: &Memory,
+        is_ordered: bool,
     ) -> Result<(), Answer> {
-        if self.orders_copies || memory.find(to).is_none_or(|one| one.ordering != Ordering::Seen) {
+        if is_ordered || bytes > LATE || memory.find(to).is_none() {
             self.finish_program(memory)?;
             // SAFETY: by the caller.
             return unsafe { memory.copy(to, from, bytes) };

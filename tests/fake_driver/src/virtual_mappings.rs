@@ -1,6 +1,6 @@
 //! Pieces of memory that are mapped by the program, as memory of the device.
 
-use crate::memory::{Allocation, Memory, Ordering, Sort};
+use crate::memory::{Allocation, Memory, Sort};
 use crate::virtual_memory::{map, NOTHING};
 use crate::{Answer, INVALID_VALUE};
 use std::os::fd::AsRawFd;
@@ -62,8 +62,8 @@ impl Memory {
     }
 
     fn add_virtual(&mut self, first: usize, bytes: usize) {
-        let (number, ordering) = (self.next_number(), Ordering::default());
+        let number = self.next_number();
         let (sort, context, mapped) = (Sort::Virtual, 0, None);
-        self.add_allocation(Allocation { first, bytes, number, sort, context, mapped, ordering });
+        self.add_allocation(Allocation { first, bytes, number, sort, context, mapped });
     }
 }

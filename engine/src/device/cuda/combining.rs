@@ -2,7 +2,8 @@
 //!
 //! What steps leave for others, and operands in host memory, go through the slab of the context, a part at a time.
 
-use super::copy_streams::{start_copies, wait_for, Done, Stream, Streams};
+use super::copy_streams::{start_copies, wait_for, Stream, Streams};
+use super::driver_errors::Done;
 use super::entry_points::EntryPoints;
 use super::kernels::{Combiner, Rows};
 use super::pointer::find;

@@ -4,11 +4,12 @@
 //! stream; and it has ended when we return, so every stream sees it. Streams do not wait for
 //! stream 0 either (`CU_STREAM_NON_BLOCKING`).
 
-use super::driver_errors::{CONTEXT_IS_DESTROYED, INVALID_HANDLE, SUCCESS};
-use super::entry_points::{Address, Answer, EntryPoints, Handle};
+use super::driver_errors::{succeed, Done, CONTEXT_IS_DESTROYED, INVALID_HANDLE, SUCCESS};
+use super::entry_points::{Address, EntryPoints, Handle};
+use super::program_copies::{wait_for_program, ProgramCopies};
 use crate::device::interface::{DeviceMemory, Piece};
 use crate::lock_order::{self, Level};
-use crate::Result;
+use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -16,9 +17,9 @@ use std::sync::Mutex;
 const NON_BLOCKING: u32 = 1;
 
 /// The streams of this process.
-#[derive(Default)]
 pub(super) struct Streams {
     all: Mutex<Vec<Stream>>,
+    program_copies: ProgramCopies,
 }
 
 #[derive(Clone, Copy)]
@@ -52,19 +53,27 @@ impl Drop for Current<'_> {
     }
 }
 
-/// A function that failed, and its answer.
-pub(super) type Failed = (&'static str, Answer);
-/// What functions of the driver have come to.
-pub(super) type Done<T> = std::result::Result<T, Failed>;
-
-pub(super) fn succeed(function: &'static str, answer: Answer) -> Done<()> {
-    match answer {
-        SUCCESS => Ok(()),
-        _ => Err((function, answer)),
-    }
-}
-
 impl Streams {
+    pub fn new(program_copies: ProgramCopies) -> Streams {
+        Streams { all: Mutex::default(), program_copies }
+    }
+
+    /// Memory is met: what the program has copied to it is there before others look at it.
+    pub fn meet(&self, entry: &EntryPoints, memory: &DeviceMemory) -> Result<()> {
+        self.of(entry, memory).map(drop).map_err(|(function, answer)| entry.failure(function, answer))
+    }
+
+    /// Whether other processes may read memory by themselves: they cannot wait for copies of the program.
+    pub fn may_be_lent(&self) -> Result<()> {
+        match self.program_copies.are_waited_for() {
+            false => Ok(()),
+            true => Err(Error::new(
+                Class::Other,
+                "this CUDA driver (before 12.1) cannot order the copies of the program (cuCtxSetFlags)",
+            )),
+        }
+    }
+
     /// Copies pieces, and waits for the end.
     ///
     /// # Safety
@@ -84,6 +93,9 @@ impl Streams {
         let mut attempt = || {
             let here = self.of(entry, memory)?;
             let _current = Current::new(entry, here.context)?;
+            if self.program_copies.are_waited_for() {
+                wait_for_program(entry)?;
+            }
             work(here)
         };
         let mut done = attempt();
@@ -124,6 +136,7 @@ impl Streams {
         let mut stream = ptr::null_mut();
         // SAFETY: stores a new stream of the context.
         succeed("cuStreamCreate", unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) })?;
+        self.program_copies.order(entry)?;
         drop(current);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let made = Stream { device, context, stream: stream as usize, number };

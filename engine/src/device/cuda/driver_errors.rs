@@ -19,6 +19,18 @@ pub(super) const NOT_SUPPORTED: Answer = 801;
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
 pub(super) const CONTEXT_IS_DESTROYED: Answer = 709;
 
+/// A function that failed, and its answer.
+pub(super) type Failed = (&'static str, Answer);
+/// What functions of the driver have come to.
+pub(super) type Done<T> = std::result::Result<T, Failed>;
+
+pub(super) fn succeed(function: &'static str, answer: Answer) -> Done<()> {
+    match answer {
+        SUCCESS => Ok(()),
+        _ => Err((function, answer)),
+    }
+}
+
 impl EntryPoints {
     /// An answer of a function as a result.
     ///

@@ -63,7 +63,6 @@ entry_points! {
     /// The functions that all of this needs.
     EntryPoints
     pointer_attributes "cuPointerGetAttributes" (c_uint, *const c_int, *const *mut c_void, Address);
-    set_pointer_attribute "cuPointerSetAttribute" (*const c_void, c_int, Address);
     push_context "cuCtxPushCurrent_v2" (Handle);
     pop_context "cuCtxPopCurrent_v2" (*mut Handle);
     retain_primary "cuDevicePrimaryCtxRetain" (*mut Handle, c_int);

@@ -3,7 +3,8 @@
 //! Only memory of `cudaMalloc` has such handles. They are taken in the context that the memory belongs to, and opened in the
 //! primary context of the same device, if this process has one: none is made for that.
 
-use super::copy_streams::{primary, succeed, Current, Done, Failed};
+use super::copy_streams::{primary, Current};
+use super::driver_errors::{succeed, Done, Failed};
 use super::entry_points::{Address, Answer, EntryPoints, IpcEntryPoints, MemHandle};
 use crate::device::interface::{DeviceMemory, Piece};
 use crate::device::lent::{Lent, Proof, HANDLE_BYTES, SECRET_BYTES};

@@ -12,6 +12,7 @@ mod ipc;
 mod kernels;
 mod packing;
 mod pointer;
+mod program_copies;
 mod rooms;
 mod slabs;
 mod virtual_memory;
@@ -20,8 +21,9 @@ use super::interface::{Chunk, Combining, Device, DeviceMemory, Piece, Spreading}
 use super::lent::{Lent, Way, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
-use entry_points::{EntryPoints, IpcEntryPoints, KernelEntryPoints, VirtualEntryPoints};
+use entry_points::{ContextEntryPoints, EntryPoints, IpcEntryPoints, KernelEntryPoints, VirtualEntryPoints};
 use ipc::Ipc;
+use program_copies::ProgramCopies;
 use rooms::Rooms;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use virtual_memory::VirtualMemory;
@@ -57,13 +59,17 @@ impl Cuda {
         let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
         let rooms = Rooms::new(KernelEntryPoints::of(entry_points::library()?));
         let virtual_memory = VirtualMemory::new(VirtualEntryPoints::of(entry_points::library()?));
-        Some(Cuda { entry, streams: Streams::default(), rooms, ipc, virtual_memory })
+        let contexts = ContextEntryPoints::of(entry_points::library()?);
+        let streams = Streams::new(ProgramCopies::new(contexts));
+        Some(Cuda { entry, streams, rooms, ipc, virtual_memory })
     }
 }
 
 impl Device for Cuda {
     fn find(&self, address: *const u8) -> Result<Option<DeviceMemory>> {
-        pointer::find(&self.entry, address)
+        let found = pointer::find(&self.entry, address)?;
+        found.as_ref().map_or(Ok(()), |memory| self.streams.meet(&self.entry, memory))?;
+        Ok(found)
     }
 
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
@@ -86,6 +92,7 @@ impl Device for Cuda {
     }
 
     fn lend(&self, memory: &DeviceMemory) -> Result<Lent> {
+        self.streams.may_be_lent()?;
         // SAFETY: what is copied is memory of ours.
         let copy = |memory: &DeviceMemory, pieces: &[Piece]| unsafe { self.copy(memory, pieces) };
         self.ipc.lend(&self.entry, memory, copy)
@@ -96,6 +103,7 @@ impl Device for Cuda {
     }
 
     fn describe(&self, memory: &DeviceMemory) -> Result<Lent> {
+        self.streams.may_be_lent()?;
         self.virtual_memory.describe(&self.entry, &self.ipc, memory)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! They go through the slabs of the context; tables of offsets stay on the device for further calls.
 
-use super::copy_streams::{copy_on, wait_for, Done, Stream};
+use super::copy_streams::{copy_on, wait_for, Stream};
+use super::driver_errors::Done;
 use super::entry_points::Address;
 use super::kernels::{try_out, Kernels, Launch, TRIAL_BYTES};
 use super::slabs::{allocate, Entries, Slabs, SLAB};

@@ -3,27 +3,27 @@
 //! Nothing is remembered by address alone, because addresses are used again: one question for each
 //! buffer that nobody else knows.
 
-use super::copy_streams::{primary, succeed, Current, Done};
-use super::driver_errors::{DEINITIALIZED, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, SUCCESS};
-use super::entry_points::{self, Address, ContextEntryPoints, EntryPoints};
+use super::driver_errors::{DEINITIALIZED, INVALID_VALUE, NOT_INITIALIZED, SUCCESS};
+use super::entry_points::{Address, Answer, EntryPoints};
 use crate::device::interface::DeviceMemory;
 use crate::device::kind::MemoryKind;
 use crate::Result;
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 // Of `CUpointer_attribute`.
 const CONTEXT: c_int = 1;
 const MEMORY_TYPE: c_int = 2;
-const SYNC_MEMOPS: c_int = 6;
 const BUFFER_ID: c_int = 7;
 const IS_MANAGED: c_int = 8;
 const DEVICE_ORDINAL: c_int = 9;
 const RANGE_START: c_int = 11;
 const RANGE_SIZE: c_int = 12;
-/// `CU_CTX_SYNC_MEMOPS`.
-const SYNC_MEMOPS_OF_CONTEXT: c_uint = 0x80;
+const MAPPING_SIZE: c_int = 18;
+const MAPPING_START: c_int = 19;
+/// How many of them any driver knows: all but the last two.
+const OF_ANY_DRIVER: usize = 7;
 /// `CU_MEMORYTYPE_DEVICE`.
 const TYPE_DEVICE: c_uint = 2;
 
@@ -37,25 +37,72 @@ struct Said {
     device: c_int,
     first: u64,
     bytes: usize,
+    mapping: u64,
+    mapping_bytes: usize,
+}
+
+impl Said {
+    /// Asks for the first so many attributes.
+    fn of(entry: &EntryPoints, address: *const u8, number: usize) -> (Answer, Said) {
+        let mut said = Said::default();
+        let what = [
+            CONTEXT,
+            MEMORY_TYPE,
+            BUFFER_ID,
+            IS_MANAGED,
+            DEVICE_ORDINAL,
+            RANGE_START,
+            RANGE_SIZE,
+            MAPPING_START,
+            MAPPING_SIZE,
+        ];
+        let places: [*mut c_void; 9] = [
+            (&raw mut said.context).cast(),
+            (&raw mut said.memory_type).cast(),
+            (&raw mut said.number).cast(),
+            (&raw mut said.is_managed).cast(),
+            (&raw mut said.device).cast(),
+            (&raw mut said.first).cast(),
+            (&raw mut said.bytes).cast(),
+            (&raw mut said.mapping).cast(),
+            (&raw mut said.mapping_bytes).cast(),
+        ];
+        // SAFETY: as many places of the types of these attributes.
+        let answer = unsafe {
+            (entry.pointer_attributes)(number as c_uint, what.as_ptr(), places.as_ptr(), address as Address)
+        };
+        (answer, said)
+    }
+
+    /// The allocation. A program that maps memory by itself has one range of addresses for many of them; then a mapping is
+    /// the smaller one. Short allocations of `cudaMalloc` share a mapping; then the range is.
+    fn allocation(&self) -> Range<u64> {
+        let range = self.first..self.first + self.bytes as u64;
+        match self.mapping_bytes {
+            0 => range,
+            bytes => self.mapping.max(range.start)..(self.mapping + bytes as u64).min(range.end),
+        }
+    }
+}
+
+/// What the driver says of an address, with mappings where it knows of them.
+fn ask(entry: &EntryPoints, address: *const u8) -> (Answer, Said) {
+    /// An old driver answers `INVALID_VALUE` to attributes that it does not know, and for memory that it does not know.
+    static KNOWS_MAPPINGS: AtomicBool = AtomicBool::new(false);
+    let (answer, said) = Said::of(entry, address, 9);
+    match answer {
+        SUCCESS => KNOWS_MAPPINGS.store(true, Ordering::Relaxed),
+        INVALID_VALUE if !KNOWS_MAPPINGS.load(Ordering::Relaxed) => {
+            return Said::of(entry, address, OF_ANY_DRIVER)
+        }
+        _ => {}
+    }
+    (answer, said)
 }
 
 /// The device memory in which an address lies.
 pub(super) fn find(entry: &EntryPoints, address: *const u8) -> Result<Option<DeviceMemory>> {
-    let mut said = Said::default();
-    let what = [CONTEXT, MEMORY_TYPE, BUFFER_ID, IS_MANAGED, DEVICE_ORDINAL, RANGE_START, RANGE_SIZE];
-    let places: [*mut c_void; 7] = [
-        (&raw mut said.context).cast(),
-        (&raw mut said.memory_type).cast(),
-        (&raw mut said.number).cast(),
-        (&raw mut said.is_managed).cast(),
-        (&raw mut said.device).cast(),
-        (&raw mut said.first).cast(),
-        (&raw mut said.bytes).cast(),
-    ];
-    // SAFETY: as many places of the types of these attributes.
-    let answer = unsafe {
-        (entry.pointer_attributes)(what.len() as c_uint, what.as_ptr(), places.as_ptr(), address as Address)
-    };
+    let (answer, said) = ask(entry, address);
     match answer {
         SUCCESS => {}
         // An old driver answers so for memory that it does not know.
@@ -67,60 +114,13 @@ pub(super) fn find(entry: &EntryPoints, address: *const u8) -> Result<Option<Dev
         (false, TYPE_DEVICE) => MemoryKind::CUDA,
         _ => return Ok(None),
     };
-    let memory = DeviceMemory {
+    let allocation = said.allocation();
+    Ok(Some(DeviceMemory {
         kind,
-        first: said.first as usize,
-        bytes: said.bytes,
+        first: allocation.start as usize,
+        bytes: (allocation.end - allocation.start) as usize,
         number: said.number,
         device: said.device,
         context: said.context,
-    };
-    order_program_copies(entry, &memory)?;
-    Ok(Some(memory))
-}
-
-/// Copies of the program that the driver calls synchronous may end before the bytes are there.
-/// At the first sight of an allocation the driver is told to wait for them.
-fn order_program_copies(entry: &EntryPoints, memory: &DeviceMemory) -> Result<()> {
-    /// The allocation that was seen last: most programs send from one or two.
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    if memory.kind != MemoryKind::CUDA || LAST.swap(memory.number, Ordering::Relaxed) == memory.number {
-        return Ok(());
-    }
-    let yes: c_uint = 1;
-    // SAFETY: the attribute takes an unsigned int.
-    let answer = unsafe {
-        (entry.set_pointer_attribute)((&raw const yes).cast(), SYNC_MEMOPS, memory.first as Address)
-    };
-    let told = match answer {
-        SUCCESS => Ok(()),
-        // Pools and mapped memory do not take it: then it is said for the context in which they are used.
-        NOT_SUPPORTED | INVALID_VALUE => order_copies_of_context(entry, memory.device),
-        other => Err(("cuPointerSetAttribute", other)),
-    };
-    told.map_err(|(function, answer)| {
-        LAST.store(0, Ordering::Relaxed);
-        entry.failure(function, answer)
-    })
-}
-
-/// Has all copies of the program in the primary context of a device end when they say so. It is said once; an old driver
-/// cannot be told.
-fn order_copies_of_context(entry: &EntryPoints, device: c_int) -> Done<()> {
-    /// Devices of which it has been said, a bit for each; those from 64 on are told every time.
-    static TOLD: AtomicU64 = AtomicU64::new(0);
-    static CONTEXTS: OnceLock<Option<ContextEntryPoints>> = OnceLock::new();
-    let contexts = CONTEXTS.get_or_init(|| entry_points::library().and_then(ContextEntryPoints::of));
-    let bit = 1u64.checked_shl(device as u32).unwrap_or(0);
-    let Some(contexts) = contexts.as_ref().filter(|_| TOLD.load(Ordering::Relaxed) & bit == 0) else {
-        return Ok(());
-    };
-    let _current = Current::new(entry, primary(entry, device)?)?;
-    let mut flags = 0;
-    // SAFETY: stores an unsigned int.
-    succeed("cuCtxGetFlags", unsafe { (contexts.flags)(&raw mut flags) })?;
-    // SAFETY: takes an unsigned int, for the context of this thread.
-    succeed("cuCtxSetFlags", unsafe { (contexts.set_flags)(flags | SYNC_MEMOPS_OF_CONTEXT) })?;
-    TOLD.fetch_or(bit, Ordering::Relaxed);
-    Ok(())
+    }))
 }

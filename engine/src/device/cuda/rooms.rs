@@ -1,7 +1,8 @@
 //! What each context has for programs of ours: slabs, and the programs that use them. All is made at first use.
 
 use super::combining::{self, Programs};
-use super::copy_streams::{wait_for, Done, Stream, Streams};
+use super::copy_streams::{wait_for, Stream, Streams};
+use super::driver_errors::Done;
 use super::entry_points::{EntryPoints, KernelEntryPoints};
 use super::packing::{self, Packing};
 use super::slabs::{Entries, Slabs};

@@ -1,6 +1,6 @@
 //! A slab of the device's memory and one of pinned memory of the host: for one call of a context at a time.
 
-use super::copy_streams::{succeed, Done};
+use super::driver_errors::{succeed, Done};
 use super::entry_points::{Address, EntryPoints, KernelEntryPoints};
 use std::ffi::c_uint;
 use std::ptr;

@@ -3,7 +3,7 @@
 //!
 //! A descriptor is the memory, so no secret has to show that it is the right one.
 
-use super::copy_streams::{succeed, Done, Failed};
+use super::driver_errors::{succeed, Done, Failed};
 use super::entry_points::{AccessOf, Address, EntryPoints, VirtualEntryPoints};
 use super::ipc::Ipc;
 use crate::device::interface::DeviceMemory;

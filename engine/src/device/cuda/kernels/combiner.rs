@@ -3,7 +3,8 @@
 use super::combine_text::text_of;
 use super::{function, launch, load, Places};
 use crate::device::computing::{Arithmetic, Model, Number};
-use crate::device::cuda::copy_streams::{copy_on, wait_for, Done, Stream};
+use crate::device::cuda::copy_streams::{copy_on, wait_for, Stream};
+use crate::device::cuda::driver_errors::Done;
 use crate::device::cuda::entry_points::{EntryPoints, KernelEntryPoints};
 use crate::device::interface::Piece;
 

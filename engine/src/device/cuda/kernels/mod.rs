@@ -7,7 +7,8 @@ mod combine_text;
 mod combiner;
 mod trial;
 
-use super::copy_streams::{succeed, Done, Stream};
+use super::copy_streams::Stream;
+use super::driver_errors::{succeed, Done};
 use super::entry_points::{Address, Handle, KernelEntryPoints};
 use crate::device::gapped::{Pattern, Spread};
 use crate::device::interface::Direction;

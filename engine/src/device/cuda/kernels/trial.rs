@@ -1,7 +1,8 @@
 //! Whether the programs do on this device what the processor does: tried with all lengths of words, in both directions.
 
 use super::{Kernels, Launch};
-use crate::device::cuda::copy_streams::{copy_on, wait_for, Done, Stream};
+use crate::device::cuda::copy_streams::{copy_on, wait_for, Stream};
+use crate::device::cuda::driver_errors::Done;
 use crate::device::cuda::entry_points::{Address, EntryPoints, KernelEntryPoints};
 use crate::device::gapped::{Loop, Pattern, Spread};
 use crate::device::interface::{Direction, Piece};
