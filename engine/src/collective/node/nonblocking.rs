@@ -118,6 +118,18 @@ pub struct Task {
 // guard of a lock lives across a wait; `go_on` takes `&mut self`.
 unsafe impl Send for Task {}
 
+/// An operation that does not fit a slot; `false`: it has to go by messages.
+async fn run_long(party: &Party<'_, impl Wait, impl PeerMemory>, operation: &Operation) -> Result<bool> {
+    if !zero_copy::wants(party.member, operation)
+        || !zero_copy::can(party, operation).await?
+        || is_message(party.member, operation)
+    {
+        return Ok(false);
+    }
+    zero_copy::run(party, operation).await?;
+    Ok(true)
+}
+
 impl Task {
     /// The operation, not yet begun, at a place that nobody else uses meanwhile. `memory` reaches the memory
     /// of the others until the operation is over.
@@ -133,14 +145,8 @@ impl Task {
                 slots::run_nonblocking(party, &operation).await?;
                 return Ok(true);
             }
-            if !zero_copy::wants(&me, &operation) || !zero_copy::can(party, &operation).await? {
-                return Ok(false);
-            }
-            if is_message(&me, &operation) {
-                return Ok(false);
-            }
-            zero_copy::run(party, &operation).await?;
-            Ok(true)
+            // Apart, because its state is much larger: who runs a short one would move it for nothing.
+            Box::pin(run_long(party, &operation)).await
         };
         Task { operation: Box::pin(operation), member: Arc::clone(member), stands, lies: false }
     }
@@ -149,6 +155,12 @@ impl Task {
     /// at all members.
     pub fn go_on(&mut self) -> Poll<Result<bool>> {
         self.operation.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// How much memory its state takes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.operation)
     }
 
     /// Where it is.

@@ -132,3 +132,12 @@ fn operations_under_way_together_give_what_mpi_says() {
         });
     }
 }
+
+/// Starting an operation allocates its state and moves it there.
+#[test]
+fn the_state_of_an_operation_is_small() {
+    as_members(2, |_, member| {
+        let operation = Task::new(&member.seats[0], Arc::new(Operation::Barrier), member.by);
+        assert!(operation.bytes() <= 1024, "{} bytes", operation.bytes());
+    });
+}
