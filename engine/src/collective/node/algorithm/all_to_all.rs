@@ -62,7 +62,7 @@ pub(crate) async fn alltoall(
         return work_sharing::all_to_all::alltoall(party, send, receive, kind).await;
     }
     let mut lent = match send {
-        Some(send) => Contiguous::to_read(party, &send.times(party.size)?, 1)?,
+        Some(send) => Contiguous::blocks_to_read(party, send)?,
         // Incoming blocks take the place of data that others still want to read.
         None => Contiguous::copied(party, &receive.times(party.size)?)?,
     };

@@ -74,7 +74,7 @@ pub(crate) async fn scatter(
     }
     let root = party.root_of(root);
     if let (Some(send), true) = (send, root == party.rank) {
-        let mut contiguous = Contiguous::to_read(party, &send.times(party.size)?, 1)?;
+        let mut contiguous = Contiguous::blocks_to_read(party, send)?;
         let epoch = party.begin();
         contiguous.descriptor(party.member).lend(party, epoch).await?;
         if let Some(receive) = receive {

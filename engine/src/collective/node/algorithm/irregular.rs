@@ -7,10 +7,10 @@
 //!
 //! # Ownership
 //! As in `zero_copy.rs`: one epoch begins the operation. Another one ends it if anybody
-//! has lent something; that stands in the first word of a table, so all who have
+//! has lent something, other than copies that stay behind; that stands in the first word of a table, so all who have
 //! waited for the tables know it alike. None does where members do the work of each other
-//! (`work_sharing/arrivals.rs`, `work_sharing/irregular.rs`). Only in gatherv no member sees the tables of
-//! all others; there it is always counted.
+//! (`work_sharing/arrivals.rs`, `work_sharing/irregular.rs`), nor in gatherv, where no member sees the tables of
+//! all others: there the root says in the head of the block that it has taken all.
 
 use crate::collective::node::buffer::expected::{Expected, Incoming};
 use crate::collective::node::buffer::peer_memory::PeerMemory;
@@ -19,6 +19,7 @@ use crate::collective::node::buffer::table_entry::ANY;
 use crate::collective::node::buffer::table_writer::{lend_together, publish, Long, Published};
 use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
+use crate::collective::node::protocol::until::Until;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::node::work_sharing::arrivals::{may_expect, Arrivals};
 use crate::collective::node::work_sharing::irregular;
@@ -166,9 +167,8 @@ pub(crate) async fn gatherv(
         if shares_work {
             return irregular::give(party, root, &published).await;
         }
-        let last = party.arrive_at_next();
         return match published.is_lent {
-            true => party.wait_for(root, last).await,
+            true => party.wait(Until::Taken(root, published.epoch)).await,
             false => Ok(()),
         };
     }
@@ -178,10 +178,17 @@ pub(crate) async fn gatherv(
     let epoch = party.arrive_at_next();
     own(send, receive.get(root as usize));
     party.wait_for_all(epoch).await?;
-    let done = party
-        .others()
-        .try_for_each(|member| Table::of(party, member, epoch)?.take(0, 0, &receive[member as usize]));
-    party.arrive_at_next();
+    let (mut lent, mut done) = (false, Ok(()));
+    for member in party.others() {
+        let taken = Table::of(party, member, epoch).and_then(|table| {
+            lent |= table.is_lent();
+            table.take(0, 0, &receive[member as usize])
+        });
+        done = done.and(taken);
+    }
+    if lent {
+        party.has_taken(epoch);
+    }
     done
 }
 

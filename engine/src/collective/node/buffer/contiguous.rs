@@ -17,6 +17,7 @@ use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
 use crate::tuning::crossovers::ENDS_COPIED;
 use crate::Result;
+use std::ops::Range;
 
 /// Data in one piece: the program's own, or a copy without their gaps or within reach of all.
 pub(crate) struct Contiguous {
@@ -57,6 +58,24 @@ impl Contiguous {
         data: &Data,
         readers: u32,
     ) -> Result<Contiguous> {
+        Contiguous::to_read_but(party, data, readers, 0..0)
+    }
+
+    /// A block for each member, lent to be read by the others, each its own. The one of this member is not in a copy.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy; `Count` where the blocks together do not fit 64 bits.
+    pub fn blocks_to_read(party: &Party<'_, impl Wait, impl PeerMemory>, block: &Data) -> Result<Contiguous> {
+        let (bytes, rank) = (block.bytes(), u64::from(party.rank));
+        Contiguous::to_read_but(party, &block.times(party.size)?, 1, rank * bytes..(rank + 1) * bytes)
+    }
+
+    fn to_read_but(
+        party: &Party<'_, impl Wait, impl PeerMemory>,
+        data: &Data,
+        readers: u32,
+        unread: Range<u64>,
+    ) -> Result<Contiguous> {
         let room = party.narrow();
         let suits = |one: &Contiguous| match one.reachable {
             // Without room in a slot for the ends, they come through the kernel, which takes as long as a copy of some length.
@@ -65,7 +84,9 @@ impl Contiguous {
         };
         match Contiguous::lent(party, data, readers, suits) {
             Ok(contiguous) => Ok(contiguous),
-            Err(scratch) => Ok(Contiguous::placed(party, data, scratch)?.filled(party.member, data)),
+            Err(scratch) => {
+                Ok(Contiguous::placed(party, data, scratch)?.filled_but(party.member, data, unread))
+            }
         }
     }
 
@@ -82,11 +103,35 @@ impl Contiguous {
     /// # Errors
     /// `NoMem` for a copy.
     pub fn to_be_written(party: &Party<'_, impl Wait, impl PeerMemory>, data: &Data) -> Result<Contiguous> {
-        let mut contiguous = Contiguous::to_be_written_but_ends(party, data)?;
-        if matches!(contiguous.reachable, Reachable::Middle(..)) {
-            contiguous.ends = party.memory.scratch(party.member, ENDS);
+        Ok(Contiguous::to_be_written_but_ends(party, data)?.with_ends(party))
+    }
+
+    /// The same where this member would rather write all of it itself than bring home what others have written
+    /// elsewhere: both take as long. Then it is not lent ([`Contiguous::is_closed`]). It is where a member may have to
+    /// give so much, `given` bytes, that no copy of it stays behind: who gives would have to wait for this member.
+    ///
+    /// # Errors
+    /// `NoMem` for a copy.
+    pub fn to_be_written_or_closed(
+        party: &Party<'_, impl Wait, impl PeerMemory>,
+        data: &Data,
+        given: u64,
+    ) -> Result<Contiguous> {
+        if given.max(data.bytes()) > LONGEST {
+            return Contiguous::to_be_written(party, data);
         }
-        Ok(contiguous)
+        let Some(mut contiguous) = Contiguous::of(data) else { return Contiguous::empty(data) };
+        let lent = (contiguous.address.cast_const(), contiguous.bytes);
+        contiguous.reachable = party.memory.lend(party.member, lent, 1);
+        Ok(contiguous.with_ends(party))
+    }
+
+    /// The same with a place for the ends that others do not reach.
+    fn with_ends(self, party: &Party<'_, impl Wait, impl PeerMemory>) -> Contiguous {
+        match self.reachable {
+            Reachable::Middle(..) => Contiguous { ends: party.memory.scratch(party.member, ENDS), ..self },
+            Reachable::All | Reachable::Nothing => self,
+        }
     }
 
     /// The same in a copy, whether or not others could reach the data.
@@ -175,16 +220,23 @@ impl Contiguous {
 
     /// The same with the data.
     fn filled(self, me: &Member, data: &Data) -> Contiguous {
-        if let Some((_, copy)) = &self.copy {
-            // SAFETY: the program lends the data; the copy is ours and as long.
-            unsafe {
-                match data.dense() {
-                    Some((from, bytes)) => {
-                        me.chooser(CopyKind::Slot).copy(from, copy.address, bytes as usize);
-                    }
-                    None => schedule::copy(data, copy),
+        self.filled_but(me, data, 0..0)
+    }
+
+    /// The same with the data, but for bytes that nobody reads there.
+    fn filled_but(self, me: &Member, data: &Data, unread: Range<u64>) -> Contiguous {
+        let Some((_, copy)) = &self.copy else { return self };
+        let copies = me.chooser(CopyKind::Slot);
+        match data.dense() {
+            Some((from, bytes)) => {
+                for part in [0..unread.start, unread.end..bytes] {
+                    let (at, length) = (part.start as usize, (part.end - part.start) as usize);
+                    // SAFETY: the program lends the data; the copy is ours and as long.
+                    unsafe { copies.copy(from.wrapping_add(at), copy.address.wrapping_add(at), length) };
                 }
             }
+            // SAFETY: as above.
+            None => unsafe { schedule::copy(data, copy) },
         }
         self
     }
@@ -242,8 +294,13 @@ impl Contiguous {
         }
     }
 
+    /// Whether this is a result that is not lent, of [`Contiguous::to_be_written_or_closed`].
+    pub fn is_closed(&self) -> bool {
+        self.reachable == Reachable::Nothing && self.bytes <= LONGEST
+    }
+
     /// Whether this is a copy that the others may go on to read without this member.
-    fn may_be_retained(&self) -> bool {
+    pub fn may_be_retained(&self) -> bool {
         self.copy.is_some() && self.reachable == Reachable::All && self.bytes <= LONGEST
     }
 
@@ -251,9 +308,14 @@ impl Contiguous {
     pub fn retain(&mut self, me: &Member) -> bool {
         let may = self.may_be_retained();
         if let Some((copy, _)) = self.copy.take_if(|_| may) {
-            me.retained().keep(me.half(), copy);
+            me.retained().keep(me.half(), [copy]);
         }
         may
+    }
+
+    /// The copy, to be left to others.
+    pub fn into_copy(self) -> Option<Scratch> {
+        self.copy.map(|(copy, _)| copy)
     }
 
     /// What has come is complete: to where it belongs.

@@ -11,7 +11,11 @@ use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::temporary::Temporary;
 use crate::collective::{schedule, Data};
+use crate::memory::copy::fetch;
 use crate::{Class, Error, Result};
+
+/// So much of a table and what is behind it is asked for at once.
+const FETCHED: usize = 512;
 
 /// The table of a member that has arrived.
 pub(crate) struct Table<'a, Waits, Memory> {
@@ -33,6 +37,7 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
         let Some((base, bytes)) = party.table(owner, epoch).filter(|&(_, bytes)| bytes >= ENTRY) else {
             return Err(another(party.member, owner));
         };
+        fetch(base, bytes.min(FETCHED));
         // SAFETY: published, and so it stays until I arrive at the next epoch.
         let first = unsafe { base.cast::<Entry>().read_unaligned() };
         Ok(Table { party, owner, base, bytes: bytes as u64, first })

@@ -8,6 +8,7 @@ use crate::collective::node::buffer::table_entry::{
 };
 use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
+use crate::collective::node::protocol::retained::LONGEST;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::{schedule, Data};
 use crate::Result;
@@ -84,7 +85,7 @@ impl<'a> Inside<'a> {
 }
 
 /// Lends blocks that lie one behind the other as one: a page that two of them share is in the middle
-/// then.
+/// then. Blocks that have room in a slot are not lent.
 pub(crate) fn lend_together(party: &Party<'_, impl Wait, impl PeerMemory>, blocks: &[Data]) {
     let mut all: Option<(*mut u8, u64)> = None;
     for (address, bytes) in blocks.iter().filter_map(Data::dense).filter(|block| block.1 > 0) {
@@ -96,7 +97,7 @@ pub(crate) fn lend_together(party: &Party<'_, impl Wait, impl PeerMemory>, block
             Some(_) => return,
         };
     }
-    if let Some((address, bytes)) = all {
+    if let Some((address, bytes)) = all.filter(|all| all.1 > party.narrow()) {
         party.memory.lend(party.member, (address.cast_const(), bytes), 1);
     }
 }
@@ -150,14 +151,19 @@ pub(crate) async fn publish(
             entry
         });
     }
-    let is_lent = !copies.is_empty() || !fits;
+    // Copies that stay behind end with what lies in the slot.
+    let copied: u64 = copies.iter().map(|copy| copy.bytes).sum();
+    let stay = copied <= LONGEST && copies.iter().all(Contiguous::may_be_retained);
+    let is_lent = !fits || !stay;
     let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
     let number = table.len() as u64 | if is_lent { LENT } else { 0 };
     let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
     let first = Entry { place: elsewhere, bytes: number | expects };
     let epoch = party.begin();
-    party.wait_until_free(epoch, inside.used).await?;
-    party.publish_table(epoch, inside.used as usize, |target| {
+    let has_copies = stay && copied > 0;
+    let room = if has_copies { inside.used.max(party.narrow()) } else { inside.used };
+    party.wait_until_free(epoch, room).await?;
+    party.publish_table(epoch, (inside.used as usize, has_copies), |target| {
         // SAFETY: the table and what is behind it have `used` bytes together, and
         // the place is ours; the program lends the blocks.
         unsafe {
@@ -171,5 +177,8 @@ pub(crate) async fn publish(
             inside.write(target);
         }
     });
+    if has_copies {
+        party.retained().keep(party.half(), copies.drain(..).filter_map(Contiguous::into_copy));
+    }
     Ok(Published { epoch, is_lent, _copies: copies, _table: table })
 }

@@ -50,6 +50,8 @@ const TABLE: u32 = 1 << 30;
 struct Head {
     /// Members that have not left the communicator.
     members: AtomicU32,
+    /// The last operation whose root has said that it has taken what the others have lent it.
+    taken: AtomicU64,
     /// Members that sleep; on a line of its own.
     sleepers: Apart<AtomicU32>,
 }
@@ -230,6 +232,7 @@ impl ControlBlock {
             Until::Member(member, epoch) => self.has_arrived(member, epoch),
             Until::Work(epoch) => self.has_pieces(epoch) || self.is_done(epoch),
             Until::Part(member, epoch) => self.part(member).is_over(epoch),
+            Until::Taken(_, epoch) => self.head().taken.load(Ordering::Acquire) >= epoch, // taken: paired with `take`
         }
     }
 
@@ -246,12 +249,20 @@ impl ControlBlock {
         (0..self.shape.members).all(|member| self.part(member).is_over(epoch))
     }
 
+    /// A root has taken what others have lent it in an epoch that no other one ends. Roots come here in the order of
+    /// their epochs: the next one waits until this one has arrived at the next.
+    pub fn take(&self, epoch: u64) {
+        self.head().taken.store(epoch, Ordering::Release); // taken: paired with `holds`
+    }
+
     /// The members that have not arrived of those that are waited for.
     pub fn missing(&self, until: Until) -> impl Iterator<Item = u32> + '_ {
         let (members, epoch) = match until {
             Until::All(epoch) | Until::Work(epoch) => (0..self.shape.members, epoch),
             Until::First(members, epoch) => (0..members, epoch),
-            Until::Member(member, epoch) | Until::Part(member, epoch) => (member..member + 1, epoch),
+            Until::Member(member, epoch) | Until::Part(member, epoch) | Until::Taken(member, epoch) => {
+                (member..member + 1, epoch)
+            }
         };
         members.filter(move |&member| !self.has_arrived(member, epoch))
     }

@@ -237,6 +237,12 @@ impl Member {
         epoch
     }
 
+    /// This member, a root, has taken what others have lent it in an epoch that no other one ends.
+    pub(crate) fn has_taken(&self, epoch: u64) {
+        self.block.take(epoch);
+        self.wake();
+    }
+
     /// Wakes the members that have waited for what I have just published.
     #[inline]
     pub(crate) fn wake(&self) {

@@ -71,10 +71,19 @@ impl Member {
         self.block.payload(member, epoch, bytes)
     }
 
-    /// Publishes `bytes` bytes that `write` writes and that begin with a table.
-    pub(crate) fn publish_table(&self, epoch: u64, bytes: usize, write: impl FnOnce(*mut u8)) {
+    /// Publishes `bytes` bytes that `write` writes and that begin with a table. Where copies are retained for the half
+    /// (`has_copies`), nothing else comes there, and the place has been taken as for a whole slot at least.
+    pub(crate) fn publish_table(
+        &self,
+        epoch: u64,
+        (bytes, has_copies): (usize, bool),
+        write: impl FnOnce(*mut u8),
+    ) {
         self.debug_rule_2(epoch);
         write(self.taken_place(epoch, bytes));
+        if has_copies {
+            self.room.close();
+        }
         self.publish_as(epoch, Published::Table(bytes));
     }
 

@@ -190,3 +190,74 @@ fn a_block_that_is_too_long_is_an_error_and_the_members_go_on() {
         }
     });
 }
+
+/// Blocks of a length at places of which others reach nothing, or, if the length is even, all.
+struct Places(Vec<u8>);
+
+impl Places {
+    const EACH: usize = 32_000;
+
+    fn new(blocks: usize) -> Places {
+        Places(vec![0; (blocks + 1) * Places::EACH])
+    }
+
+    fn block(&mut self, index: usize, bytes: usize) -> &mut [u8] {
+        let at = (96 - self.0.as_ptr() as usize % 64) % 64 + index * Places::EACH;
+        &mut self.0[at..at + bytes]
+    }
+
+    fn data(&mut self, index: usize, bytes: usize) -> Data {
+        let packed = Datatype::basic(Basic::Packed);
+        Data::new(self.block(index, bytes).as_mut_ptr(), 0, bytes as i64, &packed).unwrap()
+    }
+}
+
+#[test]
+fn an_epoch_ends_what_is_lent_but_not_where_copies_stay_behind_nor_a_gatherv() {
+    at_seats(3, |seat, by| {
+        let mut places = Places::new(4);
+        for round in 0..24 {
+            let (bytes, is_gatherv) = ([5003, 5004][round / 2 % 2], round % 2 == 0);
+            let value = |rank: u32| round as u8 * 8 + rank as u8;
+            places.block(0, bytes).fill(value(seat.rank));
+            let (root, send) = (round as u32 / 2 % 3, Some(places.data(0, bytes)));
+            let gets = !is_gatherv || seat.rank == root;
+            let receive = (1..4).filter(|_| gets).map(|index| places.data(index, bytes)).collect();
+            let operation = match is_gatherv {
+                true => Operation::Gatherv { root: Root::Rank(root), send, receive },
+                false => Operation::Allgatherv { send, receive },
+            };
+            assert!(can(seat, &operation, by).unwrap());
+            let before = seat.epochs();
+            run_large(seat, &operation, by).unwrap();
+            let ends = !is_gatherv && bytes == 5004;
+            assert_eq!(seat.epochs() - before, if ends { 2 } else { 1 }, "round {round}");
+            let mut has_come =
+                |from: u32| places.block(1 + from as usize, bytes).iter().all(|&byte| byte == value(from));
+            assert!(!gets || (0..3).all(&mut has_come), "round {round}");
+        }
+    });
+}
+
+#[test]
+fn copies_stay_behind_with_tables_in_wide_halves() {
+    at_wide_seats(4, |seat, by| {
+        // Two blocks have room in a wide half, and one has not.
+        let (mut places, bytes) = (Places::new(8), 31_001);
+        for round in 0..16u32 {
+            let value = |from: u32, to: u32| (round * 16 + from * 4 + to) as u8;
+            (0..4).for_each(|to| places.block(to as usize, bytes).fill(value(seat.rank, to)));
+            let send = Some((0..4).map(|to| places.data(to, bytes)).collect());
+            let receive = (4..8).map(|from| places.data(from, bytes)).collect();
+            let operation = Operation::Alltoallw { send, receive };
+            assert!(can(seat, &operation, by).unwrap());
+            let before = seat.epochs();
+            run_large(seat, &operation, by).unwrap();
+            assert_eq!(seat.epochs() - before, 1, "round {round}");
+            let mut has_come = |from: u32| {
+                places.block(4 + from as usize, bytes).iter().all(|&byte| byte == value(from, seat.rank))
+            };
+            assert!((0..4).all(&mut has_come), "round {round}");
+        }
+    });
+}

@@ -5,9 +5,12 @@ use crate::collective::node::buffer::peer_memory::PeerMemory;
 use crate::collective::node::copying::copy_kind::CopyKind;
 use crate::collective::node::protocol::claim::MOST_PIECES;
 use crate::collective::node::protocol::party::Party;
+use crate::collective::node::protocol::until::Until;
 use crate::collective::node::protocol::wait::Wait;
 use crate::collective::node::work_sharing::copy::{copy, Copy};
-use crate::collective::node::work_sharing::work::{share_out, Pieces, Work, PIECE};
+use crate::collective::node::work_sharing::work::{
+    close, finish_closed, help, take_own, Pieces, Work, PIECE,
+};
 use crate::collective::Data;
 use crate::Result;
 use std::ops::Range;
@@ -30,22 +33,32 @@ struct Blocks<'a, Waits, Memory> {
 /// reaching report.
 async fn exchange(
     party: &Party<'_, impl Wait, impl PeerMemory>,
-    (send, own): (&Contiguous, Option<Data>),
+    (mut send, own): (Contiguous, Option<Data>),
     receive: &Data,
     kind: CopyKind,
 ) -> Result<()> {
     let all = receive.times(party.size)?;
     let block = receive.bytes();
-    let out = Contiguous::to_be_written(party, &all)?;
+    let out = Contiguous::to_be_written_or_closed(party, &all, send.bytes)?;
     let lent = send.descriptor(party.member).with_result(out.as_result());
     let epoch = party.begin();
+    let blocks = Blocks { party, epoch, block, are_different: send.bytes > block, kind };
+    if out.is_closed() {
+        close(party, epoch, &blocks);
+    }
     lent.lend(party, epoch).await?;
     out.put_own(party.member, receive, own.as_ref());
     party.wait_for_all(epoch).await?;
     (0..party.size).try_for_each(|member| party.lent_by(member, epoch, send.bytes).map(drop))?;
-    let are_different = send.bytes > block;
-    let blocks = Blocks { party, epoch, block, are_different, kind };
-    share_out(party, epoch, &blocks).await?;
+    let done = match out.is_closed() {
+        true => finish_closed(party, epoch, &blocks),
+        false => take_own(party, epoch, &blocks),
+    };
+    // The others read what stays behind; what this member has not done of its own part is done by another one just now.
+    match send.retain(party.member) {
+        true => party.wait(Until::Part(party.rank, epoch)).await.and(done)?,
+        false => help(party, epoch, &blocks, done).await?,
+    }
     out.finish(&all);
     Ok(())
 }
@@ -58,7 +71,7 @@ pub(crate) async fn allgather(
 ) -> Result<()> {
     let mine = receive.blocks(party.rank, 1);
     let lent = Contiguous::to_read(party, send.unwrap_or(&mine), party.size - 1)?;
-    exchange(party, (&lent, send.cloned()), receive, CopyKind::Allgather).await
+    exchange(party, (lent, send.cloned()), receive, CopyKind::Allgather).await
 }
 
 /// A block of everybody for everybody.
@@ -69,12 +82,12 @@ pub(crate) async fn alltoall(
     kind: CopyKind,
 ) -> Result<()> {
     let lent = match send {
-        Some(send) => Contiguous::to_read(party, &send.times(party.size)?, 1)?,
+        Some(send) => Contiguous::blocks_to_read(party, send)?,
         // Incoming blocks take the place of data that others still want to read.
         None => Contiguous::copied(party, &receive.times(party.size)?)?,
     };
     let own = send.map(|send| send.blocks(party.rank, 1));
-    exchange(party, (&lent, own), receive, kind).await
+    exchange(party, (lent, own), receive, kind).await
 }
 
 impl<Waits: Wait, Memory: PeerMemory> Blocks<'_, Waits, Memory> {

@@ -11,7 +11,11 @@
 //! # Ownership
 //! One epoch begins the operation, as in `zero_copy.rs`, and there is no other: the operation is over
 //! for a member when the parts of all are. Then nobody touches the memory of anybody any more, and
-//! a member that computes is not waited for; it finds all done when it comes back.
+//! a member that computes is not waited for; it finds all done when it comes back. A member that has given
+//! a copy that stays behind (`retained.rs`) leaves when its own part is over: the others may do without it.
+//!
+//! A short result that others do not reach is *closed*. Its owner claims its whole part before it arrives, and does
+//! it when all it reads is there. The copy that others would write, and its way home, take longer than that.
 //!
 //! All that a member needs for a piece of another stands in the marks and slots of the epoch: where each
 //! has its data, and where they go. Those stay until all have begun the next operation (rule 3 of the

@@ -32,6 +32,36 @@ pub(crate) trait Work {
     fn work(&self, member: u32, pieces: Range<u32>) -> Result<()>;
 }
 
+/// Claims the part of this member in an epoch at which it has not arrived: nobody else does anything of it.
+pub(crate) fn close(party: &Party<'_, impl Wait, impl PeerMemory>, epoch: u64, work: &impl Work) {
+    let part = party.control_block().part(party.rank);
+    part.claim(epoch, work.pieces(party.rank), |left| left);
+}
+
+/// Does the part of this member, which is [`close`]d, when all that it reads is there.
+pub(crate) fn finish_closed(
+    party: &Party<'_, impl Wait, impl PeerMemory>,
+    epoch: u64,
+    work: &impl Work,
+) -> Result<()> {
+    let pieces = work.pieces(party.rank);
+    let done = work.work(party.rank, 0..pieces);
+    if party.control_block().part(party.rank).finish(pieces) {
+        party.wake();
+    }
+    debug_assert!(party.control_block().part(party.rank).is_over(epoch));
+    done
+}
+
+/// Does what is left of the part of this member.
+pub(crate) fn take_own(
+    party: &Party<'_, impl Wait, impl PeerMemory>,
+    epoch: u64,
+    work: &impl Work,
+) -> Result<()> {
+    take(party, epoch, work, party.rank, |left| left).unwrap_or(Ok(()))
+}
+
 /// Has all work of an epoch done: my part by me, as far as nobody else has done it.
 ///
 /// # Errors
@@ -41,7 +71,20 @@ pub(crate) async fn share_out(
     epoch: u64,
     work: &impl Work,
 ) -> Result<()> {
-    let mut done = take(party, epoch, work, party.rank, |left| left).unwrap_or(Ok(()));
+    let done = take_own(party, epoch, work);
+    help(party, epoch, work, done).await
+}
+
+/// Waits for the parts of all, and does what it can of them. `done`: what has become of the part of this member.
+///
+/// # Errors
+/// As [`share_out`].
+pub(crate) async fn help(
+    party: &Party<'_, impl Wait, impl PeerMemory>,
+    epoch: u64,
+    work: &impl Work,
+    mut done: Result<()>,
+) -> Result<()> {
     while party.waits.idle(party.member, epoch).await? {
         let did = party.others().find_map(|member| take(party, epoch, work, member, |_| 1));
         done = done.and(did.unwrap_or(Ok(())));

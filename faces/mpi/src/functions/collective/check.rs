@@ -149,7 +149,11 @@ impl Names {
             let count = self.count_at(counts, index)?;
             self.placed(buffer, displacements.get(index), count, datatype)
         };
-        (0..number).map(block).collect()
+        let mut blocks = Blocks::with_capacity(number);
+        for index in 0..number {
+            blocks.push(block(index)?);
+        }
+        Ok(blocks)
     }
 
     /// `number` blocks of a datatype each; displacements in bytes. The datatype

@@ -6,6 +6,7 @@ use super::*;
 use std::sync::Barrier;
 use std::task::Poll;
 
+mod hidden;
 mod kinds;
 
 /// Settles how members reach each other.
