@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 24;
+const VERSION: u32 = 25;
 const HEADER_BYTES: usize = 4096;
 /// Communicators that can be revoked in the life of a job.
 pub(super) const REVOCATIONS: usize = 480;
