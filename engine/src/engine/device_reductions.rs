@@ -10,39 +10,23 @@
 //!
 //! Results in place overwrite operands. There ranks compute in turns: each when nobody else reads what it overwrites any more.
 //!
-//! Who has a buffer on a device is known to nobody else, so all members of a communicator ask each other, if their
-//! processes may have devices, and the reduction is long enough.
+//! What ranks tell each other is in `device_members.rs`.
 
-use super::failed_fetches::OnHost;
+use super::device_members::{Found, Told};
 use super::Engine;
 use crate::collective::node::Member;
-use crate::collective::{formula, Data, Members, Operation, Root};
-use crate::datatype::{Basic, Datatype};
-use crate::device::borrowing::{self, Mapping};
+use crate::collective::{formula, Data, Operation, Root};
+use crate::device::borrowing::Mapping;
 use crate::device::computing::Formula;
-use crate::device::lent::Lent;
 use crate::device::{self, counted, DeviceMemory, Operand, Piece};
-use crate::message::turn::Turn;
 use crate::message::EAGER_FAR_BYTES;
-use crate::reduce::{Builtin, OfDevice, Operator};
-use crate::world::Communicator;
+use crate::reduce::OfDevice;
 use crate::{Class, Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Items of a part are a multiple of this: so most parts begin where memory is read in long pieces.
 const TOGETHER: u64 = 64;
-
-/// Memory of a rank, as it tells others. All zeros: it is not to be had.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Told {
-    /// 1 + where it is described in its blocks area.
-    lent: u64,
-    address: u64,
-    /// The number of the allocation.
-    number: u64,
-}
 
 /// What a rank tells of its buffers.
 #[derive(Clone, Copy, Default)]
@@ -52,14 +36,6 @@ struct Contribution {
     /// Where others write to, or read from.
     result: Told,
     items: u64,
-}
-
-/// Data on a device, here or mapped.
-struct Found {
-    address: usize,
-    memory: DeviceMemory,
-    /// `None`: it is mine.
-    mapping: Option<Arc<Mapping>>,
 }
 
 /// Which part of the result a rank computes, and where it goes.
@@ -75,7 +51,7 @@ enum Part {
 }
 
 /// A reduction that devices can do.
-struct Reduction<'a> {
+pub(super) struct Reduction<'a> {
     of_device: OfDevice,
     operand: &'a Data,
     items: u64,
@@ -105,7 +81,7 @@ fn turns_in_place(operation: &Operation, rank: u32, size: u32) -> Option<(u32, u
 
 impl<'a> Reduction<'a> {
     /// What a rank does of an operation; `None` if all ranks see that it is nothing for devices.
-    fn of(operation: &'a Operation, rank: u32, size: u32) -> Option<Reduction<'a>> {
+    pub fn of(operation: &'a Operation, rank: u32, size: u32) -> Option<Reduction<'a>> {
         let operator = operation.operator()?;
         let (send, receive, items, part) = match operation {
             Operation::Reduce { root: Root::Rank(root), send, receive, .. } => {
@@ -172,55 +148,17 @@ struct Ready {
 }
 
 impl Engine {
-    /// Runs a collective whose buffers may lie in the memory of devices. `on_host` puts host memory in their place, where that
-    /// is needed.
-    ///
-    /// # Errors
-    /// The failure of the operation, or of `on_host`.
-    #[cold]
-    pub fn run_collective_with_devices(
-        &self,
-        communicator: &Arc<Communicator>,
-        operation: Operation,
-        on_host: impl FnOnce(Operation) -> Result<OnHost>,
-    ) -> Result<()> {
-        let members = Members::from(&**communicator);
-        operation.check(&members)?;
-        let is_one_node = members.remote.is_none() && !self.nodes.are_several();
-        self.begin(communicator, &operation)?;
-        if is_one_node && Reduction::of(&operation, members.rank, members.size).is_some() {
-            let me = self.member_of(communicator)?;
-            if let Some(me) = me.filter(|me| me.have_devices()) {
-                if self.reduce_on_devices(me, &operation)? {
-                    return Ok(());
-                }
-            }
-        }
-        let turn = Turn::latest(communicator, 0);
-        let OnHost { operation, is_unfetched } = on_host(operation)?;
-        if is_unfetched {
-            self.tell_readers(communicator, &operation.readers(&members), turn)?;
-        }
-        match self.nodes.are_several() {
-            true => self.run_over_nodes(communicator, &operation, members)?,
-            false => self.run_as_one(communicator, &operation, members)?,
-        }
-        self.all_were_fetched(communicator, || turn)
-    }
-
     /// Reduces on the devices; whether it was done. All members come to the same answer.
-    fn reduce_on_devices(&self, me: &Member, operation: &Operation) -> Result<bool> {
-        let Some(reduction) = Reduction::of(operation, me.rank, me.size) else { return Ok(false) };
+    pub(super) fn reduce_on_devices(&self, me: &Member, reduction: &Reduction) -> Result<bool> {
         // What the driver says against it shows again on the way through the host.
-        let mine = self.contribution(&reduction).ok().flatten();
-        let Some(told) = self.all_contributions(me, mine.as_ref().map(|one| one.0).unwrap_or_default())?
-        else {
+        let mine = self.contribution(reduction).ok().flatten();
+        let Some(told) = self.all_tell(me, mine.as_ref().map(|one| one.0).unwrap_or_default())? else {
             return Ok(false);
         };
         if told.iter().any(|one| one.operand.lent == 0 || one.items != reduction.items) {
             return Ok(false);
         }
-        let ready = mine.and_then(|(_, mine)| self.made_ready(me, &reduction, mine, &told));
+        let ready = mine.and_then(|(_, mine)| self.made_ready(me, reduction, mine, &told));
         if !self.all_members_say(me, ready.is_some())? {
             return Ok(false);
         }
@@ -229,13 +167,13 @@ impl Engine {
         let (mine, turns) = reduction.turns;
         for turn in 0..turns {
             let computed = match turn == mine {
-                true => self.page.copying(|| compute(&reduction, &ready)),
+                true => self.page.copying(|| compute(reduction, &ready)),
                 false => Ok(()),
             };
             self.agree_that(me, computed)?;
         }
         if let Part::Share(None) = reduction.part {
-            let copied = self.page.copying(|| take_shares(me, &reduction, &ready));
+            let copied = self.page.copying(|| take_shares(me, reduction, &ready));
             self.agree_that(me, copied)?;
         }
         Ok(true)
@@ -244,15 +182,8 @@ impl Engine {
     /// What this rank tells of its buffers, and where they are; `None` if they are nothing for devices.
     fn contribution(&self, reduction: &Reduction) -> Result<Option<(Contribution, [Option<Found>; 2])>> {
         let bytes = (reduction.items * reduction.bytes_of_item()) as usize;
-        let find = |data: &Data| -> Result<Option<Found>> {
-            let memory = device::find(data.address)?;
-            Ok(memory.map(|memory| Found { address: data.address as usize, memory, mapping: None }))
-        };
-        let tell = |found: &Found| Told {
-            lent: self.lend_for_messages(&found.memory, (found.address, bytes)),
-            address: found.address as u64,
-            number: found.memory.number,
-        };
+        let find = |data: &Data| Found::here(data.address);
+        let tell = |found: &Found| self.told(found, bytes);
         let Some(operand) = find(reduction.operand)? else { return Ok(None) };
         let mut contribution =
             Contribution { operand: tell(&operand), result: Told::default(), items: reduction.items };
@@ -312,46 +243,6 @@ impl Engine {
         let out = results[at as usize].as_ref().map(|one| (one.address + skipped as usize, one.memory));
         let ready = Ready { operands, results, formula, items, out, mappings };
         ready.can_be_computed(reduction).then_some(ready)
-    }
-
-    /// Maps memory that a member has told.
-    fn map_told(&self, me: &Member, member: u32, told: &Told, bytes: u64) -> Option<Found> {
-        let base = self.job.node.blocks_area(me.peer(member).0);
-        // SAFETY: the owner describes memory there, or has done so; its area is longer.
-        let lent = unsafe { base.add(told.lent.checked_sub(1)? as usize).cast::<Lent>().read_unaligned() };
-        let end = told.address.checked_add(bytes)?;
-        if lent.number != told.number || told.address < lent.first || end > lent.first + lent.bytes {
-            return None;
-        }
-        let mapping = borrowing::map_for_messages(&lent).ok()?;
-        Some(Found { address: mapping.here(told.address), memory: mapping.memory(), mapping: Some(mapping) })
-    }
-
-    /// All members tell each other; `None` if it does not go over their block.
-    fn all_contributions(&self, me: &Member, mut mine: Contribution) -> Result<Option<Vec<Contribution>>> {
-        let mut all = vec![Contribution::default(); me.size as usize];
-        let bytes = |address: *mut Contribution| Data {
-            address: address.cast(),
-            count: size_of::<Contribution>() as u64,
-            datatype: Datatype::shared(Basic::Packed).into(),
-        };
-        let (send, receive) = (Some(bytes(&raw mut mine)), bytes(all.as_mut_ptr()));
-        match self.run_at(me, &Operation::Allgather { send, receive }, 0) {
-            Some(done) => done.map(|()| Some(all)),
-            None => Ok(None),
-        }
-    }
-
-    /// Whether all members say so.
-    fn all_members_say(&self, me: &Member, mine: bool) -> Result<bool> {
-        let mut word = u32::from(mine);
-        let (address, datatype) = ((&raw mut word).cast(), Datatype::shared(Basic::Uint32).into());
-        let receive = Data { address, count: 1, datatype };
-        let operator = Arc::new(Operator::builtin(Builtin::Min)).into();
-        match self.run_at(me, &Operation::Allreduce { send: None, receive, operator }, 0) {
-            Some(done) => done.map(|()| word != 0),
-            None => Ok(false),
-        }
     }
 
     /// All go on when all have done what they had to.

@@ -127,8 +127,10 @@ static void try_one(int operation, int form, int count)
     for (int peer = 0; peer < size; peer++)
         most = heard[peer] > most ? heard[peer] : most;
     CHECK(hears < 0 || hears == most);
-    /* The driver is asked about its buffer first; of a long reduction, whether devices can do it. */
-    int is_asked = after == 0 && form != PERSISTENT && (bytes < 65536 || operation == BCAST || operation == ALLGATHER);
+    /* The driver is asked about its buffer first; of a long operation that blocks, whether devices can do it. */
+    int is_moved = operation == BCAST || operation == ALLGATHER;
+    int is_short = bytes < 65536 || (is_moved && (sizeof(long) * count <= 65536 || form == NONBLOCKING));
+    int is_asked = after == 0 && form != PERSISTENT && is_short;
     CHECK(hears < 0 || !is_asked || most == 1);
     for (int which = 0; which < 2 && !failed; which++) {
         long long place = buffer_differs(&buffers[which], hosts[which]);
