@@ -186,7 +186,8 @@ pub(crate) async fn gatherv(
         });
         done = done.and(taken);
     }
-    if lent {
+    // A table that is none may be of a member that has lent something.
+    if lent || done.is_err() {
         party.has_taken(epoch);
     }
     done
