@@ -2,29 +2,10 @@
  * Collectives that move long blocks between buffers on the device of all: whoever gets data copies them straight from who gives
  * them, so nothing crosses to the host; what comes may go to any memory. Where a rank gives other memory, or nobody may map that of
  * others, all is as right. A copy that fails is an error of that rank alone. */
+#include "counted.h"
 #include "twice.h"
 
 static int lends;
-
-/* Bytes that drivers have copied, from one rank to another and in all; from the first call on. */
-enum { MAPPED, ALL, VARIABLES };
-static long bytes_of(int which)
-{
-    static const char *names[] = {"bytes_device_mapped", "bytes_device"};
-    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    static MPI_T_pvar_handle handles[VARIABLES];
-    unsigned long long bytes;
-    int index, count;
-    for (int one = 0; session == MPI_T_PVAR_SESSION_NULL || (one && one < VARIABLES); one++) {
-        if (one == 0)
-            MPI_T_pvar_session_create(&session);
-        MPI_T_pvar_get_index(names[one], MPI_T_PVAR_CLASS_AGGREGATE, &index);
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handles[one], &count);
-        MPI_T_pvar_start(session, handles[one]);
-    }
-    MPI_T_pvar_read(session, handles[which], &bytes);
-    return bytes;
-}
 
 enum { BCAST, SCATTER, SCATTER_IN_PLACE, GATHER, GATHER_IN_PLACE, ALLGATHER, ALLGATHER_IN_PLACE, ALLTOALL, FORMS };
 static const char *names[] = {"bcast",     "scatter",            "scatter in place", "gather", "gather in place",

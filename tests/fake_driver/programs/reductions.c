@@ -1,30 +1,11 @@
 /* ranks: 2 3 4 7
  * Reductions by all ranks whose buffers lie on the device of all have the bits of the processor, and are computed there: nothing
  * crosses to the host. Where one of the ranks has its buffer elsewhere, or may not map those of others, all is as right. */
+#include "counted.h"
 #include "twice.h"
 
 static int computes;
 static long combined, copied;
-
-/* What devices have computed, and drivers have copied, from one rank to another and in all; from the first call on. */
-enum { COMBINED, MAPPED, ALL, VARIABLES };
-static long bytes_of(int which)
-{
-    static const char *names[] = {"bytes_device_combined", "bytes_device_mapped", "bytes_device"};
-    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    static MPI_T_pvar_handle handles[VARIABLES];
-    unsigned long long bytes;
-    int index, count;
-    for (int one = 0; session == MPI_T_PVAR_SESSION_NULL || (one && one < VARIABLES); one++) {
-        if (one == 0)
-            MPI_T_pvar_session_create(&session);
-        MPI_T_pvar_get_index(names[one], MPI_T_PVAR_CLASS_AGGREGATE, &index);
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handles[one], &count);
-        MPI_T_pvar_start(session, handles[one]);
-    }
-    MPI_T_pvar_read(session, handles[which], &bytes);
-    return bytes;
-}
 
 enum { ALLREDUCE, ALLREDUCE_IN_PLACE, REDUCE, REDUCE_IN_PLACE, SCATTER, SCATTER_BLOCK, SCATTER_IN_PLACE, SCAN, SCAN_IN_PLACE, EXSCAN, EXSCAN_IN_PLACE,
        SCATTER_UNLIKE_IN_PLACE, FORMS };
