@@ -74,36 +74,52 @@ struct Ready {
     from: Option<Found>,
 }
 
-/// Who runs an operation: a rank, and of how many.
+/// Who runs an operation: a rank, and of how many; and how long its blocks are.
 #[derive(Clone, Copy)]
 struct Who {
     rank: u32,
     size: u32,
+    block: u64,
 }
 
 impl Moves {
     /// What a rank does of an operation; `None` if all ranks see that it is nothing for devices.
     pub fn of(operation: &Operation, rank: u32, size: u32) -> Option<Moves> {
-        let who = Who { rank, size };
-        let moves = match operation {
-            Operation::Broadcast { root: Root::Rank(root), data } => who.broadcast(*root, data),
+        let block = block_of(operation, rank).filter(|&block| block > EAGER_FAR_BYTES && size > 1)?;
+        let who = Who { rank, size, block };
+        match operation {
+            Operation::Broadcast { root: Root::Rank(root), data } => Some(who.broadcast(*root, data)),
             Operation::Scatter { root: Root::Rank(root), send, receive } => {
-                who.scatter(*root, send.as_ref(), receive.as_ref())?
+                who.scatter(*root, send.as_ref(), receive.as_ref())
             }
             Operation::Gather { root: Root::Rank(root), send, receive } => {
-                who.gather(*root, send.as_ref(), receive.as_ref())?
+                who.gather(*root, send.as_ref(), receive.as_ref())
             }
-            Operation::Allgather { send, receive } => who.allgather(send.as_ref(), receive)?,
-            Operation::Alltoall { send: Some(send), receive } => who.alltoall(send, receive)?,
-            _ => return None,
-        };
-        (moves.block > EAGER_FAR_BYTES && size > 1).then_some(moves)
+            Operation::Allgather { send, receive } => who.allgather(send.as_ref(), receive),
+            Operation::Alltoall { send: Some(send), receive } => who.alltoall(send, receive),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes of a block of an operation that moves some, as all ranks mean it.
+fn block_of(operation: &Operation, rank: u32) -> Option<u64> {
+    match operation {
+        Operation::Broadcast { data, .. } => Some(data.bytes()),
+        Operation::Scatter { root: Root::Rank(root), send, receive } => {
+            Some(if rank == *root { send } else { receive }.as_ref()?.bytes())
+        }
+        Operation::Gather { root: Root::Rank(root), send, receive } => {
+            Some(if rank == *root { receive } else { send }.as_ref()?.bytes())
+        }
+        Operation::Allgather { receive, .. } | Operation::Alltoall { receive, .. } => Some(receive.bytes()),
+        _ => None,
     }
 }
 
 impl Who {
     fn broadcast(self, root: u32, data: &Data) -> Moves {
-        let (is_root, block) = (self.rank == root, data.bytes());
+        let (is_root, block) = (self.rank == root, self.block);
         let taken = (!is_root).then(|| Taken { giver: root, at: 0, to: data.clone() });
         Moves {
             block,
@@ -116,8 +132,7 @@ impl Who {
     }
 
     fn scatter(self, root: u32, send: Option<&Data>, receive: Option<&Data>) -> Option<Moves> {
-        let is_root = self.rank == root;
-        let block = if is_root { send } else { receive }?.bytes();
+        let (is_root, block) = (self.rank == root, self.block);
         let sent = send.filter(|_| is_root);
         let taken = receive.filter(|_| !is_root);
         let taken = taken.map(|to| Taken { giver: root, at: u64::from(self.rank) * block, to: to.clone() });
@@ -132,8 +147,7 @@ impl Who {
     }
 
     fn gather(self, root: u32, send: Option<&Data>, receive: Option<&Data>) -> Option<Moves> {
-        let is_root = self.rank == root;
-        let block = if is_root { receive } else { send }?.bytes();
+        let (is_root, block) = (self.rank == root, self.block);
         let got = receive.filter(|_| is_root);
         Some(Moves {
             block,
@@ -148,9 +162,9 @@ impl Who {
     fn allgather(self, send: Option<&Data>, receive: &Data) -> Option<Moves> {
         let mine = self.own_of(receive)?;
         Some(Moves {
-            block: receive.bytes(),
+            block: self.block,
             source: Some(send.unwrap_or(&mine).clone()),
-            given: receive.bytes(),
+            given: self.block,
             gives: Gives::All,
             taken: self.of_others(receive, 0)?,
             own: send.cloned().zip(Some(mine)),
@@ -158,7 +172,7 @@ impl Who {
     }
 
     fn alltoall(self, send: &Data, receive: &Data) -> Option<Moves> {
-        let block = receive.bytes();
+        let block = self.block;
         Some(Moves {
             block,
             source: Some(send.times(self.size).ok()?),
