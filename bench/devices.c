@@ -110,29 +110,21 @@ static void event_passed(char *out, char *in, int bytes)
 }
 
 /* Ranks 0 and 1; the others wait. */
-static void ping_pong(char *out, char *in, int bytes)
+static void there_and_back(char *out, char *in, int count, MPI_Datatype type)
 {
     if (rank == 0) {
-        MPI_Send(out, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-        MPI_Recv(in, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, count, type, 1, 1, MPI_COMM_WORLD);
+        MPI_Recv(in, count, type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
-        MPI_Recv(in, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(out, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        MPI_Recv(in, count, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, count, type, 0, 1, MPI_COMM_WORLD);
     }
 }
 
+static void ping_pong(char *out, char *in, int bytes) { there_and_back(out, in, bytes, MPI_BYTE); }
+
 static MPI_Datatype gapped;
-static void ping_pong_gapped(char *out, char *in, int bytes)
-{
-    (void)bytes;
-    if (rank == 0) {
-        MPI_Send(out, 1, gapped, 1, 1, MPI_COMM_WORLD);
-        MPI_Recv(in, 1, gapped, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (rank == 1) {
-        MPI_Recv(in, 1, gapped, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(out, 1, gapped, 0, 1, MPI_COMM_WORLD);
-    }
-}
+static void ping_pong_gapped(char *out, char *in, int bytes) { (void)bytes, there_and_back(out, in, 1, gapped); }
 
 static void allreduce(char *out, char *in, int bytes) { MPI_Allreduce(out, in, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }
 static void reduce(char *out, char *in, int bytes) { MPI_Reduce(out, in, bytes / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); }

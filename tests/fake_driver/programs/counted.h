@@ -2,11 +2,24 @@
 #ifndef COUNTED_H
 #define COUNTED_H
 
-#include "fake_cuda.h"
+#include "twice.h"
 
 enum { COMBINED, MAPPED, ALL, VARIABLES };
 
-/* Bytes from the first call on, which comes after MPI_T_init_thread. */
+/* The beginning of a program that counts what collectives do. */
+static inline void counted_begin(int *argc, char ***argv)
+{
+    int provided;
+    check_begin(argc, argv);
+    twice_begin();
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    /* A communicator has its first operations by messages. */
+    for (int which = 0; which < 4; which++)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Bytes from the first call on. */
 static inline long bytes_of(int which)
 {
     static const char *names[] = {"bytes_device_combined", "bytes_device_mapped", "bytes_device"};

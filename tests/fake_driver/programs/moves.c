@@ -3,7 +3,6 @@
  * them, so nothing crosses to the host; what comes may go to any memory. Where a rank gives other memory, or nobody may map that of
  * others, all is as right. A copy that fails is an error of that rank alone. */
 #include "counted.h"
-#include "twice.h"
 
 static int lends;
 
@@ -104,15 +103,8 @@ static void failing(int form, int count)
 
 int main(int argc, char **argv)
 {
-    int provided;
-    check_begin(&argc, &argv);
-    twice_begin();
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    lends = !getenv("FAKE_CUDA_IPC") && !getenv("SERRIED_NODES") && !getenv("SERRIED_TRANSPORT");
-    /* A communicator has its first operations by messages. */
-    for (int which = 0; which < 4; which++)
-        MPI_Barrier(MPI_COMM_WORLD);
+    counted_begin(&argc, &argv);
+    lends = lends_memory();
     for (int form = 0; form < FORMS; form++) {
         move(form, 20000, DEVICE, DEVICE); /* peers are proven */
         for (int round = 0; round < 4; round++) {

@@ -2,7 +2,6 @@
  * Reductions by all ranks whose buffers lie on the device of all have the bits of the processor, and are computed there: nothing
  * crosses to the host. Where one of the ranks has its buffer elsewhere, or may not map those of others, all is as right. */
 #include "counted.h"
-#include "twice.h"
 
 static int computes;
 static long combined, copied;
@@ -132,15 +131,8 @@ static void failing(void)
 
 int main(int argc, char **argv)
 {
-    int provided;
-    check_begin(&argc, &argv);
-    twice_begin();
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    computes = !getenv("FAKE_CUDA_KERNELS") && !getenv("FAKE_CUDA_IPC") && !getenv("SERRIED_NODES") && !getenv("SERRIED_TRANSPORT");
-    /* A communicator has its first operations by messages. */
-    for (int which = 0; which < 4; which++)
-        MPI_Barrier(MPI_COMM_WORLD);
+    counted_begin(&argc, &argv);
+    computes = !getenv("FAKE_CUDA_KERNELS") && lends_memory();
     for (int form = 0; form < FORMS; form++)
         for (int which = 0; which < 3; which++) {
             int kind = all_draw(sizeof kinds / sizeof *kinds);

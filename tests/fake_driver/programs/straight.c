@@ -233,7 +233,7 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     twice_begin();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    lends = !getenv("FAKE_CUDA_IPC") && !getenv("SERRIED_NODES") && !getenv("SERRIED_TRANSPORT");
+    lends = lends_memory();
     numbers = malloc(8L * LONGS), found = malloc(8L * LONGS);
     all_forms();
     unlike_parts();

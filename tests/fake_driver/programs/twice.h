@@ -29,6 +29,12 @@ static inline void twice_begin(void)
     cuda_begin();
 }
 
+/* Whether ranks map memory of each other: the driver lends it, and they are on one node. */
+static inline int lends_memory(void)
+{
+    return !getenv("FAKE_CUDA_IPC") && !getenv("SERRIED_NODES") && !getenv("SERRIED_TRANSPORT");
+}
+
 /* What an operation works with: its own two buffers, how many elements, and which of its forms. */
 struct operation {
     char *send, *receive;
