@@ -100,6 +100,37 @@ static void side_by_side(MPI_Win win)
     MPI_Barrier(W);
 }
 
+/* One operation, on elements that lie in several regions which touch each other. */
+static void across(MPI_Win win)
+{
+    enum { PARTS = 3, EACH = 5000, ALL = PARTS * EACH };
+    long *memory = calloc(ALL, sizeof *memory), *ones = malloc(ALL * sizeof *ones), *got = malloc(ALL * sizeof *got);
+    for (int index = 0; index < ALL; index++)
+        ones[index] = 1;
+    for (int part = 0; part < PARTS; part++)
+        MPI_Win_attach(win, memory + part * EACH, EACH * sizeof *memory);
+    MPI_Aint there = told(memory);
+    MPI_Datatype every;
+    MPI_Type_vector(ALL / 3, 1, 3, MPI_LONG, &every);
+    MPI_Type_commit(&every);
+    MPI_Win_fence(0, win);
+    MPI_Put(ones, ALL, MPI_LONG, right, there, ALL, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(ones, ALL / 3, MPI_LONG, right, there, 1, every, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    MPI_Get_accumulate(NULL, 0, MPI_LONG, got, ALL, MPI_LONG, right, there, ALL, MPI_LONG, MPI_NO_OP, win);
+    MPI_Win_fence(0, win);
+    for (int index = 0; index < ALL; index++)
+        CHECK_EQUAL(got[index], index % 3 ? 1 : 2);
+    MPI_Type_free(&every);
+    for (int part = 0; part < PARTS; part++)
+        MPI_Win_detach(win, memory + part * EACH);
+    free(memory);
+    free(ones);
+    free(got);
+    MPI_Barrier(W);
+}
+
 /* Static memory, memory of MPI, and memory of this function at once. */
 static void all_kinds(MPI_Win win)
 {
@@ -198,6 +229,7 @@ int main(int argc, char **argv)
     one_region(win);
     many_regions(win);
     side_by_side(win);
+    across(win);
     all_kinds(win);
     a_list(win);
     MPI_Win_attach(win, left_attached, sizeof left_attached);

@@ -121,16 +121,27 @@ impl Attached {
         std::mem::take(&mut self.list().entries)
     }
 
-    /// The piece in which an address lies.
-    pub fn find(&self, address: u64) -> Option<Entry> {
-        find(&self.list().entries, address)
+    /// The piece in which so many bytes from an address on lie, as [`find`].
+    pub fn find(&self, address: u64, bytes: u64) -> Option<Entry> {
+        find(&self.list().entries, address, bytes)
     }
 }
 
-/// The piece in which an address lies, of pieces in ascending order.
-pub fn find(entries: &[Entry], address: u64) -> Option<Entry> {
+/// The piece in which an address lies, of pieces in ascending order. Pieces of host memory that touch are one where so many
+/// bytes from there on lie in several; nobody reaches that one directly.
+pub fn find(entries: &[Entry], address: u64, bytes: u64) -> Option<Entry> {
     let after = entries.partition_point(|one| one.address <= address);
-    entries[..after].last().filter(|one| address < one.end().max(one.address + 1)).copied()
+    let first = *entries[..after].last().filter(|one| address < one.end().max(one.address + 1))?;
+    let mut found = first;
+    for next in &entries[after..] {
+        let touches = found.end() == next.address
+            && [first, *next].iter().all(|one| one.memory_kind() == MemoryKind::HOST);
+        if bytes <= found.end() - address || !touches {
+            break;
+        }
+        found = Entry { address: first.address, bytes: next.end() - first.address, ..Entry::default() };
+    }
+    Some(found)
 }
 
 /// Changes a list that peers read.
@@ -153,12 +164,25 @@ mod tests {
     fn an_address_is_found_in_the_piece_that_has_it() {
         let entry = |address, bytes| Entry { address, bytes, ..Entry::default() };
         let entries = [entry(100, 10), entry(110, 0), entry(200, 50)];
-        assert_eq!(find(&entries, 99), None);
-        assert_eq!(find(&entries, 109), Some(entries[0]));
-        assert_eq!(find(&entries, 110), Some(entries[1]));
-        assert_eq!(find(&entries, 150), None);
-        assert_eq!(find(&entries, 249), Some(entries[2]));
-        assert_eq!(find(&entries, 250), None);
+        assert_eq!(find(&entries, 99, 1), None);
+        assert_eq!(find(&entries, 109, 1), Some(entries[0]));
+        assert_eq!(find(&entries, 110, 0), Some(entries[1]));
+        assert_eq!(find(&entries, 150, 1), None);
+        assert_eq!(find(&entries, 249, 1), Some(entries[2]));
+        assert_eq!(find(&entries, 250, 1), None);
+    }
+
+    #[test]
+    fn pieces_that_touch_are_one_where_bytes_lie_in_several() {
+        let entry = |address, bytes, kind| Entry { address, bytes, kind, ..Entry::default() };
+        let opened = Opened { at: 8, first: 0, last: 10 };
+        let first = Entry { opened, ..entry(100, 10, 0) };
+        let entries = [first, entry(110, 20, 0), entry(130, 5, 0), entry(136, 4, 0), entry(140, 9, 1)];
+        assert_eq!(find(&entries, 100, 10), Some(first));
+        assert_eq!(find(&entries, 100, 11), Some(entry(100, 30, 0)));
+        assert_eq!(find(&entries, 109, 22), Some(entry(100, 35, 0)));
+        assert_eq!(find(&entries, 109, 26), Some(entry(100, 35, 0)), "and not all bytes are in it");
+        assert_eq!(find(&entries, 139, 2), Some(entries[3]), "memory of a device is another one");
     }
 
     #[test]
@@ -180,6 +204,6 @@ mod tests {
         assert_eq!(attached.remove(110, control.seat(0)).unwrap_err().class(), Class::RmaAttach);
         assert_eq!(attached.remove(100, control.seat(0)).unwrap().bytes, 20);
         assert_eq!(control.seat(0).version.load(Ordering::Relaxed), 4);
-        assert!(attached.find(105).is_none());
+        assert!(attached.find(105, 1).is_none());
     }
 }

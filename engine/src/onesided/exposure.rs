@@ -119,10 +119,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The region in which an address lies, if the list is of this version.
-    pub fn region(&self, version: u64, address: u64) -> Option<Arc<Region>> {
+    /// The region in which so many bytes from an address on lie, if the list is of this version.
+    pub fn region(&self, version: u64, (address, bytes): (u64, u64)) -> Option<Arc<Region>> {
         let after = self.regions.partition_point(|one| one.address <= address);
-        let found = self.regions[..after].last().filter(|one| address - one.address < one.bytes.max(1));
+        let has_all = |one: &&Arc<Region>| {
+            one.bytes.max(1).checked_sub(address - one.address).is_some_and(|rest| rest > 0 && bytes <= rest)
+        };
+        let found = self.regions[..after].last().filter(has_all);
         found.filter(|_| version == self.version).cloned()
     }
 
@@ -130,7 +133,7 @@ impl Known {
     pub fn remember(&mut self, entry: Entry, region: &Arc<Region>) {
         let after = self.regions.partition_point(|one| one.address < entry.address);
         let is_known = self.regions.get(after).is_some_and(|one| one.address == entry.address);
-        if !is_known && find(&self.entries, entry.address) == Some(entry) {
+        if !is_known && find(&self.entries, entry.address, 0) == Some(entry) {
             self.regions.insert(after, region.clone());
         }
     }

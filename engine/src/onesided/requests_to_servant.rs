@@ -42,8 +42,8 @@ pub enum Ask {
     TryLock(Option<u32>),
     /// That it is given back.
     Unlock(Lock, Option<u32>),
-    /// The piece of attached memory in which an address lies.
-    Find(u64),
+    /// The piece of attached memory in which so many bytes from an address on lie.
+    Find(u64, u64),
     /// That descriptors of the pieces of device memory in which so many bytes lie are passed to the socket whose name the data
     /// are; the answer has how long each piece is.
     Pass(u64, u64),
@@ -91,7 +91,7 @@ impl Ask {
             Ask::Lock(kind, mutex) => (5, lock(kind), which(mutex), 0, 0),
             Ask::Unlock(kind, mutex) => (6, lock(kind), which(mutex), 0, 0),
             Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
-            Ask::Find(address) => (7, address, 0, 0, 0),
+            Ask::Find(address, bytes) => (7, address, bytes, 0, 0),
             Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
             Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
             Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
@@ -123,7 +123,7 @@ impl Ask {
             5 => Ask::Lock(lock(at), which),
             6 => Ask::Unlock(lock(at), which),
             8 => Ask::TryLock(which),
-            7 => Ask::Find(at),
+            7 => Ask::Find(at, count),
             12 => Ask::Pass(at, count),
             9 => Ask::Many { what: Many::Read, number: at, bytes: count },
             10 => Ask::Many { what: Many::Write, number: at, bytes: count },
@@ -169,7 +169,7 @@ mod tests {
         let element = Element(Basic::Float64);
         let change = Ask::Change { address: 4096, count: 7, builtin: Builtin::Sum, element, tell: true };
         let all =
-            [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9), Ask::Pass(4096, 512)];
+            [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9, 4), Ask::Pass(4096, 512)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };

@@ -292,9 +292,14 @@ impl Engine {
     }
 
     /// The piece of attached memory of a member in which an address lies.
-    pub(super) fn ask_to_find(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
+    pub(super) fn ask_to_find(
+        &self,
+        exposure: &Exposure,
+        rank: u32,
+        (address, bytes): (u64, u64),
+    ) -> Result<Option<Entry>> {
         let mut answer = [0u8; 32];
-        self.ask(self.servant_of(exposure, rank), Ask::Find(address), &[], &mut answer)?;
+        self.ask(self.servant_of(exposure, rank), Ask::Find(address, bytes), &[], &mut answer)?;
         let word = |at: usize| u64::from_ne_bytes(answer[at..at + 8].try_into().expect("8 bytes"));
         let (kind, lent) = (word(16), word(24));
         let entry = Entry { address: word(0), bytes: word(8), kind, lent, ..Entry::default() };

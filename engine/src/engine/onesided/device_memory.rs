@@ -89,7 +89,7 @@ impl Engine {
             .chunks_exact(8)
             .map(|address| u64::from_ne_bytes(address.try_into().expect("8 bytes")))
             .peekable();
-        let region = served.region(self, *addresses.peek()?).ok()?;
+        let region = served.region(self, (*addresses.peek()?, bytes)).ok()?;
         region.device.as_ref().filter(|_| matches!(what, Many::Read | Many::Write))?;
         let mut pieces = Vec::new();
         for (address, at) in addresses.zip((0..).step_by(bytes as usize)) {

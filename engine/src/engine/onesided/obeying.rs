@@ -8,17 +8,17 @@ use crate::{Class, Error, Result};
 
 /// What a member exposes, for the one who does what others ask for.
 pub(in crate::engine) trait Served {
-    /// The piece in which an address lies; one without bytes if there is none.
+    /// The piece in which so many bytes from an address on lie; one without bytes if there is none.
     ///
     /// # Errors
     /// When it cannot be found out.
-    fn region(&self, engine: &Engine, address: u64) -> Result<Region>;
+    fn region(&self, engine: &Engine, there: (u64, u64)) -> Result<Region>;
 
-    /// Of attached memory: the piece in which an address lies; one at address 0 if there is none.
+    /// Of attached memory: the piece in which so many bytes from an address on lie; one at address 0 if there is none.
     ///
     /// # Errors
     /// When it cannot be found out.
-    fn find(&self, engine: &Engine, address: u64) -> Result<Entry>;
+    fn find(&self, engine: &Engine, there: (u64, u64)) -> Result<Entry>;
 }
 
 impl Engine {
@@ -69,13 +69,13 @@ impl Engine {
                 })?;
                 Ok(old)
             }
-            Ask::Find(address) => {
-                let found = served.find(self, address)?;
+            Ask::Find(address, bytes) => {
+                let found = served.find(self, (address, bytes))?;
                 let words = [found.address, found.bytes, found.kind, found.lent];
                 Ok(words.into_iter().flat_map(u64::to_ne_bytes).collect())
             }
             Ask::Pass(address, bytes) => {
-                served.region(self, address)?.place_of(address, bytes)?;
+                served.region(self, (address, bytes))?.place_of(address, bytes)?;
                 pass_pieces((address, bytes), data)
             }
             Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
@@ -139,7 +139,7 @@ impl Engine {
         bytes: u64,
         work: impl FnOnce(&Region, u64) -> Result<T>,
     ) -> Result<T> {
-        let region = served.region(self, address)?;
+        let region = served.region(self, (address, bytes))?;
         match address.checked_sub(region.address) {
             Some(offset) if offset <= region.bytes && bytes <= region.bytes - offset => {
                 let done = work(&region, offset)?;

@@ -123,16 +123,16 @@ impl Engine {
 struct OwnMemory<'a>(&'a Exposure);
 
 impl Served for OwnMemory<'_> {
-    fn region(&self, engine: &Engine, address: u64) -> Result<Region> {
+    fn region(&self, engine: &Engine, there: (u64, u64)) -> Result<Region> {
         let OwnMemory(exposure) = *self;
         Ok(match exposure.kind {
-            Kind::Dynamic => engine.find_region(exposure, exposure.rank(), self.find(engine, address)?),
+            Kind::Dynamic => engine.find_region(exposure, exposure.rank(), self.find(engine, there)?),
             _ => engine.region_of(exposure, exposure.rank()).clone(),
         })
     }
 
-    fn find(&self, _: &Engine, address: u64) -> Result<Entry> {
-        Ok(self.0.attached.find(address).unwrap_or_default())
+    fn find(&self, _: &Engine, (address, bytes): (u64, u64)) -> Result<Entry> {
+        Ok(self.0.attached.find(address, bytes).unwrap_or_default())
     }
 }
 

@@ -97,23 +97,28 @@ impl Engine {
         work: impl FnOnce(Place) -> Result<T>,
     ) -> Result<T> {
         let first = displacement.wrapping_add(span.0) as u64;
-        let region = self.attached_region(exposure, rank, first)?;
         let length = (span.1 - span.0) as u64;
+        let region = self.attached_region(exposure, rank, (first, length))?;
         let Some(region) = region.filter(|region| first - region.address + length <= region.bytes) else {
             return Err(not_attached(rank, first, length));
         };
         work(Place { region: &region, first: first - region.address, before: span.0, length })
     }
 
-    /// Where the piece is that a member has attached in which an address lies.
-    fn attached_region(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Arc<Region>>> {
+    /// Where the piece is that a member has attached in which so many bytes from an address on lie.
+    fn attached_region(
+        &self,
+        exposure: &Exposure,
+        rank: u32,
+        there: (u64, u64),
+    ) -> Result<Option<Arc<Region>>> {
         let known = || exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let version = &exposure.control.seat(rank).version;
         // version: paired with `attached::change`
-        if let Some(region) = known().region(version.load(Ordering::Acquire), address) {
+        if let Some(region) = known().region(version.load(Ordering::Acquire), there) {
             return Ok(Some(region));
         }
-        let Some(entry) = self.attached_at(exposure, rank, address)? else { return Ok(None) };
+        let Some(entry) = self.attached_at(exposure, rank, there)? else { return Ok(None) };
         let region = Arc::new(self.find_region(exposure, rank, entry));
         if entry.memory_kind() == MemoryKind::HOST {
             known().remember(entry, &region);
@@ -121,19 +126,19 @@ impl Engine {
         Ok(Some(region))
     }
 
-    /// The piece that a member has attached in which an address lies.
-    fn attached_at(&self, exposure: &Exposure, rank: u32, address: u64) -> Result<Option<Entry>> {
+    /// The piece that a member has attached in which so many bytes from an address on lie.
+    fn attached_at(&self, exposure: &Exposure, rank: u32, there: (u64, u64)) -> Result<Option<Entry>> {
         if rank == exposure.rank() {
-            return Ok(exposure.attached.find(address));
+            return Ok(exposure.attached.find(there.0, there.1));
         }
         // Where not all are on one node, each has seats of its own, and what others write there is not seen here.
         if exposure.is_spread || self.is_out_of_reach(exposure.peers[rank as usize]) {
-            return self.ask_to_find(exposure, rank, address);
+            return self.ask_to_find(exposure, rank, there);
         }
         let seat = exposure.control.seat(rank);
         let mut known = exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let open = |list| self.find_region(exposure, rank, list);
-        match self.find_in_list(seat, &mut known, open, address)? {
+        match self.find_in_list(seat, &mut known, open, there)? {
             Some(entry) => Ok(entry),
             None => {
                 let sentence =
@@ -143,19 +148,19 @@ impl Engine {
         }
     }
 
-    /// The entry in which an address lies, in the list of a member that is read again if it has changed; `None`: it
+    /// The entry in which so many bytes from an address on lie, in the list of a member that is read again if it has changed; `None`: it
     /// changes all the time.
     pub(in crate::engine) fn find_in_list(
         &self,
         seat: &Seat,
         known: &mut Known,
         open: impl Fn(Entry) -> Region,
-        address: u64,
+        (address, bytes): (u64, u64),
     ) -> Result<Option<Option<Entry>>> {
         for _ in 0..TRIES {
             let version = seat.version.load(Ordering::Acquire); // version: paired with `attached::change`
             if version == known.version {
-                return Ok(Some(find(&known.entries, address)));
+                return Ok(Some(find(&known.entries, address, bytes)));
             }
             if version.is_multiple_of(2) {
                 let entries = self.read_list(seat, &open)?;
@@ -197,8 +202,8 @@ fn negative(displacement: i64) -> Error {
 #[cold]
 fn not_attached(rank: u32, address: u64, length: u64) -> Error {
     let sentence = format!(
-        "{length} bytes at {address:#x} are not all in one piece of memory that rank {rank} has attached to this \
-         window: give the address there (MPI_Get_address) as displacement, and attach it first"
+        "{length} bytes at {address:#x} are not all in memory that rank {rank} has attached to this window: \
+         give the address there (MPI_Get_address) as displacement, and attach it first"
     );
     Error::new(Class::RmaRange, sentence)
 }

@@ -152,20 +152,20 @@ impl Member {
 }
 
 impl Served for Member {
-    fn region(&self, engine: &Engine, address: u64) -> Result<Region> {
+    fn region(&self, engine: &Engine, there: (u64, u64)) -> Result<Region> {
         if self.entering.is_dynamic == 0 {
             return Ok(self.region.clone());
         }
-        let entry = self.find(engine, address)?;
+        let entry = self.find(engine, there)?;
         Ok(engine.open_region(self.region.peer, Servant::default(), entry, (self.region.own, true)))
     }
 
-    fn find(&self, engine: &Engine, address: u64) -> Result<Entry> {
+    fn find(&self, engine: &Engine, there: (u64, u64)) -> Result<Entry> {
         let seat = self.control.seat(self.entering.member);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let open =
             |list| engine.open_region(self.region.peer, Servant::default(), list, (self.region.own, true));
-        let found = engine.find_in_list(seat, &mut known, open, address)?;
+        let found = engine.find_in_list(seat, &mut known, open, there)?;
         Ok(found.flatten().unwrap_or_default())
     }
 }
