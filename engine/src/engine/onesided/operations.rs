@@ -433,11 +433,11 @@ fn comparable(datatype: &Datatype) -> Result<Element> {
     let element = Element::of(datatype)?;
     match element.0 {
         Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64 | Bool | Logical8 | Logical16
-        | Logical32 | Logical64 | Byte | Int128 | Logical128 => Ok(element),
+        | Logical32 | Logical64 | Byte | Character | Int128 | Logical128 => Ok(element),
         _ => Err(Error::new(
             Class::Type,
             format!(
-                "compare and swap does not take {}: it takes integers, truth values and bytes",
+                "compare and swap does not take {}: it takes integers, truth values, characters and bytes",
                 datatype.name()
             ),
         )),
