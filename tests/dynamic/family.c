@@ -31,6 +31,10 @@ static MPI_Comm start(MPI_Comm comm, const char *what, int count, MPI_Info info)
 static void spawn(MPI_Comm parent)
 {
     if (parent != MPI_COMM_NULL) {
+        int *universe, flag, parents;
+        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
+        MPI_Comm_remote_size(parent, &parents);
+        CHECK(flag && *universe >= size + parents);
         talk(parent, 0);
         MPI_Comm_disconnect(&parent);
         MPI_Comm_get_parent(&parent);
@@ -179,6 +183,14 @@ static void wrong(MPI_Comm parent)
     CHECK_CLASS(MPI_Comm_accept("no port", MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
     CHECK_CLASS(MPI_Open_port(MPI_INFO_NULL, port), MPI_SUCCESS);
     CHECK_CLASS(MPI_Unpublish_name("nobody's", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+    if (rank == 0) {
+        char found[MPI_MAX_PORT_NAME];
+        CHECK_CLASS(MPI_Publish_name("any text", MPI_INFO_NULL, "a-host:122"), MPI_SUCCESS);
+        CHECK_CLASS(MPI_Lookup_name("any text", MPI_INFO_NULL, found), MPI_SUCCESS);
+        CHECK(strcmp(found, "a-host:122") == 0);
+        CHECK_CLASS(MPI_Comm_connect(found, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
+        CHECK_CLASS(MPI_Unpublish_name("any text", MPI_INFO_NULL, "a-host:122"), MPI_SUCCESS);
+    }
     CHECK_CLASS(MPI_Close_port(port), MPI_SUCCESS);
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
     CHECK_CLASS(MPI_Close_port(port), MPI_ERR_PORT);

@@ -170,10 +170,15 @@ impl Engine {
     }
 
     /// How many processes make sense here: as many as the hosts of the job have room for; on one host as many as there are CPUs
-    /// that may be used, or as there are ranks.
+    /// that may be used, or as there are ranks of this job and of the one that has started it.
     pub fn universe_size(&self) -> u32 {
         let cpus = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
-        self.job.size.max(starter::slots().unwrap_or_else(cpus))
+        let parents = match (self.parents().get(), self.job.birth()) {
+            (Some(met), _) => met.peers().size(),
+            (None, Some(birth)) => birth.parents.len() as u32,
+            (None, None) => 0,
+        };
+        (self.job.size + parents).max(starter::slots().unwrap_or_else(cpus))
     }
 
     /// Where the jobs are that this process has started and that still run.

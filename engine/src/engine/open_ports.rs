@@ -5,6 +5,7 @@
 
 use super::Engine;
 use crate::job::names_folder::NamesFolder;
+use crate::job::port_name::PORT_BYTES;
 use crate::job::ports::closed;
 use crate::job::{Contact, PortName};
 use crate::lock_order::{self, Level, Ordered};
@@ -73,12 +74,16 @@ impl Engine {
         }
     }
 
-    /// `MPI_Publish_name`.
+    /// `MPI_Publish_name`. The port may be any text: it is looked at when somebody connects to it.
     ///
     /// # Errors
     /// `Service` for a name that cannot be published, or is already; `Port`; `Other` for a folder that cannot be written.
     pub fn publish_name(&self, service: &str, port: &str) -> Result<()> {
-        PortName::read(port)?;
+        if port.len() > PORT_BYTES {
+            let text =
+                format!("the name of the port has {} bytes; at most {PORT_BYTES} are possible", port.len());
+            return Err(Error::new(Class::Port, text));
+        }
         let universe = self.universe()?;
         if let Some(universe) = universe {
             universe.publish(service, port)?;
