@@ -7,7 +7,8 @@
 //! locks of the engine may be held there: it is handed out as a [`UserCall`].
 //!
 //! After a failed step the messages that are left still go, so that no other
-//! rank hangs; what is local is left out, and the end reports the failure.
+//! rank hangs, but without bytes: who gets one that way fails as well, for it expects some.
+//! What is local is left out, and the end reports the failure.
 
 use super::port::{Data, Port, Ticket};
 use super::temporary::Temporary;
@@ -245,7 +246,10 @@ impl Schedule {
                 Step::Send { .. } | Step::Receive { .. } if self.is_over() => {}
                 Step::Stage(_) => continue,
                 Step::Send { peer, data } => {
-                    let started = port.send(*peer, tag, data);
+                    let started = match self.failure {
+                        None => port.send(*peer, tag, data),
+                        Some(_) => port.send(*peer, tag, &Data::nothing()),
+                    };
                     self.started(started);
                 }
                 Step::Receive { peer, data } => {
@@ -368,8 +372,7 @@ impl Schedule {
     }
 
     /// Whether a member has failed, or has revoked the communicator. Then the others must not get messages that say
-    /// that all is well so far; they hear of it by themselves. After every other failure the messages go on, for nobody
-    /// else knows of it.
+    /// that all is well so far; they hear of it by themselves. After every other failure messages without bytes tell them.
     fn is_over(&self) -> bool {
         self.failure.as_ref().is_some_and(Error::is_known_to_all)
     }

@@ -190,13 +190,16 @@ impl Core {
         request.status.source = source;
         request.status.tag = tag;
         request.status.bytes = taken;
-        if bytes > room {
+        if bytes != room {
             let context = receive.wanted.context;
-            let error = match context & 1 {
-                0 => truncated(source, tag, bytes, room),
-                _ => more_than_expected(source, bytes, room),
+            let is_of_collective = context & 1 != 0;
+            let error = match is_of_collective {
+                true => Some(other_than_expected(source, bytes, room)),
+                false => (bytes > room).then(|| truncated(source, tag, bytes, room)),
             };
-            request.status.error = Some(error.in_context(context));
+            if let Some(error) = error {
+                request.status.error = Some(error.in_context(context));
+            }
         }
         count_received(self.counters, taken);
         if let Found::Offer(offer) = found {
@@ -410,7 +413,7 @@ fn truncated(source: i32, tag: i32, bytes: u64, room: u64) -> Error {
 
 /// Of a message of a collective: whose it is stands in the error of that.
 #[cold]
-fn more_than_expected(source: i32, bytes: u64, room: u64) -> Error {
+fn other_than_expected(source: i32, bytes: u64, room: u64) -> Error {
     let message = format!("rank {source} has sent {bytes} bytes where this rank expects {room}");
     Error::new(Class::Truncate, message)
 }

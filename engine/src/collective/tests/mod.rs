@@ -19,11 +19,13 @@ use crate::{Class, Error, Result};
 /// A port on which every receive is truncated.
 struct Truncating {
     sent: u32,
+    bytes: u64,
 }
 
 impl Port for Truncating {
-    fn send(&mut self, _: u32, _: i32, _: &Data) -> Result<Ticket> {
+    fn send(&mut self, _: u32, _: i32, data: &Data) -> Result<Ticket> {
         self.sent += 1;
+        self.bytes += data.bytes();
         Ok(0)
     }
 
@@ -40,22 +42,22 @@ impl Port for Truncating {
 }
 
 #[test]
-fn a_failure_is_told_at_the_end_and_peers_get_their_messages() {
+fn a_failure_is_told_at_the_end_and_peers_get_their_messages_without_bytes() {
     let mut schedule = Schedule::new();
     schedule.receive(1, Data::nothing());
     schedule.wait();
-    schedule.send(2, Data::nothing());
-    let mut port = Truncating { sent: 0 };
+    schedule.send(2, Data::packed(100));
+    let mut port = Truncating { sent: 0, bytes: 0 };
     let failure = schedule.advance(&mut port, 0).err().map(|failure| failure.class());
     assert_eq!(failure, Some(Class::Truncate));
-    assert_eq!(port.sent, 1);
+    assert_eq!((port.sent, port.bytes), (1, 0));
     schedule.reset();
     assert!(schedule.advance(&mut port, 0).is_err());
 }
 
 #[test]
 fn an_empty_schedule_is_done_at_once() {
-    let advanced = Schedule::new().advance(&mut Truncating { sent: 0 }, 0);
+    let advanced = Schedule::new().advance(&mut Truncating { sent: 0, bytes: 0 }, 0);
     assert!(matches!(advanced, Ok(Advance::Done)));
 }
 
