@@ -15,14 +15,15 @@ program objects
   integer :: dims(2), coords(2), sources(1), degrees(1), destinations(1), ints(4), types(1)
   integer :: status(MPI_STATUS_SIZE), x(4), combiner, na, nd
   integer, SHARED :: memory(8) ! others write to it, which no compiler can know
-  integer(kind=MPI_ADDRESS_KIND) :: value, extra, lower, extent, none(1)
+  integer(kind=MPI_ADDRESS_KIND) :: value, lower, extent, none(1)
+  integer(kind=MPI_ADDRESS_KIND), SHARED :: extra
   integer(kind=MPI_OFFSET_KIND) :: offset
   logical :: flag, periods(2), weighted
   character(len=MPI_MAX_OBJECT_NAME) :: name
   character(len=MPI_MAX_ERROR_STRING) :: text
   character(len=20) :: short
   external :: copy_value, delete_value, handle_error, query_request, free_request, cancel_request
-  external :: handle_window, old_copy, old_delete
+  external :: handle_window, old_copy, old_delete, free_and_change
 
   call MPI_Init(e)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, e)
@@ -141,6 +142,12 @@ program objects
   call MPI_Grequest_complete(request, e)
   call MPI_Wait(request, status, e)
   CHECK(status(MPI_TAG) == 17 .and. queries == 1 .and. frees == 1 .and. cancels == 1)
+  extra = 18
+  call MPI_Grequest_start(query_request, free_and_change, cancel_request, extra, request, e)
+  call MPI_Grequest_complete(request, e)
+  call MPI_Wait(request, status, e)
+  call MPI_Get_address(extra, value, e) ! so a compiler cannot know that it is 18
+  CHECK(status(MPI_TAG) == 18 .and. extra == 17)
 
   ! Windows.
   memory = rank
@@ -292,6 +299,16 @@ subroutine free_request(extra, e)
   integer :: e
   CHECK(extra == 17)
   frees = frees + 1
+  e = MPI_SUCCESS
+end subroutine
+
+subroutine free_and_change(extra, e)
+  INTERFACE
+  implicit none
+  INCLUDED
+  integer(kind=MPI_ADDRESS_KIND) :: extra
+  integer :: e
+  extra = extra - 1
   e = MPI_SUCCESS
 end subroutine
 

@@ -107,49 +107,64 @@ pub unsafe extern "C" fn errhandler_create(function: *mut c_void, errhandler: *m
     comm_create_errhandler(function, errhandler, ierror);
 }
 
+type Query = unsafe extern "C" fn(*mut i64, *mut Fint, *mut Fint);
+type Free = unsafe extern "C" fn(*mut i64, *mut Fint);
+type Cancel = unsafe extern "C" fn(*mut i64, *const Fint, *mut Fint);
+
 /// What a program gives for a generalized request; it lives until the free function was called.
 struct Request {
-    query: unsafe extern "C" fn(*const i64, *mut Fint, *mut Fint),
-    free: unsafe extern "C" fn(*const i64, *mut Fint),
-    cancel: unsafe extern "C" fn(*const i64, *const Fint, *mut Fint),
+    query: Query,
+    free: Free,
+    cancel: Cancel,
     extra_state: i64,
+    /// The program's variable, which may be gone: other libraries give this to the functions. So what a function changes
+    /// is changed there too, and nothing else is read or written.
+    variable: *mut i64,
+}
+
+impl Request {
+    unsafe fn call(&mut self, function: impl FnOnce(*mut i64, *mut Fint)) -> c_int {
+        let (before, mut code) = (self.extra_state, widen(abi::MPI_SUCCESS));
+        function(&mut self.extra_state, &mut code);
+        if self.extra_state != before {
+            *self.variable = self.extra_state;
+        }
+        narrow(code)
+    }
 }
 
 unsafe extern "C" fn query(request: *mut c_void, status: *mut Status) -> c_int {
-    let (request, mut code) = (&*request.cast::<Request>(), widen(abi::MPI_SUCCESS));
-    with_status(status, |status| (request.query)(&request.extra_state, status, &mut code));
-    narrow(code)
+    let request = &mut *request.cast::<Request>();
+    let query = request.query;
+    with_status(status, |status| request.call(|state, code| query(state, status, code)))
 }
 
 unsafe extern "C" fn free(request: *mut c_void) -> c_int {
-    let (request, mut code) = (Box::from_raw(request.cast::<Request>()), widen(abi::MPI_SUCCESS));
-    (request.free)(&request.extra_state, &mut code);
-    narrow(code)
+    let mut request = Box::from_raw(request.cast::<Request>());
+    let free = request.free;
+    request.call(|state, code| free(state, code))
 }
 
 unsafe extern "C" fn cancel(request: *mut c_void, complete: c_int) -> c_int {
-    let (request, mut code) = (&*request.cast::<Request>(), widen(abi::MPI_SUCCESS));
-    (request.cancel)(&request.extra_state, &widen(complete), &mut code);
-    narrow(code)
+    let request = &mut *request.cast::<Request>();
+    let cancel = request.cancel;
+    request.call(|state, code| cancel(state, &widen(complete), code))
 }
 
 pub unsafe extern "C" fn grequest_start(
     query_fn: *const c_void,
     free_fn: *const c_void,
     cancel_fn: *const c_void,
-    extra_state: *const i64,
+    extra_state: *mut i64,
     request: *mut Fint,
     ierror: *mut Fint,
 ) {
     let given = Box::into_raw(Box::new(Request {
-        query: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Fint, *mut Fint)>(
-            query_fn,
-        ),
-        free: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *mut Fint)>(free_fn),
-        cancel: std::mem::transmute::<*const c_void, unsafe extern "C" fn(*const i64, *const Fint, *mut Fint)>(
-            cancel_fn,
-        ),
+        query: std::mem::transmute::<*const c_void, Query>(query_fn),
+        free: std::mem::transmute::<*const c_void, Free>(free_fn),
+        cancel: std::mem::transmute::<*const c_void, Cancel>(cancel_fn),
         extra_state: *extra_state,
+        variable: extra_state,
     }));
     let mut request_c = Place::empty(request);
     let (query, free, cancel) = (query as *const c_void, free as *const c_void, cancel as *const c_void);
