@@ -39,7 +39,7 @@ static void groups(void)
 static void communicators(void)
 {
     MPI_Comm made = MPI_COMM_NULL, null = MPI_COMM_NULL, world = W, self = MPI_COMM_SELF, stale;
-    MPI_Group all;
+    MPI_Group all, none = MPI_GROUP_EMPTY;
     MPI_Request r = MPI_REQUEST_NULL;
     char name[MPI_MAX_OBJECT_NAME], tag[MPI_MAX_STRINGTAG_LEN + 2];
     MPI_Comm_group(W, &all);
@@ -59,7 +59,8 @@ static void communicators(void)
     BAD(MPI_ERR_GROUP, "group|null", MPI_Comm_create(W, MPI_GROUP_NULL, &made));
     BAD(MPI_ERR_TAG, "tag|-3", MPI_Comm_create_group(W, all, -3, &made));
     BAD(MPI_ERR_COMM, "intracommunicator", MPI_Comm_remote_size(W, &n));
-    BAD(MPI_ERR_COMM, "intracommunicator", MPI_Comm_remote_group(W, &all));
+    BAD(MPI_ERR_COMM, "intracommunicator", MPI_Comm_remote_group(W, &none));
+    CHECK(none == MPI_GROUP_NULL); /* a call that fails leaves no handle */
     BAD(MPI_ERR_COMM, "intracommunicator", MPI_Intercomm_merge(W, 0, &made));
     BAD(MPI_ERR_RANK, "1000", MPI_Intercomm_create(W, 1000, W, 0, 1, &made));
     BAD(MPI_ERR_ARG, "comm_name|null", MPI_Comm_set_name(W, NULL));

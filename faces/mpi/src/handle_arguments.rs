@@ -11,12 +11,14 @@ use crate::common::handles;
 use crate::handle;
 use crate::objects::File;
 use serried_engine::Result;
+use std::cell::Cell;
 use std::sync::Arc;
 
-/// Where a call puts a handle.
-pub struct Out<T: 'static, H: 'static = abi::Handle> {
+/// Where a call puts a handle. A call that fails leaves the null handle there.
+pub struct Out<T: 'static, H: handles::Handle = abi::Handle> {
     table: &'static handles::Table<T, H>,
     place: *mut H,
+    is_stored: Cell<bool>,
 }
 
 /// Where a call puts the handle of a file.
@@ -32,7 +34,7 @@ impl<T, H: handles::Handle> Out<T, H> {
     /// `place` is null or can be written for the time of the call.
     pub unsafe fn new(table: &'static handles::Table<T, H>, name: &str, place: *mut H) -> Result<Self> {
         not_null(name, place)?;
-        Ok(Out { table, place })
+        Ok(Out { table, place, is_stored: Cell::new(false) })
     }
 
     /// Gives the object a handle and stores it.
@@ -40,22 +42,28 @@ impl<T, H: handles::Handle> Out<T, H> {
     /// # Errors
     /// `NoMem` when there are too many.
     pub fn put(&self, object: Arc<T>) -> Result<()> {
-        let handle = self.table.put(object)?;
-        // SAFETY: valid by the contract of `new`.
-        unsafe { self.place.write(handle) };
+        self.put_handle(self.table.put(object)?);
         Ok(())
     }
 
     /// Stores the null handle.
     pub fn put_null(&self) {
-        // SAFETY: valid by the contract of `new`.
-        unsafe { self.place.write(self.table.null()) };
+        self.put_handle(self.table.null());
     }
 
     /// Stores a handle with a meaning of its own (`MPI_MESSAGE_NO_PROC`).
     pub fn put_handle(&self, handle: H) {
+        self.is_stored.set(true);
         // SAFETY: valid by the contract of `new`.
         unsafe { self.place.write(handle) };
+    }
+}
+
+impl<T, H: handles::Handle> Drop for Out<T, H> {
+    fn drop(&mut self) {
+        if !self.is_stored.get() {
+            self.put_null();
+        }
     }
 }
 
