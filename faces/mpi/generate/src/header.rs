@@ -52,7 +52,8 @@ fn for_fortran(abi: &Abi) -> String {
         let _ = write!(
             text,
             "static inline {0} MPI_{short}_f2c(MPI_Fint handle) {{ return MPI_{short}_fromint(handle); }}\n\
-             static inline MPI_Fint MPI_{short}_c2f({0} handle) {{ return MPI_{short}_toint(handle); }}\n",
+             static inline MPI_Fint MPI_{short}_c2f({0} handle) {{ return MPI_{short}_toint(handle); }}\n\
+             #define PMPI_{short}_f2c MPI_{short}_f2c\n#define PMPI_{short}_c2f MPI_{short}_c2f\n",
             kind.c
         );
     }
@@ -64,7 +65,8 @@ fn for_fortran(abi: &Abi) -> String {
         "static inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *to)\n{{\n    \
          const MPI_Fint *from = (const MPI_Fint *)c_status;\n    {copy}\
          static inline int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *c_status)\n{{\n    \
-         MPI_Fint *to = (MPI_Fint *)c_status;\n    {copy}"
+         MPI_Fint *to = (MPI_Fint *)c_status;\n    {copy}\
+         #define PMPI_Status_c2f MPI_Status_c2f\n#define PMPI_Status_f2c MPI_Status_f2c\n"
     );
     text
 }
