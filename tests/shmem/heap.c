@@ -26,7 +26,7 @@ static void kinds(void)
     CHECK(small != NULL && other != NULL && other != small);
     is_symmetric(small, 1);
     is_symmetric(other, 100);
-    for (size_t alignment = sizeof(void *); alignment <= 1 << 20; alignment *= 2) {
+    for (size_t alignment = sizeof(void *); alignment <= 1 << 26; alignment *= 2) {
         char *aligned = shmem_align(alignment, 24);
         CHECK((uintptr_t)aligned % alignment == 0);
         is_symmetric(aligned, 24);

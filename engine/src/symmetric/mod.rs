@@ -30,6 +30,8 @@ pub(crate) struct Chunk {
     pub base: usize,
     /// Its length.
     pub bytes: usize,
+    /// It begins at a multiple of that in all ranks.
+    pub alignment: usize,
     /// The exposure of it.
     pub exposure: Arc<Exposure>,
 }

@@ -95,24 +95,23 @@ impl Engine {
         bytes: usize,
         alignment: usize,
     ) -> Result<Where> {
-        // Chunks of all ranks begin at multiples of that; beyond it they differ.
-        if alignment > ALIGNMENT {
-            let sentence = format!("alignment {alignment}: the symmetric heap aligns to {ALIGNMENT} at most");
-            return Err(Error::new(Class::NoMem, sentence));
-        }
-        for (number, (_, blocks)) in heap.chunks.iter_mut().enumerate() {
+        for (number, (chunk, blocks)) in heap.chunks.iter_mut().enumerate() {
+            // Beyond its own alignment a chunk begins elsewhere in each rank.
+            if alignment > chunk.alignment {
+                continue;
+            }
             if let Some(offset) = blocks.take(bytes, alignment) {
                 return Ok((number, offset));
             }
         }
-        self.grow(symmetric, heap, bytes)?;
+        self.grow(symmetric, heap, bytes, alignment.max(ALIGNMENT))?;
         let number = heap.chunks.len() - 1;
         let taken = heap.chunks[number].1.take(bytes, alignment);
         taken.map(|offset| (number, offset)).ok_or_else(|| no_memory(bytes))
     }
 
     /// Another chunk, twice as large as the one before, if the limits allow it.
-    fn grow(&self, symmetric: &Symmetric, heap: &mut Heap, bytes: usize) -> Result<()> {
+    fn grow(&self, symmetric: &Symmetric, heap: &mut Heap, bytes: usize, alignment: usize) -> Result<()> {
         let has: usize = heap.chunks.iter().map(|(chunk, _)| chunk.bytes).sum();
         let in_use: usize = heap.chunks.iter().map(|(_, blocks)| blocks.usage().1).sum();
         if heap.limit.is_some_and(|limit| has.saturating_add(bytes) > limit) {
@@ -125,7 +124,7 @@ impl Engine {
         }
         let least = bytes.saturating_add(ALIGNMENT);
         let last = heap.chunks.last().map_or(0, |(chunk, _)| chunk.bytes);
-        let (chunk, blocks) = self.new_chunk(&symmetric.world, least.max(2 * last), least)?;
+        let (chunk, blocks) = self.new_chunk(&symmetric.world, least.max(2 * last), least, alignment)?;
         heap.chunks.push((Arc::new(chunk), blocks));
         symmetric.publish(heap);
         Ok(())

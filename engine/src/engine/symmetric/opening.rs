@@ -10,7 +10,7 @@ use crate::world::{Communicator, ErrorHandler, Group};
 use crate::{Class, Error, Result};
 use std::sync::{Arc, OnceLock};
 
-/// Of chunks, and so of the largest blocks: of a huge page.
+/// Of chunks, if no block asks for more: of a huge page.
 pub(super) const ALIGNMENT: usize = 2 << 20;
 /// The first chunk is so long, as far as the machine has memory.
 const FIRST_BYTES: usize = 1 << 30;
@@ -35,7 +35,7 @@ impl Engine {
         let wanted = limit.map_or(FIRST_BYTES.min(all_memory()), |limit| limit.saturating_add(TABLE_BYTES));
         let mut heap =
             Heap { limit: limit.map(|limit| limit.saturating_add(TABLE_BYTES)), ..Heap::default() };
-        let (chunk, mut blocks) = self.new_chunk(&world, wanted.max(least), least)?;
+        let (chunk, mut blocks) = self.new_chunk(&world, wanted.max(least), least, ALIGNMENT)?;
         let table = blocks.take(TABLE_BYTES, ALIGNMENT).ok_or_else(no_table)?;
         // SAFETY: the block just taken.
         unsafe { write_table((chunk.base + table) as *mut u64, &objects) };
@@ -62,7 +62,8 @@ impl Engine {
         Ok(exposure)
     }
 
-    /// A new piece of the heap of `wanted` bytes, or of less but not below `least`. Collective.
+    /// A new piece of the heap of `wanted` bytes, or of less but not below `least`, at a multiple of `alignment` in all
+    /// ranks. Collective.
     ///
     /// # Errors
     /// `NoMem`, in all ranks.
@@ -71,13 +72,15 @@ impl Engine {
         world: &Arc<Communicator>,
         wanted: usize,
         least: usize,
+        alignment: usize,
     ) -> Result<(Chunk, Blocks)> {
         let mut bytes = wanted.checked_next_multiple_of(4096).ok_or_else(|| no_memory(wanted))?;
         loop {
-            let memory = window::take(bytes, ALIGNMENT).unwrap_or(std::ptr::null_mut());
+            let memory = window::take(bytes, alignment).unwrap_or(std::ptr::null_mut());
             match self.expose(world, Memory::Given { address: memory, bytes: bytes as i64 }, 1) {
                 Ok(exposure) => {
-                    return Ok((Chunk { base: memory as usize, bytes, exposure }, Blocks::new(bytes)));
+                    let chunk = Chunk { base: memory as usize, bytes, alignment, exposure };
+                    return Ok((chunk, Blocks::new(bytes)));
                 }
                 Err(_) => {
                     // SAFETY: null, or just taken.

@@ -38,8 +38,14 @@ pub struct Block {
 /// any; `None` when there is none. `alignment` is a power of two, at least the
 /// size of a pointer.
 pub fn take(bytes: usize, alignment: usize) -> Option<*mut u8> {
-    if let Some(block) = Window::of_process().allocate(bytes, alignment, Birth::Shared) {
-        return Some(block.address);
+    let window = Window::of_process();
+    if let Some(block) = window.allocate(bytes, alignment, Birth::Shared) {
+        if (block.address as usize).is_multiple_of(alignment) {
+            return Some(block.address);
+        }
+        // The window itself does not begin at such an address.
+        // SAFETY: the block just taken.
+        unsafe { window.free(block.address) };
     }
     let mut memory = std::ptr::null_mut();
     // SAFETY: `memory` is a place for the address; the alignment is as said.
