@@ -76,6 +76,8 @@ static void contexts(int *word)
     shmem_ctx_int_p(in_team, word + 1, me, npes - 1 - me);
     shmem_ctx_fence(in_team);
     shmem_ctx_quiet(in_team);
+    shmem_ctx_fence(SHMEM_CTX_INVALID);
+    shmem_ctx_quiet(SHMEM_CTX_INVALID);
     int pes[] = {0, npes - 1};
     shmem_pe_quiet(pes, 2);
     shmem_ctx_pe_quiet(in_team, pes, 2);

@@ -32,7 +32,7 @@ static void wrong_signal_operation(void) { static uint64_t s; shmem_long_put_sig
 static void negative_stride(void) { shmem_long_iput(heap, words, -1, 1, 2, 0); }
 static void overlapping_blocks(void) { shmem_long_ibput(heap, words, 1, 2, 2, 2, 0); }
 static void wrong_context(void) { shmem_ctx_long_p((shmem_ctx_t)(uintptr_t)0x12345, heap, 1, 0); }
-static void invalid_context(void) { shmem_ctx_quiet(SHMEM_CTX_INVALID); }
+static void invalid_context(void) { shmem_ctx_long_p(SHMEM_CTX_INVALID, heap, 1, 0); }
 static void destroyed_context(void)
 {
     shmem_ctx_t ctx;

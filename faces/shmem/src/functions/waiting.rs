@@ -2,7 +2,7 @@
 
 use crate::common::entry::Call;
 use crate::shmem::element::Word;
-use crate::shmem::handles::{pe, shmem_ctx_t, CONTEXTS, SHMEM_CTX_DEFAULT};
+use crate::shmem::handles::{pe, shmem_ctx_t, CONTEXTS, SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID};
 use crate::shmem::state::{shmem, Shmem};
 use serried_engine::engine::symmetric::Remote;
 use serried_engine::{Class, Error, Result};
@@ -270,8 +270,12 @@ pub fn test<T: Word>(_call: &Call, ivar: *mut T, cmp: c_int, cmp_value: T) -> Re
     Condition::new(shmem, ivar, 1, std::ptr::null(), (cmp, Values::One(cmp_value)))?.test_all(shmem)
 }
 
-/// All that this PE has written is where it belongs, and is seen in order. One context is like another.
+/// All that this PE has written is where it belongs, and is seen in order. One context is like another; nothing is done
+/// for the invalid one.
 fn settle(call: &Call, ctx: shmem_ctx_t) -> Result<()> {
+    if ctx == SHMEM_CTX_INVALID {
+        return shmem().map(drop);
+    }
     if ctx != SHMEM_CTX_DEFAULT && CONTEXTS.get(call, ctx).is_none() {
         return Err(CONTEXTS.no_object("ctx", ctx));
     }
