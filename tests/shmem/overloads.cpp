@@ -5,6 +5,7 @@
 static long longs[8];
 static double doubles[8];
 static std::complex<double> number, sum;
+__extension__ static double _Complex number_of_c, sum_of_c;
 
 int main()
 {
@@ -24,6 +25,9 @@ int main()
     number = std::complex<double>(me, 1);
     CHECK_EQUAL(shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &number, 1), 0);
     CHECK(sum == std::complex<double>(npes * (npes - 1) / 2, npes));
+    __real__ number_of_c = me;
+    CHECK_EQUAL(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, &sum_of_c, &number_of_c, 1), 0);
+    CHECK(__real__ sum_of_c == npes * (npes - 1) / 2);
     CHECK_EQUAL(shmem_sync(SHMEM_TEAM_WORLD), 0);
     unsigned *heap = static_cast<unsigned *>(shmem_calloc(4, sizeof(unsigned)));
     shmem_atomic_fetch_or(heap, 3u, next);

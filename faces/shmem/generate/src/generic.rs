@@ -4,7 +4,7 @@
 //! says whether one does.
 
 use crate::declaration::Declaration;
-use crate::symbol::{Of, Symbol};
+use crate::symbol::{symbols, Of, Symbol};
 use crate::types::distinct;
 use crate::Api;
 use std::fmt::Write;
@@ -28,6 +28,30 @@ pub fn generics(api: &Api) -> String {
              /* C++: the same, by overloading. */\n\
              static inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }\n";
     generic.iter().for_each(|declaration| text.push_str(&overloads(api, declaration)));
+    text + "#endif\n" + &complex_of_c(api)
+}
+
+/// For C++, functions of complex numbers with the types of C, which compilers know there as well.
+fn complex_of_c(api: &Api) -> String {
+    let mut text = String::from(
+        "\n#if defined(__cplusplus) && defined(__GNUC__)\n\
+         /* C++: complex numbers as C has them. */\n\
+         __extension__ typedef float _Complex shmem_complexf_of_c;\n\
+         __extension__ typedef double _Complex shmem_complexd_of_c;\n",
+    );
+    let is_complex = |symbol: &Symbol| matches!(&symbol.of, Of::Type(one) if one.name.starts_with("complex"));
+    for symbol in api.declarations.iter().flat_map(symbols).filter(is_complex) {
+        let Of::Type(one) = &symbol.of else { continue };
+        let of_c = format!("shmem_{}_of_c", one.name);
+        let given = symbol.declaration.arguments.iter().map(|(c_type, name)| match c_type.contains("TYPE") {
+            true => format!("reinterpret_cast<{}>({name})", symbol.in_c(c_type)),
+            false => name.clone(),
+        });
+        let given = given.collect::<Vec<_>>().join(", ");
+        let prototype = symbol.prototype(false).replace(&one.c, &of_c);
+        let returned = if symbol.declaration.returns == "void" { "" } else { "return " };
+        let _ = writeln!(text, "static inline {prototype} {{ {returned}{}({given}); }}", symbol.name(false));
+    }
     text + "#endif\n"
 }
 
