@@ -97,6 +97,8 @@ static void groups(void)
     if (odds > 0 && (rank % 2 || rank == 0)) /* one who is not in it comes too, the others do not */
         one_group(odds, odd);
     one_group(1, &rank);
+    one_group(0, odd);
+    one_group(0, NULL);
     ARMCI_Group world, halves, copy;
     ARMCI_Group_get_world(&world);
     CHECK_EQUAL(world.size, size);

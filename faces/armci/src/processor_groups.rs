@@ -1,6 +1,6 @@
 //! Making groups of ranks, asking for them and freeing them.
 
-use super::argument_checks::not_null;
+use super::argument_checks::{not_negative, not_null};
 use super::group_of_c::{given, GroupOfC};
 use super::wall::ARMCI;
 use super::world_of_armci::{all, change, world};
@@ -132,10 +132,13 @@ pub unsafe fn create_child(
     parent: *const GroupOfC,
 ) -> Result<()> {
     not_null("group_out", out)?;
+    let number = not_negative("grp_size", number)? as usize;
+    if number == 0 {
+        // Global Arrays makes groups of nobody, where programs halve a single rank.
+        // SAFETY: by the caller.
+        return unsafe { put(out, None, Vec::new(), 0) };
+    }
     not_null("pid_list", ranks)?;
-    let number = usize::try_from(number).ok().filter(|&number| number > 0).ok_or_else(|| {
-        Error::new(Class::Group, format!("argument grp_size is {number}; a group has one rank at least"))
-    })?;
     // SAFETY: by the caller.
     let (ranks, parent) = unsafe { (std::slice::from_raw_parts(ranks, number), given(parent)?) };
     let absolute = ranks.iter().map(|&rank| {
