@@ -52,6 +52,29 @@ void armci_msg_group_llgop(long long *x, int n, char *op, ARMCI_Group *group);
 void armci_msg_group_fgop(float *x, int n, char *op, ARMCI_Group *group);
 void armci_msg_group_dgop(double *x, int n, char *op, ARMCI_Group *group);
 
+/* A notification: what the rank has put before is there when proc has waited for it. They return how many there were. */
+int armci_notify(int proc);
+int armci_notify_wait(int proc, int *pval); /* waits for the next one of proc; pval: as the result */
+int parmci_notify(int proc);
+int parmci_notify_wait(int proc, int *pval);
+
+/* MPI begins and ends, unless the program has done that. */
+static inline void armci_msg_init(int *argc, char ***argv)
+{
+    int begun = 0;
+    MPI_Initialized(&begun);
+    if (!begun)
+        MPI_Init(argc, argv);
+}
+
+static inline void armci_msg_finalize(void)
+{
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (!ended)
+        MPI_Finalize();
+}
+
 #ifdef __cplusplus
 }
 #endif

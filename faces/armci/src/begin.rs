@@ -16,6 +16,7 @@ use serried_engine::engine::Engine;
 use serried_engine::onesided::Addresses;
 use serried_engine::world::create::{self, Copied};
 use serried_engine::{Class, Error, Result};
+use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
@@ -125,7 +126,18 @@ fn begin(parent: &Arc<Comm>) -> Result<()> {
         let group = GroupOfC::new(handle, own.rank, (0..own.size() as c_int).collect(), own.size())?;
         let addresses = Addresses::new(own.size());
         let (mutexes, sets, all_memory) = (None, Vec::new(), engine.own_region());
-        Ok(World { group, default: group, addresses, domains, mutexes, sets, own: all_memory, comm: own })
+        let notifications = HashMap::new();
+        Ok(World {
+            group,
+            default: group,
+            addresses,
+            domains,
+            mutexes,
+            sets,
+            notifications,
+            own: all_memory,
+            comm: own,
+        })
     });
     match made {
         Ok(world) => world_of_armci::put(world),

@@ -9,7 +9,7 @@ use super::mutex_sets::Set;
 use super::strides::{Shape, Side};
 use super::vectors::{VectorOfC, Vectors};
 use super::{
-    allocation, begin, contiguous, fences, global_operations as global, mutex_sets as mutexes,
+    allocation, begin, contiguous, fences, global_operations as global, mutex_sets as mutexes, notifications,
     processor_groups as groups, strides, two_sided, values, vectors, wall, which_domain as domains,
 };
 use crate::abi::Handle;
@@ -260,6 +260,10 @@ functions! {
         |call| two_sided::receive(call, tag, (buffer, room), length, Some(from)).map(drop);
     Running armci_msg_rcvany(tag: c_int, buffer: *mut c_void, room: c_int, length: *mut c_int) -> c_int =
         |call| two_sided::receive(call, tag, (buffer, room), length, None);
+
+    Running armci_notify | parmci_notify(proc: c_int) -> c_int = |call| notifications::notify(call, proc);
+    Running armci_notify_wait | parmci_notify_wait(proc: c_int, value: *mut c_int) -> c_int =
+        |call| notifications::wait(call, proc, value);
 
     Running armci_msg_barrier | parmci_msg_barrier() = global::barrier;
     Running armci_msg_group_barrier | parmci_msg_group_barrier(group: Group) = |call| global::group_barrier(call, group);

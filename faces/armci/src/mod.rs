@@ -22,6 +22,7 @@ mod fences;
 mod global_operations;
 mod group_of_c;
 mod mutex_sets;
+mod notifications;
 mod processor_groups;
 mod strides;
 mod two_sided;

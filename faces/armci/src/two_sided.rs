@@ -9,6 +9,9 @@ use serried_engine::message::{Buffer, Envelope, Mode, ANY_SOURCE};
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr};
 
+/// The tag of notifications, which no message of a program has.
+pub const NOTIFICATION: c_int = c_int::MAX;
+
 /// `armci_msg_me`.
 pub fn me(_: &Call) -> Result<c_int> {
     world(|world| world.comm.rank as c_int)
@@ -29,7 +32,10 @@ fn buffer(buffer: *const c_void, len: c_int) -> Result<Buffer> {
 
 fn check_tag(tag: c_int) -> Result<()> {
     match tag {
-        0.. => Ok(()),
+        0..NOTIFICATION => Ok(()),
+        NOTIFICATION => {
+            Err(Error::new(Class::Tag, format!("argument tag is {tag}, which ARMCI has for notifications")))
+        }
         _ => Err(Error::new(Class::Tag, format!("argument tag is {tag}; it must be 0 or more"))),
     }
 }
@@ -112,7 +118,7 @@ fn end(code: c_int, text: &str) -> ! {
 pub fn progress(_: &Call) -> Result<()> {
     ARMCI.engine()?;
     let (engine, comm) = all()?;
-    // Nobody sends itself a message with such a tag.
-    let wanted = Envelope { context: comm.context(), source: comm.rank as i32, tag: i32::MAX };
+    // It is only looked for.
+    let wanted = Envelope { context: comm.context(), source: comm.rank as i32, tag: NOTIFICATION };
     engine.try_probe(wanted).map(drop)
 }

@@ -15,6 +15,7 @@ use serried_engine::observe::page::NONE;
 use serried_engine::onesided::{Addresses, Exposure, Region};
 use serried_engine::{Class, Error, Result};
 use std::cell::UnsafeCell;
+use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,6 +26,15 @@ pub struct Allocated {
     pub exposure: Arc<Exposure>,
     /// The rank of the member in it.
     pub member: u32,
+}
+
+/// How many notifications there were between this rank and another one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notifications {
+    /// To the other one.
+    pub sent: c_int,
+    /// From the other one.
+    pub waited_for: c_int,
 }
 
 /// ARMCI while it runs.
@@ -46,6 +56,8 @@ pub struct World {
     pub mutexes: Option<Arc<Exposure>>,
     /// Those of groups.
     pub sets: Vec<Arc<Exposure>>,
+    /// Notifications to and from each rank that there were any of.
+    pub notifications: HashMap<u32, Notifications>,
 }
 
 /// See the module's text.
