@@ -48,6 +48,14 @@ int main(void)
     shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 1);
     CHECK_EQUAL(flag, 1);
 
+    /* deprecated: caches are coherent */
+    shmem_clear_cache_inv();
+    shmem_set_cache_inv();
+    shmem_clear_cache_line_inv(&flag);
+    shmem_set_cache_line_inv(&flag);
+    shmem_udcflush();
+    shmem_udcflush_line(&flag);
+
     int local;
     CHECK_EQUAL(shmem_addr_accessible(&flag, next), 1);
     CHECK_EQUAL(shmem_addr_accessible(dest, next), 1);

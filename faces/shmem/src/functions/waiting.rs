@@ -6,7 +6,7 @@ use crate::shmem::handles::{pe, shmem_ctx_t, CONTEXTS, SHMEM_CTX_DEFAULT, SHMEM_
 use crate::shmem::state::{shmem, Shmem};
 use serried_engine::engine::symmetric::Remote;
 use serried_engine::{Class, Error, Result};
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
 
 /// How a word is compared with a value.
 #[derive(Clone, Copy)]
@@ -305,6 +305,16 @@ pub fn pe_quiet(call: &Call, ctx: shmem_ctx_t, target_pes: *const c_int, npes: u
         pe("target_pes", unsafe { *target_pes.add(index) })?;
     }
     settle(call, ctx)
+}
+
+/// `shmem_udcflush`, and the others that are about caches: here these are coherent, and loads and stores can be ordered.
+pub fn udcflush(_call: &Call) -> Result<()> {
+    shmem().map(|shmem| shmem.engine.quiet())
+}
+
+/// `shmem_udcflush_line`.
+pub fn udcflush_line(call: &Call, _dest: *mut c_void) -> Result<()> {
+    udcflush(call)
 }
 
 /// `shmem_set_lock`.
