@@ -56,6 +56,9 @@ TOLD = {
     39: r"armci_msg_sel failed: argument n is 4; the value at the beginning has 8 bytes",
     40: r"armci_domain_id failed: argument glob_proc_id is 9, but the ranks are 0 to 1",
     41: r"ARMCI_Error: the sky falls \(code 7\)",
+    42: r"armci_msg_snd failed: argument tag is 2147483647, which ARMCI has for notifications",
+    43: r"ARMCI_Group_create failed: argument grp_size is -1; it cannot be negative",
+    44: r"armci_notify failed: argument proc is 2, but the ranks are 0 to 1",
 }
 
 

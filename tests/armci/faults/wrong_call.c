@@ -70,6 +70,9 @@ int main(int argc, char **argv)
     case 39: armci_msg_sel(&scale, 4, "max", ARMCI_DOUBLE, 1); break;
     case 40: armci_domain_id(ARMCI_DOMAIN_SMP, 9); break;
     case 41: ARMCI_Error("the sky falls", 7); break;
+    case 42: armci_msg_snd(2147483647, data, 8, other); break;
+    case 43: ARMCI_Group_create(-1, pids, &none); break;
+    case 44: armci_notify(2); break;
     default: fprintf(stderr, "there is no such case\n"); exit(99);
     }
     fprintf(stderr, "the call went well\n");
