@@ -4,7 +4,7 @@
 //! loop that waits, and it drives everything that is under way.
 
 use self::lanes::Lanes;
-use self::onesided::ServantThread;
+use self::onesided::{Farewells, ServantThread};
 use self::reason::Reason;
 use crate::collective::multicast;
 use crate::collective::node::Pool;
@@ -67,6 +67,8 @@ pub struct Engine {
     server: OnceLock<server::NodeServer>,
     /// The thread that answers for this rank's memory where others do not reach it.
     servant: ServantThread,
+    /// What is had in common with others, as long as it is not freed.
+    farewells: Farewells,
     /// What peers have been told of device memory that messages are sent from: numbers, and where.
     lent: Mutex<Vec<(u64, u64)>>,
 }
@@ -151,6 +153,7 @@ impl Engine {
             seals: settings.seals,
             server: OnceLock::new(),
             servant: ServantThread::default(),
+            farewells: Farewells::default(),
             lent: Mutex::default(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;
@@ -230,11 +233,12 @@ impl Engine {
 
     /// Completes everything that the program has left to the engine, and tells
     /// the launcher that this rank's end is no failure from now on. Waits for no
-    /// other rank unless a message of ours still has to leave.
+    /// other rank unless a message of ours still has to leave, or memory is still exposed to it.
     ///
     /// # Errors
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
+        self.leave_the_rest()?;
         self.flush()?;
         self.end_servant_thread();
         self.end_server()?;

@@ -6,12 +6,33 @@ import pytest
 from test_survivors import GOES_ON, outlast, survive
 
 KINDS_OF_FILES = range(7)
+# Where ranks ask servants or servers for each other's memory: on one node, on two without and with a network, and each on its own.
+SURROUNDINGS = [
+    (("SERRIED_COPY", "cells"),),
+    (("SERRIED_NODES", "2"),),
+    (("SERRIED_NODES", "2"), ("SERRIED_TRANSPORT", "wire")),
+    (("SERRIED_TRANSPORT", "wire"),),
+]
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
 @pytest.mark.parametrize("what", ["fence", "lock_held", "lock_wanted", "start", "wait", "access"])
 def test_windows(launcher, windows, what, ranks):
     survive(launcher, windows, what, ranks)
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+@pytest.mark.parametrize("what", ["lock_held", "lock_wanted", "access"])
+def test_windows_without_common_memory(launcher, windows, what, surroundings, ranks):
+    survive(launcher, windows, what, ranks, env=dict(surroundings))
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.parametrize("surroundings", [(), *SURROUNDINGS])
+@pytest.mark.parametrize("what", ["end", "close"])
+def test_a_rank_stays_until_those_that_are_left_need_it_no_more(launcher, windows, what, surroundings, ranks):
+    survive(launcher, windows, what, ranks, env=dict(surroundings))
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_FILES)

@@ -6,8 +6,8 @@ from launching import STAGE
 GOES_ON = "--on-failure=continue"
 
 
-def survive(launcher, program, what, ranks, *options):
-    job = launcher.run("-n", ranks, *(options or [GOES_ON]), program, what)
+def survive(launcher, program, what, ranks, *options, **others):
+    job = launcher.run("-n", ranks, *(options or [GOES_ON]), program, what, **others)
     assert job.returncode == 0, job.stdout + job.stderr
     assert job.stdout.count("well") == ranks - 1, job.stdout + job.stderr
     assert f"rank {ranks - 1} (" in job.stderr and "SIGKILL" in job.stderr, job.stderr

@@ -174,6 +174,54 @@ static void access_target(void)
 	CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
 }
 
+/* Rank 0 gives a window up and ends while the others still use its memory; then they give it up too. */
+static void end_early(void)
+{
+	int *words, value = 1, flag = 1, old;
+	MPI_Win win = make(MPI_COMM_WORLD, &words);
+	CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
+	if (rank == last)
+		die();
+	wait_for_failure();
+	if (rank > 0) {
+		usleep(300000);
+		CHECK(MPI_Put(&value, 1, MPI_INT, 0, rank, 1, MPI_INT, win) == MPI_SUCCESS);
+		CHECK(MPI_Get(&old, 1, MPI_INT, 0, rank, 1, MPI_INT, win) == MPI_SUCCESS);
+		CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS && old == value);
+		CHECK(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win) == MPI_SUCCESS);
+		CHECK(MPI_Fetch_and_op(&value, &old, MPI_INT, 0, 0, MPI_SUM, win) == MPI_SUCCESS);
+		CHECK(MPI_Win_flush_all(win) == MPI_SUCCESS && old > 0);
+	}
+	CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
+	/* It waits for nobody, for others may have given up elsewhere. From then on the window is not used any more. */
+	CHECK(says(MPI_Win_free(&win), FAILED) && win != MPI_WIN_NULL);
+	CHECK(says(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), "MPI_ERR_RMA_SYNC"));
+	CHECK(says(MPI_Win_fence(0, win), "MPI_ERR_RMA_SYNC") && says(MPI_Win_free(&win), FAILED));
+	exit(end());
+}
+
+/* The same with the shared pointer of a file. */
+static void close_early(void)
+{
+	int value = rank, flag = 1;
+	MPI_File file;
+	MPI_Offset at;
+	CHECK(MPI_File_open(MPI_COMM_WORLD, "file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+	CHECK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
+	if (rank == last)
+		die();
+	wait_for_failure();
+	if (rank > 0) {
+		usleep(300000);
+		CHECK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+		CHECK(MPI_File_get_position_shared(file, &at) == MPI_SUCCESS && at > size * (MPI_Offset)sizeof(int));
+	}
+	CHECK(says(MPI_File_close(&file), FAILED));
+	exit(end());
+}
+
 /* One fails in the middle of collectives of a file of every kind. */
 static void file(int kind)
 {
@@ -266,6 +314,8 @@ static const struct test tests[] = {
 	{ "start", start },
 	{ "wait", wait_for_accesses },
 	{ "access", access_target },
+	{ "end", end_early },
+	{ "close", close_early },
 	{ NULL, NULL },
 };
 

@@ -154,6 +154,11 @@ impl Engine {
 impl Engine {
     /// As [`BootstrapChannel::wait_until`], for what goes on although ranks fail.
     pub(super) fn wait_despite_failures(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
+        self.wait_for_more(Reason::BootstrapChannel, done)
+    }
+
+    /// The same for something else that comes as messages.
+    pub(super) fn wait_for_more(&self, reason: Reason, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
         loop {
             let mut epochs = [0; LANES];
             for (lane, epoch) in self.lanes.each().zip(&mut epochs) {
@@ -163,9 +168,7 @@ impl Engine {
                 return Ok(());
             }
             // Everything that `done` waits for comes as a message, which moves the epoch of a lane.
-            self.wait_across(Reason::BootstrapChannel, |core| {
-                (core.epoch != epochs[core.lane()]).then_some(())
-            })?;
+            self.wait_across(reason, |core| (core.epoch != epochs[core.lane()]).then_some(()))?;
         }
     }
 }

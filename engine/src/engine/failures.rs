@@ -302,6 +302,8 @@ impl Engine {
                 self.affected_one(&exposure.communicator).as_ref().map(Affected::error)
             }
             Reason::Memory(_) => self.first_failed(),
+            // It looks by itself.
+            Reason::Farewell(_) => None,
             Reason::Server | Reason::BootstrapChannel | Reason::Flush | Reason::Settle(_) => None,
         };
         error.map_or(Ok(()), Err)

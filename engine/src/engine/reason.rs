@@ -3,7 +3,7 @@
 
 use crate::collective::node::{Member, Until};
 use crate::message::Envelope;
-use crate::onesided::{Exposure, LockOf};
+use crate::onesided::{Exposure, Farewell, LockOf};
 use crate::request::RequestId;
 
 /// What a wait is for.
@@ -25,6 +25,8 @@ pub(crate) enum Reason<'a> {
     Block(&'a Member, Until),
     /// A lock of a member of an exposure.
     Lock(&'a Exposure, LockOf),
+    /// That other members need something no more.
+    Farewell(&'a Farewell),
     /// That another rank changes memory of this one: that rank, or any.
     Memory(Option<u32>),
     /// That the server of this node has had something done.

@@ -8,7 +8,7 @@ use super::onesided::Memory;
 use super::Engine;
 use crate::collective::node::{ControlBlock, Shape};
 use crate::file::{NearWord, Shared, Team};
-use crate::onesided::{Control, Entry, Exposure, Region, Segment, Servant, Told};
+use crate::onesided::{Control, Entry, Exposure, Farewell, Region, Segment, Servant, Told};
 use crate::world::Communicator;
 use crate::{Class, Result};
 use std::ops::Deref;
@@ -73,16 +73,18 @@ impl Engine {
     ) -> Result<Option<Box<dyn Shared>>> {
         let (context, region) = (communicator.context(), self.region_of_word(communicator));
         let has_server = self.has_server() && communicator.group.iter().all(|rank| !rank.is_foreign());
-        let mut word = ServedWord { engine, context, lent: None, region, known: AtomicU64::new(0) };
+        let farewell = Arc::new(Farewell::new(communicator));
+        let mut word = ServedWord { engine, context, lent: None, region, known: AtomicU64::new(0), farewell };
         let mut is_there = has_server;
         if communicator.rank == 0 && has_server {
             is_there = self.enter_word(&mut word)?;
         }
         let told = team.gather(&[u64::from(is_there), word.lent.map_or(0, |offset| offset as u64)])?;
         if told.chunks(2).any(|one| one[0] == 0) {
-            word.give_back()?;
+            word.take_back()?;
             return Ok(None);
         }
+        self.keep_until_freed(&word.farewell, None);
         if let Some(local) = self.local_rank(communicator, 0) {
             word.region.lies_at(self.job.node.blocks_area(local.0) as usize + told[1] as usize + WORD_AT);
         }
@@ -185,6 +187,18 @@ struct ServedWord {
     region: Region,
     /// What the word was last, as far as this member knows.
     known: AtomicU64,
+    /// Who needs it no more.
+    farewell: Arc<Farewell>,
+}
+
+impl ServedWord {
+    /// Rank 0 takes the word back from the server of its node.
+    fn take_back(&self) -> Result<()> {
+        let Some(offset) = self.lent else { return Ok(()) };
+        self.engine.leave_alone(self.context)?;
+        self.engine.pool().take_back(offset);
+        Ok(())
+    }
 }
 
 impl Shared for ServedWord {
@@ -197,10 +211,11 @@ impl Shared for ServedWord {
     }
 
     fn give_back(&self) -> Result<()> {
-        let Some(offset) = self.lent else { return Ok(()) };
-        self.engine.leave_alone(self.context)?;
-        self.engine.pool().take_back(offset);
-        Ok(())
+        if self.engine.job().node.goes_on_without_ranks() {
+            self.engine.leave_together(&self.farewell)?;
+        }
+        self.engine.end_farewell(&self.farewell);
+        self.take_back()
     }
 }
 

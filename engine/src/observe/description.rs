@@ -112,6 +112,8 @@ pub enum Kind {
     Memory,
     /// A lock that is held, or asked for before, by the peer.
     Queue,
+    /// That the peers need what is had in common no more.
+    Farewell,
     /// Something else.
     Other,
 }
@@ -159,7 +161,7 @@ pub struct Operation {
     pub call: String,
 }
 
-const KINDS: [(Kind, &str); 12] = [
+const KINDS: [(Kind, &str); 13] = [
     (Kind::Receive, "receive"),
     (Kind::Probe, "probe"),
     (Kind::Send, "send"),
@@ -171,6 +173,7 @@ const KINDS: [(Kind, &str); 12] = [
     (Kind::Lock, "lock"),
     (Kind::Memory, "memory"),
     (Kind::Queue, "queue"),
+    (Kind::Farewell, "farewell"),
     (Kind::Other, "other"),
 ];
 

@@ -22,12 +22,14 @@ enum Access {
     Locked = 4,
     /// It holds a shared lock of all.
     LockedAll = 5,
+    /// Not any more: it has told the others that it needs their memory no more, and could not free the window.
+    Over = 6,
 }
 
 impl Access {
     fn from_raw(raw: u32) -> Access {
         use Access::*;
-        [Closed, Fenced, InUse, Started, Locked, LockedAll][raw as usize % 6]
+        [Closed, Fenced, InUse, Started, Locked, LockedAll, Over][raw as usize % 7]
     }
 
     fn text(self) -> &'static str {
@@ -37,6 +39,9 @@ impl Access {
             Access::Started => "an epoch that this process has started is open",
             Access::Locked => "an epoch of locks is open",
             Access::LockedAll => "an epoch of the locks of all members is open",
+            Access::Over => {
+                "this process has given the window up (it was to be freed, and a member had failed)"
+            }
         }
     }
 }
@@ -252,6 +257,11 @@ impl Epochs {
         Ok(self.all_checked.load(Relaxed) != 0)
     }
 
+    /// No epoch is opened any more.
+    pub fn end(&self) {
+        self.set(Access::Over);
+    }
+
     /// Whether the window may be freed.
     ///
     /// # Errors
@@ -263,6 +273,7 @@ impl Epochs {
             ));
         }
         match self.access() {
+            Access::Over => Ok(()),
             Access::InUse => Ok(()), // the end of the last fence's epoch is this call, which waits for all
             _ => self.free_for("the window is freed"),
         }

@@ -1,7 +1,7 @@
 //! What the members of a communicator expose to each other.
 
 use super::control::Numbered;
-use super::{find, Attached, Control, DevicePieces, Entry, Epochs, FairLock, Lock, Region};
+use super::{find, Attached, Control, DevicePieces, Entry, Epochs, FairLock, Farewell, Lock, Region};
 use crate::device::borrowing::Mapping;
 use crate::memory::window::Opened;
 use crate::world::{Communicator, Group};
@@ -59,6 +59,8 @@ pub(crate) struct Told {
     pub kind: u64,
     /// As in [`Entry`].
     pub lent: u64,
+    /// Not 0: its job goes on without ranks that fail.
+    pub outlives: u64,
 }
 
 impl Told {
@@ -175,6 +177,10 @@ pub struct Exposure {
     pub(crate) provided: Mutex<Provided>,
     /// Empty where no member has any.
     pub(crate) mutexes: Mutexes,
+    /// Who needs it no more.
+    pub(crate) farewell: Arc<Farewell>,
+    /// Members may fail and others go on: freeing waits for a word of each.
+    pub(crate) ends_by_words: bool,
 }
 
 impl Exposure {

@@ -121,6 +121,7 @@ fn of_need(description: &Description, need: &Need) -> String {
         Kind::Lock => "lock",
         Kind::Memory => "memory",
         Kind::Queue => "queue",
+        Kind::Farewell => "farewell",
         Kind::Other => "other",
     };
     object(&[

@@ -215,12 +215,16 @@ impl Engine {
     /// goes; attributes are the face's to delete before.
     ///
     /// # Errors
-    /// `RmaSync` while an epoch of this member is open; nothing is freed then.
+    /// `RmaSync` while an epoch of this member is open; `ProcFailed` when a member has failed. Nothing is freed then.
     pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
         exposure.epochs.check_free()?;
         fence(Ordering::SeqCst);
         self.unmap_devices(exposure);
-        self.run_collective(&exposure.communicator, &Operation::Barrier)?;
+        match exposure.ends_by_words {
+            true => self.leave_together(&exposure.farewell).inspect_err(|_| exposure.epochs.end())?,
+            false => self.run_collective(&exposure.communicator, &Operation::Barrier)?,
+        }
+        self.end_farewell(&exposure.farewell);
         self.leave_server(exposure)?;
         self.end_to_serve(exposure);
         exposure.device_pieces.take_all().into_iter().for_each(|piece| self.lend_no_more(piece));

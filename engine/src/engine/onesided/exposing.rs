@@ -8,8 +8,8 @@ use crate::job::node_segment::BLOCKS_BYTES;
 use crate::memory::window::heap::{Birth, Block};
 use crate::memory::window::{self, Children, Opened, Window};
 use crate::onesided::{
-    Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Kind, Known, Mutexes, Provided,
-    Segment, Told,
+    Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Farewell, Kind, Known, Mutexes,
+    Provided, Segment, Told,
 };
 use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
@@ -144,7 +144,8 @@ impl Engine {
     ) -> Result<Arc<Exposure>> {
         let peers = self.peers_of(parent)?;
         let wrong = memory.check(unit).and_then(|()| check_mutexes(mutexes)).err();
-        let mut mine = Told { owner: u64::from(parent.rank), ..Told::default() };
+        let outlives = u64::from(self.job.node.goes_on_without_ranks());
+        let mut mine = Told { owner: u64::from(parent.rank), outlives, ..Told::default() };
         mine.segment = Segment { unit: unit as u64, ..Segment::default() };
         let mut provided = match &wrong {
             Some(_) => self.provide_nothing(parent, memory, &mut mine)?,
@@ -161,6 +162,7 @@ impl Engine {
             return Err(error);
         }
         let made = Arc::new(self.make(parent, memory.kind(), (told, peers), provided));
+        self.keep_until_freed(&made.farewell, Some(&made));
         if let Memory::OfDevice { address, memory, .. } = memory {
             made.device_pieces.add(DevicePiece { address: address as u64, memory, lent: mine.lent });
         }
@@ -369,11 +371,13 @@ impl Engine {
         let dynamic = if kind == Kind::Dynamic { told.len() } else { 0 };
         Exposure {
             kind,
-            communicator,
             regions: told.iter().map(|_| OnceLock::new()).collect(),
             known: (0..dynamic).map(|_| Mutex::new(Known::default())).collect(),
             epochs: Epochs::new(parent.size()),
             mutexes: self.mutexes_of(parent, &told),
+            farewell: Arc::new(Farewell::new(&communicator)),
+            communicator,
+            ends_by_words: told.iter().any(|one| one.outlives != 0),
             told,
             control,
             peers,

@@ -7,6 +7,7 @@ mod device_lending;
 mod device_memory;
 mod exposed;
 mod exposing;
+mod leaving;
 mod locking;
 mod many_pieces;
 mod mutexes;
@@ -21,6 +22,7 @@ mod with_request;
 
 pub(super) use asking::refused;
 pub use exposing::Memory;
+pub(super) use leaving::Farewells;
 pub(super) use obeying::Served;
 pub(super) use servant_thread::ServantThread;
 
