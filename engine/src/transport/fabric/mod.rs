@@ -217,6 +217,9 @@ impl Fabric {
     /// Takes leave of all partners on the fabric, and waits until they have received what is for them.
     fn leave_fabric(&mut self) {
         let Some(port) = &mut self.port else { return };
+        let failed = |rank: &JobRank| self.wire.knows_failed(*rank);
+        let failed: Vec<JobRank> = port.partners.iter().map(|partner| partner.rank).filter(failed).collect();
+        failed.into_iter().for_each(|rank| port.part_with(rank));
         let partners = port.reached();
         for &index in &partners {
             port.partners[index].credits.tell_first(super::network::LEAVE);

@@ -184,6 +184,16 @@ fn what_comes_is_news_for_its_lane_alone_and_before_the_queue_is_read() {
 }
 
 #[test]
+fn a_rank_that_leaves_does_not_wait_for_one_that_has_failed_and_was_not_heard_out() {
+    let mut ranks = acquainted(job(&[true, true], ip));
+    ranks[0].wire.outlive(JobRank(1));
+    assert!(ranks[0].wire.knows_failed(JobRank(1)) && !ranks[1].wire.knows_failed(JobRank(0)));
+    let began = Instant::now();
+    ranks[0].leave();
+    assert!(began.elapsed() < PATIENCE / 2);
+}
+
+#[test]
 fn a_rank_that_leaves_does_not_wait_for_one_that_has_failed() {
     for domain in [ip, strict, scalable] {
         let mut ranks = acquainted(job(&[true, true], domain));

@@ -79,6 +79,11 @@ pub trait Network:
     fn outlive(&mut self, _: JobRank) -> bool {
         true
     }
+
+    /// Whether a peer is known to have failed: who leaves does not wait for it.
+    fn knows_failed(&self, _: JobRank) -> bool {
+        false
+    }
 }
 
 /// The error of what is for a rank that is gone.

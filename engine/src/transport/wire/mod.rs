@@ -413,6 +413,10 @@ impl Network for Wire {
         let index = self.by_rank.get(&peer).copied();
         index.is_none_or(|index| self.has_heard_out(index as usize))
     }
+
+    fn knows_failed(&self, peer: JobRank) -> bool {
+        self.is_known_to_have_failed(peer)
+    }
 }
 
 impl OfferedMemory for Wire {}

@@ -7,6 +7,7 @@
 use super::link::{Link, State};
 use super::Wire;
 use crate::transport::network::LEAVE;
+use crate::JobRank;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,12 @@ impl Wire {
         }
         self.part_with(index);
         true
+    }
+
+    /// Whether a peer has failed, as the launcher says or other processes.
+    pub(super) fn is_known_to_have_failed(&self, peer: JobRank) -> bool {
+        let link = self.by_rank.get(&peer).map(|&index| &self.links[index as usize]);
+        link.is_some_and(|link| link.failed_since.is_some()) || self.porter.me().directory.has_failed(peer)
     }
 
     /// Parts with those that have failed, as the launcher says or other processes, heard out or not.
