@@ -278,6 +278,7 @@ struct Inner {
     cause: Option<Cause>,
     context: Option<u64>,
     is_an_echo: bool,
+    first: Option<Error>,
 }
 
 impl Error {
@@ -291,7 +292,24 @@ impl Error {
             cause: None,
             context: None,
             is_an_echo: false,
+            first: None,
         }))
+    }
+
+    /// The error of a call that ends several operations, of which this was the first to fail (`MPI_ERR_IN_STATUS`).
+    #[cold]
+    pub fn in_status(first: Error) -> Self {
+        let message =
+            format!("at least one of the operations failed (look at MPI_ERROR of each status): {first}");
+        let mut error = Error::new(Class::InStatus, message);
+        error.0.context = first.context();
+        error.0.first = Some(first);
+        error
+    }
+
+    /// The first of several, if this is an error [of several](Self::in_status).
+    pub fn first(&self) -> Option<&Error> {
+        self.0.first.as_ref()
     }
 
     /// An error of `class` that a face words by its cause.

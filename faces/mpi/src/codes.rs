@@ -9,6 +9,7 @@
 use crate::class::{class_number, DESCRIPTIONS};
 use crate::{abi, wording};
 use serried_engine::{Class, Error, Result};
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -43,25 +44,35 @@ fn lock() -> MutexGuard<'static, Book> {
     BOOK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+thread_local! {
+    /// The last bare code of this thread that has a sentence, and that.
+    static BARE: RefCell<(c_int, String)> = const { RefCell::new((abi::MPI_SUCCESS, String::new())) };
+}
+
 /// The code of an error; remembers its sentence. Classes that programs compare
-/// codes with (`MPI_ERR_IN_STATUS`, `MPI_ERR_PENDING`) and the program's own
-/// stay bare.
+/// codes with (`MPI_ERR_IN_STATUS`, `MPI_ERR_PENDING`, and those of failed processes: programs that go on without
+/// them look for these) and the program's own stay bare.
 #[cold]
 pub fn code(error: &Error) -> c_int {
+    with_words(error, wording::sentence)
+}
+
+fn with_words(error: &Error, sentence: impl FnOnce(&Error) -> String) -> c_int {
     let class = class_number(error.class());
     match error.class() {
         Class::User(_) | Class::InStatus | Class::Pending => class,
-        _ => with_message(class, &wording::sentence(error)),
+        Class::ProcFailed | Class::ProcFailedPending | Class::Revoked => {
+            BARE.set((class, sentence(error)));
+            class
+        }
+        _ => with_message(class, &sentence(error)),
     }
 }
 
 /// As [`code`], with the name of the call in the sentence.
 #[cold]
 pub fn code_of_call(function: &str, error: &Error) -> c_int {
-    match error.class() {
-        Class::User(_) | Class::InStatus | Class::Pending => code(error),
-        class => with_message(class_number(class), &format!("{function}: {}", wording::sentence(error))),
-    }
+    with_words(error, |error| format!("{function}: {}", wording::sentence(error)))
 }
 
 /// The bare code that a function of the tool interface returns.
@@ -120,6 +131,9 @@ pub fn text_of(code: c_int) -> Result<String> {
         return Ok(book.added[index].text.clone());
     }
     let (_, name) = DESCRIPTIONS.iter().find(|(known, _)| *known == class).ok_or_else(|| no_code(code))?;
+    if let Some(message) = BARE.with_borrow(|(bare, message)| (*bare == code).then(|| message.clone())) {
+        return Ok(format!("{name}: {message}"));
+    }
     let serial = code as u32 >> CLASS_BITS;
     match book.ring.get(serial as usize % RING) {
         Some((remembered, message)) if *remembered == serial && serial != 0 => {
@@ -264,6 +278,13 @@ mod tests {
     fn what_programs_compare_with_stays_bare() {
         assert_eq!(code(&Error::new(Class::InStatus, "")), abi::MPI_ERR_IN_STATUS);
         assert_eq!(code(&Error::new(Class::Pending, "")), abi::MPI_ERR_PENDING);
+        let failed = code(&Error::new(Class::ProcFailed, "rank 3 has gone"));
+        assert_eq!(failed, abi::MPIX_ERR_PROC_FAILED);
+        assert!(text_of(failed).unwrap().ends_with("rank 3 has gone"));
+        let revoked = code_of_call("MPI_Barrier", &Error::new(Class::Revoked, "it was"));
+        assert_eq!(revoked, abi::MPIX_ERR_REVOKED);
+        assert!(text_of(revoked).unwrap().ends_with("MPI_Barrier: it was"));
+        assert!(!text_of(failed).unwrap().contains("gone"), "another error came since");
     }
 
     /// Tests that add classes and codes take turns.

@@ -100,9 +100,15 @@ pub fn run(handler: &ErrorHandler, object: usize, function: &str, code: c_int, e
         ErrorHandler::Fatal | ErrorHandler::Abort => fatal(function, code, error),
         ErrorHandler::Return => code,
         ErrorHandler::User(_, function) => {
-            let mut code = code;
-            function(object, &mut code);
-            code
+            // Of several operations the handler is told the first that failed (MPI-5.0 §9.3.1).
+            let told = error.first().map_or(code, codes::code);
+            let mut answered = told;
+            function(object, &mut answered);
+            if answered == told {
+                code
+            } else {
+                answered
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{finish, look};
 use crate::abi;
 use crate::arguments::{OutArray, OutValue};
+use crate::codes;
 use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::Requests;
@@ -41,15 +42,12 @@ fn take(index: usize, id: RequestId, requests: &Requests) -> Result<Status> {
     Ok(status)
 }
 
-/// The error of a call some of whose requests failed (§3.7.5): on the
-/// communicator of the first.
-fn in_status(first: &Error) -> Error {
-    let message =
-        format!("at least one of the operations failed (look at MPI_ERROR of each status): {first}");
-    let error = Error::new(Class::InStatus, message);
-    match first.context() {
-        Some(context) => error.in_context(context),
-        None => error,
+/// An error that has a code already: the same for its status and for an error handler (§9.3.1).
+fn with_code(error: &Error) -> Error {
+    let same = Error::new(Class::User(codes::code(error)), error.message());
+    match error.context() {
+        Some(context) => same.in_context(context),
+        None => same,
     }
 }
 
@@ -116,14 +114,15 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
                 continue;
             }
         }
-        let status = match id {
+        let mut status = match id {
             Some(id) => take(index, id, &requests)?,
             None => Status::empty(),
         };
-        if status.error.is_some() && failed.is_none() {
+        if let (Some(error), None) = (&status.error, &failed) {
             // Now `MPI_ERROR` of each matters, of those before too.
             (0..index).for_each(|earlier| statuses.set_error_at(earlier, abi::MPI_SUCCESS));
-            failed = status.error.clone();
+            failed = Some(with_code(error));
+            status.error.clone_from(&failed);
         }
         if failed.is_some() {
             statuses.set_at_with_error(index, &status);
@@ -131,23 +130,21 @@ pub fn waitall(count: usize, requests: Requests, statuses: StatusOut) -> Result<
             statuses.set_at(index, &status);
         }
     }
-    failed.map_or(Ok(()), |first| Err(in_status(&first)))
+    failed.map_or(Ok(()), |first| Err(Error::in_status(first)))
 }
 
 /// Fills the statuses; `MPI_ERROR` of each only if one has failed.
 fn report_all(done: &[Status], statuses: StatusOut) -> Result<()> {
-    let failed = done.iter().find_map(|status| status.error.as_ref());
+    let Some(at) = done.iter().position(|status| status.error.is_some()) else {
+        done.iter().enumerate().for_each(|(index, status)| statuses.set_at(index, status));
+        return Ok(());
+    };
+    let mut first = done[at].clone();
+    first.error = first.error.as_ref().map(with_code);
     for (index, status) in done.iter().enumerate() {
-        if failed.is_some() {
-            statuses.set_at_with_error(index, status);
-        } else {
-            statuses.set_at(index, status);
-        }
+        statuses.set_at_with_error(index, if index == at { &first } else { status });
     }
-    match failed {
-        Some(first) => Err(in_status(first)),
-        None => Ok(()),
-    }
+    first.error.map_or(Ok(()), |first| Err(Error::in_status(first)))
 }
 
 /// `MPI_Testall` (§3.7.5).
