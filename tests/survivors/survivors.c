@@ -274,7 +274,89 @@ static void fatal(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* It takes no part in what the others do while it fails, so they do not hear of it. */
+static void outside(void)
+{
+	MPI_Group world, group;
+	MPI_Comm comm, more;
+	int not_me[] = { last }, reported = 0;
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_excl(world, 1, not_me, &group);
+	if (rank == last)
+		die_at_some_time(size, 30000);
+	for (int round = 0; rank == last || reported < 20; round++) {
+		if (rank == last)
+			continue;
+		CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, group, round, &comm) == MPI_SUCCESS);
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+		CHECK(MPI_Comm_split(comm, rank % 2, rank, &more) == MPI_SUCCESS);
+		MPI_Comm_free(&more);
+		CHECK(MPI_Comm_dup(comm, &more) == MPI_SUCCESS);
+		MPI_Comm_free(&more);
+		/* All of them end after the same round. */
+		int failed = failed_of(MPI_COMM_WORLD);
+		CHECK(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS);
+		reported += failed;
+		MPI_Comm_free(&comm);
+	}
+	MPI_Group_free(&world);
+	MPI_Group_free(&group);
+}
+
+/* A handler is told the error of the first operation that failed, and the call says where to look. */
+static int told;
+
+static void note(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm;
+	told = *code;
+}
+
+static void several(void)
+{
+	MPI_Errhandler handler;
+	MPI_Request requests[3];
+	MPI_Status statuses[3];
+	int values[3], flag = 0, count, which[3], code;
+	MPI_Comm_create_errhandler(note, &handler);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+	if (rank == last) {
+		usleep(20000);
+		die();
+	}
+	for (int call = 0; call < 4; call++) {
+		told = 0;
+		for (int i = 0; i < 3; i++)
+			CHECK(MPI_Irecv(&values[i], 1, MPI_INT, i == 1 ? last : rank, 40 + i, MPI_COMM_WORLD, &requests[i]) == MPI_SUCCESS);
+		for (int i = 0; i < 3; i += 2)
+			CHECK(MPI_Send(&rank, 1, MPI_INT, rank, 40 + i, MPI_COMM_WORLD) == MPI_SUCCESS);
+		if (call == 0)
+			code = MPI_Waitall(3, requests, statuses);
+		else if (call == 1)
+			while ((code = MPI_Testall(3, requests, &flag, statuses)) == MPI_SUCCESS)
+				CHECK(!flag);
+		else
+			do
+				code = call == 2 ? MPI_Waitsome(3, requests, &count, which, statuses)
+				                 : MPI_Testsome(3, requests, &count, which, statuses);
+			while (code == MPI_SUCCESS && count != MPI_UNDEFINED);
+		CHECK(code == MPI_ERR_IN_STATUS && says(told, FAILED));
+		int first = 0;
+		while (call < 2 ? first != 1 : which[first] != 1)
+			first++;
+		CHECK(statuses[first].MPI_ERROR == told);
+		/* The code is the class: programs compare it. */
+		int class;
+		MPI_Error_class(told, &class);
+		CHECK(class == told);
+		MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+	}
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Errhandler_free(&handler);
+}
+
 static const struct test tests[] = {
+	{ "outside", outside },   { "several", several },
 	{ "receive", receive },   { "send", send },   { "before", before }, { "any", any },
 	{ "revoke", is_revoked }, { "fatal", fatal },
 	{ "host", host },         { "party", party }, { NULL, NULL },

@@ -22,6 +22,17 @@ def test_messages(launcher, survivors, what, ranks):
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
+def test_the_handler_is_told_the_first_error_of_several(launcher, survivors, ranks):
+    survive(launcher, survivors, "several", ranks)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("nodes", [{}, {"SERRIED_NODES": "2", "SERRIED_TRANSPORT": "wire"}])
+def test_those_who_have_nothing_to_do_with_it_do_not_hear_of_a_failure(launcher, survivors, nodes, ranks):
+    survive(launcher, survivors, "outside", ranks, env=nodes)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
 @pytest.mark.parametrize("kind", range(6))
 def test_collectives(launcher, survivors, kind, ranks):
     survive(launcher, survivors, f"collective{kind}", ranks)

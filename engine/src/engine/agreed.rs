@@ -9,6 +9,7 @@ use super::Engine;
 use crate::job::hardware::Place;
 use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
 use crate::{JobRank, Result};
+use std::sync::Arc;
 
 /// An argument in words that other ranks compare with theirs.
 #[derive(Clone, Debug)]
@@ -164,8 +165,12 @@ impl BootstrapChannel for Agreeing<'_> {
         self.engine.begins_with(communicator, self.arguments)
     }
 
-    fn all_go_on(&self, group: &Group) -> Result<()> {
-        self.engine.all_go_on(group)
+    fn all_go_on(&self, group: &Arc<Group>) -> Result<()> {
+        BootstrapChannel::all_go_on(self.engine, group)
+    }
+
+    fn others_take_part(&self) {
+        self.engine.others_take_part();
     }
 
     fn nudge(&self, context: u64, ranks: &[JobRank]) -> Result<()> {

@@ -8,13 +8,15 @@ use super::reason::Reason;
 use super::Engine;
 use crate::job::hardware::{self, Place};
 use crate::job::node_segment::LANES;
+use crate::message::failed;
 use crate::message::probe::Message;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
-use crate::{JobRank, Result};
-use std::cell::Cell;
+use crate::{Error, JobRank, Result};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 fn envelope(line: &Line, source: u32) -> Envelope {
     Envelope { context: line.context, source: source as i32, tag: line.tag }
@@ -27,7 +29,7 @@ impl Engine {
         communicator: &Communicator,
         arguments: &dyn Fn() -> Vec<Agreed>,
     ) -> Result<()> {
-        self.note_failures_so_far();
+        communicator.groups().for_each(|group| self.note_dependence_on(group));
         self.all_members_go_on(communicator)?;
         let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
         communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
@@ -85,9 +87,13 @@ impl BootstrapChannel for Engine {
         self.begins_with(communicator, &Vec::new)
     }
 
-    fn all_go_on(&self, group: &Group) -> Result<()> {
-        self.note_failures_so_far();
+    fn all_go_on(&self, group: &Arc<Group>) -> Result<()> {
+        self.note_dependence_on(group);
         Engine::all_go_on(self, group)
+    }
+
+    fn others_take_part(&self) {
+        self.dependence(|begun| begun.others = true);
     }
 
     fn nudge(&self, context: u64, ranks: &[JobRank]) -> Result<()> {
@@ -116,38 +122,72 @@ impl BootstrapChannel for Engine {
     }
 
     fn wait_until(&self, done: &mut dyn FnMut() -> Result<bool>) -> Result<()> {
-        let failures = self.failures_so_far();
+        let failures = self.dependence(|begun| begun.failures);
         self.wait_despite_failures(&mut || {
+            if done()? {
+                return Ok(true);
+            }
             // Whom a rank waits for that has not failed may have given it up because of one that has.
-            match (self.failures() != failures).then(|| self.first_failed()).flatten() {
+            match (self.failures() != failures).then(|| self.failure_that_matters()).flatten() {
                 Some(error) => Err(error),
-                None => done(),
+                None => Ok(false),
             }
         })
     }
 }
 
+/// Whom a call depends on that makes a communicator.
+struct Dependence {
+    /// The call: its number, which is odd.
+    call: u64,
+    /// How many failures were known when it began.
+    failures: u32,
+    /// Those that take part.
+    groups: Vec<Arc<Group>>,
+    /// Others do too.
+    others: bool,
+}
+
 thread_local! {
-    /// Of the call that this thread is in, and that has begun: its number, which is odd, and how many failures were known then.
-    static BEGUN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+    /// Of the call that this thread is in, and that has begun.
+    static BEGUN: RefCell<Dependence> =
+        const { RefCell::new(Dependence { call: 0, failures: 0, groups: Vec::new(), others: false }) };
 }
 
 /// A rank that failed after a call had begun, and before a wait of it, may have been noticed by others only, who have given up.
+/// Only those that take part in the call matter.
 impl Engine {
-    /// The call looks whether all go on; only the first such look of a call counts.
-    fn note_failures_so_far(&self) {
+    /// What is known of the call that this thread is in; of one that has not begun: that it depends on anybody, from now on.
+    fn dependence<T>(&self, look: impl FnOnce(&mut Dependence) -> T) -> T {
         let call = self.page.own().sequence();
-        if BEGUN.get().0 != call {
-            BEGUN.set((call, self.failures()));
-        }
+        BEGUN.with_borrow_mut(|begun| {
+            if begun.call != call || call.is_multiple_of(2) {
+                *begun = Dependence { call, failures: self.failures(), groups: Vec::new(), others: false };
+            }
+            look(begun)
+        })
     }
 
-    /// The failures that were known when the call looked; those that are known now, if it has not.
-    fn failures_so_far(&self) -> u32 {
-        match BEGUN.get() {
-            (call, failures) if !call.is_multiple_of(2) && call == self.page.own().sequence() => failures,
-            _ => self.failures(),
-        }
+    /// The members of a group take part in the call.
+    fn note_dependence_on(&self, group: &Arc<Group>) {
+        self.dependence(|begun| {
+            if !begun.groups.iter().any(|one| Arc::ptr_eq(one, group)) {
+                begun.groups.push(group.clone());
+            }
+        });
+    }
+
+    /// The error that names the first who has failed of those that take part.
+    fn failure_that_matters(&self) -> Option<Error> {
+        let failed = self.failed();
+        let matters = |rank: JobRank| {
+            self.dependence(|begun| {
+                begun.others
+                    || begun.groups.is_empty()
+                    || begun.groups.iter().any(|group| group.rank_of(rank).is_some())
+            })
+        };
+        failed.into_iter().find(|&(_, rank)| matters(rank)).map(|(_, rank)| failed::failed(rank))
     }
 }
 

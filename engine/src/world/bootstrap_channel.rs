@@ -64,9 +64,12 @@ pub trait BootstrapChannel {
     ///
     /// # Errors
     /// One of them has failed.
-    fn all_go_on(&self, _group: &Group) -> Result<()> {
+    fn all_go_on(&self, _group: &Arc<Group>) -> Result<()> {
         Ok(())
     }
+
+    /// The call that has begun depends on processes of other groups too, whichever they are.
+    fn others_take_part(&self) {}
 
     /// Makes processes look again at what lies in memory that they share, in the lane of a context.
     ///

@@ -56,6 +56,7 @@ impl Meeting {
         bridge: Option<(Line, u32)>,
         note: Vec<u8>,
     ) -> Result<Meeting> {
+        exchange.others_take_part();
         let mut told = Vec::new();
         if let Some((line, peer)) = &bridge {
             told = join(&[words([exchange.contexts().propose()?]), note]);
