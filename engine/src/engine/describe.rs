@@ -11,15 +11,14 @@ use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
 use crate::observe::page::NONE;
-use crate::onesided::{Exposure, Farewell, LockOf};
+use crate::onesided::{Exposure, LockOf};
 use crate::progress::lock::Guard;
 use crate::request::lane_of;
 use crate::world::calls::Begun;
 use crate::world::{context, Communicator};
 use crate::JobRank;
 use std::cell::Cell;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
+use std::sync::{atomic::Ordering::Relaxed, Arc};
 
 /// The key of what is polled (`Core::background`): what one of them needs of a rank,
 /// any other there may be about to do.
@@ -120,7 +119,7 @@ impl<'a> Describer<'a> {
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
             Reason::Lock(exposure, lock) => vec![vec![self.lock(exposure, lock)]],
-            Reason::Farewell(farewell) => vec![vec![self.farewell(farewell)]],
+            Reason::Farewell(farewell) => vec![farewell.needs()],
             Reason::Memory(rank) => vec![vec![self.change(rank)]],
             Reason::Server => vec![vec![self.other()]],
             Reason::BootstrapChannel => vec![vec![self.exchange()]],
@@ -307,16 +306,6 @@ impl<'a> Describer<'a> {
         let tag = lock.mutex.map_or(NONE, |mutex| mutex as i32);
         let message = description::Envelope { context, source: lock.member as i32, tag, bytes: 0 };
         Need { kind: Kind::Lock, peers, message, collective: None }
-    }
-
-    /// That those who have not said so need something no more.
-    fn farewell(&mut self, farewell: &Farewell) -> Need {
-        let context = farewell.communicator.context();
-        self.mentioned.push(context);
-        let peers =
-            farewell.missing().into_iter().map(|member| farewell.communicator.group.job_rank(member).0);
-        let message = description::Envelope { context, source: NONE, tag: NONE, bytes: 0 };
-        Need { kind: Kind::Farewell, peers: peers.collect(), message, collective: None }
     }
 
     /// A change of memory, which any other rank may make, or the one that holds a lock or is before in its queue.

@@ -112,7 +112,7 @@ pub enum Kind {
     Memory,
     /// A lock that is held, or asked for before, by the peer.
     Queue,
-    /// That the peers need what is had in common no more.
+    /// That the peer needs what is had in common no more.
     Farewell,
     /// Something else.
     Other,

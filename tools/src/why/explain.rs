@@ -193,7 +193,7 @@ fn need_in_words(job: &Job, description: &Description, thread: &Thread, need: &N
             _ => format!("until one of {} changes memory that it watches", ranks(&need.peers)),
         },
         Kind::Queue => format!("for a lock that {} holds, or asked for before it", ranks(&need.peers)),
-        Kind::Farewell => format!("until {} need its memory no more", ranks(&need.peers)),
+        Kind::Farewell => format!("until {} needs its memory no more", ranks(&need.peers)),
         Kind::Other => "for something that any rank may do".into(),
     };
     let gone = |peer: &u32| job.ranks.get(*peer as usize).is_some_and(Standing::is_gone);

@@ -8,6 +8,7 @@ use super::asking::buffer;
 use crate::engine::reason::Reason;
 use crate::engine::Engine;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
+use crate::observe::description::{Kind, Need};
 use crate::onesided::{Exposure, Farewell};
 use crate::world::Communicator;
 use crate::Result;
@@ -17,9 +18,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Tag of the word that a member needs the others no more, in the context of the exposure.
 const LEFT: i32 = 4;
 
+/// What members have in common, and the exposure if it is one.
+type Unfreed = Vec<(Arc<Farewell>, Option<Arc<Exposure>>)>;
+
 /// What is not freed yet: it lives until it is, or this rank ends, although the program has lost its name for it.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Farewells(Mutex<Vec<(Arc<Farewell>, Option<Arc<Exposure>>)>>);
+pub(in crate::engine) struct Farewells(Mutex<Unfreed>);
+
+impl Farewell {
+    /// For observers: the words that are missing, of one member each.
+    pub(in crate::engine) fn needs(&self) -> Vec<Need> {
+        let job_rank = |member| self.communicator.group.job_rank(member).0;
+        let need = |member| Need { kind: Kind::Farewell, peers: vec![job_rank(member)], ..Need::default() };
+        self.missing().into_iter().map(need).collect()
+    }
+}
 
 impl Engine {
     /// Something begins that members have in common.
@@ -31,7 +44,7 @@ impl Engine {
         self.unfreed().push((farewell.clone(), exposure.cloned()));
     }
 
-    fn unfreed(&self) -> MutexGuard<'_, Vec<(Arc<Farewell>, Option<Arc<Exposure>>)>> {
+    fn unfreed(&self) -> MutexGuard<'_, Unfreed> {
         self.farewells.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
