@@ -90,7 +90,9 @@ static void of_what_is_made(void)
     CHECK_EQUAL(of_world + of_self, 0);
     /* One for other objects, or none, can neither be had nor answer. */
     CHECK_CLASS(MPI_Comm_create_from_group(group, "t", MPI_INFO_NULL, wrong, &comm), MPI_ERR_ERRHANDLER);
-    CHECK_CLASS(MPI_Session_init(MPI_INFO_NULL, counting, &session), MPI_ERR_ERRHANDLER);
+    MPI_Session none = session;
+    CHECK_CLASS(MPI_Session_init(MPI_INFO_NULL, counting, &none), MPI_ERR_ERRHANDLER);
+    CHECK(none == MPI_SESSION_NULL); /* a call that fails leaves no handle */
     CHECK_CLASS(MPI_Comm_create_from_group(group, "t", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &comm), MPI_ERR_ERRHANDLER);
     CHECK_EQUAL(of_self, 3);
     CHECK(of_none == 4 && of_session == 1 && comm == MPI_COMM_NULL);
