@@ -4,7 +4,7 @@ DESTDIR ?=
 PARTS ?=
 TUNE ?=
 
-.PHONY: all install demo check test mutations applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-devices bench-armci bench-micro clean help
+.PHONY: all install demo check test mutations mpich-suite applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-devices bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -31,6 +31,11 @@ mutations: ## mistakes in the code for device memory, one after the other: the t
 	@scripts/setup venv-tests
 	@scripts/stage
 	@build/venv/bin/python tests/fake_driver/mutations
+
+mpich-suite: ## the test suite that comes with MPICH, unmodified, under the standard's ABI and MPICH's (20 minutes)
+	@scripts/stage
+	@tests/mpich/run
+	@SERRIED_ABI=mpich tests/mpich/run
 
 applications: ## programs of Debian as they are, in turns with Debian's own MPI; long ones of PyPI: results and times (50 minutes)
 	@scripts/setup venv-tests applications
