@@ -28,7 +28,7 @@ static void lock_that_is_kept(void) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win); // stuck 1: MPI_Win_lock ; rank 0
 }
 
-// case lock_of_one_that_has_gone 3: rank 2 waits for rank 0, which has finalized
+// case lock_of_one_that_has_gone 3: ranks 0, 1 and 2 wait for one another
 static void lock_of_one_that_has_gone(void) {
     if (me == 0)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
