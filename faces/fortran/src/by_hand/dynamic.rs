@@ -22,7 +22,7 @@ impl Strings {
 
     /// Those from `first` on, each `step` strings behind the last, up to a blank one.
     unsafe fn up_to_blank(first: *const c_char, length: usize, step: usize) -> Strings {
-        let at = |index: usize| unsafe { text::trimmed((first.add(index * step * length), length)) };
+        let at = |index: usize| unsafe { text::stripped((first.add(index * step * length), length)) };
         Strings::new((0..).map(at).take_while(|one| !one.is_empty()).collect())
     }
 }
@@ -98,4 +98,19 @@ pub unsafe fn comm_spawn_multiple(
         made.store(handles::from_comm);
     }
     report(ierror, code);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_no_blanks_around_them_and_end_at_a_blank_one() {
+        let row = concat!(" Ss  ", "d e  ", "     ", "x    ").as_ptr().cast();
+        let rows = concat!(" Ss  ", "x    ", "a b  ", "x    ", "     ").as_ptr().cast();
+        // SAFETY: strings of 5 bytes up to a blank one: all of them, and every second one.
+        let (all, second) = unsafe { (Strings::up_to_blank(row, 5, 1), Strings::up_to_blank(rows, 5, 2)) };
+        assert_eq!(all._kept, [c"Ss".to_owned(), c"d e".to_owned()]);
+        assert_eq!(second._kept, [c"Ss".to_owned(), c"a b".to_owned()]);
+    }
 }
