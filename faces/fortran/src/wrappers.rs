@@ -33,7 +33,7 @@ unsafe fn indices_from_one(first: *mut c_int, count: *const c_int) {
     }
 }
 
-/// Further names of a routine: functions that jump there, whatever its arguments are.
+/// The names of a routine: functions that jump there, whatever its arguments are.
 macro_rules! also {
     ($target:path: $($name:ident)*) => {$(
         #[unsafe(naked)]

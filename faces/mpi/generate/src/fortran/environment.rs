@@ -166,11 +166,7 @@ pub fn link(abi: &Abi, library: &Library, out: &Path) -> Result<(), Problem> {
     }
     let tell = |argument: &str| println!("cargo:rustc-cdylib-link-arg={argument}");
     tell(&format!("-Wl,-soname,{}", library.soname));
-    // Further names of a routine go to ours, though a program brings its own under another name (profiling, MPI-5.0
-    // chapter 15). But the addresses of predefined functions are compared with what programs pass.
-    tell("-Wl,-Bsymbolic-functions");
-    tell("-Wl,--export-dynamic-symbol=*_fn*");
-    tell("-Wl,--export-dynamic-symbol=*_FN*");
+    // Not `-Bsymbolic-functions`: the addresses of functions are compared with what programs pass.
     tell("-Wl,-rpath,$ORIGIN");
     tell("-Wl,--no-as-needed");
     tell(&stub.display().to_string());

@@ -53,7 +53,7 @@ fn arguments_follow_their_kinds() {
         "let comm_name_c = text::trimmed((comm_name.cast_const(), comm_name_length));",
         "let key_c = text::stripped((key.cast_const(), key_length));",
         "index_from_one(indx);",
-        "also! { mpi_send_: mpi_send ",
+        "also! { routine_mpi_send_: mpi_send_ mpi_send ",
         "also! { by_hand::comm_create_keyval: mpi_comm_create_keyval_ ",
     ] {
         assert!(text.contains(line), "{line}");
@@ -83,7 +83,7 @@ fn sections_become_copies_datatypes_or_copies_that_are_kept() {
     let (api, abi, library) = read("standard");
     let text = wrapper::wrappers(&api, &abi, &library);
     let of = |name: &str| {
-        let begin = text.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{name}"));
+        let begin = text.find(&format!("fn routine_{name}(")).unwrap_or_else(|| panic!("{name}"));
         &text[begin..begin + text[begin..].find("\n}").unwrap()]
     };
     let blocking = of("mpi_recv_f08ts");

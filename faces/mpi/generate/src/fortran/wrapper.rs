@@ -33,13 +33,15 @@ pub fn wrappers(api: &Api, abi: &Abi, library: &Library) -> String {
                 let (end, style) = if is_ordinary { ("_", Style::Plain) } else { ("", block.style) };
                 let known = all.iter().flat_map(|name| names(patterns, name)).map(|name| name + end);
                 let known: Vec<String> = known.collect();
-                let Some((first, others)) = known.split_first() else { continue };
+                let Some(first) = known.first() else { continue };
                 match by_hand(declaration, style) {
                     Some(target) => also(&mut text, &target, &known),
                     None => {
                         let context = Context { abi, library, style: block.style, declaration, wide };
-                        text.push_str(&wrapper(&context, first));
-                        also(&mut text, first, others);
+                        // No name that a program may have too: `PMPI_Send` must come here though it brings an `MPI_Send`.
+                        let routine = format!("routine_{first}");
+                        text.push_str(&wrapper(&context, &routine));
+                        also(&mut text, &routine, &known);
                     }
                 }
             }
@@ -53,7 +55,7 @@ pub fn wrappers(api: &Api, abi: &Abi, library: &Library) -> String {
     text
 }
 
-/// More names of a routine.
+/// The names of a routine.
 fn also(text: &mut String, target: &str, names: &[String]) {
     if !names.is_empty() {
         let _ = writeln!(text, "also! {{ {target}: {} }}", names.join(" "));
@@ -96,10 +98,7 @@ fn wrapper(context: &Context<'_>, name: &str) -> String {
     if declaration.returns.is_none() {
         body += "    report(ierror, code);\n";
     }
-    format!(
-        "#[no_mangle]\npub unsafe extern \"C\" fn {name}({}){returned} {{\n{body}}}\n",
-        parameters.join(", ")
-    )
+    format!("unsafe extern \"C\" fn {name}({}){returned} {{\n{body}}}\n", parameters.join(", "))
 }
 
 /// The call of the C function.
