@@ -178,13 +178,14 @@ impl Matching {
     }
 
     /// The same, but only if it is the one posted first and its block has room for
-    /// the message.
+    /// the message; in the context of collectives, where lengths are known, for no more.
     #[inline(always)]
     pub fn take_first_block(&mut self, envelope: Envelope, bytes: u64) -> Option<Posted> {
         let posted = &mut self.queues(envelope.context).posted;
         let first = posted.front()?;
-        let fits = !first.target.is_null() && bytes <= first.room;
-        if fits && first.accepts(envelope.source, envelope.tag) {
+        let is_of_collective = envelope.context & 1 != 0;
+        let fits = bytes == first.room || bytes < first.room && !is_of_collective;
+        if fits && !first.target.is_null() && first.accepts(envelope.source, envelope.tag) {
             return posted.pop_front();
         }
         None
@@ -317,6 +318,20 @@ mod tests {
         match message.found {
             Found::Short { payload, .. } => payload[0],
             _ => panic!("not inline"),
+        }
+    }
+
+    #[test]
+    fn only_messages_between_programs_may_be_shorter_than_a_block() {
+        let mut room = [0u8; 40];
+        for (context, takes) in [(8, true), (9, false)] {
+            let mut matching = Matching::default();
+            let block = Posted { request: 1, source: 0, tag: 5, target: room.as_mut_ptr(), room: 40 };
+            matching.post(context, block);
+            let letter = Envelope { context, source: 0, tag: 5 };
+            assert!(matching.take_first_block(letter, 41).is_none());
+            assert_eq!(matching.take_first_block(letter, 4).is_some(), takes);
+            assert_eq!(matching.take_first_block(letter, 40).is_some(), !takes);
         }
     }
 
