@@ -53,7 +53,7 @@ impl Engine {
         if self.is_threaded() {
             self.turn(&mut core);
         }
-        core.take_letter(wanted, address, (0, room), self.looks())
+        core.take_letter(wanted, address, room, self.looks())
     }
 
     /// The page of a peer, if it is on this node.
@@ -75,7 +75,7 @@ impl Engine {
     ) -> Result<RequestId> {
         let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
-            if let Some(taken) = core.take_letter(wanted, address, (0, room), 1) {
+            if let Some(taken) = core.take_letter(wanted, address, room, 1) {
                 return core.taken(taken);
             }
         }
@@ -152,7 +152,7 @@ impl Engine {
                 }
             }
             // What has come before is taken before more is let in: a sender that is ahead would only get further.
-            if let Some(status) = core.receive_kept(wanted, &buffer, 0) {
+            if let Some(status) = core.receive_kept(wanted, &buffer) {
                 return Ok(status);
             }
             self.drive(&mut core)?;

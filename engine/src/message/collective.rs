@@ -60,11 +60,11 @@ impl Port for ContextPort<'_> {
         let looks = if may_wait { self.looks } else { 1 };
         let Some((address, room)) = data.dense() else { return false };
         if self.core.may_receive_at_once(wanted.context) {
-            return self.core.take_letter(wanted, address, (room, room), looks).is_some();
+            return self.core.take_letter(wanted, address, room, looks).is_some();
         }
         // A message whose sender has died while it copied is lost; the receive that follows hears of the failure.
         self.core
-            .receive_kept(wanted, &Buffer::Dense { address, bytes: room }, room)
+            .receive_kept(wanted, &Buffer::Dense { address, bytes: room })
             .is_some_and(|status| status.error.is_none())
     }
 

@@ -53,7 +53,7 @@ impl Core {
         Ok(sent)
     }
 
-    /// Receives a message of at least `least` bytes in a packet into a block with room for `room` bytes, if
+    /// Receives a message in a packet into a block with room for `room` bytes, if
     /// it is the next to arrive: looks for it at most `looks` times, the first of
     /// them without a pause. `None`, and nothing is changed, if something else
     /// came or nothing.
@@ -62,13 +62,13 @@ impl Core {
         &mut self,
         wanted: Envelope,
         target: *mut u8,
-        (least, room): (u64, u64),
+        room: u64,
         looks: u32,
     ) -> Option<Taken> {
         let arrival = self.look_for_packet(looks)?;
         let Envelope { context, source, tag } = Envelope::of(arrival.header);
         let bytes = u64::from(arrival.bytes);
-        let fits = arrival.kind == INLINE && (least..=room).contains(&bytes) && context == wanted.context;
+        let fits = arrival.kind == INLINE && wanted.fits(bytes, room) && context == wanted.context;
         if !fits || !matching::accepts(wanted.source, wanted.tag, source, tag) {
             return None;
         }

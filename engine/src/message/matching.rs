@@ -177,15 +177,14 @@ impl Matching {
         posted.remove(place)
     }
 
-    /// The same, but only if it is the one posted first and its block has room for
-    /// the message; in the context of collectives, where lengths are known, for no more.
+    /// The same, but only if it is the one posted first and its block is right for
+    /// the message (`Envelope::fits`).
     #[inline(always)]
     pub fn take_first_block(&mut self, envelope: Envelope, bytes: u64) -> Option<Posted> {
         let posted = &mut self.queues(envelope.context).posted;
         let first = posted.front()?;
-        let is_of_collective = envelope.context & 1 != 0;
-        let fits = bytes == first.room || bytes < first.room && !is_of_collective;
-        if fits && !first.target.is_null() && first.accepts(envelope.source, envelope.tag) {
+        let fits = !first.target.is_null() && envelope.fits(bytes, first.room);
+        if fits && first.accepts(envelope.source, envelope.tag) {
             return posted.pop_front();
         }
         None

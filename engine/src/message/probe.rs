@@ -82,14 +82,14 @@ impl Core {
         told.map(|()| Some(Message { context: wanted.context, unexpected }))
     }
 
-    /// Receives a message that has come before, if all of it is here and fits, and it has at least so many bytes.
+    /// Receives a message that has come before, if all of it is here and fits.
     #[inline]
-    pub(crate) fn receive_kept(&mut self, wanted: Envelope, buffer: &Buffer, least: u64) -> Option<Status> {
+    pub(crate) fn receive_kept(&mut self, wanted: Envelope, buffer: &Buffer) -> Option<Status> {
         if self.matching.unexpected() == 0 {
             return None;
         }
         let found = &self.matching.peek_unexpected(wanted)?.found;
-        if found.offered().is_some() || !(least..=buffer.bytes()).contains(&found.bytes()) {
+        if found.offered().is_some() || !wanted.fits(found.bytes(), buffer.bytes()) {
             return None;
         }
         let unexpected = self.matching.take_unexpected(wanted)?;

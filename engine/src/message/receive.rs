@@ -190,16 +190,13 @@ impl Core {
         request.status.source = source;
         request.status.tag = tag;
         request.status.bytes = taken;
-        if bytes != room {
-            let context = receive.wanted.context;
-            let is_of_collective = context & 1 != 0;
-            let error = match is_of_collective {
-                true => Some(other_than_expected(source, bytes, room)),
-                false => (bytes > room).then(|| truncated(source, tag, bytes, room)),
+        let wanted = receive.wanted;
+        if !wanted.fits(bytes, room) {
+            let error = match wanted.is_of_collective() {
+                true => other_than_expected(source, bytes, room),
+                false => truncated(source, tag, bytes, room),
             };
-            if let Some(error) = error {
-                request.status.error = Some(error.in_context(context));
-            }
+            request.status.error = Some(error.in_context(wanted.context));
         }
         count_received(self.counters, taken);
         if let Found::Offer(offer) = found {

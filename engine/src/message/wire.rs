@@ -165,6 +165,18 @@ impl Envelope {
     pub fn of(header: [u64; 2]) -> Envelope {
         Envelope { context: header[0], source: header[1] as u32 as i32, tag: (header[1] >> 32) as u32 as i32 }
     }
+
+    /// Whether it is of a collective, whose ranks all know the lengths of its messages.
+    #[inline]
+    pub fn is_of_collective(&self) -> bool {
+        self.context & 1 != 0
+    }
+
+    /// Whether a message of so many bytes is right for a receive that has room for `room`; one of a collective has as many.
+    #[inline(always)]
+    pub fn fits(&self, bytes: u64, room: u64) -> bool {
+        bytes == room || bytes < room && !self.is_of_collective()
+    }
 }
 
 /// Payload of [`OFFER`].
