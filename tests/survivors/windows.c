@@ -174,18 +174,26 @@ static void access_target(void)
 	CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
 }
 
-/* Rank 0 gives a window up and ends while the others still use its memory; then they give it up too. */
-static void end_early(void)
+/* The last rank dies once all have come here. Those behind rank 0 give that one the time to go ahead. */
+static void lose_the_last(void)
 {
-	int *words, value = 1, flag = 1, old;
-	MPI_Win win = make(MPI_COMM_WORLD, &words);
-	CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+	int flag = 1;
 	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
 	if (rank == last)
 		die();
 	wait_for_failure();
-	if (rank > 0) {
+	if (rank > 0)
 		usleep(300000);
+}
+
+/* Rank 0 gives a window up and ends while the others still use its memory; then they give it up too. */
+static void end_early(void)
+{
+	int *words, value = 1, old;
+	MPI_Win win = make(MPI_COMM_WORLD, &words);
+	CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+	lose_the_last();
+	if (rank > 0) {
 		CHECK(MPI_Put(&value, 1, MPI_INT, 0, rank, 1, MPI_INT, win) == MPI_SUCCESS);
 		CHECK(MPI_Get(&old, 1, MPI_INT, 0, rank, 1, MPI_INT, win) == MPI_SUCCESS);
 		CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS && old == value);
@@ -204,17 +212,13 @@ static void end_early(void)
 /* The same with the shared pointer of a file. */
 static void close_early(void)
 {
-	int value = rank, flag = 1;
+	int value = rank;
 	MPI_File file;
 	MPI_Offset at;
 	CHECK(MPI_File_open(MPI_COMM_WORLD, "file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS);
 	CHECK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-	CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
-	if (rank == last)
-		die();
-	wait_for_failure();
+	lose_the_last();
 	if (rank > 0) {
-		usleep(300000);
 		CHECK(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 		CHECK(MPI_File_get_position_shared(file, &at) == MPI_SUCCESS && at > size * (MPI_Offset)sizeof(int));
 	}
