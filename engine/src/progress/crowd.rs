@@ -301,7 +301,8 @@ mod tests {
     #[test]
     fn other_programs_make_a_crowd_of_ranks_that_share_nothing() {
         let ranks = ranks(&[&[0], &[1]]);
-        ranks[0].foreign_load().learn(0, 20_000, 4_000_000);
+        let now = clock::nanoseconds();
+        ranks[0].foreign_load().learn(now - 4_000_000, now - 3_980_000, now);
         assert!(ranks[0].can_be() && ranks[0].is_here() && !ranks[0].shares());
         assert!(!ranks[1].can_be());
     }
