@@ -1,13 +1,15 @@
 //! Cells: memory of one's own that peers read.
 //!
 //! # Ownership
-//! A cell belongs to its owner until a packet that stands for it is pushed; then to
-//! the receiver of that packet, which reads it and sets the cell's flag; then to
-//! the owner again, which clears the flag when it looks for free cells.
+//! A cell is in the hands of its owner until a packet that stands for it is pushed; then in those of the receiver of that
+//! packet, which reads it. The receiver sets the cell's flag, and the owner has it again, which clears the flag when it
+//! looks for free cells. Or, if it is one of a long block, the receiver keeps it for its next block to the owner
+//! ([`super::borrowed_cells`]); then a packet brings it home.
 //!
-//! The owner may push the packet of a long block while it still fills its cells: the line behind the first one says how
-//! much is there, and the receiver reads no further. If the receiver gives them back before they are full, the owner
-//! fills them all the same: it looks for free cells only after that.
+//! Whoever has the cells of a long block may push the packet while it still fills them: the line behind the first one says
+//! how much is there, and the receiver reads no further. If the receiver gives them back before they are full, the owner
+//! fills them all the same: it looks for free cells only after that. Nobody else writes there before they are full: the
+//! receiver keeps no others, and an owner to whom they come home waits until they are.
 
 use super::area::{cells_offset, Area};
 use super::returned::indices;
@@ -32,7 +34,7 @@ pub const LARGEST: usize = CLASSES[CLASSES.len() - 1].bytes;
 pub struct Filled(AtomicU32);
 
 impl Filled {
-    /// So many bytes are there; only the owner says so.
+    /// So many bytes are there; only who fills it says so.
     #[inline]
     pub fn tell(&self, bytes: usize) {
         self.0.store(bytes as u32, Ordering::Release); // filled: paired with `bytes`
@@ -104,6 +106,11 @@ impl Pool {
             cells.iter_mut().zip(free).for_each(|(cell, index)| *cell = index);
         }
         Ok(has)
+    }
+
+    /// A cell of a long block that a peer had kept has come home: it is the next to be taken.
+    pub fn come_home(&mut self, index: u32) {
+        self.free[PIECES].push_front(index);
     }
 
     /// Whether so many cells of a class are free; their memory is reserved then.

@@ -1,4 +1,5 @@
-//! A long block between the ranks of a node: in several cells of the sender, the ones that have been free for longest.
+//! A long block between the ranks of a node: in several cells, those of the receiver that this rank has read last
+//! ([`super::borrowed_cells`]), or else own ones that have been free for longest.
 //!
 //! The sender pushes the packet when the first part is there, and copies the rest; the receiver copies what is there. So
 //! both copy at the same time, and the sender waits for nobody. Where ranks share CPUs the packet goes when all is
@@ -36,7 +37,9 @@ pub const LONG: u8 = 0xfd;
 #[repr(C)]
 pub struct Long {
     /// Local rank of the owner of the cells.
-    owner: u32,
+    owner: u16,
+    /// Local rank of who fills them.
+    sender: u16,
     /// Bytes of the payload.
     pub bytes: u32,
     /// The first cell.
@@ -55,10 +58,10 @@ const _: () = assert!(size_of::<Long>() == INLINE_BYTES);
 unsafe impl Plain for Long {}
 
 impl Long {
-    /// Of a payload that fits one cell and is there.
-    pub fn of_cell(cell: Cell, bytes: usize, kind: u8) -> Long {
-        let (owner, first) = (cell.owner, cell.index as u16);
-        Long { owner, bytes: bytes as u32, first, kind, is_whole: 1, more: [0; MORE] }
+    /// Of a payload of a local rank that fits one cell and is there.
+    pub fn of_cell(sender: u32, cell: Cell, bytes: usize, kind: u8) -> Long {
+        let (owner, sender, first) = (cell.owner as u16, sender as u16, cell.index as u16);
+        Long { owner, sender, bytes: bytes as u32, first, kind, is_whole: 1, more: [0; MORE] }
     }
 
     /// As the receiver has it.
@@ -68,7 +71,7 @@ impl Long {
         InHand { long: *self, count }
     }
 
-    /// Payloads of the sizes of one cell are in one.
+    /// In a cell of another class than that of the pieces.
     fn is_in_one(&self) -> bool {
         !indices(PIECES).contains(&u32::from(self.first))
     }
@@ -91,12 +94,24 @@ impl InHand {
     /// The first cell.
     #[inline]
     pub fn first(&self) -> Cell {
-        Cell { owner: self.long.owner, index: u32::from(self.long.first) }
+        Cell { owner: u32::from(self.long.owner), index: u32::from(self.long.first) }
+    }
+
+    /// Whether its cells are of the class of which blocks take several.
+    #[inline]
+    pub fn is_of_pieces(&self) -> bool {
+        !self.long.is_in_one()
+    }
+
+    /// Bytes of the payload.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.long.bytes as usize
     }
 
     /// All of them.
     #[inline]
-    pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
+    pub fn cells(&self) -> impl DoubleEndedIterator<Item = Cell> + '_ {
         (0..usize::from(self.count)).map(|number| self.cell(number))
     }
 
@@ -105,7 +120,7 @@ impl InHand {
         match number {
             0 => self.first(),
             _ => Cell {
-                owner: self.long.owner,
+                owner: u32::from(self.long.owner),
                 index: indices(PIECES).start + u32::from(self.long.more[number - 1]),
             },
         }
@@ -135,15 +150,15 @@ impl NodeTransport {
         if bytes > LONGEST || !WHOLE_CELL.is_passed_by(bytes as u64) {
             return Ok(false);
         }
-        let Some(mut block_there) = self.take_pieces(bytes, kind)? else { return Ok(false) };
+        let Some(mut block_there) = self.take_pieces(peer, bytes, kind)? else { return Ok(false) };
         let is_whole = self.node.page(self.me).affinity.shared().is_some();
         let before = if is_whole { bytes } else { part_of(bytes) };
         block_there.long.is_whole = u8::from(is_whole);
-        // SAFETY: by the caller; the cells are this rank's.
+        // SAFETY: by the caller; the cells are in this rank's hands.
         unsafe { self.fill(peer, &block_there, (head, block), 0..before)? };
         let packet = Packet::with(LONG, header, &block_there.long);
         if !self.push(LocalRank(peer), &packet.letter())? {
-            self.give_all_back(&block_there);
+            self.take_back(&block_there);
             return Ok(false);
         }
         // SAFETY: as above; the peer reads no further than it is told.
@@ -151,15 +166,17 @@ impl NodeTransport {
         Ok(true)
     }
 
-    /// The cells for a block.
-    fn take_pieces(&mut self, bytes: usize, kind: u8) -> Result<Option<InHand>> {
+    /// The cells for a block to a peer.
+    fn take_pieces(&mut self, peer: u32, bytes: usize, kind: u8) -> Result<Option<InHand>> {
         let (me, reserve) = (self.me, self.reserves_cells());
         let mut indexes = [0; 1 + MORE];
         let indexes = &mut indexes[..bytes.div_ceil(PIECE)];
-        if !self.pool.take_pieces(indexes, reserve)? {
-            return Ok(None);
-        }
-        let mut long = Long::of_cell(Cell { owner: me, index: indexes[0] }, bytes, kind);
+        let owner = match self.peer(peer)?.borrowed.take(indexes) {
+            true => peer,
+            false if self.pool.take_pieces(indexes, reserve)? => me,
+            false => return Ok(None),
+        };
+        let mut long = Long::of_cell(me, Cell { owner, index: indexes[0] }, bytes, kind);
         for (place, index) in long.more.iter_mut().zip(&indexes[1..]) {
             *place = (index - indices(PIECES).start) as u8;
         }
@@ -169,7 +186,7 @@ impl NodeTransport {
     /// Copies a range of a head and its block into their cells, part by part, and tells the receiver of each.
     ///
     /// # Safety
-    /// The block must be readable, and the cells this rank's.
+    /// The block must be readable, and the cells in this rank's hands.
     unsafe fn fill(
         &mut self,
         peer: u32,
@@ -178,8 +195,8 @@ impl NodeTransport {
         range: std::ops::Range<usize>,
     ) -> Result<()> {
         let bytes = there.long.bytes as usize;
-        let own = self.own;
-        let filled = cells::filled(&own, there.first().index);
+        let area = self.area_of(there.first().owner);
+        let filled = cells::filled(&area, there.first().index);
         for at in range.step_by(part_of(bytes)) {
             let part = part_of(bytes).min(bytes - at);
             let target = self.cell_address(there.cell(at / PIECE)).wrapping_add(at % PIECE);
@@ -202,19 +219,34 @@ impl NodeTransport {
     /// The sender has died meanwhile.
     pub(super) fn piece_of(&self, block: &InHand, at: usize) -> Result<(*const u8, usize)> {
         let there = match block.long.is_whole {
-            0 => self.await_filled(block.first(), at)?,
+            0 => self.await_filled(block, at)?,
             _ => block.long.bytes as usize,
         };
         let address = self.cell_address(block.cell(at / PIECE)).wrapping_add(at % PIECE);
         Ok((address.cast_const(), (there - at).min(PIECE - at % PIECE)))
     }
 
-    fn await_filled(&self, cell: Cell, beyond: usize) -> Result<usize> {
-        let area = self.area_of(cell.owner);
-        let filled = cells::filled(&area, cell.index);
+    /// How much of a block is there; whoever has its packet may ask.
+    #[inline]
+    pub(super) fn bytes_there(&self, block: &InHand) -> usize {
+        match block.long.is_whole {
+            0 => cells::filled(&self.area_of(block.first().owner), block.first().index).bytes(),
+            _ => block.long.bytes as usize,
+        }
+    }
+
+    /// Waits until all of a block is there, or its sender has died.
+    pub(super) fn await_all(&self, block: &InHand) {
+        if self.bytes_there(block) < block.bytes() {
+            let _ = self.await_filled(block, block.bytes() - 1);
+        }
+    }
+
+    fn await_filled(&self, block: &InHand, beyond: usize) -> Result<usize> {
+        let sender = u32::from(block.long.sender);
         let mut looks = 0;
         loop {
-            let bytes = filled.bytes();
+            let bytes = self.bytes_there(block);
             if bytes > beyond {
                 return Ok(bytes);
             }
@@ -224,9 +256,9 @@ impl NodeTransport {
                 continue;
             }
             std::thread::sleep(REST);
-            if gone::is_gone(self.node, cell.owner) && filled.bytes() <= beyond {
+            if gone::is_gone(self.node, sender) && self.bytes_there(block) <= beyond {
                 let died = Error::new(Class::Intern, "the rest of the message has not been copied");
-                return gone::or_gone(Err(died), self.node, cell.owner);
+                return gone::or_gone(Err(died), self.node, sender);
             }
         }
     }
@@ -243,7 +275,7 @@ mod tests {
         let node = NodeSegment::create(2).unwrap();
         let node: &'static NodeSegment = Box::leak(Box::new(node));
         let [mut owner, mut peer] = [0, 1].map(|rank| NodeTransport::attach(node, rank).unwrap());
-        let mut block = owner.take_pieces(50_000, 5).unwrap().unwrap();
+        let mut block = owner.take_pieces(1, 50_000, 5).unwrap().unwrap();
         block.long.is_whole = 0;
         let data = vec![7u8; 50_000];
         // SAFETY: the block is that long, the cells are the owner's.

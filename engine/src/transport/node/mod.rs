@@ -4,6 +4,7 @@
 //! A rank sends to itself the same way, so there is no second protocol for it.
 
 pub mod area;
+mod borrowed_cells;
 pub mod cells;
 mod direct;
 mod distance;

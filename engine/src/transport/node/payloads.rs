@@ -36,7 +36,7 @@ impl Payloads for NodeTransport {
             Source::Block(block) => unsafe { self.peer(peer)?.distance.copy(block, target, bytes) },
             Source::Packed(pack) => pack(target),
         }
-        Ok(Some(Packet::with(LONG, header, &Long::of_cell(cell, bytes, kind))))
+        Ok(Some(Packet::with(LONG, header, &Long::of_cell(self.me, cell, bytes, kind))))
     }
 
     unsafe fn push_block(
@@ -70,7 +70,7 @@ impl Payloads for NodeTransport {
 
     fn unload(&mut self, packet: &Packet) {
         if packet.kind == LONG {
-            self.give_all_back(&packet.read::<Long>().in_hand());
+            self.take_back(&packet.read::<Long>().in_hand());
         }
     }
 
@@ -91,7 +91,7 @@ impl Payloads for NodeTransport {
             return self.give_back(Cell::of_token(retained.token));
         }
         if let Some(block) = self.kept[slot(retained.token)].take() {
-            self.give_all_back(&block);
+            self.let_go(&block);
         }
     }
 }
@@ -128,7 +128,7 @@ impl NodeTransport {
     pub(super) fn advance_long(&mut self, arrival: &Arrival) {
         self.long = None;
         if let Some(block) = self.in_hand.take() {
-            self.give_all_back(&block);
+            self.let_go(&block);
         }
         let bytes = size_of::<Long>() as u32;
         self.advance(&Arrival { kind: LONG, is_long: false, bytes, ..*arrival });
@@ -154,15 +154,9 @@ impl NodeTransport {
         cells::address(&self.area_of(cell.owner), cell.index)
     }
 
-    /// Gives all cells of a payload back to their owner.
-    #[inline]
-    pub(super) fn give_all_back(&self, block: &InHand) {
-        block.cells().for_each(|cell| self.give_back(cell));
-    }
-
     /// Gives a cell back to its owner.
     #[inline]
-    fn give_back(&self, cell: Cell) {
+    pub(super) fn give_back(&self, cell: Cell) {
         let area = self.area_of(cell.owner);
         let doorbell = area.doorbell();
         if area.control().returned.0.give(cell.index, self.registered && doorbell.has_promised()) {

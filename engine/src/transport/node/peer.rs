@@ -1,6 +1,7 @@
 //! A peer of the node: where its packets go.
 
 use super::area::{self, express_offset, Area, FIRST_BYTES};
+use super::borrowed_cells::Borrowed;
 use super::distance::Distance;
 use super::express;
 use super::mailbox::SenderView;
@@ -30,6 +31,8 @@ pub struct Peer {
     pub remote: Remote,
     /// How far its core is.
     pub distance: Distance,
+    /// Cells of it for the next block to it.
+    pub borrowed: Borrowed,
 }
 
 /// A peer to which this rank has not spoken yet.
@@ -51,6 +54,7 @@ pub fn first_contact(node: &'static NodeSegment, peer: u32, lane: usize) -> Resu
         express: None,
         remote: Remote::Untried,
         distance: Distance::default(),
+        borrowed: Borrowed::default(),
     }))
 }
 
