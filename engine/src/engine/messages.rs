@@ -191,7 +191,7 @@ impl Engine {
     ) -> Result<RequestId> {
         let mut core = self.lane(wanted.context).lock();
         if core.may_receive_at_once(wanted.context) {
-            if let Some(status) = core.receive_at_once(wanted, &buffer, 1)? {
+            if let Some(status) = core.receive_short_at_once(wanted, &buffer)? {
                 return completed(&mut core, status);
             }
         }

@@ -251,6 +251,18 @@ impl Core {
         arrival.map_or(Ok(None), |arrival| self.take_at_once(&arrival, wanted, buffer))
     }
 
+    /// The same of a message in a packet, looking once. A longer one is left for the wait: the program may want to send
+    /// before it waits, and its peer would wait for that longer.
+    #[inline]
+    pub(crate) fn receive_short_at_once(&mut self, wanted: Envelope, buffer: &Buffer) -> Result<Option<Status>> {
+        match self.look_for_packet(1) {
+            Some(arrival) if arrival.kind == wire::INLINE && !arrival.is_long => {
+                self.take_at_once(&arrival, wanted, buffer)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Takes the message in a packet that was looked at, if it is the one wanted
     /// and all of it can be had now.
     #[inline]
