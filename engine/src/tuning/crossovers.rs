@@ -21,9 +21,9 @@ pub static EAGER_BLOCK: Crossover = Crossover::new(
 /// One block of a message that is not read in place, in bytes.
 pub static WHOLE_CELL: Crossover = Crossover::new(
     "whole_cell",
-    3584 - 1,
+    2560 - 1,
     (K, 32 * K),
-    ("one cell, which the sender fills before it tells the receiver", "cells, while both sides copy"),
+    ("a packet, or one cell that comes back at once", "cells that the receiver keeps for its answer"),
 );
 
 /// A message that is copied once, from where it is to where it goes, in bytes.

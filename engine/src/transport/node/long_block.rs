@@ -16,7 +16,7 @@ use std::mem::size_of;
 use std::time::Duration;
 
 /// Bytes that are copied before the receiver is told of them: a quarter of the block, but no less and no more.
-const PART: (usize, usize) = (1 << 10, 8 << 10);
+const PART: (usize, usize) = (4 << 10, 8 << 10);
 /// Cells after the first that a block may have.
 const MORE: usize = 28;
 /// The longest block.
@@ -151,9 +151,11 @@ impl NodeTransport {
             return Ok(false);
         }
         let Some(mut block_there) = self.take_pieces(peer, bytes, kind)? else { return Ok(false) };
-        let is_whole = self.node.page(self.me).affinity.shared().is_some();
-        let before = if is_whole { bytes } else { part_of(bytes) };
-        block_there.long.is_whole = u8::from(is_whole);
+        let before = match self.node.page(self.me).affinity.shared() {
+            Some(_) => bytes,
+            None => part_of(bytes).min(bytes),
+        };
+        block_there.long.is_whole = u8::from(before == bytes);
         // SAFETY: by the caller; the cells are in this rank's hands.
         unsafe { self.fill(peer, &block_there, (head, block), 0..before)? };
         let packet = Packet::with(LONG, header, &block_there.long);
@@ -298,6 +300,6 @@ mod tests {
 
     #[test]
     fn parts_divide_a_cell() {
-        assert_eq!([3500, 5000, 20_000, 400_000].map(part_of), [1024, 2048, 8192, 8192]);
+        assert_eq!([3500, 5000, 20_000, 400_000].map(part_of), [4096, 4096, 8192, 8192]);
     }
 }

@@ -37,6 +37,7 @@ use crate::progress::{barrier, changes, Doorbell};
 use crate::transport::{
     Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, Reaches, LETTER_BYTES, OWN_KINDS, PLACES,
 };
+use crate::tuning::crossovers::WHOLE_CELL;
 use crate::{LocalRank, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -292,7 +293,8 @@ impl Packets for NodeTransport {
         let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
         Ok(!short
             && (bytes <= LETTER_BYTES
-                || !self.had_better_read(LocalRank(to), address, bytes as u64)
+                || !WHOLE_CELL.is_passed_by(bytes as u64)
+                    && !self.had_better_read(LocalRank(to), address, bytes as u64)
                     && self.peer(to)?.distance.favours_letters(bytes)))
     }
 
