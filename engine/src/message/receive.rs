@@ -254,7 +254,11 @@ impl Core {
     /// The same of a message in a packet, looking once. A longer one is left for the wait: the program may want to send
     /// before it waits, and its peer would wait for that longer.
     #[inline]
-    pub(crate) fn receive_short_at_once(&mut self, wanted: Envelope, buffer: &Buffer) -> Result<Option<Status>> {
+    pub(crate) fn receive_short_at_once(
+        &mut self,
+        wanted: Envelope,
+        buffer: &Buffer,
+    ) -> Result<Option<Status>> {
         match self.look_for_packet(1) {
             Some(arrival) if arrival.kind == wire::INLINE && !arrival.is_long => {
                 self.take_at_once(&arrival, wanted, buffer)

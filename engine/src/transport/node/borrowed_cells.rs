@@ -90,7 +90,12 @@ impl NodeTransport {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sizes::PIECE;
     use super::*;
+    use crate::job::NodeSegment;
+    use crate::transport::{Packets, Payloads};
+    use crate::LocalRank;
+    use std::collections::HashSet;
 
     #[test]
     fn those_that_were_read_last_are_taken_first_and_in_their_order() {
@@ -109,5 +114,70 @@ mod tests {
     #[test]
     fn nobody_keeps_any_where_there_are_too_many_ranks() {
         assert_eq!(Borrowed::default().keep(7, 0), Some(7));
+    }
+
+    const BYTES: usize = 2 * PIECE - 1000;
+
+    fn pair() -> [NodeTransport; 2] {
+        let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
+        [0, 1].map(|rank| NodeTransport::attach(node, rank).unwrap())
+    }
+
+    fn send(from: &mut NodeTransport, to: u32, byte: u8) {
+        let data = vec![byte; BYTES];
+        // SAFETY: the block is that long.
+        assert!(unsafe { from.push_block(LocalRank(to), (5, [0; 2]), &[], (data.as_ptr(), BYTES)).unwrap() });
+    }
+
+    /// Reads a block of one byte, again and again; returns where it lay.
+    fn receive(transport: &mut NodeTransport, byte: u8) -> *const u8 {
+        let arrival = transport.peek().expect("it was pushed");
+        let all = (arrival.payload(), arrival.bytes as usize);
+        let mut read = 0;
+        while read < BYTES {
+            let (part, bytes) = transport.part(None, all, read).unwrap();
+            // SAFETY: it is that long.
+            assert!(unsafe { std::slice::from_raw_parts(part, bytes) }.iter().all(|&found| found == byte));
+            read += bytes;
+        }
+        transport.advance(&arrival);
+        all.0
+    }
+
+    #[test]
+    fn an_answer_and_the_next_question_go_into_the_cells_of_the_question() {
+        let [mut one, mut other] = pair();
+        send(&mut one, 1, 7);
+        let place = receive(&mut other, 7);
+        for byte in 8..20 {
+            send(&mut other, 0, byte);
+            assert_eq!(receive(&mut one, byte), place);
+            send(&mut one, 1, !byte);
+            assert_eq!(receive(&mut other, !byte), place);
+        }
+    }
+
+    #[test]
+    fn a_stream_never_runs_out_of_cells_and_has_half_of_them_in_turn() {
+        let [mut one, mut other] = pair();
+        let mut places = HashSet::new();
+        for round in 0..1000 {
+            send(&mut one, 1, round as u8);
+            places.insert(receive(&mut other, round as u8));
+        }
+        assert!(places.len() >= CLASSES[PIECES].count / 4, "{}", places.len());
+        // Both have cells of the first now, and use them at once.
+        send(&mut one, 1, 1);
+        send(&mut other, 0, 2);
+        assert_ne!(receive(&mut one, 2), receive(&mut other, 1));
+    }
+
+    #[test]
+    fn cells_that_are_still_filled_are_not_kept() {
+        let [mut one, mut other] = pair();
+        one.push_begun_block(BYTES, PIECE);
+        let arrival = other.peek().expect("it was pushed");
+        other.advance(&arrival);
+        assert!(other.peers[0].as_ref().is_none_or(|peer| peer.borrowed.0.is_empty()));
     }
 }

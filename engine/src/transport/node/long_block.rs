@@ -267,6 +267,20 @@ impl NodeTransport {
 }
 
 #[cfg(test)]
+impl NodeTransport {
+    /// Sends the first of a block of so many bytes to local rank 1, all sevens, and no more of it.
+    pub(super) fn push_begun_block(&mut self, bytes: usize, there: usize) {
+        let mut block = self.take_pieces(1, bytes, 5).unwrap().unwrap();
+        block.long.is_whole = 0;
+        let data = vec![7u8; bytes];
+        // SAFETY: the block is that long, the cells are the owner's.
+        unsafe { self.fill(1, &block, (&[], data.as_ptr()), 0..there).unwrap() };
+        let letter = Packet::with(LONG, [1, 2], &block.long);
+        assert!(self.push(LocalRank(1), &letter.letter()).unwrap());
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::job::NodeSegment;
@@ -277,13 +291,7 @@ mod tests {
         let node = NodeSegment::create(2).unwrap();
         let node: &'static NodeSegment = Box::leak(Box::new(node));
         let [mut owner, mut peer] = [0, 1].map(|rank| NodeTransport::attach(node, rank).unwrap());
-        let mut block = owner.take_pieces(1, 50_000, 5).unwrap().unwrap();
-        block.long.is_whole = 0;
-        let data = vec![7u8; 50_000];
-        // SAFETY: the block is that long, the cells are the owner's.
-        unsafe { owner.fill(1, &block, (&[], data.as_ptr()), 0..20_000).unwrap() };
-        let letter = Packet::with(LONG, [1, 2], &block.long);
-        assert!(owner.push(LocalRank(1), &letter.letter()).unwrap());
+        owner.push_begun_block(50_000, 20_000);
         let arrival = peer.peek().unwrap();
         let all = (arrival.payload(), 50_000);
         let mut read = 0;
