@@ -2,8 +2,9 @@
 //! they share.
 //!
 //! The folder is that of the setting `SERRIED_NAMES`, else the user's own for such things (`XDG_RUNTIME_DIR`). A name is
-//! a file that only its owner can read: the service, an empty line, the port. Whoever has published it holds a lock of the
-//! file. So one whose publisher has died counts for nothing, and its place is taken by the next.
+//! a file that only its owner can read: the service, an empty line, the port. Whoever has published it holds a lock of its
+//! first byte. So one whose publisher has died counts for nothing, and its place is taken by the next, who holds a lock of
+//! the second byte meanwhile.
 
 use super::node_card::hexadecimal;
 use crate::settings::NAMES;
@@ -23,6 +24,12 @@ pub struct NamesFolder {
     folder: PathBuf,
     published: HashMap<String, (PathBuf, File)>,
 }
+
+/// The byte of a file whose lock its publisher holds as long as it lives.
+const PUBLISHED: libc::off_t = 0;
+/// The byte whose lock is held by who replaces a file. Another one, so that nobody who looks the name up takes the file for
+/// one whose publisher lives.
+const REPLACED: libc::off_t = 1;
 
 /// Between the service and the port.
 const BETWEEN: &str = "\n\n";
@@ -66,7 +73,7 @@ impl NamesFolder {
             file.read(true).write(true).create_new(true).mode(0o600).open(&fresh).map_err(refused)?;
         let written = file
             .write_all(format!("{service}{BETWEEN}{port}").as_bytes())
-            .and_then(|()| lock(&file))
+            .and_then(|()| lock(&file, PUBLISHED))
             .and_then(|()| put_in_place(&fresh, &place));
         let _ = std::fs::remove_file(&fresh);
         match written {
@@ -91,7 +98,7 @@ impl NamesFolder {
         let mut file = File::open(self.place_of(service)).ok()?;
         let mut text = String::new();
         file.read_to_string(&mut text).ok()?;
-        let is_held = self.published.contains_key(service) || is_locked(&file);
+        let is_held = self.published.contains_key(service) || is_locked(&file, PUBLISHED);
         let (found, port) = text.rsplit_once(BETWEEN)?;
         (is_held && found == service).then(|| port.to_owned())
     }
@@ -120,9 +127,9 @@ fn put_in_place(fresh: &Path, place: &Path) -> io::Result<bool> {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(cause),
             Err(_) => {}
         }
-        // Whoever takes a dead one's place holds its lock meanwhile, so that no two do.
+        // No two take a dead one's place at a time.
         let Ok(old) = OpenOptions::new().read(true).write(true).open(place) else { continue };
-        if lock(&old).is_err() {
+        if lock(&old, REPLACED).is_err() || is_locked(&old, PUBLISHED) {
             return Ok(false);
         }
         let is_still_there = std::fs::metadata(place).is_ok_and(|now| {
@@ -141,16 +148,17 @@ fn may_write(folder: &Path) -> bool {
     path.is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } == 0)
 }
 
-fn whole_file() -> libc::flock {
-    // SAFETY: zeros are a valid value: from the beginning, of any length.
+fn lock_of(byte: libc::off_t) -> libc::flock {
+    // SAFETY: zeros are a valid value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     (lock.l_type, lock.l_whence) = (libc::F_WRLCK as libc::c_short, libc::SEEK_SET as libc::c_short);
+    (lock.l_start, lock.l_len) = (byte, 1);
     lock
 }
 
-/// Takes the lock of a file, if nobody has it. It goes with the descriptor.
-fn lock(file: &File) -> io::Result<()> {
-    let wanted = whole_file();
+/// Takes the lock of a byte of a file, if nobody has it. It goes with the descriptor.
+fn lock(file: &File, byte: libc::off_t) -> io::Result<()> {
+    let wanted = lock_of(byte);
     // SAFETY: `wanted` is valid during the call.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const wanted) } {
         0 => Ok(()),
@@ -158,9 +166,9 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether another one has the lock of a file.
-fn is_locked(file: &File) -> bool {
-    let mut found = whole_file();
+/// Whether another one has the lock of a byte of a file.
+fn is_locked(file: &File, byte: libc::off_t) -> bool {
+    let mut found = lock_of(byte);
     found.l_type = libc::F_RDLCK as libc::c_short;
     // SAFETY: `found` is valid during the call, which says there who has the lock.
     let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut found) };
@@ -214,6 +222,12 @@ mod tests {
         // As the system leaves it: the file stays, the lock goes.
         let (place, _) = one.published.remove("ocean").unwrap();
         assert!(place.exists() && other.look_up("ocean").is_none());
+        // While another one takes its place the port is not found either, and nobody else does.
+        let taken = OpenOptions::new().read(true).write(true).open(&place).unwrap();
+        lock(&taken, REPLACED).unwrap();
+        assert!(other.look_up("ocean").is_none());
+        assert_eq!(other.publish("ocean", "another").unwrap_err().class(), Class::Service);
+        drop(taken);
         other.publish("ocean", "another").unwrap();
         assert_eq!(one.look_up("ocean").as_deref(), Some("another"));
         drop(other);
