@@ -106,7 +106,7 @@ impl Packets for Toy {
         Ok(true)
     }
 
-    fn takes_letter(&mut self, peer: u32, _: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, peer: u32, bytes: usize) -> Result<bool> {
         Ok(bytes <= LONG_LETTER_BYTES && !self.inbox(peer as usize).short_only.load(SeqCst))
     }
 

@@ -298,10 +298,6 @@ impl Core {
                 self.arrived_chunk(arrival);
                 Ok(())
             }
-            wire::DECLINE => {
-                self.declined(arrival.read());
-                Ok(())
-            }
             wire::FETCHED => self.fetched(arrival),
             wire::NUDGE => {
                 self.epoch += 1;

@@ -2,7 +2,6 @@
 
 use super::reason::Reason;
 use super::{completed, into_result, Engine};
-use crate::clock;
 use crate::core::Core;
 use crate::message::letter::Taken;
 use crate::message::probe::Message;
@@ -10,8 +9,6 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::{events, Page};
 use crate::progress::wait::waits_long;
 use crate::request::{RequestId, Status, DONE};
-use crate::transport::{OfferedMemory, LETTER_BYTES};
-use crate::tuning::crossovers::EAGER_BLOCK;
 use crate::{Class, Error, JobRank, Result};
 
 /// Messages. Ranks are job ranks here, contexts come from communicators; faces
@@ -91,16 +88,12 @@ impl Engine {
     /// # Errors
     /// What went wrong on the way.
     pub fn send(&self, peer: JobRank, envelope: Envelope, buffer: Buffer, mode: Mode) -> Result<()> {
-        let bytes = buffer.bytes();
-        let begin = if bytes > LETTER_BYTES as u64 { clock::ticks() } else { 0 };
         let blocking = if mode == Mode::Standard { Mode::Blocking } else { mode };
         let started = self.lane(envelope.context).lock().start_send(peer, envelope, buffer, blocking)?;
-        let Some(request) = started else { return Ok(()) };
-        let ended = self.wait_for_send(peer, request);
-        if begin != 0 && !EAGER_BLOCK.is_passed_by(bytes) && mode != Mode::Synchronous {
-            self.lane(envelope.context).lock().transport.was_read(peer, bytes, clock::ticks() - begin);
+        match started {
+            Some(request) => self.wait_for_send(peer, request),
+            None => Ok(()),
         }
-        ended
     }
 
     /// Waits for a send, but not for a receiver that cannot come to it because
@@ -223,12 +216,12 @@ impl Engine {
         Ok(found)
     }
 
-    /// What a receive would get, as soon as it is there.
+    /// What a receive would get, as soon as it is there. `peer` is who sends, if that is known.
     ///
     /// # Errors
     /// A broken protocol.
-    pub fn probe(&self, wanted: Envelope) -> Result<Status> {
-        self.crowd.wait_for(|| None);
+    pub fn probe(&self, wanted: Envelope, peer: Option<JobRank>) -> Result<Status> {
+        self.crowd.wait_for(|| self.page_of(peer?));
         if let Some(found) = self.at_once(wanted, |core| core.probe_at_once(wanted, self.looks())) {
             return Ok(found);
         }
@@ -250,12 +243,12 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Takes the message that a receive would get, as soon as it is there.
+    /// Takes the message that a receive would get, as soon as it is there. `peer` is who sends, if that is known.
     ///
     /// # Errors
     /// A broken protocol.
-    pub fn take_message(&self, wanted: Envelope) -> Result<Message> {
-        self.crowd.wait_for(|| None);
+    pub fn take_message(&self, wanted: Envelope, peer: Option<JobRank>) -> Result<Message> {
+        self.crowd.wait_for(|| self.page_of(peer?));
         if let Some(taken) = self.at_once(wanted, |core| core.take_message_at_once(wanted, self.looks())) {
             return Ok(taken);
         }

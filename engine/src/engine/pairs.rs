@@ -98,7 +98,7 @@ impl Engine {
         let mut texts = vec![text.to_owned()];
         for source in 1..self.size() as i32 {
             let wanted = Envelope { context: CONTEXT, source, tag: ROUNDS + 1 };
-            let mut theirs = vec![0; self.probe(wanted)?.bytes as usize];
+            let mut theirs = vec![0; self.probe(wanted, Some(JobRank(source as u32)))?.bytes as usize];
             let bytes = theirs.len();
             self.receive(wanted, bytes_of(theirs.as_mut_ptr(), bytes))?;
             texts.push(String::from_utf8_lossy(&theirs).into_owned());

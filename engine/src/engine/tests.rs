@@ -257,8 +257,8 @@ fn probes_see_and_take_messages() {
             return;
         }
         for length in [50_000usize, 4, 5000] {
-            assert_eq!(engine.probe(from(0, length as i32)).unwrap().bytes, length as u64);
-            let message = engine.take_message(from(ANY_SOURCE, length as i32)).unwrap();
+            assert_eq!(engine.probe(from(0, length as i32), None).unwrap().bytes, length as u64);
+            let message = engine.take_message(from(ANY_SOURCE, length as i32), None).unwrap();
             assert!(engine.try_probe(from(0, length as i32)).unwrap().is_none());
             let mut data = vec![0; length];
             let request = engine.start_matched_receive(message, bytes_of(&mut data)).unwrap();
@@ -266,7 +266,7 @@ fn probes_see_and_take_messages() {
             assert_eq!(data, pattern(length, 0));
             if length == 50_000 {
                 // The others were held back by nothing.
-                assert!(engine.probe(from(0, 4)).is_ok());
+                assert!(engine.probe(from(0, 4), Some(JobRank(0))).is_ok());
             }
         }
     });

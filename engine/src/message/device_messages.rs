@@ -133,7 +133,7 @@ impl Core {
         if let Work::Send(send) = &mut self.requests[request].work {
             send.memory = memory;
         }
-        let offer = Offer::new(memory, self.name_for(receiver.peer), request, false);
+        let offer = Offer::new(memory, self.name_for(receiver.peer), request);
         let filled = Filled { request: receiver.request, failed: u32::from(error.is_some()) };
         self.post(receiver.peer, &Packet::with(FILLED, filled.header(), &offer))?;
         if let Some(error) = error {

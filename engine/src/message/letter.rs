@@ -38,9 +38,7 @@ impl Core {
         address: *const u8,
         bytes: usize,
     ) -> Result<bool> {
-        if self.others_wait(peer)
-            || (bytes > INLINE_BYTES && !self.transport.takes_letter(peer, address, bytes)?)
-        {
+        if self.others_wait(peer) || (bytes > INLINE_BYTES && !self.transport.takes_letter(peer, bytes)?) {
             return Ok(false);
         }
         // SAFETY: the program lends the buffer for the time of the call.

@@ -3,14 +3,14 @@
 use super::letter::count_received;
 use super::matching::{self, Posted};
 use super::unexpected::{Found, Unexpected};
-use super::wire::{self, Envelope, Offer};
+use super::wire::{self, Envelope};
 use super::work::{Receive, Work};
 use super::Buffer;
 use crate::core::Core;
 use crate::device::stand_ins;
 use crate::observe::events::{self, Kind};
 use crate::request::Status;
-use crate::transport::{Arrival, Offers, Packet, Packets, Payloads, Retained, LONG_LETTER_BYTES};
+use crate::transport::{Arrival, Offers, Packets, Payloads, Retained, LONG_LETTER_BYTES};
 use crate::{Class, Error, Result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -132,10 +132,7 @@ impl Core {
     #[cold]
     fn keep(&mut self, envelope: Envelope, found: Found) -> Result<()> {
         let bytes = found.bytes();
-        let found = match found {
-            Found::Offer(offer) if offer.is_eager() => self.take_home(offer)?,
-            found => found.keep(self.transport.as_mut()),
-        };
+        let found = found.keep(self.transport.as_mut());
         self.count_kept(&found);
         self.matching
             .keep(envelope.context, Unexpected { source: envelope.source, tag: envelope.tag, found });
@@ -162,21 +159,6 @@ impl Core {
                 self.transport.take_long_letters(false);
             }
         }
-    }
-
-    /// Copies a message that nobody has asked for yet out of its sender's memory,
-    /// so that the sender can go on. If there is no room, or plain loads cannot
-    /// do it, the sender is told that it stays there.
-    fn take_home(&mut self, offer: Offer) -> Result<Found> {
-        if self.kept + offer.bytes <= KEPT_BYTES {
-            let mut payload = vec![0; offer.bytes as usize].into_boxed_slice();
-            if self.read_at_once(&offer, payload.as_mut_ptr()) {
-                self.finish(offer.peer, offer.request)?;
-                return Ok(Found::Kept(payload));
-            }
-        }
-        self.post(offer.peer, &Packet::with(wire::DECLINE, [0; 2], &offer.request))?;
-        Ok(Found::Offer(offer.declined()))
     }
 
     #[inline]

@@ -49,9 +49,6 @@ impl Core {
         }
         add(&self.counters.bytes_not_inline, bytes);
         if mode != Mode::Synchronous && self.is_eager(peer, &buffer) {
-            if mode != Mode::Buffered && self.shall_be_read(peer, &buffer) {
-                return self.leave(peer, envelope, buffer, None, Left::Eagerly).map(Some);
-            }
             if self.send_block(peer, (LONG, envelope), &[], &buffer)? {
                 return Ok(None);
             }
@@ -86,8 +83,8 @@ impl Core {
         if length > LONG_LETTER_BYTES {
             return Ok(None);
         }
-        let (is_long, address) = (length > INLINE_BYTES, buffer.dense().unwrap_or(std::ptr::null_mut()));
-        if self.others_wait(peer) || is_long && !self.transport.takes_letter(peer, address, length)? {
+        let is_long = length > INLINE_BYTES;
+        if self.others_wait(peer) || is_long && !self.transport.takes_letter(peer, length)? {
             return Ok(None);
         }
         let send = Send::new(buffer.clone(), None, envelope, peer);
@@ -108,13 +105,9 @@ impl Core {
         Ok(None)
     }
 
-    /// The same in a packet with a long payload, where the receiver had not better read the message where it is.
+    /// The same in a packet with a long payload.
     fn bring_awaited(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<u32>> {
-        if self.others_wait(peer)
-            || self.transport.is_far(peer)
-            || !self.is_eager(peer, buffer)
-            || self.shall_be_read(peer, buffer)
-        {
+        if self.others_wait(peer) || self.transport.is_far(peer) || !self.is_eager(peer, buffer) {
             return Ok(None);
         }
         let request = self.insert_send(Send::new(buffer.clone(), None, envelope, peer))?;
@@ -215,17 +208,6 @@ impl Core {
         Ok(sent)
     }
 
-    /// Whether the receiver had better read the message where it is: it can do so
-    /// by plain loads, and it runs on a core of its own, so that the sender does
-    /// not wait for long until it has.
-    #[inline]
-    fn shall_be_read(&mut self, peer: JobRank, buffer: &Buffer) -> bool {
-        let bytes = buffer.bytes();
-        bytes > LETTER_BYTES as u64
-            && !self.shares_cpus()
-            && buffer.dense().is_some_and(|address| self.transport.had_better_read(peer, address, bytes))
-    }
-
     /// A packet that brings the whole message; `None` when there is no memory for it.
     fn load_message(&mut self, peer: JobRank, envelope: Envelope, buffer: &Buffer) -> Result<Option<Packet>> {
         let bytes = buffer.bytes();
@@ -324,7 +306,7 @@ impl Core {
         };
         let send = Send { private, memory, ..Send::new(buffer, owned, envelope, peer) };
         let request = self.insert_send(send)?;
-        let offer = Offer::new(memory, self.name_for(peer), request, left == Left::Eagerly)
+        let offer = Offer::new(memory, self.name_for(peer), request)
             .described_at(of_device.map_or(0, |found| found.1));
         self.post(peer, &Packet::with(OFFER, envelope.header(), &offer))?;
         Ok(request)
@@ -339,15 +321,6 @@ impl Core {
             true => self.with_another_number(request),
         }
     }
-
-    /// The receiver will not read this message where it is, but ask for it: so
-    /// that the sender can copy it aside if it must.
-    pub(crate) fn declined(&mut self, request: u32) {
-        if let Work::Send(send) = &mut self.requests[request].work {
-            send.private = true;
-            self.epoch += 1;
-        }
-    }
 }
 
 /// How a message is left with its sender.
@@ -355,9 +328,6 @@ impl Core {
 enum Left {
     /// The receiver reads it when it wants it.
     ToRead,
-    /// The receiver takes it at once, whether it is wanted yet or not: the send
-    /// shall not wait for the receive.
-    Eagerly,
     /// Nobody reads it, so that it can still be copied aside (`relieve`).
     Private,
 }

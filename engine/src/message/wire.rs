@@ -17,9 +17,6 @@ pub const STREAM: u8 = 5;
 pub const CHUNK: u8 = 6;
 /// To the sender: help copying; payload [`Together`].
 pub const TOGETHER: u8 = 7;
-/// To the sender: an offered message stays with it until it is asked for; payload
-/// the number of its request.
-pub const DECLINE: u8 = 8;
 /// A message whole in the packet, whose sender waits until a receive has taken it: its payload
 /// is a [`Ticket`] and the message behind that, in a long payload on the next line.
 pub const AWAITED: u8 = 9;
@@ -194,10 +191,7 @@ pub struct Offer {
     /// The sender's request.
     pub request: u32,
     /// The kind of the memory.
-    kind: u16,
-    /// 1: the send shall not wait for the receive, so a receiver that has none
-    /// yet takes the message to itself.
-    eager: u16,
+    kind: u32,
     /// Of device memory: 1 + the place where it is described in the sender's blocks area, in units of 64 bytes.
     place: u32,
 }
@@ -205,16 +199,16 @@ pub struct Offer {
 impl Offer {
     /// Of a message in such memory of `peer`, which knows it by its `request`.
     #[inline]
-    pub fn new(memory: AccessDescriptor, peer: JobRank, request: u32, is_eager: bool) -> Offer {
+    pub fn new(memory: AccessDescriptor, peer: JobRank, request: u32) -> Offer {
         let AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) } = memory;
-        Offer { bytes, address, key, peer, request, kind, eager: u16::from(is_eager), place: 0 }
+        Offer { bytes, address, key, peer, request, kind: kind.into(), place: 0 }
     }
 
     /// Where the message is.
     #[inline]
     pub fn memory(&self) -> AccessDescriptor {
         let Offer { bytes, address, key, kind, .. } = *self;
-        AccessDescriptor { address, bytes, key, kind: MemoryKind(kind) }
+        AccessDescriptor { address, bytes, key, kind: MemoryKind(kind as u16) }
     }
 
     /// The same with the place where its device memory is described.
@@ -225,17 +219,6 @@ impl Offer {
     /// That place, and one; 0: none.
     pub fn place(&self) -> u32 {
         self.place
-    }
-
-    /// Whether the send shall not wait for the receive.
-    #[inline]
-    pub fn is_eager(&self) -> bool {
-        self.eager != 0
-    }
-
-    /// The same, of a message that has to be asked for.
-    pub fn declined(self) -> Offer {
-        Offer { address: 0, ..self }
     }
 }
 

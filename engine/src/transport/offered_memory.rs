@@ -36,16 +36,6 @@ pub trait OfferedMemory: Reaches {
         None
     }
 
-    /// Whether `peer` had better read this memory of one's own where it is than
-    /// get it in a cell: it can do so by plain loads, and has not been slow to.
-    fn had_better_read(&mut self, _peer: Self::Peer, _address: *const u8, _bytes: u64) -> bool {
-        false
-    }
-
-    /// So many ticks ([`crate::clock`]) passed until `peer` had read what was
-    /// offered to it because it [`had better`](OfferedMemory::had_better_read).
-    fn was_read(&mut self, _peer: Self::Peer, _bytes: u64, _ticks: u64) {}
-
     /// The program lends `bytes` bytes of its own at `address` until the
     /// operation at hand is complete, and so many peers will want all of them: they may become
     /// directly readable. Whether they are by now, by plain loads.

@@ -163,12 +163,11 @@ pub trait Packets: Reaches {
 
     /// Whether a block of more than [`INLINE_BYTES`] bytes shall go to `peer` in a
     /// packet: there is room for such packets, and if it has more than
-    /// [`LETTER_BYTES`] bytes, that is quicker than a cell, or than to let `peer`
-    /// read it where it is.
+    /// [`LETTER_BYTES`] bytes, that is quicker than a cell.
     ///
     /// # Errors
     /// When the peer cannot be reached.
-    fn takes_letter(&mut self, peer: Self::Peer, address: *const u8, bytes: usize) -> Result<bool>;
+    fn takes_letter(&mut self, peer: Self::Peer, bytes: usize) -> Result<bool>;
 
     /// Whether peers may send payloads longer than [`INLINE_BYTES`] in packets:
     /// `false` after many of them had to be kept.

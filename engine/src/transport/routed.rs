@@ -191,10 +191,10 @@ impl Packets for Routed {
     }
 
     #[inline]
-    fn takes_letter(&mut self, peer: JobRank, address: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, peer: JobRank, bytes: usize) -> Result<bool> {
         match self.here(peer) {
-            Some(local) => self.node.takes_letter(local, address, bytes),
-            None => self.far(peer)?.network.takes_letter(peer, address, bytes),
+            Some(local) => self.node.takes_letter(local, bytes),
+            None => self.far(peer)?.network.takes_letter(peer, bytes),
         }
     }
 

@@ -57,17 +57,6 @@ impl OfferedMemory for Routed {
     }
 
     #[inline]
-    fn had_better_read(&mut self, peer: JobRank, address: *const u8, bytes: u64) -> bool {
-        self.here(peer).is_some_and(|local| self.node.had_better_read(local, address, bytes))
-    }
-
-    fn was_read(&mut self, peer: JobRank, bytes: u64, ticks: u64) {
-        if let Some(local) = self.here(peer) {
-            self.node.was_read(local, bytes, ticks);
-        }
-    }
-
-    #[inline]
     fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
         self.node.lend(address, bytes, readers)
     }

@@ -69,7 +69,7 @@ impl Mail {
 
     fn try_to_push(&mut self, peer: JobRank, (sort, message): &Message) -> Result<bool> {
         let (header, bytes) = ([u64::from(self.node), sort.number()], message.len());
-        if self.network.takes_letter(peer, message.as_ptr(), bytes)? {
+        if self.network.takes_letter(peer, bytes)? {
             return self.network.push(peer, &Letter { kind: MESSAGE, header, payload: message });
         }
         let block = message.as_ptr();

@@ -63,8 +63,6 @@ pub struct Chooser {
     turn: AtomicU32,
     /// Time of the last plain copy, in ticks for each KiB.
     plain: AtomicU64,
-    /// The same of the better sort of copy; 0: not measured yet.
-    best: AtomicU64,
     /// All that is copied is more than the caches hold.
     beyond: bool,
     /// There is nothing to choose.
@@ -95,22 +93,10 @@ impl Chooser {
         Chooser { fixed: true, ..Chooser::default() }
     }
 
-    /// Ticks that a KiB takes; 0 while that is not known.
-    #[inline]
-    pub fn best(&self) -> u64 {
-        self.best.load(Relaxed)
-    }
-
     /// Whether copies go past the caches now.
     #[inline]
     pub fn is_past_caches(&self) -> bool {
         self.takes_other.load(Relaxed) && self.other == Other::PastCaches
-    }
-
-    /// Whether there is a choice on this processor.
-    #[inline]
-    pub fn can_choose() -> bool {
-        past_caches::POSSIBLE
     }
 
     /// Whether the next copy may as well be a plain one elsewhere: these are quick,
@@ -185,13 +171,6 @@ impl Chooser {
             (Other::PastCaches, false) => plain > 2 * ticks,
         };
         self.takes_other.store(takes_other, Relaxed);
-        self.best.store(plain.min(ticks).max(1), Relaxed);
-    }
-
-    /// One that knows how long a KiB takes.
-    #[cfg(test)]
-    pub fn knowing(best: u64) -> Chooser {
-        Chooser { best: best.into(), ..Chooser::default() }
     }
 }
 

@@ -272,12 +272,12 @@ impl Packets for Fabric {
         }
     }
 
-    fn takes_letter(&mut self, peer: JobRank, address: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, peer: JobRank, bytes: usize) -> Result<bool> {
         match self.fabric_to(peer)? {
             Some((port, index)) => {
                 Ok(bytes <= LONG_LETTER_BYTES && port.partners[index].credits.takes_long())
             }
-            None => self.wire.takes_letter(peer, address, bytes),
+            None => self.wire.takes_letter(peer, bytes),
         }
     }
 

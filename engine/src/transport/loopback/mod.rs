@@ -205,7 +205,7 @@ impl Packets for Loopback {
         self.send(peer, head, letter.payload)
     }
 
-    fn takes_letter(&mut self, peer: JobRank, _: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, peer: JobRank, bytes: usize) -> Result<bool> {
         Ok(bytes <= LONG_LETTER_BYTES && self.peers[peer.index()].credits.takes_long())
     }
 

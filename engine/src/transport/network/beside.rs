@@ -84,8 +84,8 @@ impl Packets for Beside {
         self.to(peer).push(peer, letter)
     }
 
-    fn takes_letter(&mut self, peer: JobRank, address: *const u8, bytes: usize) -> Result<bool> {
-        self.to(peer).takes_letter(peer, address, bytes)
+    fn takes_letter(&mut self, peer: JobRank, bytes: usize) -> Result<bool> {
+        self.to(peer).takes_letter(peer, bytes)
     }
 
     fn take_long_letters(&mut self, take: bool) {

@@ -34,9 +34,7 @@ use self::peer::{first_contact, Peer};
 use crate::job::node_segment::SERVER_LANE;
 use crate::job::{NodeSegment, NodeView};
 use crate::progress::{barrier, changes, Doorbell};
-use crate::transport::{
-    Arrival, Arrivals, Letter, Means, OfferedMemory, Packets, Reaches, LETTER_BYTES, OWN_KINDS, PLACES,
-};
+use crate::transport::{Arrival, Arrivals, Letter, Means, Packets, Reaches, LETTER_BYTES, OWN_KINDS, PLACES};
 use crate::tuning::crossovers::WHOLE_CELL;
 use crate::{LocalRank, Result};
 use std::sync::atomic::Ordering;
@@ -288,14 +286,12 @@ impl Packets for NodeTransport {
     }
 
     #[inline]
-    fn takes_letter(&mut self, LocalRank(to): LocalRank, address: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, LocalRank(to): LocalRank, bytes: usize) -> Result<bool> {
         let peer = self.peer(to)?;
         let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
         Ok(!short
             && (bytes <= LETTER_BYTES
-                || !WHOLE_CELL.is_passed_by(bytes as u64)
-                    && !self.had_better_read(LocalRank(to), address, bytes as u64)
-                    && self.peer(to)?.distance.favours_letters(bytes)))
+                || !WHOLE_CELL.is_passed_by(bytes as u64) && self.peer(to)?.distance.favours_letters(bytes)))
     }
 
     fn take_long_letters(&mut self, take: bool) {

@@ -85,20 +85,6 @@ impl OfferedMemory for NodeTransport {
     }
 
     #[inline]
-    fn had_better_read(&mut self, LocalRank(peer): LocalRank, address: *const u8, bytes: u64) -> bool {
-        if self.is_apart(peer) || !self.is_shared(address, bytes) {
-            return false;
-        }
-        self.peer(peer).is_ok_and(|peer| peer.distance.favours_reading())
-    }
-
-    fn was_read(&mut self, LocalRank(peer): LocalRank, bytes: u64, ticks: u64) {
-        if let Ok(peer) = self.peer(peer) {
-            peer.distance.was_read(bytes, ticks);
-        }
-    }
-
-    #[inline]
     fn lend(&mut self, address: *const u8, bytes: u64, readers: u32) -> bool {
         let is_shared = self.direct.as_ref().is_some_and(|direct| direct.lend(address, bytes, readers));
         if self.own.control().passing.0.wanted.load(Ordering::Relaxed) != 0 {

@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::transport::conformance::{conformance, Place};
-use crate::transport::{AccessDescriptor, Load, Packet, Payloads, Plain, Source, LONG_LETTER_BYTES};
+use crate::transport::{
+    AccessDescriptor, Load, OfferedMemory, Packet, Payloads, Plain, Source, LONG_LETTER_BYTES,
+};
 use crate::LocalRank;
 
 struct Threads;
@@ -104,10 +106,9 @@ fn letters_of_every_length_pass_through_an_express_box_lap_after_lap() {
         }
         waiting.push_back(payload);
     }
-    let block = [0u8; LETTER_BYTES];
-    assert!(sender.takes_letter(LocalRank(1), block.as_ptr(), LETTER_BYTES).unwrap());
+    assert!(sender.takes_letter(LocalRank(1), LETTER_BYTES).unwrap());
     receiver.take_long_letters(false);
-    assert!(!sender.takes_letter(LocalRank(1), block.as_ptr(), LETTER_BYTES).unwrap());
+    assert!(!sender.takes_letter(LocalRank(1), LETTER_BYTES).unwrap());
 }
 
 #[test]

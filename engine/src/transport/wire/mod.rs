@@ -296,7 +296,7 @@ impl Packets for Wire {
         Ok(may != May::Wait)
     }
 
-    fn takes_letter(&mut self, peer: JobRank, _: *const u8, bytes: usize) -> Result<bool> {
+    fn takes_letter(&mut self, peer: JobRank, bytes: usize) -> Result<bool> {
         let index = self.by_rank.get(&peer);
         let takes_long = index.is_none_or(|&index| self.links[index as usize].credits.takes_long());
         Ok(bytes <= LONG_LETTER_BYTES && takes_long)

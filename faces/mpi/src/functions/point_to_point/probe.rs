@@ -19,7 +19,11 @@ use std::sync::Arc;
 /// `MPI_Probe` (§3.8.1).
 pub fn probe(source: i32, tag: i32, comm: &Arc<Comm>, status: StatusOut) -> Result<()> {
     let (wanted, null_process) = wanted(source, tag, 0, comm)?;
-    let found = if null_process { Status::null_process() } else { engine()?.probe(wanted)? };
+    let found = if null_process {
+        Status::null_process()
+    } else {
+        engine()?.probe(wanted, comm.peers().find(source))?
+    };
     status.set(&found);
     Ok(())
 }
@@ -55,7 +59,7 @@ pub fn mprobe(
         status.set(&Status::null_process());
         return Ok(());
     }
-    let taken = engine()?.take_message(wanted)?;
+    let taken = engine()?.take_message(wanted, comm.peers().find(source))?;
     status.set(&taken.status());
     message.put(Arc::new(taken))
 }
