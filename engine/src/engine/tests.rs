@@ -272,6 +272,24 @@ fn probes_see_and_take_messages() {
     });
 }
 
+/// Else both ranks of an exchange would read before they send.
+#[test]
+fn a_receive_that_is_started_leaves_a_long_message_to_its_wait() {
+    both(2, |engine| {
+        let mut data = pattern(10_000, 3);
+        if engine.rank() == 1 {
+            engine.send(JobRank(0), as_sender(engine, 4), bytes_of(&mut data), Mode::Standard).unwrap();
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut into = vec![0; 10_000];
+        let request = engine.start_receive(from(1, 4), None, bytes_of(&mut into)).unwrap();
+        assert_eq!(into, vec![0; 10_000]);
+        assert_eq!(engine.wait(request).unwrap().0.bytes, 10_000);
+        assert_eq!(into, data);
+    });
+}
+
 #[test]
 fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
     both(2, |engine| {
