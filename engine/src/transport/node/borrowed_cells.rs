@@ -44,33 +44,30 @@ impl NodeTransport {
         CLASSES[PIECES].count / 2 / others.max(1)
     }
 
-    /// A payload has been read, or nobody wants it: its cells go where they are used next.
+    /// A payload has been read, or nobody wants it. While its sender still fills the cells, nobody else may.
     #[inline]
     pub(super) fn let_go(&mut self, block: &InHand) {
-        let owner = block.first().owner;
-        if !block.is_of_pieces() {
-            return self.give_back(block.first());
-        }
-        if owner == self.me {
+        if self.is_being_filled(block) {
+            if block.first().owner != self.me {
+                return self.give_all_back(block);
+            }
             self.await_all(block);
-            return self.come_home(block);
         }
-        match self.bytes_there(block) == block.bytes() {
-            true => self.keep(block),
-            false => block.cells().for_each(|cell| self.give_back(cell)),
+        self.put_away(block);
+    }
+
+    /// Puts the cells of a payload where they are used next: nobody reads it any more, nor fills it.
+    pub(super) fn put_away(&mut self, block: &InHand) {
+        match (block.is_of_pieces(), block.first().owner == self.me) {
+            (false, _) => self.give_all_back(block),
+            (true, true) => block.cells().rev().for_each(|cell| self.pool.come_home(cell.index)),
+            (true, false) => self.keep(block),
         }
     }
 
-    /// A payload that was not sent: its cells stay with this rank.
-    pub(super) fn take_back(&mut self, block: &InHand) {
-        match block.is_of_pieces() && block.first().owner != self.me {
-            true => self.keep(block),
-            false => block.cells().for_each(|cell| self.give_back(cell)),
-        }
-    }
-
-    fn come_home(&mut self, block: &InHand) {
-        block.cells().rev().for_each(|cell| self.pool.come_home(cell.index));
+    /// Gives the cells of a payload back to their owner by their flags.
+    fn give_all_back(&self, block: &InHand) {
+        block.cells().for_each(|cell| self.give_back(cell));
     }
 
     /// Keeps the cells of a block, which belong to a peer.

@@ -103,12 +103,6 @@ impl InHand {
         !self.long.is_in_one()
     }
 
-    /// Bytes of the payload.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.long.bytes as usize
-    }
-
     /// All of them.
     #[inline]
     pub fn cells(&self) -> impl DoubleEndedIterator<Item = Cell> + '_ {
@@ -160,7 +154,7 @@ impl NodeTransport {
         unsafe { self.fill(peer, &block_there, (head, block), 0..before)? };
         let packet = Packet::with(LONG, header, &block_there.long);
         if !self.push(LocalRank(peer), &packet.letter())? {
-            self.take_back(&block_there);
+            self.put_away(&block_there);
             return Ok(false);
         }
         // SAFETY: as above; the peer reads no further than it is told.
@@ -220,28 +214,30 @@ impl NodeTransport {
     /// # Errors
     /// The sender has died meanwhile.
     pub(super) fn piece_of(&self, block: &InHand, at: usize) -> Result<(*const u8, usize)> {
-        let there = match block.long.is_whole {
-            0 => self.await_filled(block, at)?,
-            _ => block.long.bytes as usize,
-        };
+        let there = self.await_filled(block, at)?;
         let address = self.cell_address(block.cell(at / PIECE)).wrapping_add(at % PIECE);
         Ok((address.cast_const(), (there - at).min(PIECE - at % PIECE)))
     }
 
     /// How much of a block is there; whoever has its packet may ask.
     #[inline]
-    pub(super) fn bytes_there(&self, block: &InHand) -> usize {
+    fn bytes_there(&self, block: &InHand) -> usize {
         match block.long.is_whole {
             0 => cells::filled(&self.area_of(block.first().owner), block.first().index).bytes(),
             _ => block.long.bytes as usize,
         }
     }
 
-    /// Waits until all of a block is there, or its sender has died.
+    /// Whether its sender still copies a block.
+    #[inline]
+    pub(super) fn is_being_filled(&self, block: &InHand) -> bool {
+        self.bytes_there(block) < block.long.bytes as usize
+    }
+
+    /// Waits until all of a block that is being filled is there, or its sender has died.
+    #[cold]
     pub(super) fn await_all(&self, block: &InHand) {
-        if self.bytes_there(block) < block.bytes() {
-            let _ = self.await_filled(block, block.bytes() - 1);
-        }
+        let _ = self.await_filled(block, block.long.bytes as usize - 1);
     }
 
     fn await_filled(&self, block: &InHand, beyond: usize) -> Result<usize> {

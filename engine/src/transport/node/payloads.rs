@@ -70,7 +70,7 @@ impl Payloads for NodeTransport {
 
     fn unload(&mut self, packet: &Packet) {
         if packet.kind == LONG {
-            self.take_back(&packet.read::<Long>().in_hand());
+            self.put_away(&packet.read::<Long>().in_hand());
         }
     }
 
