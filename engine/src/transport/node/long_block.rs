@@ -201,7 +201,7 @@ impl NodeTransport {
             unsafe {
                 std::ptr::copy_nonoverlapping(head.as_ptr().wrapping_add(at), target, of_head);
                 let from = block.add(at + of_head - head.len());
-                self.peer(peer)?.distance.copy(from, target.add(of_head), part - of_head);
+                self.peer(peer)?.copies.copy(from, target.add(of_head), part - of_head);
             }
             filled.tell(at + part);
         }

@@ -7,7 +7,6 @@ pub mod area;
 mod borrowed_cells;
 pub mod cells;
 mod direct;
-mod distance;
 pub mod express;
 mod forks;
 mod gone;
@@ -290,8 +289,7 @@ impl Packets for NodeTransport {
         let peer = self.peer(to)?;
         let short = peer.express.is_none() || peer.area.control().short_only.0.load(Ordering::Relaxed) != 0;
         Ok(!short
-            && (bytes <= LETTER_BYTES
-                || !WHOLE_CELL.is_passed_by(bytes as u64) && self.peer(to)?.distance.favours_letters(bytes)))
+            && (bytes <= LETTER_BYTES || !WHOLE_CELL.is_passed_by(bytes as u64) && peer.copies.spares(bytes)))
     }
 
     fn take_long_letters(&mut self, take: bool) {

@@ -33,7 +33,7 @@ impl Payloads for NodeTransport {
         let target = self.cell_address(cell);
         match source {
             // SAFETY: by the caller; the cell is as long and nobody else uses it.
-            Source::Block(block) => unsafe { self.peer(peer)?.distance.copy(block, target, bytes) },
+            Source::Block(block) => unsafe { self.peer(peer)?.copies.copy(block, target, bytes) },
             Source::Packed(pack) => pack(target),
         }
         Ok(Some(Packet::with(LONG, header, &Long::of_cell(self.me, cell, bytes, kind))))
@@ -136,7 +136,8 @@ impl NodeTransport {
 
     /// Takes a cell of one's own of at least `bytes` bytes; `None` when all are out.
     fn take_cell(&mut self, peer: u32, bytes: usize) -> Result<Option<Cell>> {
-        let again = self.peer(peer)?.distance.is_near();
+        // Lines that a near peer has read are overwritten quickly.
+        let again = !self.peer(peer)?.copies.is_past_caches();
         let (me, reserve) = (self.me, self.reserves_cells());
         let index = self.pool.take(bytes, again, reserve)?;
         Ok(index.map(|index| Cell { owner: me, index }))

@@ -2,12 +2,12 @@
 
 use super::area::{self, express_offset, Area, FIRST_BYTES};
 use super::borrowed_cells::Borrowed;
-use super::distance::Distance;
 use super::express;
 use super::mailbox::SenderView;
 use super::reach::Remote;
 use super::sizes;
 use crate::job::NodeSegment;
+use crate::memory::copy::Chooser;
 use crate::observe::State;
 use crate::transport::Letter;
 use crate::Result;
@@ -29,8 +29,8 @@ pub struct Peer {
     pub express: Option<express::Sender>,
     /// Whether its memory is reached through the kernel.
     pub remote: Remote,
-    /// How far its core is.
-    pub distance: Distance,
+    /// How to copy what it will read: plainly if its core is near and finds that in a common cache, else past the caches.
+    pub copies: Chooser,
     /// Cells of it for the next block to it.
     pub borrowed: Borrowed,
 }
@@ -53,7 +53,7 @@ pub fn first_contact(node: &'static NodeSegment, peer: u32, lane: usize) -> Resu
         sent: 0,
         express: None,
         remote: Remote::Untried,
-        distance: Distance::default(),
+        copies: Chooser::default(),
         borrowed: Borrowed::default(),
     }))
 }
