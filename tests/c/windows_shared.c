@@ -143,6 +143,37 @@ static void other_kinds(enum kind kind)
     free_window(&w);
 }
 
+/* A rank exposes its part once more. All add to all parts by either window, many numbers or one at a time. */
+static void exposed_twice(void)
+{
+    enum { NUMBERS = 2000, ROUNDS = 300 };
+    static double ones[NUMBERS];
+    MPI_Win wins[2];
+    double *base;
+    MPI_Win_allocate_shared(sizeof ones, sizeof *ones, MPI_INFO_NULL, W, &base, &wins[0]);
+    for (int index = 0; index < NUMBERS; index++)
+        ones[index] = 1, base[index] = 0;
+    MPI_Win_create(base, sizeof ones, sizeof *ones, MPI_INFO_NULL, W, &wins[1]);
+    for (int which = 0; which < 2; which++)
+        MPI_Win_lock_all(0, wins[which]);
+    MPI_Barrier(W);
+    for (int round = 0; round < ROUNDS; round++) {
+        int by = (rank + round) % 2;
+        for (int to = 0; to < size; to++) {
+            MPI_Accumulate(ones, NUMBERS, MPI_DOUBLE, to, 0, NUMBERS, MPI_DOUBLE, MPI_SUM, wins[by]);
+            for (int place = 0; place < NUMBERS; place += 100)
+                MPI_Accumulate(ones, 1, MPI_DOUBLE, to, place, 1, MPI_DOUBLE, MPI_SUM, wins[!by]);
+        }
+    }
+    for (int which = 0; which < 2; which++)
+        MPI_Win_unlock_all(wins[which]);
+    MPI_Barrier(W);
+    for (int index = 0; index < NUMBERS; index++)
+        CHECK_EQUAL(base[index], (double)size * ROUNDS * (index % 100 ? 1 : 2));
+    MPI_Win_free(&wins[1]);
+    MPI_Win_free(&wins[0]);
+}
+
 int main(int argc, char **argv)
 {
     WITH_STACK_MEMORY();
@@ -151,6 +182,7 @@ int main(int argc, char **argv)
     empty();
     apart();
     operations();
+    exposed_twice();
     other_kinds(ALLOCATED);
     other_kinds(OF_HEAP);
     other_kinds(STATIC);

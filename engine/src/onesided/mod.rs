@@ -16,6 +16,7 @@
 
 mod addresses;
 mod assertions;
+mod atomic_word;
 mod attached;
 mod control;
 mod device_pieces;
@@ -32,6 +33,7 @@ mod words;
 
 pub use addresses::Addresses;
 pub use assertions::Assertions;
+pub(crate) use atomic_word::compare_and_swap;
 pub(crate) use attached::{find, Attached, Entry};
 pub(crate) use control::{Control, Numbered, Seat};
 pub(crate) use device_pieces::{DevicePiece, DevicePieces};
@@ -46,7 +48,7 @@ pub(crate) use region::{Servant, Way};
 pub use requests_to_servant::MOST_BYTES;
 pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES};
 pub use target::Target;
-pub(crate) use words::{compare_and_swap, Element, Elements};
+pub(crate) use words::{Element, Elements};
 
 /// How a member locks the segment of another (MPI-5.0 §12.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

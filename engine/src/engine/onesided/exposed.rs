@@ -94,7 +94,16 @@ impl Engine {
         opened
     }
 
-    /// Ends that.
+    /// The own part of a segment that lies with another member is changed by instructions, which its address does not tell.
+    pub(super) fn mind_words_of(&self, exposure: &Exposure, mind: impl FnOnce(&Changes)) {
+        let told = &exposure.told[exposure.rank() as usize];
+        if told.owner != u64::from(exposure.rank()) && told.segment.bytes > 0 {
+            let changes = self.lanes.at(0).lock().transport.changes(JobRank(self.job.rank));
+            changes.as_ref().map(mind);
+        }
+    }
+
+    /// Ends [`Engine::open_memory`].
     pub(super) fn close_memory(&self, address: u64, bytes: u64, opened: Opened) {
         let transport = &mut self.lanes.at(0).lock().transport;
         let changes = transport.changes(JobRank(self.job.rank));
@@ -135,6 +144,11 @@ impl Engine {
             let told = &exposure.told[rank as usize];
             let entry = told.entry();
             let mut region = self.find_region(exposure, told.owner as u32, entry);
+            if let Some(peer) = exposure.peers[rank as usize] {
+                // Segments of one piece lie with the first member. Each is changed as its own member's memory, or all would
+                // wait for each other, and as that member exposes it again.
+                region.changes = self.reach(&region, |transport| transport.changes(peer));
+            }
             let owner = self.local_rank(&exposure.communicator, told.owner as u32);
             if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
                 region.lies_at(self.job.node.blocks_area(owner.0) as usize + offset as usize);
@@ -229,6 +243,7 @@ impl Engine {
         self.end_to_serve(exposure);
         exposure.device_pieces.take_all().into_iter().for_each(|piece| self.lend_no_more(piece));
         exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
+        self.mind_words_of(exposure, Changes::hide_no_words);
         self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
         exposure.communicator.free();
         Ok(())

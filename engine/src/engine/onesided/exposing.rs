@@ -11,6 +11,7 @@ use crate::onesided::{
     Attached, Control, DevicePiece, DevicePieces, Epochs, Exposure, FairLock, Farewell, Kind, Known, Mutexes,
     Provided, Segment, Told,
 };
+use crate::progress::changes::Changes;
 use crate::transport::{Means, OfferedMemory};
 use crate::world::{BootstrapChannel, Communicator};
 use crate::{Class, Error, JobRank, Result};
@@ -166,6 +167,7 @@ impl Engine {
         if let Memory::OfDevice { address, memory, .. } = memory {
             made.device_pieces.add(DevicePiece { address: address as u64, memory, lent: mine.lent });
         }
+        self.mind_words_of(&made, Changes::hide_words);
         let _ = made.base.set(self.region_of(&made, parent.rank).here as u64);
         let is_asked = self.needs_servants(parent, &made)? && !self.enter_servers(parent, &made)?;
         if is_asked || mine.kind != 0 {
