@@ -11,7 +11,6 @@ use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
 use crate::observe::page::NONE;
-use crate::onesided::{Exposure, LockOf};
 use crate::progress::lock::Guard;
 use crate::request::lane_of;
 use crate::world::calls::Begun;
@@ -118,7 +117,11 @@ impl<'a> Describer<'a> {
             }
             Reason::Probe(wanted) => vec![vec![self.message(Kind::Probe, wanted, 0, None)]],
             Reason::Block(me, until) => vec![self.arrivals(me, until, None)],
-            Reason::Lock(exposure, lock) => vec![vec![self.lock(exposure, lock)]],
+            Reason::Lock(exposure, lock) => vec![vec![exposure.need_of_lock(lock)]],
+            Reason::Group(exposure, members, word) => {
+                let missing = exposure.missing_words(members, word);
+                vec![missing.map(|wanted| self.message(Kind::Receive, wanted, 0, None)).collect()]
+            }
             Reason::Farewell(farewell) => vec![farewell.needs()],
             Reason::Memory(rank) => vec![vec![self.change(rank)]],
             Reason::Server => vec![vec![self.other()]],
@@ -293,19 +296,6 @@ impl<'a> Describer<'a> {
             Need { kind: Kind::Arrival, peers: vec![peer], message, collective }
         };
         me.control_block().missing(until).map(need).collect()
-    }
-
-    /// A lock of a member: any other may hold it, if none is known to hold it alone. The tag is the number of a mutex.
-    fn lock(&mut self, exposure: &Exposure, lock: LockOf) -> Need {
-        let context = exposure.communicator().context();
-        let job_rank = |member: u32| exposure.group().job_rank(member).0;
-        let peers = match exposure.lock_of(lock).and_then(|found| found.lock.writer()) {
-            Some(writer) => vec![job_rank(writer)],
-            None => (0..exposure.size()).filter(|&member| member != exposure.rank()).map(job_rank).collect(),
-        };
-        let tag = lock.mutex.map_or(NONE, |mutex| mutex as i32);
-        let message = description::Envelope { context, source: lock.member as i32, tag, bytes: 0 };
-        Need { kind: Kind::Lock, peers, message, collective: None }
     }
 
     /// A change of memory, which any other rank may make, or the one that holds a lock or is before in its queue.

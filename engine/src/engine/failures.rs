@@ -298,7 +298,7 @@ impl Engine {
                 source => one.failed.iter().any(|&(rank, _)| rank == source).then(|| one.error()),
             }),
             Reason::Block(member, _) => of(member.context).map(Affected::error),
-            Reason::Lock(exposure, _) => {
+            Reason::Lock(exposure, _) | Reason::Group(exposure, ..) => {
                 self.affected_one(&exposure.communicator).as_ref().map(Affected::error)
             }
             Reason::Memory(_) => self.first_failed(),

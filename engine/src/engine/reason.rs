@@ -3,7 +3,7 @@
 
 use crate::collective::node::{Member, Until};
 use crate::message::Envelope;
-use crate::onesided::{Exposure, Farewell, LockOf};
+use crate::onesided::{Exposure, Farewell, GroupWord, LockOf};
 use crate::request::RequestId;
 
 /// What a wait is for.
@@ -25,6 +25,8 @@ pub(crate) enum Reason<'a> {
     Block(&'a Member, Until),
     /// A lock of a member of an exposure.
     Lock(&'a Exposure, LockOf),
+    /// A word of these members of an exposure.
+    Group(&'a Exposure, &'a [u32], GroupWord),
     /// That other members need something no more.
     Farewell(&'a Farewell),
     /// That another rank changes memory of this one: that rank, or any.

@@ -1,5 +1,5 @@
-//! What the members of an exposure share: a lock of each segment, who sleeps for one, and where
-//! the list of attached memory of each member lies.
+//! What the members of an exposure share: a lock of each segment, who sleeps for one, where the list of attached
+//! memory of each member lies, and what members tell each other about epochs of groups.
 //!
 //! # Ownership
 //! All of it is atomics. A member writes its own wish and its own list; locks are everybody's
@@ -7,6 +7,7 @@
 //! changes a turn looks at them afterwards.
 
 use super::fair_lock::FairLock;
+use super::group_words::GroupWords;
 use super::Lock;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::sync::atomic::AtomicU64 as Word;
@@ -88,7 +89,7 @@ unsafe impl Sync for Control {}
 impl Control {
     /// Bytes for so many members.
     pub const fn bytes(members: u32) -> usize {
-        HEAD_BYTES + members as usize * SEAT_BYTES
+        HEAD_BYTES + members as usize * (SEAT_BYTES + GroupWords::bytes(members))
     }
 
     /// The words at `base`.
@@ -111,6 +112,15 @@ impl Control {
         assert!(rank < self.members, "seat {rank} of {}", self.members);
         // SAFETY: by `new`, within the bytes.
         unsafe { &*self.base.add(HEAD_BYTES + rank as usize * SEAT_BYTES).cast::<Seat>() }
+    }
+
+    /// What a member has been told by others.
+    #[inline]
+    pub fn told(&self, rank: u32) -> GroupWords<'_> {
+        assert!(rank < self.members, "words of {rank} of {}", self.members);
+        let before = self.members as usize * SEAT_BYTES + rank as usize * GroupWords::bytes(self.members);
+        // SAFETY: by `new`, within the bytes.
+        unsafe { GroupWords::new(self.base.add(HEAD_BYTES + before), self.members) }
     }
 
     /// The lock of the segment of a member.

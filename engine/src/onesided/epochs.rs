@@ -70,8 +70,17 @@ pub struct Epochs {
 pub struct Groups {
     /// Whom this member accesses.
     pub started: Option<Vec<u32>>,
-    /// Receives of the word of those that access it, that they have completed.
-    pub posted: Option<Vec<RequestId>>,
+    /// The words of those that access it, that they have completed.
+    pub posted: Option<Awaited>,
+}
+
+/// Words of members that this one waits for.
+#[derive(Debug)]
+pub enum Awaited {
+    /// They come in shared memory, from these members.
+    InMemory(Vec<u32>),
+    /// These receives take them.
+    Messages(Vec<RequestId>),
 }
 
 impl Epochs {

@@ -3,6 +3,8 @@
 use crate::engine::reason::Reason;
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
+use crate::observe::description::{self, Kind, Need};
+use crate::observe::page::NONE;
 use crate::onesided::{Assertions, Exposure, Lock, LockOf, Numbered};
 use crate::transport::node::doorbell_of;
 use crate::{Class, Error, Result};
@@ -136,6 +138,22 @@ fn of_segment(member: u32) -> LockOf {
 #[cold]
 pub(super) fn no_such_lock() -> Error {
     Error::new(Class::Intern, "a lock is asked for that no member on this node has")
+}
+
+impl Exposure {
+    /// For observers: a lock of a member. Any other may hold it, if none is known to hold it alone. The tag is the number
+    /// of a mutex.
+    pub(in crate::engine) fn need_of_lock(&self, lock: LockOf) -> Need {
+        let context = self.communicator().context();
+        let job_rank = |member: u32| self.group().job_rank(member).0;
+        let peers = match self.lock_of(lock).and_then(|found| found.lock.writer()) {
+            Some(writer) => vec![job_rank(writer)],
+            None => (0..self.size()).filter(|&member| member != self.rank()).map(job_rank).collect(),
+        };
+        let tag = lock.mutex.map_or(NONE, |mutex| mutex as i32);
+        let message = description::Envelope { context, source: lock.member as i32, tag, bytes: 0 };
+        Need { kind: Kind::Lock, peers, message, collective: None }
+    }
 }
 
 /// A wait for a lock.

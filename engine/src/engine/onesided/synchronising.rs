@@ -1,23 +1,20 @@
 //! Epochs that all or some members take part in: fences, post and start (MPI-5.0 §12.5.1, §12.5.2).
 //!
-//! Members of a group tell each other by empty messages in the context of the exposure that they have
-//! posted and completed.
+//! Members of a group tell each other that they have posted and completed: in shared memory where all members of the
+//! exposure are on one node, else by empty messages in its context.
 
 use crate::collective::Operation;
 use crate::engine::reason::Reason;
+use crate::engine::waiting::Beside;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
-use crate::onesided::{Assertions, Exposure};
+use crate::onesided::{Assertions, Awaited, Exposure, GroupWord};
 use crate::request::{RequestId, Status};
+use crate::transport::node::doorbell_of;
 use crate::world::Group;
 use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
-
-/// Tag of the word that memory is posted for accesses.
-const POSTED: i32 = 1;
-/// Tag of the word that they are complete.
-const COMPLETED: i32 = 2;
 
 /// Epochs of all members.
 impl Engine {
@@ -49,10 +46,9 @@ impl Engine {
             return Err(Error::new(Class::RmaSync, sentence));
         }
         fence(Ordering::SeqCst);
-        let completions = ranks.iter().map(|&rank| self.await_word(exposure, rank, COMPLETED));
-        groups.posted = Some(completions.collect::<Result<_>>()?);
+        groups.posted = Some(self.await_words(exposure, &ranks, GroupWord::Completed)?);
         drop(groups);
-        ranks.iter().try_for_each(|&rank| self.send_word(exposure, rank, POSTED))
+        ranks.iter().try_for_each(|&rank| self.tell(exposure, rank, GroupWord::Posted))
     }
 
     /// Begins to access the segments of a group (`MPI_Win_start`); waits until they have posted.
@@ -62,9 +58,8 @@ impl Engine {
     pub fn start_access(&self, exposure: &Exposure, group: &Arc<Group>, _: Assertions) -> Result<()> {
         exposure.epochs.check_start()?;
         let ranks = members_of(exposure, group)?;
-        let posts = ranks.iter().map(|&rank| self.await_word(exposure, rank, POSTED));
-        let posts = posts.collect::<Result<Vec<_>>>()?;
-        self.wait_for_words(exposure, &posts)?;
+        let posts = self.await_words(exposure, &ranks, GroupWord::Posted)?;
+        self.wait_for_words(exposure, &posts, GroupWord::Posted)?;
         fence(Ordering::SeqCst);
         exposure.epochs.start(ranks);
         Ok(())
@@ -77,7 +72,7 @@ impl Engine {
     pub fn complete_access(&self, exposure: &Exposure) -> Result<()> {
         let ranks = exposure.epochs.complete()?;
         fence(Ordering::SeqCst);
-        ranks.into_iter().try_for_each(|rank| self.send_word(exposure, rank, COMPLETED))
+        ranks.into_iter().try_for_each(|rank| self.tell(exposure, rank, GroupWord::Completed))
     }
 
     /// Waits until all of the group of [`Engine::post_exposure`] have completed (`MPI_Win_wait`).
@@ -86,7 +81,7 @@ impl Engine {
     /// `RmaSync` when nothing was posted.
     pub fn wait_for_accesses(&self, exposure: &Exposure) -> Result<()> {
         let Some(completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
-        self.wait_for_words(exposure, &completions)?;
+        self.wait_for_words(exposure, &completions, GroupWord::Completed)?;
         fence(Ordering::SeqCst);
         Ok(())
     }
@@ -97,35 +92,92 @@ impl Engine {
     /// As [`Engine::wait_for_accesses`].
     pub fn test_for_accesses(&self, exposure: &Exposure) -> Result<bool> {
         let Some(mut completions) = exposure.epochs.groups().posted.take() else { return Err(not_posted()) };
-        while let Some(&last) = completions.last() {
-            match self.test(last)? {
-                Some((status, _)) => status.error.map_or(Ok(()), Err)?,
-                None => {
-                    self.all_members_go_on(&exposure.communicator)?;
-                    exposure.epochs.groups().posted = Some(completions);
-                    return Ok(false);
-                }
-            }
-            completions.pop();
+        if !self.have_come(exposure, &mut completions, GroupWord::Completed)? {
+            self.all_members_go_on(&exposure.communicator)?;
+            exposure.epochs.groups().posted = Some(completions);
+            return Ok(false);
         }
         fence(Ordering::SeqCst);
         Ok(true)
     }
+}
 
-    fn send_word(&self, exposure: &Exposure, rank: u32, tag: i32) -> Result<()> {
-        let envelope =
-            Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
-        self.send(exposure.group().job_rank(rank), envelope, NOTHING, Mode::Buffered)
+/// What members of a group tell each other.
+impl Engine {
+    fn tell(&self, exposure: &Exposure, rank: u32, word: GroupWord) -> Result<()> {
+        let (peer, me) = (exposure.group().job_rank(rank), exposure.rank());
+        if exposure.is_spread {
+            let context = exposure.communicator.context();
+            let envelope = Envelope { context, source: me as i32, tag: word.tag() };
+            return self.send(peer, envelope, NOTHING, Mode::Buffered);
+        }
+        self.goes_on(peer)?;
+        exposure.control.told(rank).say(me, word);
+        if let Some(local) = self.job.local(peer) {
+            doorbell_of(&self.job.node, local).ring();
+        }
+        Ok(())
     }
 
-    fn await_word(&self, exposure: &Exposure, rank: u32, tag: i32) -> Result<RequestId> {
-        let wanted = Envelope { context: exposure.communicator.context(), source: rank as i32, tag };
-        self.start_receive(wanted, Some(exposure.group().job_rank(rank)), NOTHING)
+    fn await_words(&self, exposure: &Exposure, ranks: &[u32], word: GroupWord) -> Result<Awaited> {
+        if !exposure.is_spread {
+            return Ok(Awaited::InMemory(ranks.to_vec()));
+        }
+        let receive = |&rank: &u32| {
+            let wanted = exposure.word_of(rank, word);
+            self.start_receive(wanted, Some(exposure.group().job_rank(rank)), NOTHING)
+        };
+        Ok(Awaited::Messages(ranks.iter().map(receive).collect::<Result<_>>()?))
     }
 
-    fn wait_for_words(&self, exposure: &Exposure, words: &[RequestId]) -> Result<()> {
+    fn wait_for_words(&self, exposure: &Exposure, words: &Awaited, word: GroupWord) -> Result<()> {
         let context = exposure.communicator.context();
-        words.iter().try_for_each(|&word| self.wait_for_word(context, word).map(|_| ()))
+        match words {
+            Awaited::InMemory(ranks) => self.wait_in_memory(exposure, ranks, word),
+            Awaited::Messages(requests) => {
+                requests.iter().try_for_each(|&request| self.wait_for_word(context, request).map(drop))
+            }
+        }
+    }
+
+    fn wait_in_memory(&self, exposure: &Exposure, ranks: &[u32], word: GroupWord) -> Result<()> {
+        let told = exposure.control.told(exposure.rank());
+        let beside = ForWords { exposure, ranks, word };
+        if !beside.holds() {
+            let single = || <[u32; 1]>::try_from(ranks).ok().map(|[rank]| exposure.group().job_rank(rank));
+            self.crowd.wait_for(|| self.page_of(single()?));
+            let reason = Reason::Group(exposure, ranks, word);
+            let lane = self.lane(exposure.communicator.context());
+            self.wait_beside(lane, reason, &beside, |_| beside.holds().then_some(()))?;
+        }
+        ranks.iter().for_each(|&rank| told.take(rank, word));
+        Ok(())
+    }
+
+    /// Whether all words have come; those that have are waited for no more.
+    fn have_come(&self, exposure: &Exposure, words: &mut Awaited, word: GroupWord) -> Result<bool> {
+        match words {
+            Awaited::InMemory(ranks) => {
+                let told = exposure.control.told(exposure.rank());
+                while let Some(&last) = ranks.last() {
+                    if !told.has_said(last, word) {
+                        // Whoever tests may wait for what others need this member for.
+                        self.look(self.lane(exposure.communicator.context()), |_| ())?;
+                        return Ok(false);
+                    }
+                    told.take(last, word);
+                    ranks.pop();
+                }
+            }
+            Awaited::Messages(requests) => {
+                while let Some(&last) = requests.last() {
+                    let Some((status, _)) = self.test(last)? else { return Ok(false) };
+                    status.error.map_or(Ok(()), Err)?;
+                    requests.pop();
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Waits for a message of a member that may not come because another one has failed.
@@ -140,6 +192,51 @@ impl Engine {
             Some(error) => Err(error),
             None => Ok(status),
         }
+    }
+}
+
+impl GroupWord {
+    /// The tag of its message.
+    fn tag(self) -> i32 {
+        match self {
+            GroupWord::Posted => 1,
+            GroupWord::Completed => 2,
+        }
+    }
+}
+
+impl Exposure {
+    /// A word of a member, as a message.
+    fn word_of(&self, rank: u32, word: GroupWord) -> Envelope {
+        Envelope { context: self.communicator.context(), source: rank as i32, tag: word.tag() }
+    }
+
+    /// For observers: the words of members that have not come.
+    pub(in crate::engine) fn missing_words<'a>(
+        &'a self,
+        ranks: &'a [u32],
+        word: GroupWord,
+    ) -> impl Iterator<Item = Envelope> + 'a {
+        let told = self.control.told(self.rank());
+        ranks
+            .iter()
+            .filter(move |&&rank| !told.has_said(rank, word))
+            .map(move |&rank| self.word_of(rank, word))
+    }
+}
+
+/// A wait for words in shared memory.
+struct ForWords<'a> {
+    exposure: &'a Exposure,
+    ranks: &'a [u32],
+    word: GroupWord,
+}
+
+impl Beside for ForWords<'_> {
+    #[inline]
+    fn holds(&self) -> bool {
+        let told = self.exposure.control.told(self.exposure.rank());
+        self.ranks.iter().all(|&rank| told.has_said(rank, self.word))
     }
 }
 
