@@ -9,6 +9,7 @@
 //! lie in one piece; [`Datatype::pack`], [`Datatype::unpack`],
 //! [`Datatype::segments`] and [`copy`] move any range of what does not.
 
+mod alike;
 mod arithmetic;
 mod array;
 pub mod basic;

@@ -5,6 +5,7 @@ use super::layout::Part;
 use super::rows::Row;
 use super::walk::{walk, Record, Sink};
 use super::{rows, Datatype};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Bytes that [`copy`] stages at a time between two layouts that both have
@@ -116,27 +117,30 @@ pub unsafe fn copy(from: (&Datatype, *const u8, u64), to: (&Datatype, *mut u8, u
                 source.pack(source_address, source_count, 0, out);
             }
         }
+        // SAFETY: as the caller promises; the data of both lie in the same way.
+        (None, None) if ptr::eq(source, target) => unsafe {
+            source.copy_alike(source_address, target_address, bytes)
+        },
         // SAFETY: as the caller promises.
         (None, None) => unsafe { copy_staged(from, to, bytes) },
     }
     bytes
 }
 
-/// Copies `bytes` between two layouts with gaps, a little at a time.
+/// Copies `bytes` between two layouts with gaps, a little at a time. Both have as many.
 ///
 /// # Safety
 /// As [`copy`].
 unsafe fn copy_staged(from: (&Datatype, *const u8, u64), to: (&Datatype, *mut u8, u64), bytes: u64) {
-    let mut stage = [0u8; STAGE];
+    let mut stage = MaybeUninit::<[u8; STAGE]>::uninit();
     let mut done = 0;
     while done < bytes {
-        let length = (bytes - done).min(STAGE as u64) as usize;
-        // SAFETY: as the caller promises; the stage overlaps nothing.
-        unsafe {
-            from.0.pack(from.1, from.2, done, &mut stage[..length]);
-            to.0.unpack(to.1, to.2, done, &stage[..length]);
-        }
-        done += length as u64;
+        let length = (bytes - done).min(STAGE as u64);
+        let mut packer = Packer { to: stage.as_mut_ptr().cast() };
+        walk((from.0, from.1.cast_mut(), from.2), done, length, &mut packer);
+        let mut unpacker = Unpacker { from: stage.as_ptr().cast() };
+        walk((to.0, to.1, to.2), done, length, &mut unpacker);
+        done += length;
     }
 }
 
@@ -153,7 +157,7 @@ fn columns(record: Record, count: usize, mut copy: impl FnMut(usize, usize, &Par
     }
 }
 
-/// Copies blocks into one piece. Made only by [`Datatype::pack`], whose walk
+/// Copies blocks into one piece. Made only by [`Datatype::pack`] and [`copy_staged`], whose walk
 /// visits no more bytes than there is room for, all of them in the items.
 struct Packer {
     to: *mut u8,
@@ -211,7 +215,7 @@ impl Sink for Packer {
     }
 }
 
-/// Copies one piece into blocks. Made only by [`Datatype::unpack`], whose walk
+/// Copies one piece into blocks. Made only by [`Datatype::unpack`] and [`copy_staged`], whose walk
 /// visits no more bytes than there are, all of them in the items.
 struct Unpacker {
     from: *const u8,

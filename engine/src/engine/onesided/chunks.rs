@@ -1,7 +1,7 @@
 //! Chunks: many pieces of one region at once, as one kind of memory reaches them.
 
 use super::changing::{step_both, Places, FEW, MANY};
-use super::runs::Chunk;
+use super::runs::{Chunk, Counterpart};
 use super::target_memory::{Place, AT_ONCE};
 use crate::engine::Engine;
 use crate::memory::cross_memory::Pair;
@@ -238,6 +238,25 @@ pub(super) unsafe fn change_packed(
         })?;
     }
     Ok(())
+}
+
+/// Changes elements that lie in long blocks while nobody else does, block by block.
+///
+/// # Safety
+/// As [`change_packed`]; the counterparts can be read and written.
+pub(super) unsafe fn change_blocks(
+    (here, target): (*mut u8, &Target),
+    elements: &Elements,
+    (from, to): (Counterpart, Counterpart),
+) {
+    let mut done = 0;
+    target.datatype.each_block(here, target.count as u64, |place, bytes| {
+        let behind = (place as usize).wrapping_sub(here as usize);
+        let (from, to) = (from.at(behind, done), to.at(behind, done));
+        // SAFETY: by the caller.
+        unsafe { elements.change_alone(from, place, bytes / elements.element().size(), to) };
+        done += bytes;
+    });
 }
 
 /// Each piece of a chunk that is mapped here: where it is, its length, and its places.

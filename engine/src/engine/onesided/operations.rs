@@ -1,8 +1,8 @@
 //! Puts, gets and accumulates.
 
 use super::changing::{step, step_both, Places};
-use super::chunks::change_packed;
-use super::runs::{Run, Stage};
+use super::chunks::{change_blocks, change_packed};
+use super::runs::{Counterpart, Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
@@ -334,8 +334,13 @@ impl Engine {
         let region = place.region;
         if let Some(here) = self.is_better_packed(place, elements, bytes)? {
             // SAFETY: by the caller; nobody else changes them meanwhile.
-            let packed = || unsafe { change_packed((here, target), (bytes, elements), &mut with_data) };
-            if let Some(done) = self.changes_of(region)?.alone(packed) {
+            let work = || unsafe {
+                match by_blocks((origin, result), target, elements) {
+                    Some(counterparts) => Ok(change_blocks((here, target), elements, counterparts)),
+                    None => change_packed((here, target), (bytes, elements), &mut with_data),
+                }
+            };
+            if let Some(done) = self.changes_of(region)?.alone(work) {
                 return done;
             }
         }
@@ -407,6 +412,22 @@ fn in_one_piece(
         None => ptr::null_mut(),
     };
     Some((from, to))
+}
+
+/// Where origin and result lie, if the target has long blocks, and neither need be copied aside.
+fn by_blocks(
+    (origin, result): (&Data, Option<&Data>),
+    target: &Target,
+    elements: &Elements,
+) -> Option<(Counterpart, Counterpart)> {
+    if !target.datatype.has_long_blocks() {
+        return None;
+    }
+    let of = |data: Option<&Data>| match data {
+        Some(data) => Counterpart::of(data, target),
+        None => Some(Counterpart::Nothing),
+    };
+    Some((of(Some(origin).filter(|_| !elements.only_reads()))?, of(result)?))
 }
 
 #[cold]

@@ -1,8 +1,9 @@
 //! Pieces of a place in chunks, these in runs, and where their data lie at the origin.
 
 use crate::collective::Data;
-use crate::onesided::Scattered;
+use crate::onesided::{Scattered, Target};
 use std::ops::Range;
+use std::ptr;
 
 /// Pieces of a place in the order of sending: addresses and lengths. Their data lie one behind the other at the origin.
 #[derive(Clone, Copy)]
@@ -74,6 +75,35 @@ impl Run<'_> {
             (0..self.pieces.len()).map(|index| local.wrapping_add(index * bytes as usize)).collect();
         let there: Vec<_> = self.pieces.iter().map(|&(address, _)| address as *mut u8).collect();
         work(&Scattered { here: &here, there: &there, bytes })
+    }
+}
+
+/// Where the data lie that belong to those of a target, if they need not be copied aside.
+#[derive(Clone, Copy)]
+pub(super) enum Counterpart {
+    /// There are none.
+    Nothing,
+    /// In one piece, from here on.
+    Dense(*mut u8),
+    /// As the target's do; here is item 0.
+    Alike(*mut u8),
+}
+
+impl Counterpart {
+    pub fn of(data: &Data, target: &Target) -> Option<Counterpart> {
+        match data.dense() {
+            Some((address, _)) => Some(Counterpart::Dense(address)),
+            None => ptr::eq(&**data.datatype, &**target.datatype).then_some(Counterpart::Alike(data.address)),
+        }
+    }
+
+    /// Those of a block that lies so many bytes behind item 0 of the target, after `done` bytes of its data.
+    pub fn at(self, behind: usize, done: usize) -> *mut u8 {
+        match self {
+            Counterpart::Nothing => ptr::null_mut(),
+            Counterpart::Dense(address) => address.wrapping_add(done),
+            Counterpart::Alike(address) => address.wrapping_add(behind),
+        }
     }
 }
 
