@@ -123,6 +123,10 @@ static void both(struct window *w, int here, int there)
 {
     int count, count_there;
     MPI_Datatype type = layout(here, &count), type_there = layout(there, &count_there);
+    if (here == there) { /* the very same type */
+        MPI_Type_free(&type_there);
+        type_there = type;
+    }
     MPI_Aint base = at(w, to, 0);
     start_over(w);
     from_left(here, count, type);
@@ -169,8 +173,9 @@ static void both(struct window *w, int here, int there)
     }
     free(sum);
     free(came);
+    if (type_there != type)
+        MPI_Type_free(&type_there);
     MPI_Type_free(&type);
-    MPI_Type_free(&type_there);
 }
 
 /* The origin of a put and of an accumulate may have the same entry twice. */

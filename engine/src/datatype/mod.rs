@@ -9,10 +9,10 @@
 //! lie in one piece; [`Datatype::pack`], [`Datatype::unpack`],
 //! [`Datatype::segments`] and [`copy`] move any range of what does not.
 
-mod alike;
 mod arithmetic;
 mod array;
 pub mod basic;
+mod by_block;
 mod constructors;
 mod darray;
 mod device_data;

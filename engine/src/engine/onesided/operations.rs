@@ -335,10 +335,11 @@ impl Engine {
         if let Some(here) = self.is_better_packed(place, elements, bytes)? {
             // SAFETY: by the caller; nobody else changes them meanwhile.
             let work = || unsafe {
-                match by_blocks((origin, result), target, elements) {
-                    Some(counterparts) => Ok(change_blocks((here, target), elements, counterparts)),
-                    None => change_packed((here, target), (bytes, elements), &mut with_data),
-                }
+                let Some(counterparts) = by_blocks((origin, result), target, elements) else {
+                    return change_packed((here, target), (bytes, elements), &mut with_data);
+                };
+                change_blocks((here, target), elements, counterparts);
+                Ok(())
             };
             if let Some(done) = self.changes_of(region)?.alone(work) {
                 return done;
