@@ -18,7 +18,16 @@ static void world_and_shared(void)
     for (int pe = 0; pe < near; pe++) {
         int in_world = shmem_team_translate_pe(SHMEM_TEAM_SHARED, pe, SHMEM_TEAM_WORLD);
         CHECK(shmem_team_ptr(SHMEM_TEAM_SHARED, word, pe) == shmem_ptr(word, in_world));
+        CHECK(shmem_ptr(word, in_world) != NULL);
     }
+    /* Who is in it, is in the team of the others too: all of them, or each PE alone. */
+    long *sizes = shmem_malloc((npes + 1) * sizeof *sizes), *size = sizes + npes;
+    *size = near;
+    CHECK_EQUAL(shmem_long_fcollect(SHMEM_TEAM_WORLD, sizes, size, 1), 0);
+    for (int pe = 0; pe < npes; pe++)
+        if (shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0)
+            CHECK_EQUAL(sizes[pe], near);
+    shmem_free(sizes);
     shmem_free(word);
     shmem_team_sync(SHMEM_TEAM_WORLD);
     shmem_team_sync(SHMEM_TEAM_SHARED);

@@ -4,7 +4,7 @@ use super::environment;
 use super::handles::{shmem_team_config_t, Team, CONTEXTS, SHMEM_TEAM_SHARED, SHMEM_TEAM_WORLD, TEAMS};
 use super::state::{shmem, Shmem, CURRENT, SHMEM};
 use crate::LIBRARY;
-use serried_engine::world::{create, BootstrapChannel, ErrorHandler, Group};
+use serried_engine::world::{create, BootstrapChannel, Communicator, ErrorHandler, Group};
 use serried_engine::Result;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,14 +63,23 @@ fn install_teams(shmem: &Shmem) -> Result<()> {
     let world = shmem.symmetric.world();
     let team = |communicator| Arc::new(Team { communicator, config: shmem_team_config_t::default() });
     TEAMS.put_predefined(SHMEM_TEAM_WORLD, team(world.clone()));
-    let near: Vec<u32> = shmem.engine.near_ranks();
-    let group = Arc::new(Group::new(near));
-    let handler = Arc::new(ErrorHandler::Fatal);
-    let channel: &dyn BootstrapChannel = shmem.engine;
-    let near = create::create_from_group(channel, &group, "serried: PEs of a node", handler)?;
-    near.set_name("SHMEM_TEAM_SHARED");
-    TEAMS.put_predefined(SHMEM_TEAM_SHARED, team(Arc::new(near)));
+    TEAMS.put_predefined(SHMEM_TEAM_SHARED, team(shared(shmem)?));
     Ok(())
+}
+
+/// The PEs of this node, if all of them reach each other's heaps by loads and stores, for so the standard defines this team
+/// (OpenSHMEM 1.6 chapter 7); else this PE alone.
+fn shared(shmem: &Shmem) -> Result<Arc<Communicator>> {
+    let of = |ranks| -> Result<Arc<Communicator>> {
+        let (group, handler) = (Arc::new(Group::new(ranks)), Arc::new(ErrorHandler::Fatal));
+        let channel: &dyn BootstrapChannel = shmem.engine;
+        create::create_from_group(channel, &group, "serried: PEs that share memory", handler).map(Arc::new)
+    };
+    let near = of(shmem.engine.near_ranks())?;
+    let alone = !shmem.engine.share_heaps(&shmem.symmetric, &near)?;
+    let members = if alone { of(vec![shmem.engine.rank()])? } else { near };
+    members.set_name("SHMEM_TEAM_SHARED");
+    Ok(members)
 }
 
 fn withdraw_teams() {

@@ -150,6 +150,25 @@ impl Engine {
         self.run_collective(world, &Operation::Barrier)
     }
 
+    /// Whether the members reach each other's heaps by plain loads and stores. Collective.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub fn share_heaps(&self, symmetric: &Symmetric, communicator: &Arc<Communicator>) -> Result<bool> {
+        let mut all = u64::from({
+            let heap = symmetric.heap();
+            let group = &communicator.group;
+            (0..group.size()).all(|member| {
+                let region = self.region_of(&heap.chunks[0].0.exposure, group.job_rank(member).0);
+                region.here(0, 1).is_some()
+            })
+        });
+        let receive = Data::new((&raw mut all).cast(), 0, 1, &Datatype::basic(Basic::Uint64))?;
+        let operator = Arc::new(Operator::builtin(Builtin::Min)).into();
+        self.run_collective(communicator, &Operation::Allreduce { send: None, receive, operator })?;
+        Ok(all == 1)
+    }
+
     /// A barrier of ranks that give the same words.
     fn agree(&self, world: &Arc<Communicator>, words: [u64; 2], name: &str) -> Result<()> {
         // The largest, and the complement of the smallest.
