@@ -2,8 +2,10 @@
 /* Threads of a PE do everything at once: put, atomic operations, waiting, locks. */
 #include "check.h"
 #include <pthread.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { THREADS = 3, TIMES = 300 };
+enum { THREADS = 3, TIMES = 300, STORES = 10 };
 
 static long *words, *turn;
 static long counter, lock;
@@ -30,6 +32,36 @@ static void *work(void *argument)
     return NULL;
 }
 
+static long given, taken;
+
+static void *answer(void *unused)
+{
+    for (long i = 1; i <= STORES; i++) {
+        shmem_long_wait_until(&given, SHMEM_CMP_GE, i);
+        usleep(3000);
+        __atomic_store_n(&taken, i, __ATOMIC_RELEASE);
+    }
+    return unused;
+}
+
+/* Threads of a PE wait for what the other one stores without any call: each sleeps by then. It takes a twentieth of a second,
+ * or twenty seconds if nobody looks before a sleep is over. */
+static void plain_stores(void)
+{
+    struct timespec began, ended;
+    pthread_t thread;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    pthread_create(&thread, NULL, answer, NULL);
+    for (long i = 1; i <= STORES; i++) {
+        usleep(3000);
+        __atomic_store_n(&given, i, __ATOMIC_RELEASE);
+        shmem_long_wait_until(&taken, SHMEM_CMP_GE, i);
+    }
+    pthread_join(thread, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    CHECK(ended.tv_sec - began.tv_sec < 5);
+}
+
 int main(void)
 {
     int provided;
@@ -44,6 +76,7 @@ int main(void)
         pthread_create(&threads[i], NULL, work, (void *)i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    plain_stores();
     shmem_barrier_all();
     CHECK_EQUAL(words[0], (THREADS + 1) / 2 * TIMES * npes);
     CHECK_EQUAL(words[1], THREADS / 2 * TIMES * npes);

@@ -4,8 +4,8 @@
 //! A rank that waits counts itself in, looks once more, and sleeps at its doorbell. A rank that changes memory looks whether
 //! somebody waits there, and rings then. Each needs a barrier between its store and its look. The one who waits issues
 //! it for both ([`barrier::everywhere`]), so that a change costs no barrier where the system has that; else each issues
-//! its own. Stores of others that ring no bell (through an address that they were given) are seen when the sleep has lasted
-//! [`NAP`].
+//! its own. Stores that ring no bell (of others, through an address that they were given; of threads of the same process) are
+//! seen when the sleep has lasted [`NAP`].
 
 use super::{barrier, Doorbell};
 use crate::sync::{fence, AtomicU32, Ordering};

@@ -60,8 +60,13 @@ impl Engine {
         let bell = self.lanes.at(0).lock().transport.bell(JobRank(self.rank()));
         let watchers = bell.ok_or_else(|| Error::new(Class::Intern, "this rank has no bell"))?.watchers;
         self.crowd.wait_for(|| None);
-        let beside =
-            AtMemory { ready, watchers, asleep: AtomicBool::new(false), is_rung: AtomicBool::new(true) };
+        let beside = AtMemory {
+            ready,
+            watchers,
+            asleep: AtomicBool::new(false),
+            is_rung: AtomicBool::new(true),
+            alone: !self.is_threaded(),
+        };
         let lane = self.lane(symmetric.world.context());
         self.wait_beside(lane, reason, &beside, |_| ready().then_some(()))
     }
@@ -74,6 +79,8 @@ struct AtMemory<'a> {
     asleep: AtomicBool,
     /// A rank that makes a change rings.
     is_rung: AtomicBool,
+    /// No other thread of this process stores there, which rings no bell.
+    alone: bool,
 }
 
 impl Beside for AtMemory<'_> {
@@ -83,7 +90,8 @@ impl Beside for AtMemory<'_> {
 
     fn lie_down(&self) {
         if !self.asleep.swap(true, Ordering::Relaxed) {
-            self.is_rung.store(self.watchers.lie_down(), Ordering::Relaxed);
+            let is_rung = self.watchers.lie_down() && self.alone;
+            self.is_rung.store(is_rung, Ordering::Relaxed);
         }
     }
 
