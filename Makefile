@@ -32,10 +32,11 @@ mutations: ## mistakes in the code for device memory, one after the other: the t
 	@scripts/stage
 	@build/venv/bin/python tests/fake_driver/mutations
 
-mpich-suite: ## the test suite that comes with MPICH, unmodified, under the standard's ABI and MPICH's (20 minutes)
+mpich-suite: ## the test suite that comes with MPICH, unmodified, under the ABIs of the standard, MPICH and Open MPI (30 minutes)
 	@scripts/stage
 	@tests/mpich/run
 	@SERRIED_ABI=mpich tests/mpich/run
+	@SERRIED_ABI=openmpi tests/mpich/run
 
 applications: ## programs of Debian as they are, in turns with Debian's own MPI; long ones of PyPI: results and times (50 minutes)
 	@scripts/setup venv-tests applications

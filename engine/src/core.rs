@@ -419,6 +419,13 @@ impl Core {
         self.transport.arrivals().any()
     }
 
+    /// Whether something gets done here without another call of any rank: work that is due to be polled, and long messages
+    /// that are on their way.
+    pub(crate) fn goes_on_by_itself(&self) -> bool {
+        let is_due = self.background.iter().any(|work| work.seen != Some(self.epoch));
+        is_due || self.requests.each().any(|(_, request)| !request.complete && request.work.is_coming())
+    }
+
     /// Whether something is under way in one of these contexts.
     pub(crate) fn is_busy_in(&self, contexts: &[u64]) -> bool {
         self.sources.are_in(self, contexts) || self.requests.any_in(contexts)

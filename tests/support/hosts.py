@@ -233,9 +233,9 @@ class Hosts:
         """What `cut` has dropped goes through again."""
         self.run(name, ["nft", "delete", "table", "inet", f"cut_{other}"], check=True)
 
-    def limit(self, name, megabits):
-        """A host sends no more than this a second."""
-        self.run(name, ["tc", "qdisc", "replace", "dev", "e0", "root", "tbf", "rate", f"{megabits}mbit", "burst", "128kb",
+    def limit(self, name, megabits, device="e0"):
+        """A host sends no more than this a second, or (`lo`) its processes to each other."""
+        self.run(name, ["tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{megabits}mbit", "burst", "128kb",
                         "latency", "20ms"], check=True)
 
     def destroy(self, name):

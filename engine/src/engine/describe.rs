@@ -399,9 +399,7 @@ impl<'a> Describer<'a> {
         self.mentioned.extend(unexpected.iter().chain(&posted).map(|message| message.context));
         let mut collectives = self.under_way();
         collectives.iter_mut().for_each(|(_, needs)| self.leave_others_out(needs));
-        // Work that is due to be polled may be done a moment later.
-        let due = |core: &&Core| core.background.iter().any(|work| work.seen != Some(core.epoch));
-        let due = lanes.iter().any(due);
+        let goes_on = lanes.iter().any(|core| core.goes_on_by_itself());
         let counters = &page.counters;
         Description {
             stamp: [
@@ -412,7 +410,7 @@ impl<'a> Describer<'a> {
             ],
             threads,
             free,
-            unknown: self.unknown || due,
+            unknown: self.unknown || goes_on,
             begun: self.begun(),
             communicators: self.communicators(),
             collectives,

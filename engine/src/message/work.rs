@@ -46,6 +46,14 @@ pub enum Work {
     Persistent(Box<Persistent>),
 }
 
+impl Work {
+    /// Whether it is a receive whose message has been found and is on its way, however it comes: it is fetched, or its
+    /// sender sends it in parts from whatever call it is in. That may take as long as the network likes.
+    pub(crate) fn is_coming(&self) -> bool {
+        matches!(self, Work::Receive(receive) if receive.expected > 0)
+    }
+}
+
 /// State of a send.
 #[derive(Debug)]
 pub struct Send {
