@@ -5,13 +5,20 @@
 //! somebody waits there, and rings then. Each needs a barrier between its store and its look. The one who waits issues
 //! it for both ([`barrier::everywhere`]), so that a change costs no barrier where the system has that; else each issues
 //! its own. Stores that ring no bell (of others, through an address that they were given; of threads of the same process) are
-//! seen when the sleep has lasted [`NAP`].
+//! seen after a nap: see [`nap_after`].
 
 use super::{barrier, Doorbell};
 use crate::sync::{fence, AtomicU32, Ordering};
 
-/// Nanoseconds after which memory is looked at again where a change may come without a bell.
-pub const NAP: u64 = 1_000_000;
+/// Nanoseconds of the shortest nap, and what part of a wait a nap lasts.
+const SHORTEST_NAP: u64 = 1_000_000;
+const PART_OF_A_WAIT: u64 = 16;
+
+/// Nanoseconds after which memory is looked at again where a change may come without a bell, after a wait of so many. So
+/// a change is seen late by a small part of the wait, and who waits for long hardly wakes.
+pub fn nap_after(waited: u64) -> u64 {
+    (waited / PART_OF_A_WAIT).max(SHORTEST_NAP)
+}
 
 /// What a rank has for it in shared memory. Zero: nobody waits.
 #[derive(Debug)]

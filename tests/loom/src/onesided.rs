@@ -4,6 +4,8 @@
 pub mod control;
 #[path = "../../../engine/src/onesided/fair_lock.rs"]
 pub mod fair_lock;
+#[path = "../../../engine/src/onesided/group_words.rs"]
+pub mod group_words;
 
 /// Twin of the engine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -94,10 +94,12 @@ impl Engine {
         opened
     }
 
-    /// The own part of a segment that lies with another member is changed by instructions, which its address does not tell.
+    /// A part of a shared window that lies with another member, or among the blocks of one, is changed by instructions,
+    /// which its address does not tell.
     pub(super) fn mind_words_of(&self, exposure: &Exposure, mind: impl FnOnce(&Changes)) {
         let told = &exposure.told[exposure.rank() as usize];
-        if told.owner != u64::from(exposure.rank()) && told.segment.bytes > 0 {
+        let is_elsewhere = told.owner != u64::from(exposure.rank()) || told.block != 0;
+        if is_elsewhere && told.segment.bytes > 0 {
             let changes = self.lanes.at(0).lock().transport.changes(JobRank(self.job.rank));
             changes.as_ref().map(mind);
         }
@@ -144,9 +146,9 @@ impl Engine {
             let told = &exposure.told[rank as usize];
             let entry = told.entry();
             let mut region = self.find_region(exposure, told.owner as u32, entry);
-            if let Some(peer) = exposure.peers[rank as usize] {
-                // Segments of one piece lie with the first member. Each is changed as its own member's memory, or all would
-                // wait for each other, and as that member exposes it again.
+            // Segments in one piece lie with the first member. Each is changed as its own member's memory all the same, or
+            // all would wait for each other, and as that member exposes it again.
+            if let Some(peer) = exposure.peers[rank as usize].filter(|_| told.owner != u64::from(rank)) {
                 region.changes = self.reach(&region, |transport| transport.changes(peer));
             }
             let owner = self.local_rank(&exposure.communicator, told.owner as u32);

@@ -161,8 +161,9 @@ impl Engine {
                 let told = exposure.control.told(exposure.rank());
                 while let Some(&last) = ranks.last() {
                     if !told.has_said(last, word) {
-                        // Whoever tests may wait for what others need this member for.
+                        // Whoever tests again and again does for others what they need it for.
                         self.look(self.lane(exposure.communicator.context()), |_| ())?;
+                        self.polled(Reason::Group(exposure, ranks, word))?;
                         return Ok(false);
                     }
                     told.take(last, word);

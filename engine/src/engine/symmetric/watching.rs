@@ -4,11 +4,12 @@ use crate::engine::reason::Reason;
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
 use crate::progress::wait::Pace;
-use crate::progress::watchers::{Watchers, NAP};
+use crate::progress::watchers::{nap_after, Watchers};
 use crate::symmetric::Symmetric;
 use crate::transport::OfferedMemory;
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Looks before anything else is driven.
 const LOOKS: u32 = 200;
@@ -66,6 +67,7 @@ impl Engine {
             asleep: AtomicBool::new(false),
             is_rung: AtomicBool::new(true),
             alone: !self.is_threaded(),
+            began: Instant::now(),
         };
         let lane = self.lane(symmetric.world.context());
         self.wait_beside(lane, reason, &beside, |_| ready().then_some(()))
@@ -81,6 +83,7 @@ struct AtMemory<'a> {
     is_rung: AtomicBool,
     /// No other thread of this process stores there, which rings no bell.
     alone: bool,
+    began: Instant,
 }
 
 impl Beside for AtMemory<'_> {
@@ -105,7 +108,7 @@ impl Beside for AtMemory<'_> {
         if self.is_rung.load(Ordering::Relaxed) {
             Pace::LONGEST_SLEEP
         } else {
-            NAP
+            nap_after(self.began.elapsed().as_nanos() as u64).min(Pace::LONGEST_SLEEP)
         }
     }
 }
