@@ -75,6 +75,19 @@ static void wait_without_complete(void) {
     }
 }
 
+// case test_loop 2: ranks 0 and 1 wait for each other
+static void test_loop(void) {
+    MPI_Group other = only(1 - me);
+    if (me == 0) {
+        MPI_Win_post(other, 0, win);
+        for (int flag = 0; !flag;)
+            MPI_Win_test(win, &flag); // stuck 0: calls MPI_Win_test ; rank 1
+    } else {
+        MPI_Win_start(other, 0, win);
+        MPI_Recv(&x, 1, MPI_INT, 0, 4, WORLD, IGNORE); // stuck 1: for a message of rank 0
+    }
+}
+
 // case start_without_post 2: ranks 0 and 1 wait for each other
 static void start_without_post(void) {
     MPI_Group other = only(1 - me);
@@ -110,7 +123,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {
     CASE(lock_that_is_kept), CASE(lock_of_one_that_has_gone), CASE(lock_for_all), CASE(crossed_locks),
-    CASE(missing_in_fence), CASE(wait_without_complete), CASE(start_without_post), CASE(missing_in_free),
+    CASE(missing_in_fence), CASE(wait_without_complete), CASE(test_loop), CASE(start_without_post), CASE(missing_in_free),
     CASE(missing_in_create),
 };
 

@@ -3,7 +3,7 @@
 use super::assertions::{assertions, lock_type as kind_of_lock};
 use super::members::{about, member};
 use crate::arguments::OutValue;
-use crate::entry::{engine, moves_nothing};
+use crate::entry::engine;
 use crate::objects::{Group, Win};
 use serried_engine::onesided::Assertions;
 use serried_engine::Result;
@@ -47,11 +47,7 @@ pub fn win_wait(win: &Arc<Win>) -> Result<()> {
 
 /// `MPI_Win_test` (§12.5.2).
 pub fn win_test(win: &Arc<Win>, flag: OutValue<c_int>) -> Result<()> {
-    let done = engine()?.test_for_accesses(win)?;
-    if !done {
-        moves_nothing();
-    }
-    flag.set_flag(done);
+    flag.set_flag(engine()?.test_for_accesses(win)?);
     Ok(())
 }
 
