@@ -107,9 +107,7 @@ impl Engine {
     fn tell(&self, exposure: &Exposure, rank: u32, word: GroupWord) -> Result<()> {
         let (peer, me) = (exposure.group().job_rank(rank), exposure.rank());
         if exposure.is_spread {
-            let context = exposure.communicator.context();
-            let envelope = Envelope { context, source: me as i32, tag: word.tag() };
-            return self.send(peer, envelope, NOTHING, Mode::Buffered);
+            return self.send(peer, exposure.word_of(me, word), NOTHING, Mode::Buffered);
         }
         self.goes_on(peer)?;
         exposure.control.told(rank).say(me, word);

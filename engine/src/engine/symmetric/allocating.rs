@@ -155,18 +155,12 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub fn share_heaps(&self, symmetric: &Symmetric, communicator: &Arc<Communicator>) -> Result<bool> {
-        let mut all = u64::from({
+        let reaches_all = {
             let heap = symmetric.heap();
-            let group = &communicator.group;
-            (0..group.size()).all(|member| {
-                let region = self.region_of(&heap.chunks[0].0.exposure, group.job_rank(member).0);
-                region.here(0, 1).is_some()
-            })
-        });
-        let receive = Data::new((&raw mut all).cast(), 0, 1, &Datatype::basic(Basic::Uint64))?;
-        let operator = Arc::new(Operator::builtin(Builtin::Min)).into();
-        self.run_collective(communicator, &Operation::Allreduce { send: None, receive, operator })?;
-        Ok(all == 1)
+            let exposure = &heap.chunks[0].0.exposure;
+            communicator.group.iter().all(|peer| self.region_of(exposure, peer.0).here(0, 1).is_some())
+        };
+        self.all_say(communicator, reaches_all)
     }
 
     /// A barrier of ranks that give the same words.
