@@ -4,7 +4,7 @@
 //! loop that waits, and it drives everything that is under way.
 
 use self::lanes::Lanes;
-use self::onesided::{Farewells, ServantThread};
+use self::onesided::{Deferred, Farewells, ServantThread};
 use self::reason::Reason;
 use crate::collective::multicast;
 use crate::collective::node::Pool;
@@ -67,6 +67,8 @@ pub struct Engine {
     server: OnceLock<server::NodeServer>,
     /// The thread that answers for this rank's memory where others do not reach it.
     servant: ServantThread,
+    /// What servers have been asked for and may still be doing.
+    deferred: Deferred,
     /// What is had in common with others, as long as it is not freed.
     farewells: Farewells,
     /// What peers have been told of device memory that messages are sent from: numbers, and where.
@@ -153,6 +155,7 @@ impl Engine {
             seals: settings.seals,
             server: OnceLock::new(),
             servant: ServantThread::default(),
+            deferred: Deferred::default(),
             farewells: Farewells::default(),
             lent: Mutex::default(),
         };
@@ -238,6 +241,7 @@ impl Engine {
     /// # Errors
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
+        self.order_accesses()?;
         self.leave_the_rest()?;
         self.flush()?;
         self.end_servant_thread();

@@ -100,6 +100,7 @@ impl Engine {
             member: 0,
             job_rank,
             node: Some(self.node_of(job_rank)),
+            may_answer_late: false,
         };
         let peer = self.local_rank(communicator, 0).map(|_| job_rank);
         let entry = Entry { address: 0, bytes: BYTES as u64, ..Entry::default() };

@@ -6,7 +6,7 @@ use crate::device::borrowing::Mapping;
 use crate::memory::window::Opened;
 use crate::world::{Communicator, Group};
 use crate::{Class, Error, JobRank, Result};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Where exposed memory comes from (MPI-5.0 §12.2, `MPI_WIN_CREATE_FLAVOR`).
@@ -162,6 +162,8 @@ pub struct Exposure {
     pub(crate) is_served: AtomicBool,
     /// The servers of the members' nodes do that, also while those compute.
     pub(crate) has_servers: AtomicBool,
+    /// Answers of operations may come when the origin settles.
+    pub(crate) may_answer_late: AtomicBool,
     /// It is freed, and nobody is served any more.
     pub(crate) is_over: AtomicBool,
     pub(crate) epochs: Epochs,
@@ -184,6 +186,11 @@ pub struct Exposure {
 }
 
 impl Exposure {
+    /// It is used in epochs: what operations bring need not be there before these end, or a flush.
+    pub fn use_in_epochs(&self) {
+        self.may_answer_late.store(true, Ordering::Relaxed);
+    }
+
     /// Where its memory comes from.
     pub fn kind(&self) -> Kind {
         self.kind

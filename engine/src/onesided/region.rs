@@ -54,6 +54,9 @@ pub struct Servant {
     pub job_rank: JobRank,
     /// The node whose server does it; `None`: the member itself, when it makes progress.
     pub node: Option<u32>,
+    /// Answers may come when the origin settles, and what is asked for may be held until then: memory that is used in
+    /// epochs.
+    pub may_answer_late: bool,
 }
 
 /// How some bytes of a region are reached.
@@ -70,6 +73,13 @@ pub enum Way {
 }
 
 impl Region {
+    /// The same memory, for operations whose answers may come later.
+    pub(crate) fn answering_late(&self) -> Region {
+        let mut late = self.clone();
+        late.servant.may_answer_late = true;
+        late
+    }
+
     /// Where it begins in the process that has it.
     #[inline]
     pub fn address(&self) -> u64 {

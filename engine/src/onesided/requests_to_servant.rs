@@ -47,6 +47,9 @@ pub enum Ask {
     /// That descriptors of the pieces of device memory in which so many bytes lie are passed to the socket whose name the data
     /// are; the answer has how long each piece is.
     Pass(u64, u64),
+    /// Several of these, one after the other: the data are their records ([`Ask::record`]). The answer has theirs, one behind
+    /// the other.
+    Several,
     /// The same of many pieces, whose addresses come first in the data.
     Many {
         /// What is done with them.
@@ -93,6 +96,7 @@ impl Ask {
             Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
             Ask::Find(address, bytes) => (7, address, bytes, 0, 0),
             Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
+            Ask::Several => (13, 0, 0, 0, 0),
             Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
             Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
             Ask::Many { what: Many::Change { builtin, element, tell }, number, bytes } => {
@@ -125,6 +129,7 @@ impl Ask {
             8 => Ask::TryLock(which),
             7 => Ask::Find(at, count),
             12 => Ask::Pass(at, count),
+            13 => Ask::Several,
             9 => Ask::Many { what: Many::Read, number: at, bytes: count },
             10 => Ask::Many { what: Many::Write, number: at, bytes: count },
             11 => {
@@ -138,6 +143,29 @@ impl Ask {
             _ => return Err(garbled()),
         };
         Ok((ask, word(5) as i32, data))
+    }
+}
+
+/// Bytes at whose multiples the records of [`Ask::Several`] begin.
+const RECORD_ALIGNMENT: usize = 16;
+
+impl Ask {
+    /// Adds it to the data of [`Ask::Several`]: its words, with the length of its data in place of a tag, and these.
+    pub fn record(self, data: &[u8], to: &mut Vec<u8>) {
+        to.extend(self.words(data.len() as i32).iter().flat_map(|word| word.to_ne_bytes()));
+        to.extend_from_slice(data);
+        to.resize(to.len().next_multiple_of(RECORD_ALIGNMENT), 0);
+    }
+
+    /// The first of such records, which goes.
+    ///
+    /// # Errors
+    /// `Intern` when it makes no sense.
+    pub fn take_record<'a>(records: &mut &'a [u8]) -> Result<(Ask, &'a [u8])> {
+        let (ask, bytes, rest) = Ask::read(records)?;
+        let data = usize::try_from(bytes).ok().and_then(|bytes| rest.get(..bytes)).ok_or_else(garbled)?;
+        *records = rest.get(data.len().next_multiple_of(RECORD_ALIGNMENT)..).unwrap_or_default();
+        Ok((ask, data))
     }
 }
 
@@ -181,6 +209,14 @@ mod tests {
             message.extend([1, 2, 3]);
             assert_eq!(Ask::read(&message).unwrap(), (ask, tag as i32, &[1u8, 2, 3][..]));
         }
+        let (mut records, asks) = (Vec::new(), [Ask::Write(3), Ask::Read(1, 2), Ask::Swap(5, 8)]);
+        asks.iter().enumerate().for_each(|(bytes, ask)| ask.record(&[7; 20][..7 * bytes], &mut records));
+        let mut rest = &records[..];
+        for (bytes, ask) in asks.into_iter().enumerate() {
+            assert_eq!(Ask::take_record(&mut rest).unwrap(), (ask, &[7; 20][..7 * bytes]));
+        }
+        assert!(rest.is_empty() && Ask::take_record(&mut &records[..HEAD_BYTES + 60]).is_ok());
+        assert!(Ask::take_record(&mut &records[HEAD_BYTES..2 * HEAD_BYTES + 6]).is_err());
         assert!(Ask::read(&[0; 10]).is_err() && Ask::read(&[0; HEAD_BYTES]).is_err());
     }
 }

@@ -163,7 +163,7 @@ fn end() -> Result<()> {
     let engine = ARMCI.engine()?;
     allocation::free_all(engine)?;
     let Some(world) = world_of_armci::take() else { return Ok(()) };
-    engine.order_accesses();
+    engine.order_accesses()?;
     engine.run_collective(&world.comm, &Operation::Barrier)?;
     world.comm.free();
     world.comm.contexts().for_each(|context| engine.retire(context));

@@ -90,6 +90,24 @@ pub unsafe fn get(
     Ok(0)
 }
 
+/// `ARMCI_NbGet`.
+///
+/// # Safety
+/// `dst` can be written for `bytes` bytes until it is waited for.
+pub unsafe fn get_later(
+    _: &Call,
+    src: *const c_void,
+    dst: *mut c_void,
+    bytes: c_int,
+    proc: c_int,
+) -> Result<c_int> {
+    if let Some(piece) = piece(dst, src, bytes)? {
+        // SAFETY: by the caller.
+        at(proc, (src, piece.bytes()), |engine, region| unsafe { engine.get_pieces_later(region, &piece) })?;
+    }
+    Ok(0)
+}
+
 /// `ARMCI_Acc`.
 ///
 /// # Safety
@@ -134,7 +152,7 @@ pub unsafe fn copy(_: &Call, src: *const c_void, dst: *mut c_void, size: c_int) 
 pub fn set_flag(flag: *mut c_int, value: c_int, proc: c_int) -> Result<()> {
     let by = (&raw const value).cast();
     at(proc, (flag.cast_const().cast(), 4), |engine, region| {
-        engine.order_accesses();
+        engine.order_accesses()?;
         // SAFETY: `value` is such an int.
         unsafe {
             engine.change_element(

@@ -156,7 +156,7 @@ functions! {
     ) -> c_int = |call| contiguous::put(call, src, dst, bytes, proc);
     Running ARMCI_NbGet | PARMCI_NbGet(
         src: *const c_void, dst: *mut c_void, bytes: c_int, proc: c_int, _handle: *mut HandleOfC
-    ) -> c_int = |call| contiguous::get(call, src, dst, bytes, proc);
+    ) -> c_int = |call| contiguous::get_later(call, src, dst, bytes, proc);
     Running ARMCI_NbAcc | PARMCI_NbAcc(
         datatype: c_int, scale: *const c_void, src: *const c_void, dst: *mut c_void, bytes: c_int, proc: c_int,
         _handle: *mut HandleOfC
@@ -168,7 +168,7 @@ functions! {
     Running ARMCI_NbGetS | PARMCI_NbGetS(
         src: *const c_void, src_by: Ints, dst: *mut c_void, dst_by: Ints, count: Ints, levels: c_int, proc: c_int,
         _handle: *mut HandleOfC
-    ) -> c_int = |call| strides::get(call, Side(src, src_by), Side(dst, dst_by), Shape(count, levels), proc);
+    ) -> c_int = |call| strides::get_later(call, Side(src, src_by), Side(dst, dst_by), Shape(count, levels), proc);
     Running ARMCI_NbAccS | PARMCI_NbAccS(
         datatype: c_int, scale: *const c_void, src: *const c_void, src_by: Ints, dst: *mut c_void, dst_by: Ints,
         count: Ints, levels: c_int, proc: c_int, _handle: *mut HandleOfC
@@ -179,7 +179,7 @@ functions! {
     Running ARMCI_NbPutV | PARMCI_NbPutV(iov: *const VectorOfC, len: c_int, proc: c_int, _handle: *mut HandleOfC) -> c_int =
         |call| vectors::put(call, Vectors(iov, len), proc);
     Running ARMCI_NbGetV | PARMCI_NbGetV(iov: *const VectorOfC, len: c_int, proc: c_int, _handle: *mut HandleOfC) -> c_int =
-        |call| vectors::get(call, Vectors(iov, len), proc);
+        |call| vectors::get_later(call, Vectors(iov, len), proc);
     Running ARMCI_NbAccV | PARMCI_NbAccV(
         datatype: c_int, scale: *const c_void, iov: *const VectorOfC, len: c_int, proc: c_int, _handle: *mut HandleOfC
     ) -> c_int = |call| vectors::accumulate(call, (datatype, scale), Vectors(iov, len), proc);

@@ -1,4 +1,5 @@
-//! Fences, barriers, and handles of nonblocking operations, which are done when they have been begun.
+//! Fences, barriers, and handles of nonblocking operations. On a node these are done when they have been begun. What other
+//! nodes' servers bring is waited for, whatever the handle.
 
 use super::argument_checks::not_null;
 use super::wall::ARMCI;
@@ -25,27 +26,24 @@ pub fn fence(_: &Call, proc: c_int) -> Result<()> {
         page::own().about(world.comm.context(), proc, NONE, 0);
         world.check_rank("proc", proc)
     })??;
-    ARMCI.engine()?.order_accesses();
-    Ok(())
+    ARMCI.engine()?.order_accesses()
 }
 
 /// `ARMCI_AllFence`: the same everywhere.
 pub fn fence_all(_: &Call) -> Result<()> {
-    ARMCI.engine()?.order_accesses();
-    Ok(())
+    ARMCI.engine()?.order_accesses()
 }
 
 /// `ARMCI_Barrier`: a fence and a barrier of all ranks.
 pub fn barrier(_: &Call) -> Result<()> {
     let (engine, world) = all()?;
-    engine.order_accesses();
+    engine.order_accesses()?;
     engine.run_collective(&world, &Operation::Barrier)
 }
 
 /// `ARMCI_Access_begin` and `ARMCI_Access_end`: loads and stores of one's own memory are ordered with what others do.
 pub fn access(_: &Call, _: *mut c_void) -> Result<()> {
-    ARMCI.engine()?.order_accesses();
-    Ok(())
+    ARMCI.engine()?.order_accesses()
 }
 
 /// `ARMCI_INIT_HANDLE`, `ARMCI_SET_AGGREGATE_HANDLE`, `ARMCI_UNSET_AGGREGATE_HANDLE`.
@@ -59,21 +57,20 @@ pub unsafe fn set_handle(_: &Call, handle: *mut HandleOfC, aggregate: bool) -> R
     Ok(())
 }
 
-/// `ARMCI_Wait`, `ARMCI_Test`: 0, for it is done.
-pub fn wait(_: &Call, handle: *mut HandleOfC) -> Result<c_int> {
+/// `ARMCI_Wait`, `ARMCI_Test`: 0, for it is done then.
+pub fn wait(call: &Call, handle: *mut HandleOfC) -> Result<c_int> {
     not_null("handle", handle)?;
-    ARMCI.engine()?;
-    Ok(0)
+    wait_for_all(call)
 }
 
 /// `ARMCI_WaitAll`.
 pub fn wait_for_all(_: &Call) -> Result<c_int> {
-    ARMCI.engine()?;
+    ARMCI.engine()?.have_all_answers()?;
     Ok(0)
 }
 
 /// `ARMCI_WaitProc`.
-pub fn wait_for_rank(_: &Call, proc: c_int) -> Result<c_int> {
+pub fn wait_for_rank(call: &Call, proc: c_int) -> Result<c_int> {
     world(|world| world.check_rank("proc", proc))??;
-    Ok(0)
+    wait_for_all(call)
 }

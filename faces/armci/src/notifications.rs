@@ -14,7 +14,7 @@ const NOTHING: Buffer = Buffer::Dense { address: std::ptr::null_mut(), bytes: 0 
 pub fn notify(_: &Call, proc: c_int) -> Result<c_int> {
     let (engine, comm) = all()?;
     let to = world(|world| world.check_rank("proc", proc))??;
-    engine.order_accesses();
+    engine.order_accesses()?;
     let envelope = Envelope { context: comm.context(), source: comm.rank as i32, tag: NOTIFICATION };
     engine.send(comm.group.job_rank(to), envelope, NOTHING, Mode::Standard)?;
     change(|world| {
@@ -36,7 +36,7 @@ pub unsafe fn wait(_: &Call, proc: c_int, value: *mut c_int) -> Result<c_int> {
     if let Some(error) = status.error {
         return Err(error);
     }
-    engine.order_accesses();
+    engine.order_accesses()?;
     let waited_for = change(|world| {
         let counts = world.notifications.entry(from).or_default();
         counts.waited_for += 1;

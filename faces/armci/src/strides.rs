@@ -101,6 +101,21 @@ pub unsafe fn get(_: &Call, src: Side, dst: Side, shape: Shape, proc: c_int) -> 
     Ok(0)
 }
 
+/// `ARMCI_NbGetS`.
+///
+/// # Safety
+/// As [`lists`]; the pieces can be written until they are waited for.
+pub unsafe fn get_later(_: &Call, src: Side, dst: Side, shape: Shape, proc: c_int) -> Result<c_int> {
+    // SAFETY: by the caller.
+    if let Some(pieces) = unsafe { pieces(dst, src, shape)? } {
+        // SAFETY: by the caller.
+        at(proc, (src.0, all_bytes(&pieces)), |engine, region| unsafe {
+            engine.get_pieces_later(region, &pieces)
+        })?;
+    }
+    Ok(0)
+}
+
 /// `ARMCI_AccS`.
 ///
 /// # Safety

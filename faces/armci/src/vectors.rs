@@ -141,6 +141,17 @@ pub unsafe fn get(_: &Call, vectors: Vectors, proc: c_int) -> Result<c_int> {
     }
 }
 
+/// `ARMCI_NbGetV`.
+///
+/// # Safety
+/// As [`Vectors::each`]; the pieces can be written until they are waited for.
+pub unsafe fn get_later(_: &Call, vectors: Vectors, proc: c_int) -> Result<c_int> {
+    // SAFETY: by the caller.
+    unsafe {
+        vectors.with(Remote::Source, proc, |engine, region, pieces| engine.get_pieces_later(region, pieces))
+    }
+}
+
 /// `ARMCI_AccV`: where pieces have the same destination, all are added.
 ///
 /// # Safety

@@ -279,6 +279,10 @@ pub fn end(usual: bool) -> Result<()> {
         std::mem::replace(&mut calls.now, around.unwrap_or_default())
     });
     let ended = ended.unwrap_or_default();
+    if let Some(engine) = engine::running().filter(|_| !ended.copies.is_empty()) {
+        // What a server of another node still brings goes to the copies.
+        engine.order_accesses()?;
+    }
     // SAFETY: the call is over.
     let stored = unsafe { ended.copies.store() };
     ended.failure.map_or(stored, Err)

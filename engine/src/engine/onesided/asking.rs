@@ -1,7 +1,7 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
 use crate::device::MemoryKind;
-use crate::engine::server::UnderWay;
+use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
@@ -10,7 +10,6 @@ use crate::onesided::{
 use crate::reduce::{Builtin, Factor};
 use crate::transport::{Means, OfferedMemory};
 use crate::{Class, Error, JobRank, Result};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Tag of what is asked, in the context of the exposure.
@@ -21,8 +20,6 @@ const ANSWERS: u32 = 1 << 28;
 /// The first byte of an answer that tells in words what went wrong, and how many of them there are.
 pub(super) const WITH_WORDS: u8 = 2;
 pub(super) const MOST_WORDS: usize = 500;
-/// Parts of a long operation that a server does at a time.
-const AT_A_TIME: usize = 8;
 
 impl Engine {
     /// Who is asked to do something for a member.
@@ -34,6 +31,7 @@ impl Engine {
             member,
             job_rank,
             node: exposure.has_servers.load(Ordering::Relaxed).then(|| self.node_of(job_rank)),
+            may_answer_late: exposure.may_answer_late.load(Ordering::Relaxed),
         }
     }
 
@@ -56,8 +54,10 @@ impl Engine {
     /// # Errors
     /// Of the messages; what the servant says.
     pub(super) fn ask(&self, servant: Servant, ask: Ask, data: &[u8], answer: &mut [u8]) -> Result<()> {
-        if let Some(node) = servant.node {
-            let under_way = self.begin_to_ask_server(node, servant, (ask, data), answer.len())?;
+        if servant.node.is_some() {
+            self.send_what_is_held(servant)?;
+            let body = (body_of(servant, ask, data), matches!(ask, Ask::Lock(..)));
+            let under_way = self.begin_to_ask_server(servant, body, answer.len())?;
             return self.wait_for_server(under_way, answer);
         }
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -89,43 +89,8 @@ impl Engine {
         }
     }
 
-    /// Asks a servant for several things, none of which needs the one before. A server does some at a time.
-    ///
-    /// # Errors
-    /// As [`Engine::ask`]; the first.
-    fn ask_for_all<'a>(
-        &self,
-        servant: Servant,
-        mut asks: impl Iterator<Item = (Ask, &'a [u8], &'a mut [u8])>,
-    ) -> Result<()> {
-        let Some(node) = servant.node else {
-            return asks.try_for_each(|(ask, data, answer)| self.ask(servant, ask, data, answer));
-        };
-        let (mut under_way, mut outcome) = (VecDeque::with_capacity(AT_A_TIME), Ok(()));
-        let end_one = |under_way: &mut VecDeque<(UnderWay, &mut [u8])>| match under_way.pop_front() {
-            Some((one, answer)) => self.wait_for_server(one, answer),
-            None => Ok(()),
-        };
-        for (ask, data, answer) in asks {
-            if under_way.len() == AT_A_TIME {
-                outcome = outcome.and(end_one(&mut under_way));
-            }
-            if outcome.is_err() {
-                break;
-            }
-            // Where there is no server, this fails for the first, and nothing is under way.
-            let one = self.begin_to_ask_server(node, servant, (ask, data), answer.len())?;
-            under_way.push_back((one, answer));
-        }
-        // Servers still write to what is under way.
-        while !under_way.is_empty() {
-            outcome = outcome.and(end_one(&mut under_way));
-        }
-        outcome
-    }
-
     /// # Safety
-    /// `local` can be written for `bytes` bytes.
+    /// `local` can be written for `bytes` bytes, until the origin settles.
     pub(super) unsafe fn ask_to_read(
         &self,
         region: &Region,
@@ -133,13 +98,12 @@ impl Engine {
         local: *mut u8,
         bytes: u64,
     ) -> Result<()> {
-        let part = |at: u64| {
+        (0..bytes).step_by(MOST_BYTES as usize).try_for_each(|at| {
             let length = MOST_BYTES.min(bytes - at);
-            // SAFETY: by the caller; no two parts overlap.
-            let answer = unsafe { std::slice::from_raw_parts_mut(local.add(at as usize), length as usize) };
-            (Ask::Read(there + at, length), &[][..], answer)
-        };
-        self.ask_for_all(region.servant, (0..bytes).step_by(MOST_BYTES as usize).map(part))
+            let to = std::iter::once((local.wrapping_add(at as usize), length));
+            // SAFETY: by the caller.
+            unsafe { self.ask_into(region.servant, (Ask::Read(there + at, length), &[]), to) }
+        })
     }
 
     /// # Safety
@@ -151,19 +115,19 @@ impl Engine {
         local: *const u8,
         bytes: u64,
     ) -> Result<()> {
-        let part = |at: u64| {
-            let length = MOST_BYTES.min(bytes - at);
+        (0..bytes).step_by(MOST_BYTES as usize).try_for_each(|at| {
+            let length = MOST_BYTES.min(bytes - at) as usize;
             // SAFETY: by the caller.
-            let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length as usize) };
-            (Ask::Write(there + at), data, &mut [][..])
-        };
-        self.ask_for_all(region.servant, (0..bytes).step_by(MOST_BYTES as usize).map(part))
+            let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length) };
+            // SAFETY: there is no answer.
+            unsafe { self.ask_into(region.servant, (Ask::Write(there + at), data), std::iter::empty()) }
+        })
     }
 
     /// As `Engine::change`, at the target; how many elements were changed.
     ///
     /// # Safety
-    /// As there.
+    /// As there; the result may be written until the origin settles.
     pub(super) unsafe fn ask_to_change(
         &self,
         region: &Region,
@@ -179,12 +143,9 @@ impl Engine {
         let nothing = elements.only_reads();
         // SAFETY: by the caller.
         let data = if nothing { &[] } else { unsafe { std::slice::from_raw_parts(origin, bytes) } };
-        let mut old = vec![0u8; if tell { bytes } else { 0 }];
-        self.ask(region.servant, ask, data, &mut old)?;
-        if tell {
-            // SAFETY: by the caller.
-            unsafe { std::ptr::copy(old.as_ptr(), result, bytes) };
-        }
+        let to = tell.then_some((result, bytes as u64)).into_iter();
+        // SAFETY: by the caller.
+        unsafe { self.ask_into(region.servant, (ask, data), to)? };
         Ok(count)
     }
 
@@ -202,13 +163,15 @@ impl Engine {
         let pieces =
             batch.iter().map(|&(here, _)| unsafe { std::slice::from_raw_parts(here, bytes as usize) });
         let ask = Ask::Many { what: Many::Write, number: batch.len() as u64, bytes };
-        self.ask(region.servant, ask, &with_addresses(batch, pieces), &mut [])
+        let data = with_addresses(batch, pieces);
+        // SAFETY: there is no answer.
+        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
     }
 
     /// Reads many pieces.
     ///
     /// # Safety
-    /// They can be written here for `bytes` bytes each.
+    /// They can be written here for `bytes` bytes each, until the origin settles.
     pub(super) unsafe fn ask_to_read_many(
         &self,
         region: &Region,
@@ -216,13 +179,9 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let ask = Ask::Many { what: Many::Read, number: batch.len() as u64, bytes };
-        let mut answer = vec![0u8; batch.len() * bytes as usize];
-        self.ask(region.servant, ask, &with_addresses(batch, std::iter::empty::<&[u8]>()), &mut answer)?;
-        for (&(here, _), piece) in batch.iter().zip(answer.chunks_exact(bytes as usize)) {
-            // SAFETY: by the caller.
-            unsafe { std::ptr::copy(piece.as_ptr(), here, piece.len()) };
-        }
-        Ok(())
+        let data = with_addresses(batch, std::iter::empty::<&[u8]>());
+        // SAFETY: by the caller.
+        unsafe { self.ask_into(region.servant, (ask, &data), batch.iter().map(|&(here, _)| (here, bytes))) }
     }
 
     /// Adds the elements of many pieces, times a factor.
@@ -249,7 +208,9 @@ impl Engine {
         };
         let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
         let ask = Ask::Many { what, number: batch.len() as u64, bytes };
-        self.ask(region.servant, ask, &with_addresses(batch, batch.iter().map(multiplied)), &mut [])
+        let data = with_addresses(batch, batch.iter().map(multiplied));
+        // SAFETY: there is no answer.
+        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
     }
 
     /// Changes the elements of many pieces, which lie here one behind the other, and puts what they were to `result` in the same
@@ -270,13 +231,10 @@ impl Engine {
         // SAFETY: by the caller.
         let piece = |&(here, _): &(*mut u8, u64)| unsafe { std::slice::from_raw_parts(here, bytes as usize) };
         let data = with_addresses(batch, batch.iter().take(given).map(piece));
-        let mut old = vec![0u8; if tell { number * bytes as usize } else { 0 }];
-        self.ask(region.servant, Ask::Many { what, number: number as u64, bytes }, &data, &mut old)?;
-        if tell {
-            // SAFETY: by the caller.
-            unsafe { std::ptr::copy(old.as_ptr(), result, old.len()) };
-        }
-        Ok(())
+        let ask = Ask::Many { what, number: number as u64, bytes };
+        let to = tell.then_some((result, number as u64 * bytes)).into_iter();
+        // SAFETY: by the caller.
+        unsafe { self.ask_into(region.servant, (ask, &data), to) }
     }
 
     /// A lock of a member whose words are out of reach.

@@ -70,7 +70,7 @@ impl Engine {
             origin = step(origin.cast_mut(), changed * size).cast_const();
             result = step(result, changed * size);
         }
-        Ok(())
+        self.have_answers_now(region)
     }
 
     /// One element: mostly it is a word that is direct, and then nothing is left of a loop.

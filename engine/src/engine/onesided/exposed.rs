@@ -234,6 +234,7 @@ impl Engine {
     /// `RmaSync` while an epoch of this member is open; `ProcFailed` when a member has failed. Nothing is freed then.
     pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
         exposure.epochs.check_free()?;
+        self.settle_accesses(exposure.settled(None))?;
         fence(Ordering::SeqCst);
         self.unmap_devices(exposure);
         match exposure.ends_by_words {

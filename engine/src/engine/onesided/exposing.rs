@@ -387,6 +387,7 @@ impl Engine {
             queue: Mutex::default(),
             is_served: AtomicBool::new(false),
             has_servers: AtomicBool::new(false),
+            may_answer_late: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             attached: Attached::default(),
             device_pieces: DevicePieces::default(),

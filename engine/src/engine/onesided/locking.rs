@@ -33,11 +33,12 @@ impl Engine {
     pub fn unlock(&self, exposure: &Exposure, rank: u32) -> Result<()> {
         exposure.check_rank(rank)?;
         let held = exposure.epochs.unlock(rank)?;
+        let settled = self.settle_accesses(exposure.settled(Some(rank)));
         fence(Ordering::SeqCst);
         if let Some(lock) = held {
             self.release_lock(exposure, lock, of_segment(rank))?;
         }
-        Ok(())
+        settled
     }
 
     /// `MPI_Win_lock_all`: a shared lock of each member.
@@ -60,12 +61,13 @@ impl Engine {
     /// `RmaSync` without [`Engine::lock_all`].
     pub fn unlock_all(&self, exposure: &Exposure) -> Result<()> {
         let held = exposure.epochs.unlock_all()?;
+        let settled = self.settle_accesses(exposure.settled(None));
         fence(Ordering::SeqCst);
         if held {
             (0..exposure.size())
                 .try_for_each(|rank| self.release_lock(exposure, Lock::Shared, of_segment(rank)))?;
         }
-        Ok(())
+        settled
     }
 
     /// Waits until a lock is held.
@@ -187,7 +189,7 @@ impl Beside for AtLock<'_> {
     }
 }
 
-/// Flushes: operations are done when they return, so only the order in which others see
+/// Flushes: on a node operations are done when they return, so only the order in which others see
 /// them is left.
 impl Engine {
     /// All operations so far are done at the target (`MPI_Win_flush`; `None`: at all of them,
@@ -197,7 +199,8 @@ impl Engine {
     /// `RmaSync` outside of a passive epoch; `Rank`; what progress reports.
     #[inline]
     pub fn flush_target(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
-        self.flush_origin(exposure, rank)?;
+        self.check_flush(exposure, rank)?;
+        self.settle_accesses(exposure.settled(rank))?;
         self.answer_askers(exposure)?;
         fence(Ordering::SeqCst);
         Ok(())
@@ -209,6 +212,12 @@ impl Engine {
     /// As [`Engine::flush_target`].
     #[inline]
     pub fn flush_origin(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
+        self.check_flush(exposure, rank)?;
+        self.settle_answers(exposure.settled(rank))
+    }
+
+    #[inline]
+    fn check_flush(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
         if let Some(rank) = rank {
             exposure.check_rank(rank)?;
         }

@@ -5,6 +5,7 @@
 //! direct, a piece costs its copy and little else.
 
 use super::changing::MANY;
+use super::deferred::Settled;
 use super::device_memory::copy_many_by_driver;
 use super::target_memory::AT_ONCE;
 use crate::datatype::Basic;
@@ -65,10 +66,15 @@ impl Engine {
         })
     }
 
-    /// What this process has put, got and changed so far comes before what it does next, for all.
+    /// What this process has put, got and changed so far is done, and comes before what it does next, for all.
+    ///
+    /// # Errors
+    /// Of what could not be done; what progress reports.
     #[inline]
-    pub fn order_accesses(&self) {
+    pub fn order_accesses(&self) -> Result<()> {
+        self.settle_accesses(Settled::All)?;
         fence(Ordering::SeqCst);
+        Ok(())
     }
 }
 
@@ -121,7 +127,8 @@ impl Engine {
         let bytes = pieces.bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            return pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch, bytes) });
+            pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch, bytes) })?;
+            return self.have_answers_now(region);
         }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.
@@ -136,6 +143,24 @@ impl Engine {
             // SAFETY: the same.
             None => unsafe { self.read_from(region, there.wrapping_sub(region.address), local, bytes) },
         })
+    }
+
+    /// The same, but what another node's server brings may come later, until [`Engine::have_all_answers`].
+    ///
+    /// # Errors
+    /// As above.
+    ///
+    /// # Safety
+    /// The pieces can be written here until then.
+    #[inline]
+    pub unsafe fn get_pieces_later(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe {
+            match region.servant.node {
+                Some(_) => self.get_pieces_from(&region.answering_late(), pieces),
+                None => self.get_pieces_from(region, pieces),
+            }
+        }
     }
 
     /// Adds each element of the pieces, times a factor, to that of the region. Each element is changed atomically.

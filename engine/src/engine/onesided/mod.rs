@@ -3,6 +3,7 @@
 mod asking;
 mod changing;
 mod chunks;
+mod deferred;
 mod device_lending;
 mod device_memory;
 mod exposed;
@@ -21,6 +22,7 @@ mod target_memory;
 mod with_request;
 
 pub(super) use asking::refused;
+pub(super) use deferred::Deferred;
 pub use exposing::Memory;
 pub(super) use leaving::Farewells;
 pub(super) use obeying::Served;

@@ -67,8 +67,9 @@ impl Engine {
             );
             return Err(Error::new(Class::Arg, sentence));
         }
-        fence(Ordering::SeqCst);
-        self.release_lock(exposure, Lock::Exclusive, lock)
+        let settled = self.order_accesses();
+        self.release_lock(exposure, Lock::Exclusive, lock)?;
+        settled
     }
 
     /// Whether this process holds a lock alone, as far as it can see that.

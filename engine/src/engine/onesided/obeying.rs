@@ -78,9 +78,23 @@ impl Engine {
                 served.region(self, (address, bytes))?.place_of(address, bytes)?;
                 pass_pieces((address, bytes), data)
             }
+            Ask::Several => self.obey_several(served, data),
             Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
         }
+    }
+
+    /// The same with what the records of a message ask for, in their order.
+    fn obey_several(&self, served: &impl Served, mut records: &[u8]) -> Result<Vec<u8>> {
+        let mut answers = Vec::new();
+        while !records.is_empty() {
+            let (ask, data) = Ask::take_record(&mut records)?;
+            if ask == Ask::Several {
+                return Err(Error::new(Class::Intern, "several operations came within one of several"));
+            }
+            answers.extend(self.obey(served, ask, data)?);
+        }
+        Ok(answers)
     }
 
     /// The same with many pieces; the data are their addresses and what is to be written or added.

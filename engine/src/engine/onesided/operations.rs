@@ -13,8 +13,9 @@ use crate::{Class, Error, Result};
 use std::ptr;
 use std::sync::Arc;
 
-/// Operations are done when they return, at the origin and, but for the order in which others
-/// see them, at the target: that comes at the next flush, unlock, fence or completion.
+/// On a node operations are done when they return, but for the order in which others see them. What the server of another
+/// node does may be under way until the next flush, unlock, fence or completion: the origin may be used again at once, and
+/// results are there then (`deferred`).
 ///
 /// # Errors
 /// All: `RmaSync` outside of an epoch, `RmaRange` beyond the segment, `Rank`, `Count`, `Disp`; for
@@ -169,6 +170,10 @@ impl Engine {
         origin: *const u8,
         result: *mut u8,
     ) -> Result<()> {
+        if elements.element().is_block() {
+            // SAFETY: by the caller.
+            return unsafe { self.change(place.region, elements, (place.first, 1), (origin, result)) };
+        }
         let datatype = Datatype::shared(elements.element().0);
         let (mut by, mut old) = ([0u8; 32], [0u8; 32]);
         // SAFETY: by the caller; no element is longer.
@@ -177,6 +182,7 @@ impl Engine {
                 datatype.pack(origin, 1, 0, &mut by);
             }
             self.change(place.region, elements, (place.first, 1), (by.as_ptr(), old.as_mut_ptr()))?;
+            self.have_answers(place.region)?;
             datatype.unpack(result, 1, 0, &old[..elements.element().size()]);
         }
         Ok(())
@@ -247,13 +253,14 @@ impl Engine {
             let bytes = |from: *const u8| std::slice::from_raw_parts(from, size);
             if self.is_served(region) {
                 let ask = Ask::Swap(region.address + offset, size as u64);
-                self.ask(region.servant, ask, &[bytes(compare), bytes(origin)].concat(), &mut old[..size])?;
-            } else {
-                let _held = self.hold(region, (offset, size as u64))?;
-                self.read_from(region, offset, old.as_mut_ptr(), size as u64)?;
-                if bytes(compare) == &old[..size] {
-                    self.write_to(region, offset, origin, size as u64)?;
-                }
+                let data = [bytes(compare), bytes(origin)].concat();
+                self.ask_into(region.servant, (ask, &data), std::iter::once((result, size as u64)))?;
+                return self.have_answers_now(region);
+            }
+            let _held = self.hold(region, (offset, size as u64))?;
+            self.read_from(region, offset, old.as_mut_ptr(), size as u64)?;
+            if bytes(compare) == &old[..size] {
+                self.write_to(region, offset, origin, size as u64)?;
             }
             ptr::copy(old.as_ptr(), result, size);
         }
@@ -325,7 +332,8 @@ impl Engine {
                     false => by.fill(origin, offset, length),
                 };
                 change((from, old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length))))?;
-                if let (Some(old), Some(result)) = (&mut old, result) {
+                if let (Some(old), Some(result)) = (old.as_mut().filter(|old| old.is_aside()), result) {
+                    self.have_answers(place.region)?;
                     old.empty(result, offset);
                 }
             }
@@ -385,7 +393,8 @@ impl Engine {
                     let to = step(to, batch[0].0 as usize - here as usize);
                     // SAFETY: by the caller.
                     unsafe { self.ask_to_change_many(region, batch, pieces.bytes, (elements, to)) }
-                })
+                })?;
+                self.have_answers_now(region)
             });
         }
         for (index, &(address, length)) in run.pieces.iter().enumerate() {

@@ -142,6 +142,11 @@ impl Stage {
         room
     }
 
+    /// Whether data are copied aside.
+    pub fn is_aside(&self) -> bool {
+        self.dense.is_none()
+    }
+
     /// What is in the room now goes where it belongs.
     ///
     /// # Safety

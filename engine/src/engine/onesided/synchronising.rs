@@ -24,11 +24,13 @@ impl Engine {
     /// `RmaSync` within an epoch of another kind.
     pub fn fence(&self, exposure: &Exposure, assertions: Assertions) -> Result<()> {
         exposure.epochs.check_fence()?;
+        // Whatever has become of this member's operations, the others wait for it.
+        let settled = self.settle_accesses(exposure.settled(None));
         fence(Ordering::SeqCst);
         self.run_collective(&exposure.communicator, &Operation::Barrier)?;
         fence(Ordering::SeqCst);
         exposure.epochs.fenced(assertions);
-        Ok(())
+        settled
     }
 }
 
@@ -71,8 +73,10 @@ impl Engine {
     /// `RmaSync` when it did not.
     pub fn complete_access(&self, exposure: &Exposure) -> Result<()> {
         let ranks = exposure.epochs.complete()?;
+        let settled = self.settle_accesses(exposure.settled(None));
         fence(Ordering::SeqCst);
-        ranks.into_iter().try_for_each(|rank| self.tell(exposure, rank, GroupWord::Completed))
+        ranks.into_iter().try_for_each(|rank| self.tell(exposure, rank, GroupWord::Completed))?;
+        settled
     }
 
     /// Waits until all of the group of [`Engine::post_exposure`] have completed (`MPI_Win_wait`).

@@ -260,7 +260,10 @@ impl Engine {
                         None => run.with(local.add(at), |pieces| self.get_pieces_from(place.region, pieces)),
                     })?,
                 }
-                stage.empty(origin, offset);
+                if stage.is_aside() {
+                    self.have_answers(place.region)?;
+                    stage.empty(origin, offset);
+                }
             }
             Ok(())
         })
@@ -368,7 +371,7 @@ impl Engine {
             }
             offset += length;
         }
-        Ok(())
+        self.have_answers_now(region)
     }
 
     /// # Safety

@@ -26,6 +26,7 @@ impl Engine {
     pub fn start_get(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.get(exposure, origin, target)?;
+        self.settle_answers(exposure.settled(Some(target.rank)))?;
         Ok(DONE_ID)
     }
 
@@ -59,6 +60,7 @@ impl Engine {
     ) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.get_accumulate(exposure, origin, result, target, operator)?;
+        self.settle_answers(exposure.settled(Some(target.rank)))?;
         Ok(DONE_ID)
     }
 

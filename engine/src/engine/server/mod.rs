@@ -21,6 +21,7 @@ mod waiting_locks;
 mod wishes;
 
 use self::running::Here;
+pub(super) use self::served_members::body_of;
 use self::served_members::Entering;
 use self::server_words::ServerWords;
 pub(super) use self::wishes::UnderWay;

@@ -7,7 +7,8 @@ use super::{NodeServer, ServerWords};
 use crate::engine::Engine;
 use crate::job::node_segment::SERVER_LANE;
 use crate::lock_order::{self, Level};
-use crate::onesided::server::{Event, Fault, Grid, Server, Settings, Topology};
+use crate::onesided::server::{law, Event, Fault, Grid, Server, Topology};
+use crate::onesided::MOST_BYTES;
 use crate::progress::lock::EngineLock;
 use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
@@ -61,7 +62,8 @@ impl Here {
         }
         let nodes = grid.nodes();
         let passes_on = grid.extents().len() > 1;
-        let protocol = Server::new(node, grid, Settings::default());
+        let settings = law::settings_within(&grid, law::BUDGET, MOST_BYTES);
+        let protocol = Server::new(node, grid, settings);
         let desk = Desk::new(Mail::new(network, node));
         let reach = EngineLock::new(reach, Level::REACH, true);
         let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes) });

@@ -5,9 +5,10 @@ use super::{NodeServer, Reason};
 use crate::engine::waiting::Beside;
 use crate::engine::Engine;
 use crate::message::failed;
-use crate::onesided::{Ask, Servant};
+use crate::onesided::Servant;
 use crate::{Class, Error, JobRank, LocalRank, Result};
 use std::sync::atomic::{fence, AtomicU64, AtomicU8, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What is asked for.
@@ -71,31 +72,47 @@ pub struct Wish {
 /// With what it needs. The server reads and writes there until it has ended.
 struct Pending {
     wish: Wish,
-    body: Vec<u8>,
+    /// Only the server reads it.
+    _body: Vec<u8>,
     room: Vec<u8>,
 }
 
 /// Something that a server is doing with memory of a member.
+#[derive(Clone)]
 pub(in crate::engine) struct UnderWay {
-    pending: Box<Pending>,
+    pending: Arc<Pending>,
     servant: Servant,
 }
 
+impl Pending {
+    /// The answer, once it has ended: its length comes first.
+    fn answer(&self) -> &[u8] {
+        fence(Ordering::Acquire);
+        // SAFETY: the server has written there before it said that it has ended; eight bytes and the answer.
+        let given = unsafe { self.room.as_ptr().cast::<u64>().read_unaligned() } as usize;
+        self.room.get(8..8 + given).unwrap_or_default()
+    }
+
+    /// It is never given back: a server may still read and write there.
+    fn abandon(self: &Arc<Pending>) {
+        std::mem::forget(self.clone());
+    }
+}
+
 impl Engine {
-    /// Has a server do something with memory of a member; the answer will have `most` bytes.
+    /// Has a server do what a body asks for, which may be for a lock; the answer will have `most` bytes.
     ///
     /// # Errors
     /// Where this node has no server.
     pub(in crate::engine) fn begin_to_ask_server(
         &self,
-        node: u32,
         servant: Servant,
-        (ask, data): (Ask, &[u8]),
+        (body, is_lock): (Vec<u8>, bool),
         most: usize,
     ) -> Result<UnderWay> {
         let server = self.server.get().ok_or_else(no_server)?;
-        let what = if matches!(ask, Ask::Lock(..)) { What::Lock } else { What::Operation };
-        let body = super::served_members::body_of(servant, ask, data);
+        let node = servant.node.ok_or_else(no_server)?;
+        let what = if is_lock { What::Lock } else { What::Operation };
         let pending = self.begin_wish(server, what, (node, servant.job_rank.0), body, most);
         Ok(UnderWay { pending, servant })
     }
@@ -105,16 +122,35 @@ impl Engine {
     /// # Errors
     /// What the server says; what progress reports.
     pub(in crate::engine) fn wait_for_server(&self, under_way: UnderWay, answer: &mut [u8]) -> Result<()> {
-        let UnderWay { pending, servant } = under_way;
+        let UnderWay { pending, servant } = &under_way;
         let server = self.server.get().ok_or_else(no_server)?;
-        let (ended, given) = self.end_wish(server, pending, Some(servant.context))?;
-        match ended {
-            DONE if given.len() == answer.len() => {
-                answer.copy_from_slice(&given);
+        self.wait_for_wish(server, pending, Some(servant.context))?;
+        match self.how_ended(server, pending, Some(servant.context))? {
+            DONE if pending.answer().len() == answer.len() => {
+                answer.copy_from_slice(pending.answer());
                 Ok(())
             }
-            _ => Err(self.not_done(server, servant, ended)),
+            ended => Err(self.not_done(server, *servant, ended)),
         }
+    }
+
+    /// Waits until a server has done it, or will not do it.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub(in crate::engine) fn await_server(&self, under_way: &UnderWay) -> Result<()> {
+        self.wait_for_wish(self.server.get().ok_or_else(no_server)?, &under_way.pending, None)
+    }
+
+    /// The answer, or why there is none; `None`: it has not ended.
+    pub(in crate::engine) fn outcome<'a>(&self, under_way: &'a UnderWay) -> Option<Result<&'a [u8]>> {
+        let UnderWay { pending, servant } = under_way;
+        let Some(server) = self.server.get() else { return Some(Err(no_server())) };
+        let is_over = AtServer { engine: self, server, wish: &pending.wish, context: None }.is_over();
+        is_over.then(|| match self.how_ended(server, pending, None)? {
+            DONE => Ok(pending.answer()),
+            ended => Err(self.not_done(server, *servant, ended)),
+        })
     }
 
     /// The error of what a server has not done: if the job goes on without ranks that fail, such a rank may be the cause.
@@ -148,7 +184,8 @@ impl Engine {
     /// Tells the server of this node something about this rank, and waits: how it has ended.
     fn tell_server(&self, server: &NodeServer, what: What, body: Vec<u8>) -> Result<u8> {
         let pending = self.begin_wish(server, what, (server.node, self.rank()), body, 0);
-        Ok(self.end_wish(server, pending, None)?.0)
+        self.wait_for_wish(server, &pending, None)?;
+        self.how_ended(server, &pending, None)
     }
 
     /// Asks the server of this node for something.
@@ -159,17 +196,18 @@ impl Engine {
         (node, rank): (u32, u32),
         body: Vec<u8>,
         most: usize,
-    ) -> Box<Pending> {
-        let mut pending = Box::new(Pending { wish: Wish::default(), body, room: vec![0; 8 + most] });
-        pending.wish.slip = Slip {
+    ) -> Arc<Pending> {
+        let mut room = vec![0; 8 + most];
+        let slip = Slip {
             what: what as u32,
             node,
             rank,
-            bytes: pending.body.len() as u32,
-            body: pending.body.as_ptr() as u64,
-            room: pending.room.as_mut_ptr() as u64,
+            bytes: body.len() as u32,
+            body: body.as_ptr() as u64,
+            room: room.as_mut_ptr() as u64,
             most: most as u64,
         };
+        let pending = Arc::new(Pending { wish: Wish { slip, ..Wish::default() }, _body: body, room });
         let address = std::ptr::from_ref(&pending.wish) as u64;
         server.own.add(address, |before| pending.wish.older.store(before, Ordering::Release));
         server.words.show(LocalRank(self.job.local_rank));
@@ -180,43 +218,28 @@ impl Engine {
         pending
     }
 
-    /// Waits for it: how it has ended, and the answer. A lock of an exposure with this context is not waited for once a
-    /// member has failed.
-    fn end_wish(
-        &self,
-        server: &NodeServer,
-        mut pending: Box<Pending>,
-        context: Option<u64>,
-    ) -> Result<(u8, Vec<u8>)> {
+    /// Waits until it is over. A lock of an exposure with this context is not waited for once a member has failed.
+    fn wait_for_wish(&self, server: &NodeServer, pending: &Arc<Pending>, context: Option<u64>) -> Result<()> {
         let beside = AtServer { engine: self, server, wish: &pending.wish, context };
         self.crowd.wait_for(|| None);
-        let waited =
-            self.wait_beside(self.lanes.at(0), Reason::Server, &beside, |_| beside.is_over().then_some(()));
-        if let Err(error) = waited {
-            // The server may still write there.
-            std::mem::forget(pending);
-            return Err(error);
-        }
-        let ended = match pending.wish.ended.load(Ordering::Acquire) {
+        let lane = self.lanes.at(0);
+        let waited = self.wait_beside(lane, Reason::Server, &beside, |_| beside.is_over().then_some(()));
+        waited.inspect_err(|_| pending.abandon())
+    }
+
+    /// How it has ended that is over.
+    fn how_ended(&self, server: &NodeServer, pending: &Arc<Pending>, context: Option<u64>) -> Result<u8> {
+        match pending.wish.ended.load(Ordering::Acquire) {
             0 => {
-                std::mem::forget(pending);
-                let ended = if self.server_has_failed(server) { GONE } else { REFUSED };
-                return Ok((ended, Vec::new()));
+                pending.abandon();
+                Ok(if self.server_has_failed(server) { GONE } else { REFUSED })
             }
             QUEUED => {
-                let error = context.and_then(|context| self.failed_in(context)).unwrap_or_else(no_server);
-                std::mem::forget(pending);
-                return Err(error);
+                pending.abandon();
+                Err(context.and_then(|context| self.failed_in(context)).unwrap_or_else(no_server))
             }
-            ended => ended,
-        };
-        // SAFETY: the server has written there before it said that it has ended; eight bytes and the answer.
-        let given = unsafe { pending.room.as_ptr().cast::<u64>().read_unaligned() } as usize;
-        fence(Ordering::Acquire);
-        let mut room = std::mem::take(&mut pending.room);
-        room.drain(..8);
-        room.truncate(given);
-        Ok((ended, room))
+            ended => Ok(ended),
+        }
     }
 }
 

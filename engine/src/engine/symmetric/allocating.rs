@@ -9,7 +9,6 @@ use crate::symmetric::{Heap, Symmetric};
 use crate::world::Communicator;
 use crate::{Class, Error, Result};
 use std::ptr;
-use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
 
 /// Where a block lies: in which chunk, and at which offset.
@@ -51,7 +50,7 @@ impl Engine {
     pub fn free_symmetric(&self, symmetric: &Symmetric, address: *mut u8) -> Result<()> {
         let mut heap = symmetric.heap();
         let (chunk, offset) = find_block(&heap, address)?;
-        self.quiet();
+        self.quiet()?;
         self.agree(&symmetric.world, [chunk as u64, offset as u64], "ptr")?;
         self.give_block(symmetric, &mut heap, (chunk, offset))
     }
@@ -63,7 +62,7 @@ impl Engine {
     pub fn resize_symmetric(&self, symmetric: &Symmetric, address: *mut u8, bytes: usize) -> Result<*mut u8> {
         let mut heap = symmetric.heap();
         let (chunk, offset) = find_block(&heap, address)?;
-        self.quiet();
+        self.quiet()?;
         self.agree(&symmetric.world, [offset as u64, bytes as u64], "size")?;
         if heap.chunks[chunk].1.resize(offset, bytes) {
             drop(heap);
@@ -142,8 +141,11 @@ impl Engine {
     }
 
     /// All that this rank has written is where it belongs.
-    pub fn quiet(&self) {
-        fence(Ordering::SeqCst);
+    ///
+    /// # Errors
+    /// As of [`Engine::order_accesses`].
+    pub fn quiet(&self) -> Result<()> {
+        self.order_accesses()
     }
 
     pub(super) fn barrier_of(&self, world: &Arc<Communicator>) -> Result<()> {

@@ -106,7 +106,7 @@ impl Engine {
         if !self.locks_of(symmetric).contains_key(&(address as usize)) {
             return Err(Error::new(Class::RmaSync, format!("this PE does not hold the lock at {address:p}")));
         }
-        self.quiet();
+        self.quiet()?;
         let next = || lock.place().load(Ordering::SeqCst) & !WAITS;
         if next() == 0 && lock.swap_tail(symmetric.rank() + 1, 0)? == symmetric.rank() + 1 {
             self.forget_lock(&lock);

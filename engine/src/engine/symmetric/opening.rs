@@ -107,7 +107,7 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub fn close_symmetric(&self, symmetric: &Symmetric) -> Result<()> {
-        self.quiet();
+        self.quiet()?;
         self.barrier_of(&symmetric.world)?;
         self.unexpose(&symmetric.statics.exposure)?;
         let mut heap = symmetric.heap();

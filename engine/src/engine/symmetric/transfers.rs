@@ -77,6 +77,39 @@ impl Engine {
         dest: *mut u8,
         bytes: usize,
     ) -> Result<()> {
+        self.get_by(symmetric, remote, (dest, bytes), |region, offset| {
+            // SAFETY: the program lends the destination; the bytes lie within the region.
+            unsafe { self.read_from(region, offset, dest, bytes as u64) }
+        })
+    }
+
+    /// The same, but what another node's server brings may come later, until [`Engine::quiet`].
+    ///
+    /// # Errors
+    /// As above.
+    #[inline]
+    pub fn get_symmetric_later(
+        &self,
+        symmetric: &Symmetric,
+        remote: Remote,
+        dest: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        self.get_by(symmetric, remote, (dest, bytes), |region, offset| {
+            // SAFETY: the program lends the destination until then; the bytes lie within the region.
+            unsafe { self.read_from(&region.answering_late(), offset, dest, bytes as u64) }
+        })
+    }
+
+    /// Copies memory of a rank by loads and stores, or as `read` does it where that is not possible.
+    #[inline]
+    fn get_by(
+        &self,
+        symmetric: &Symmetric,
+        remote: Remote,
+        (dest, bytes): (*mut u8, usize),
+        read: impl FnOnce(&Region, u64) -> Result<()>,
+    ) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
@@ -84,12 +117,10 @@ impl Engine {
         if dest.is_null() {
             return Err(null("dest", bytes));
         }
-        // SAFETY: the program lends the destination; the bytes lie within the region.
-        unsafe {
-            match region.here(offset, bytes as u64) {
-                Some(here) => ptr::copy(here, dest, bytes),
-                None => self.read_from(region, offset, dest, bytes as u64)?,
-            }
+        match region.here(offset, bytes as u64) {
+            // SAFETY: the program lends the destination; the bytes lie within the region.
+            Some(here) => unsafe { ptr::copy(here, dest, bytes) },
+            None => read(region, offset)?,
         }
         Ok(())
     }

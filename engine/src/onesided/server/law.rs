@@ -28,6 +28,17 @@ pub fn grid_within(nodes: u32, budget: u64, settings: &Settings, buffer_bytes: u
     grids.find(fits).unwrap_or_else(|| Grid::hypercube(nodes))
 }
 
+/// The most credits of a link, however few nodes there are.
+const MOST_CREDITS: u64 = 16;
+
+/// What the servers of a grid have in common: as many credits as keep to a budget, and no fewer than the default ones.
+/// With few nodes many requests are under way at once.
+pub fn settings_within(grid: &Grid, budget: u64, buffer_bytes: u64) -> Settings {
+    let least = Settings::default();
+    let credits = budget / (buffer_bytes * grid.links().max(1));
+    Settings { credits: credits.clamp(u64::from(least.credits), MOST_CREDITS) as u8, ..least }
+}
+
 /// The most nodes of a full grid of so many dimensions whose buffers keep to a budget.
 pub fn most_nodes(dimensions: u32, budget: u64, settings: &Settings, buffer_bytes: u64) -> u64 {
     let links = budget / (u64::from(settings.credits) * buffer_bytes);
@@ -48,6 +59,18 @@ mod tests {
             assert_eq!([within(most), within(most + 1)], [dimensions as usize, dimensions as usize + 1]);
         }
         assert_eq!(grid_within(1000, 0, &Settings::default(), 1).extents().len(), 10);
+    }
+
+    #[test]
+    fn few_nodes_have_more_credits() {
+        let credits = |nodes| {
+            let grid = grid_within(nodes, BUDGET, &Settings::default(), 32 << 10);
+            let settings = settings_within(&grid, BUDGET, 32 << 10);
+            assert!(settings.credits == 2 || of_grid(&grid, &settings, 32 << 10) <= BUDGET);
+            settings.credits
+        };
+        assert_eq!([credits(1), credits(2), credits(17), credits(33), credits(129)], [16, 16, 16, 8, 2]);
+        assert!(credits(16_000) >= 2 && credits(1_000_000) == 2);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn members((start, log, size): Set) -> Result<Arc<Communicator>> {
 
 /// `shmem_barrier`.
 pub fn barrier(call: &Call, start: c_int, log: c_int, size: c_int, work: *mut c_long) -> Result<()> {
-    shmem()?.engine.quiet();
+    shmem()?.engine.quiet()?;
     sync(call, start, log, size, work)
 }
 

@@ -54,7 +54,7 @@ fn strided<T: Element>(name: &str, address: *const T, stride: isize, count: usiz
 #[inline]
 pub fn barrier_all(_call: &Call) -> Result<()> {
     let shmem = shmem()?;
-    shmem.engine.quiet();
+    shmem.engine.quiet()?;
     run(shmem.symmetric.world(), &Operation::Barrier)
 }
 

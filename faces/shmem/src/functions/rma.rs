@@ -109,7 +109,11 @@ pub fn get_nbi<T>(
     nelems: usize,
     pe: c_int,
 ) -> Result<()> {
-    get(call, ctx, dest, source, nelems, pe)
+    let shmem = shmem()?;
+    let remote = shmem.remote(call, ctx, ("source", source.cast()), pe)?;
+    let bytes = bytes_of::<T>(nelems);
+    let dest = buffers::host_bytes(dest.cast(), bytes, Use::Change)?;
+    shmem.engine.get_symmetric_later(&shmem.symmetric, remote, dest, bytes)
 }
 
 /// What to do where strided data lie in the memory of a device.

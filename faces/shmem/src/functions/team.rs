@@ -184,7 +184,7 @@ pub fn ctx_destroy(_call: &Call, ctx: shmem_ctx_t) -> Result<()> {
         let sentence = "argument ctx is SHMEM_CTX_DEFAULT, which cannot be destroyed";
         return Err(Error::new(Class::Comm, sentence));
     }
-    shmem()?.engine.quiet();
+    shmem()?.engine.quiet()?;
     CONTEXTS.take("ctx", ctx).map(drop)
 }
 

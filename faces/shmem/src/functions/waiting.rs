@@ -279,7 +279,7 @@ fn settle(call: &Call, ctx: shmem_ctx_t) -> Result<()> {
     if ctx != SHMEM_CTX_DEFAULT && CONTEXTS.get(call, ctx).is_none() {
         return Err(CONTEXTS.no_object("ctx", ctx));
     }
-    shmem()?.engine.quiet();
+    shmem()?.engine.quiet()?;
     Ok(())
 }
 
@@ -309,7 +309,7 @@ pub fn pe_quiet(call: &Call, ctx: shmem_ctx_t, target_pes: *const c_int, npes: u
 
 /// `shmem_udcflush`, and the others that are about caches: here these are coherent, and loads and stores can be ordered.
 pub fn udcflush(_call: &Call) -> Result<()> {
-    shmem().map(|shmem| shmem.engine.quiet())
+    shmem()?.engine.quiet()
 }
 
 /// `shmem_udcflush_line`.

@@ -14,7 +14,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 fn make(comm: &Arc<Comm>, memory: Result<Memory>, unit: i64, info: Option<&Arc<Info>>) -> Result<Arc<Win>> {
-    let window = Arc::new(Win::new(engine()?.expose_found(comm, memory, unit)?));
+    let exposure = engine()?.expose_found(comm, memory, unit)?;
+    exposure.use_in_epochs();
+    let window = Arc::new(Win::new(exposure));
     hints::begin(&window, info.map(|info| &**info));
     Ok(window)
 }

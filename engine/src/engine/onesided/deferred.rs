@@ -1,0 +1,356 @@
+//! What servers of other nodes are asked for and need not have done when a call returns.
+//!
+//! A network's way there and back is long, so nobody waits for each operation. What is written is copied; where it goes to
+//! and what an answer brings is known to the server of this node alone until the origin *settles*: at a flush, at the end
+//! of an epoch, at a quiet or a fence. Errors are told then.
+//!
+//! Each member of each exposure has a line of its own. The first request of a line leaves at once. If the exposure is used in
+//! epochs, those behind it are *held*: they gather in one message, which leaves when it is full, when nothing else of its
+//! line is under way, when an answer is waited for, or when the origin settles. So a single operation is as quick as can be,
+//! and of many each costs a copy. Other faces promise that what is put arrives without another call, so nothing that they
+//! write is held.
+//!
+//! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
+//! asks.
+
+use crate::engine::server::{body_of, UnderWay};
+use crate::engine::Engine;
+use crate::onesided::{Ask, Exposure, Region, Servant, HEAD_BYTES, MOST_BYTES};
+use crate::{Error, Result};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The most messages of a line under way.
+const MOST_SENT: usize = 16;
+/// The most bytes of all lines under way: whoever asks for more waits.
+const MOST_UNDER_WAY: usize = 4 << 20;
+/// The most bytes of requests that are held together.
+const MOST_HELD: usize = MOST_BYTES as usize;
+
+/// A context, and a member of its exposure.
+type Key = (u64, u32);
+/// Own memory into which an answer goes: address and bytes.
+type Place = (usize, usize);
+
+/// All lines of a rank.
+#[derive(Default)]
+pub(in crate::engine) struct Deferred {
+    lines: Mutex<Lines>,
+    /// How many there are, for those who look whether there is anything.
+    number: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Lines {
+    of: BTreeMap<Key, Line>,
+    bytes: usize,
+}
+
+/// What a member has been asked for.
+struct Line {
+    servant: Servant,
+    held: Option<Message>,
+    sent: VecDeque<(UnderWay, Message)>,
+    failed: Option<Error>,
+}
+
+/// Requests that go together.
+struct Message {
+    /// Gone when it is sent.
+    body: Vec<u8>,
+    bytes: usize,
+    /// Where the answers go, one behind the other.
+    places: Vec<Place>,
+    answer: usize,
+}
+
+/// What is settled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Settled {
+    /// Everything that this rank has asked for.
+    All,
+    /// What it has asked of all members, or of one, in a context.
+    Of(u64, Option<u32>),
+}
+
+impl Settled {
+    fn has(self, key: Key) -> bool {
+        match self {
+            Settled::All => true,
+            Settled::Of(context, None) => key.0 == context,
+            Settled::Of(context, Some(member)) => key == (context, member),
+        }
+    }
+}
+
+impl Message {
+    fn new(servant: Servant) -> Message {
+        let body = body_of(servant, Ask::Several, &[]);
+        Message { bytes: body.len(), body, places: Vec::new(), answer: 0 }
+    }
+
+    fn has_room(&self, data: usize, answer: usize) -> bool {
+        self.body.len() + HEAD_BYTES + data <= MOST_HELD && self.answer + answer <= MOST_HELD
+    }
+
+    fn add(&mut self, ask: Ask, data: &[u8], places: impl Iterator<Item = Place>) {
+        ask.record(data, &mut self.body);
+        self.bytes = self.body.len();
+        for (at, bytes) in places {
+            self.answer += bytes;
+            match self.places.last_mut() {
+                Some(last) if last.0 + last.1 == at => last.1 += bytes,
+                _ => self.places.push((at, bytes)),
+            }
+        }
+    }
+
+    /// Stores the answers where they belong; `false`: they are of another length.
+    fn deliver(&self, mut answer: &[u8]) -> bool {
+        if answer.len() != self.answer {
+            return false;
+        }
+        for &(at, bytes) in &self.places {
+            let (piece, rest) = answer.split_at(bytes);
+            // SAFETY: whoever asked has lent these bytes until it settles.
+            unsafe { std::ptr::copy(piece.as_ptr(), at as *mut u8, bytes) };
+            answer = rest;
+        }
+        true
+    }
+}
+
+impl Lines {
+    fn line(&mut self, servant: Servant) -> &mut Line {
+        let new = || Line { servant, held: None, sent: VecDeque::new(), failed: None };
+        self.of.entry((servant.context, servant.member)).or_insert_with(new)
+    }
+}
+
+/// Asking.
+impl Engine {
+    /// Asks for something whose answer, if it has any, goes to pieces of own memory: a server later, a servant now.
+    ///
+    /// # Safety
+    /// The pieces can be written until the origin settles.
+    pub(super) unsafe fn ask_into(
+        &self,
+        servant: Servant,
+        (ask, data): (Ask, &[u8]),
+        pieces: impl Iterator<Item = (*mut u8, u64)>,
+    ) -> Result<()> {
+        let places: Vec<Place> = pieces.map(|(at, bytes)| (at as usize, bytes as usize)).collect();
+        let answer = places.iter().map(|place| place.1).sum();
+        if servant.node.is_some() {
+            return self.ask_later(servant, (ask, data), (&places, answer));
+        }
+        let mut message = Message::new(servant);
+        (message.places, message.answer) = (places, answer);
+        let mut room = vec![0; answer];
+        self.ask(servant, ask, data, &mut room)?;
+        message.deliver(&room);
+        Ok(())
+    }
+
+    fn ask_later(
+        &self,
+        servant: Servant,
+        (ask, data): (Ask, &[u8]),
+        (places, answer): (&[Place], usize),
+    ) -> Result<()> {
+        loop {
+            let mut lines = self.deferred_lines();
+            self.reap(&mut lines, (servant.context, servant.member));
+            if lines.bytes > MOST_UNDER_WAY {
+                self.reap_all(&mut lines);
+            }
+            if let Some(first) = lines.in_the_way(servant) {
+                drop(lines);
+                self.await_server(&first)?;
+                continue;
+            }
+            let line = lines.line(servant);
+            if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
+                self.send_held(&mut lines, servant)?;
+            }
+            let line = lines.line(servant);
+            let held = line.held.get_or_insert_with(|| Message::new(servant));
+            held.add(ask, data, places.iter().copied());
+            let may_wait = servant.may_answer_late || answer > 0;
+            if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
+                self.send_held(&mut lines, servant)?;
+            }
+            self.count_lines(&lines);
+            return Ok(());
+        }
+    }
+
+    /// What is held for a member leaves, before it is asked for something that is waited for.
+    pub(super) fn send_what_is_held(&self, servant: Servant) -> Result<()> {
+        match self.has_deferred() {
+            true => self.send_held(&mut self.deferred_lines(), servant),
+            false => Ok(()),
+        }
+    }
+
+    fn send_held(&self, lines: &mut Lines, servant: Servant) -> Result<()> {
+        let Some(line) = lines.of.get_mut(&(servant.context, servant.member)) else { return Ok(()) };
+        let Some(mut message) = line.held.take() else { return Ok(()) };
+        let body = std::mem::take(&mut message.body);
+        let under_way = self.begin_to_ask_server(servant, (body, false), message.answer)?;
+        let bytes = message.bytes + message.answer;
+        line.sent.push_back((under_way, message));
+        lines.bytes += bytes;
+        Ok(())
+    }
+
+    fn deferred_lines(&self) -> MutexGuard<'_, Lines> {
+        self.deferred.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count_lines(&self, lines: &Lines) {
+        self.deferred.number.store(lines.of.len(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn has_deferred(&self) -> bool {
+        self.deferred.number.load(Ordering::Relaxed) != 0
+    }
+
+    fn reap_all(&self, lines: &mut Lines) {
+        let keys: Vec<Key> = lines.of.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.reap(lines, key));
+    }
+
+    /// Takes the answers that have come in a line.
+    fn reap(&self, lines: &mut Lines, key: Key) {
+        let Some(line) = lines.of.get_mut(&key) else { return };
+        while let Some((under_way, message)) = line.sent.front() {
+            let failed = match self.outcome(under_way) {
+                None => return,
+                Some(Ok(answer)) if message.deliver(answer) => None,
+                Some(Ok(_)) => Some(super::refused(line.servant.member)),
+                Some(Err(error)) => Some(error),
+            };
+            lines.bytes -= message.bytes + message.answer;
+            line.failed = line.failed.take().or(failed);
+            line.sent.pop_front();
+        }
+    }
+}
+
+impl Lines {
+    /// What has to end before a member is asked for more.
+    fn in_the_way(&self, servant: Servant) -> Option<UnderWay> {
+        let first = |line: &Line| line.sent.front().map(|sent| sent.0.clone());
+        match self.bytes > MOST_UNDER_WAY {
+            true => self.of.values().find_map(first),
+            false => {
+                let line = self.of.get(&(servant.context, servant.member))?;
+                first(line).filter(|_| line.sent.len() >= MOST_SENT)
+            }
+        }
+    }
+}
+
+/// Settling.
+impl Engine {
+    /// Waits until what has been asked for is done, and its answers are there.
+    ///
+    /// # Errors
+    /// The first of those that could not be done; what progress reports.
+    #[inline]
+    pub(in crate::engine) fn settle_accesses(&self, what: Settled) -> Result<()> {
+        match self.has_deferred() {
+            true => self.settle_found(what, |_| true),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for answers alone: what is only written may still be under way.
+    ///
+    /// # Errors
+    /// As [`Engine::settle_accesses`].
+    #[inline]
+    pub(in crate::engine) fn settle_answers(&self, what: Settled) -> Result<()> {
+        match self.has_deferred() {
+            true => self.settle_found(what, Line::has_answers),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn settle_found(&self, what: Settled, is_wanted: impl Fn(&Line) -> bool) -> Result<()> {
+        let mut outcome = Ok(());
+        let mut is_sent = false;
+        loop {
+            let mut lines = self.deferred_lines();
+            let wanted =
+                |(key, line): (&Key, &Line)| (what.has(*key) && is_wanted(line)).then_some(line.servant);
+            let servants: Vec<Servant> = lines.of.iter().filter_map(wanted).collect();
+            if !is_sent {
+                servants.iter().try_for_each(|&servant| self.send_held(&mut lines, servant))?;
+                is_sent = true;
+            }
+            let mut next = None;
+            for servant in servants {
+                let key = (servant.context, servant.member);
+                self.reap(&mut lines, key);
+                let Some(line) = lines.of.get_mut(&key) else { continue };
+                outcome = outcome.and(line.failed.take().map_or(Ok(()), Err));
+                next = next.or_else(|| line.sent.front().map(|sent| sent.0.clone()));
+                if line.sent.is_empty() && line.held.is_none() {
+                    lines.of.remove(&key);
+                }
+            }
+            self.count_lines(&lines);
+            drop(lines);
+            match next {
+                Some(next) => self.await_server(&next)?,
+                None => return outcome,
+            }
+        }
+    }
+
+    /// All that was got so far is there.
+    ///
+    /// # Errors
+    /// As [`Engine::order_accesses`].
+    #[inline]
+    pub fn have_all_answers(&self) -> Result<()> {
+        self.settle_answers(Settled::All)
+    }
+
+    /// What was asked of the owner of a region is there. The server itself has regions of no such owner, and never comes
+    /// to the lines of its rank.
+    #[inline]
+    pub(super) fn have_answers(&self, region: &Region) -> Result<()> {
+        match region.servant {
+            Servant { node: None, .. } => Ok(()),
+            Servant { context, member, .. } => self.settle_answers(Settled::Of(context, Some(member))),
+        }
+    }
+
+    /// The same where answers may not come later.
+    #[inline]
+    pub(super) fn have_answers_now(&self, region: &Region) -> Result<()> {
+        match region.servant.may_answer_late {
+            true => Ok(()),
+            false => self.have_answers(region),
+        }
+    }
+}
+
+impl Line {
+    fn has_answers(&self) -> bool {
+        self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(|message| message.answer > 0)
+    }
+}
+
+impl Exposure {
+    /// All of it, or a member of it.
+    pub(in crate::engine) fn settled(&self, member: Option<u32>) -> Settled {
+        Settled::Of(self.communicator.context(), member)
+    }
+}
