@@ -241,7 +241,7 @@ impl Engine {
     /// # Errors
     /// What progress reports; `Other` when the launcher has gone.
     pub fn finalize(&self) -> Result<()> {
-        self.order_accesses()?;
+        let settled = self.order_accesses();
         self.leave_the_rest()?;
         self.flush()?;
         self.end_servant_thread();
@@ -252,7 +252,8 @@ impl Engine {
         self.crowd.leave();
         self.let_go(None);
         self.beyond.take_leave();
-        self.job.finish()
+        self.job.finish()?;
+        settled
     }
 
     /// Goes on after [`Engine::finalize`]: this rank takes part again.

@@ -16,6 +16,8 @@ impl Level {
     pub const BEYOND: Level = Level(0);
     /// Blocks that are lent to communicators.
     pub const POOL: Level = Level(1);
+    /// What servers have been asked for; taken before the state of the own server.
+    pub const DEFERRED: Level = Level(37);
     /// A group for multicast.
     pub const GROUP: Level = Level(38);
     /// What processes of other jobs have told.

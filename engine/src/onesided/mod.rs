@@ -44,11 +44,12 @@ pub(crate) use exposure::{Known, Mutexes, Provided, Queued, Told};
 pub(crate) use fair_lock::FairLock;
 pub(crate) use farewell::Farewell;
 pub(crate) use group_words::GroupWord;
-pub use pieces::{Pieces, Scattered, Strided, MOST_LEVELS};
+pub(crate) use pieces::Batch;
+pub use pieces::{FarPiece, Pieces, Scattered, Strided, MOST_LEVELS};
 pub use region::Region;
 pub(crate) use region::{Servant, Way};
 pub use requests_to_servant::MOST_BYTES;
-pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES};
+pub(crate) use requests_to_servant::{head_of_piece, piece_of_head, Ask, Many, HEAD_BYTES};
 pub use target::Target;
 pub(crate) use words::{Element, Elements};
 

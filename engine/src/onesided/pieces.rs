@@ -8,6 +8,59 @@ use crate::{Class, Error, Result};
 /// The most levels of distances: one for each dimension of an array but the first.
 pub const MOST_LEVELS: usize = 8;
 
+/// A piece here, and where it lies in the memory of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FarPiece {
+    /// Its address here.
+    pub here: *mut u8,
+    /// Its address there.
+    pub there: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl FarPiece {
+    /// The longest that go together; longer ones go alone.
+    pub const MOST: u64 = MOST_BYTES / 2;
+}
+
+/// Pieces that together with their heads are no longer than a message.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pieces: Vec<FarPiece>,
+    bytes: u64,
+}
+
+impl Batch {
+    /// Adds a piece of at most [`FarPiece::MOST`] bytes; before, `visit` takes what has no room beside it.
+    ///
+    /// # Errors
+    /// Of `visit`.
+    #[inline]
+    pub fn add(&mut self, piece: FarPiece, visit: &mut impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
+        let bytes = piece.bytes + 8;
+        if self.bytes + bytes > MOST_BYTES {
+            self.end(visit)?;
+        }
+        self.bytes += bytes;
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    /// `visit` takes what there is.
+    ///
+    /// # Errors
+    /// Of `visit`.
+    pub fn end(&mut self, visit: &mut impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
+        if !self.pieces.is_empty() {
+            visit(&self.pieces)?;
+        }
+        self.pieces.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
 /// Pieces that go from here to the memory of a member or the other way round.
 pub trait Pieces {
     /// Bytes of each.
@@ -42,21 +95,10 @@ pub trait Pieces {
     ///
     /// # Errors
     /// The first of `visit`.
-    fn in_batches(&self, mut visit: impl FnMut(&[(*mut u8, u64)]) -> Result<()>) -> Result<()> {
-        let most = (MOST_BYTES / (self.bytes() + 8)).max(1) as usize;
-        let mut batch = Vec::with_capacity(most.min(self.number() as usize));
-        self.each(|here, there| {
-            batch.push((here, there));
-            if batch.len() == most {
-                visit(&batch)?;
-                batch.clear();
-            }
-            Ok(())
-        })?;
-        match batch.is_empty() {
-            true => Ok(()),
-            false => visit(&batch),
-        }
+    fn in_batches(&self, mut visit: impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
+        let (mut batch, bytes) = (Batch::default(), self.bytes());
+        self.each(|here, there| batch.add(FarPiece { here, there, bytes }, &mut visit))?;
+        batch.end(&mut visit)
     }
 }
 
@@ -293,10 +335,10 @@ mod tests {
     fn batches_are_no_longer_than_a_message() {
         let pieces = one(0, 0, 100).repeat(1000, 200, 300).unwrap();
         let (mut lengths, mut next) = (Vec::new(), 0);
-        let count = |batch: &[(*mut u8, u64)]| {
+        let count = |batch: &[FarPiece]| {
             lengths.push(batch.len() as u64);
-            for &(_, there) in batch {
-                assert_eq!(there, next);
+            for piece in batch {
+                assert_eq!((piece.there, piece.bytes), (next, 100));
                 next += 300;
             }
             Ok(())

@@ -50,15 +50,8 @@ pub enum Ask {
     /// Several of these, one after the other: the data are their records ([`Ask::record`]). The answer has theirs, one behind
     /// the other.
     Several,
-    /// The same of many pieces, whose addresses come first in the data.
-    Many {
-        /// What is done with them.
-        what: Many,
-        /// How many they are.
-        number: u64,
-        /// Bytes of each.
-        bytes: u64,
-    },
+    /// The same of so many pieces, of any lengths. First in the data come their heads ([`head_of_piece`]).
+    Many(Many, u64),
 }
 
 /// What is done with many pieces.
@@ -97,10 +90,10 @@ impl Ask {
             Ask::Find(address, bytes) => (7, address, bytes, 0, 0),
             Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
             Ask::Several => (13, 0, 0, 0, 0),
-            Ask::Many { what: Many::Read, number, bytes } => (9, number, bytes, 0, 0),
-            Ask::Many { what: Many::Write, number, bytes } => (10, number, bytes, 0, 0),
-            Ask::Many { what: Many::Change { builtin, element, tell }, number, bytes } => {
-                (11, number, bytes, how(builtin, element), u64::from(tell))
+            Ask::Many(Many::Read, number) => (9, number, 0, 0, 0),
+            Ask::Many(Many::Write, number) => (10, number, 0, 0, 0),
+            Ask::Many(Many::Change { builtin, element, tell }, number) => {
+                (11, number, 0, how(builtin, element), u64::from(tell))
             }
         };
         [what, at, count, more, tell, tag as u64]
@@ -130,20 +123,29 @@ impl Ask {
             7 => Ask::Find(at, count),
             12 => Ask::Pass(at, count),
             13 => Ask::Several,
-            9 => Ask::Many { what: Many::Read, number: at, bytes: count },
-            10 => Ask::Many { what: Many::Write, number: at, bytes: count },
+            9 => Ask::Many(Many::Read, at),
+            10 => Ask::Many(Many::Write, at),
             11 => {
                 let (builtin, element) = read_how(more)?;
-                Ask::Many {
-                    what: Many::Change { builtin, element, tell: word(4) != 0 },
-                    number: at,
-                    bytes: count,
-                }
+                Ask::Many(Many::Change { builtin, element, tell: word(4) != 0 }, at)
             }
             _ => return Err(garbled()),
         };
         Ok((ask, word(5) as i32, data))
     }
+}
+
+/// Bits of an address in the head of a piece; its length stands above them.
+const ADDRESS_BITS: u32 = 48;
+
+/// Where a piece lies, and how many bytes it has, no more than [`MOST_BYTES`].
+pub fn head_of_piece(address: u64, bytes: u64) -> u64 {
+    address & ((1 << ADDRESS_BITS) - 1) | bytes << ADDRESS_BITS
+}
+
+/// The same taken apart.
+pub fn piece_of_head(head: u64) -> (u64, u64) {
+    (head & ((1 << ADDRESS_BITS) - 1), head >> ADDRESS_BITS)
 }
 
 /// Bytes at whose multiples the records of [`Ask::Several`] begin.
@@ -202,7 +204,11 @@ mod tests {
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };
         let many = [Many::Read, Many::Write, change(false), change(true)];
-        let many = many.map(|what| Ask::Many { what, number: 3, bytes: 16 });
+        let many = many.map(|what| Ask::Many(what, 3));
+        assert_eq!(
+            piece_of_head(head_of_piece(0x7fff_ffff_fff0, MOST_BYTES)),
+            (0x7fff_ffff_fff0, MOST_BYTES)
+        );
         for (tag, ask) in all.into_iter().chain(locks).chain(many).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -5,7 +5,8 @@ use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
-    Ask, Element, Elements, Entry, Exposure, Lock, LockOf, Many, Region, Servant, HEAD_BYTES, MOST_BYTES,
+    head_of_piece, Ask, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Servant,
+    HEAD_BYTES, MOST_BYTES,
 };
 use crate::reduce::{Builtin, Factor};
 use crate::transport::{Means, OfferedMemory};
@@ -152,18 +153,11 @@ impl Engine {
     /// Writes many pieces.
     ///
     /// # Safety
-    /// They can be read here for `bytes` bytes each.
-    pub(super) unsafe fn ask_to_write_many(
-        &self,
-        region: &Region,
-        batch: &[(*mut u8, u64)],
-        bytes: u64,
-    ) -> Result<()> {
+    /// They can be read here.
+    pub(super) unsafe fn ask_to_write_many(&self, region: &Region, batch: &[FarPiece]) -> Result<()> {
         // SAFETY: by the caller.
-        let pieces =
-            batch.iter().map(|&(here, _)| unsafe { std::slice::from_raw_parts(here, bytes as usize) });
-        let ask = Ask::Many { what: Many::Write, number: batch.len() as u64, bytes };
-        let data = with_addresses(batch, pieces);
+        let data = with_heads(batch, batch.iter().map(|piece| unsafe { bytes_of(piece) }));
+        let ask = Ask::Many(Many::Write, batch.len() as u64);
         // SAFETY: there is no answer.
         unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
     }
@@ -171,17 +165,13 @@ impl Engine {
     /// Reads many pieces.
     ///
     /// # Safety
-    /// They can be written here for `bytes` bytes each, until the origin settles.
-    pub(super) unsafe fn ask_to_read_many(
-        &self,
-        region: &Region,
-        batch: &[(*mut u8, u64)],
-        bytes: u64,
-    ) -> Result<()> {
-        let ask = Ask::Many { what: Many::Read, number: batch.len() as u64, bytes };
-        let data = with_addresses(batch, std::iter::empty::<&[u8]>());
+    /// They can be written here, until the origin settles.
+    pub(super) unsafe fn ask_to_read_many(&self, region: &Region, batch: &[FarPiece]) -> Result<()> {
+        let data = with_heads(batch, std::iter::empty::<&[u8]>());
+        let ask = Ask::Many(Many::Read, batch.len() as u64);
+        let places = batch.iter().map(|piece| (piece.here, piece.bytes));
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), batch.iter().map(|&(here, _)| (here, bytes))) }
+        unsafe { self.ask_into(region.servant, (ask, &data), places) }
     }
 
     /// Adds the elements of many pieces, times a factor.
@@ -191,11 +181,10 @@ impl Engine {
     pub(super) unsafe fn ask_to_add_many(
         &self,
         region: &Region,
-        batch: &[(*mut u8, u64)],
-        bytes: u64,
+        batch: &[FarPiece],
         (element, factor): (Element, Option<Factor>),
     ) -> Result<()> {
-        let multiplied = |&(here, _): &(*mut u8, u64)| {
+        let multiplied = |&FarPiece { here, bytes, .. }: &FarPiece| {
             let mut piece = vec![0u8; bytes as usize];
             // SAFETY: by the caller.
             unsafe {
@@ -207,34 +196,32 @@ impl Engine {
             piece
         };
         let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
-        let ask = Ask::Many { what, number: batch.len() as u64, bytes };
-        let data = with_addresses(batch, batch.iter().map(multiplied));
+        let data = with_heads(batch, batch.iter().map(multiplied));
         // SAFETY: there is no answer.
-        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
+        unsafe {
+            self.ask_into(region.servant, (Ask::Many(what, batch.len() as u64), &data), std::iter::empty())
+        }
     }
 
-    /// Changes the elements of many pieces, which lie here one behind the other, and puts what they were to `result` in the same
-    /// order, unless that is null.
+    /// Changes the elements of many pieces, and puts what they were to `result`, one behind the other, unless that is null.
     ///
     /// # Safety
-    /// The pieces can be read here, unless nothing is changed, and the result written, for `bytes` bytes each.
+    /// The pieces can be read here, unless nothing is changed, and the result written for as many bytes, until the origin
+    /// settles.
     pub(super) unsafe fn ask_to_change_many(
         &self,
         region: &Region,
-        batch: &[(*mut u8, u64)],
-        bytes: u64,
+        batch: &[FarPiece],
         (elements, result): (&Elements, *mut u8),
     ) -> Result<()> {
-        let (number, tell) = (batch.len(), !result.is_null());
+        let tell = !result.is_null();
         let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
-        let given = if elements.only_reads() { 0 } else { number };
+        let given = if elements.only_reads() { 0 } else { batch.len() };
         // SAFETY: by the caller.
-        let piece = |&(here, _): &(*mut u8, u64)| unsafe { std::slice::from_raw_parts(here, bytes as usize) };
-        let data = with_addresses(batch, batch.iter().take(given).map(piece));
-        let ask = Ask::Many { what, number: number as u64, bytes };
-        let to = tell.then_some((result, number as u64 * bytes)).into_iter();
+        let data = with_heads(batch, batch.iter().take(given).map(|piece| unsafe { bytes_of(piece) }));
+        let to = tell.then(|| (result, batch.iter().map(|piece| piece.bytes).sum())).into_iter();
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), to) }
+        unsafe { self.ask_into(region.servant, (Ask::Many(what, batch.len() as u64), &data), to) }
     }
 
     /// A lock of a member whose words are out of reach.
@@ -265,11 +252,21 @@ impl Engine {
     }
 }
 
-/// The addresses of pieces there, and what lies in them here.
-fn with_addresses(batch: &[(*mut u8, u64)], pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
-    let mut data: Vec<u8> = batch.iter().flat_map(|&(_, there)| there.to_ne_bytes()).collect();
+/// The heads of pieces, and what lies in them here.
+fn with_heads(batch: &[FarPiece], pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
+    let head = |piece: &FarPiece| head_of_piece(piece.there, piece.bytes).to_ne_bytes();
+    let mut data: Vec<u8> = batch.iter().flat_map(head).collect();
     pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
     data
+}
+
+/// What lies in a piece here.
+///
+/// # Safety
+/// It can be read.
+unsafe fn bytes_of(piece: &FarPiece) -> &[u8] {
+    // SAFETY: by the caller.
+    unsafe { std::slice::from_raw_parts(piece.here, piece.bytes as usize) }
 }
 
 pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {

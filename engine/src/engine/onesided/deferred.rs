@@ -15,11 +15,12 @@
 
 use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
+use crate::lock_order::{self, Level, Ordered};
 use crate::onesided::{Ask, Exposure, Region, Servant, HEAD_BYTES, MOST_BYTES};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The most messages of a line under way.
 const MOST_SENT: usize = 16;
@@ -205,8 +206,8 @@ impl Engine {
         Ok(())
     }
 
-    fn deferred_lines(&self) -> MutexGuard<'_, Lines> {
-        self.deferred.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn deferred_lines(&self) -> Ordered<'_, Lines> {
+        lock_order::lock(&self.deferred.lines, Level::DEFERRED)
     }
 
     fn count_lines(&self, lines: &Lines) {

@@ -81,24 +81,22 @@ impl Engine {
     pub(super) fn obey_by_driver(
         &self,
         served: &impl Served,
-        (what, bytes): (Many, u64),
-        addresses: &[u8],
+        what: Many,
+        wanted: impl Iterator<Item = (u64, u64)>,
         (data, read): (&[u8], &mut [u8]),
     ) -> Option<Result<()>> {
-        let mut addresses = addresses
-            .chunks_exact(8)
-            .map(|address| u64::from_ne_bytes(address.try_into().expect("8 bytes")))
-            .peekable();
-        let region = served.region(self, (*addresses.peek()?, bytes)).ok()?;
+        let mut wanted = wanted.peekable();
+        let region = served.region(self, *wanted.peek()?).ok()?;
         region.device.as_ref().filter(|_| matches!(what, Many::Read | Many::Write))?;
-        let mut pieces = Vec::new();
-        for (address, at) in addresses.zip((0..).step_by(bytes as usize)) {
+        let (mut pieces, mut at) = (Vec::new(), 0);
+        for (address, bytes) in wanted {
             let there = region.mapped(region.place_of(address, bytes).ok()? + region.address);
             let (to, from) = match what {
                 Many::Read => (read.as_mut_ptr().wrapping_add(at), there.cast_const()),
                 _ => (there, data.as_ptr().wrapping_add(at)),
             };
             pieces.push(Piece { to, from, bytes: bytes as usize });
+            at += bytes as usize;
         }
         // SAFETY: all lie in the region; the message, or the answer, has as many bytes.
         Some(unsafe { copy_by_driver(&region, &pieces) }.map(|()| region.changed()))

@@ -234,7 +234,8 @@ impl Engine {
     /// `RmaSync` while an epoch of this member is open; `ProcFailed` when a member has failed. Nothing is freed then.
     pub fn unexpose(&self, exposure: &Exposure) -> Result<()> {
         exposure.epochs.check_free()?;
-        self.settle_accesses(exposure.settled(None))?;
+        // Whatever has become of this member's operations, the others wait for it.
+        let settled = self.settle_accesses(exposure.settled(None));
         fence(Ordering::SeqCst);
         self.unmap_devices(exposure);
         match exposure.ends_by_words {
@@ -249,7 +250,7 @@ impl Engine {
         self.mind_words_of(exposure, Changes::hide_no_words);
         self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
         exposure.communicator.free();
-        Ok(())
+        settled
     }
 }
 

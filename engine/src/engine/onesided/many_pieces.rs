@@ -11,7 +11,7 @@ use super::target_memory::AT_ONCE;
 use crate::datatype::Basic;
 use crate::device::MemoryKind;
 use crate::engine::Engine;
-use crate::onesided::{Element, Elements, Exposure, Pieces, Region, Servant, MOST_BYTES};
+use crate::onesided::{Element, Elements, Exposure, FarPiece, Pieces, Region, Servant};
 use crate::progress::changes::{Alone, Changes};
 use crate::reduce::{Builtin, Factor};
 use crate::transport::OfferedMemory;
@@ -93,7 +93,7 @@ impl Engine {
         let bytes = pieces.bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            return pieces.in_batches(|batch| unsafe { self.ask_to_write_many(region, batch, bytes) });
+            return pieces.in_batches(|batch| unsafe { self.ask_to_write_many(region, batch) });
         }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.
@@ -127,7 +127,7 @@ impl Engine {
         let bytes = pieces.bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch, bytes) })?;
+            pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch) })?;
             return self.have_answers_now(region);
         }
         if region.direct.is_empty() && region.device.is_some() {
@@ -185,9 +185,8 @@ impl Engine {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            return pieces.in_batches(|batch| unsafe {
-                self.ask_to_add_many(region, batch, pieces.bytes(), (element, factor))
-            });
+            return pieces
+                .in_batches(|batch| unsafe { self.ask_to_add_many(region, batch, (element, factor)) });
         }
         let count = pieces.bytes() as usize / size;
         let many = pieces.number().saturating_mul(count as u64) >= MANY as u64;
@@ -269,8 +268,12 @@ impl Engine {
     /// Whether pieces are short, and their owner is asked for them: then many go with one message.
     #[inline]
     fn goes_together(&self, region: &Region, pieces: &impl Pieces) -> bool {
-        let may = !region.own && region.direct.is_empty();
-        may && pieces.number() > 1 && pieces.bytes() <= MOST_BYTES / 2 && self.is_served(region)
+        pieces.number() > 1 && pieces.bytes() <= FarPiece::MOST && self.goes_by_messages(region)
+    }
+
+    /// Whether the owner of a region, or its server, is asked for all of it.
+    pub(super) fn goes_by_messages(&self, region: &Region) -> bool {
+        !region.own && region.direct.is_empty() && self.is_served(region)
     }
 
     /// Changes one element at an address of a region by an operator (`Sum`, `Replace`, …; `NoOp` reads it), and stores

@@ -3,6 +3,7 @@
 mod asking;
 mod changing;
 mod chunks;
+mod chunks_by_messages;
 mod deferred;
 mod device_lending;
 mod device_memory;

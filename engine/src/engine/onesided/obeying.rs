@@ -3,7 +3,7 @@
 
 use super::device_lending::pass_pieces;
 use crate::engine::Engine;
-use crate::onesided::{Ask, Elements, Entry, Many, Region, MOST_BYTES};
+use crate::onesided::{piece_of_head, Ask, Elements, Entry, Many, Region, MOST_BYTES};
 use crate::{Class, Error, Result};
 
 /// What a member exposes, for the one who does what others ask for.
@@ -24,6 +24,10 @@ pub(in crate::engine) trait Served {
 impl Engine {
     /// Does what is asked, and gives what the answer tells.
     pub(in crate::engine) fn obey(&self, served: &impl Served, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
+        self.obey_at(&mut Finder { served, last: None }, ask, data)
+    }
+
+    fn obey_at(&self, served: &mut Finder<impl Served>, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
         match ask {
             Ask::Read(address, bytes) => {
                 let mut read = vec![0u8; bytes.min(MOST_BYTES) as usize];
@@ -70,61 +74,61 @@ impl Engine {
                 Ok(old)
             }
             Ask::Find(address, bytes) => {
-                let found = served.find(self, (address, bytes))?;
+                let found = served.served.find(self, (address, bytes))?;
                 let words = [found.address, found.bytes, found.kind, found.lent];
                 Ok(words.into_iter().flat_map(u64::to_ne_bytes).collect())
             }
             Ask::Pass(address, bytes) => {
-                served.region(self, (address, bytes))?.place_of(address, bytes)?;
+                served.served.region(self, (address, bytes))?.place_of(address, bytes)?;
                 pass_pieces((address, bytes), data)
             }
             Ask::Several => self.obey_several(served, data),
-            Ask::Many { what, number, bytes } => self.obey_many(served, what, (number, bytes), data),
+            Ask::Many(what, number) => self.obey_many(served, what, number, data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
         }
     }
 
     /// The same with what the records of a message ask for, in their order.
-    fn obey_several(&self, served: &impl Served, mut records: &[u8]) -> Result<Vec<u8>> {
+    fn obey_several(&self, served: &mut Finder<impl Served>, mut records: &[u8]) -> Result<Vec<u8>> {
         let mut answers = Vec::new();
         while !records.is_empty() {
             let (ask, data) = Ask::take_record(&mut records)?;
             if ask == Ask::Several {
                 return Err(Error::new(Class::Intern, "several operations came within one of several"));
             }
-            answers.extend(self.obey(served, ask, data)?);
+            answers.extend(self.obey_at(served, ask, data)?);
         }
         Ok(answers)
     }
 
-    /// The same with many pieces; the data are their addresses and what is to be written or added.
+    /// The same with many pieces; the data are their heads and what is to be written or added.
     fn obey_many(
         &self,
-        served: &impl Served,
+        served: &mut Finder<impl Served>,
         what: Many,
-        (number, bytes): (u64, u64),
+        number: u64,
         data: &[u8],
     ) -> Result<Vec<u8>> {
-        let sizes =
-            number.checked_mul(8).zip(number.checked_mul(bytes)).filter(|sizes| sizes.1 <= MOST_BYTES);
-        let (heads, all) = sizes.ok_or_else(shorter)?;
-        let (addresses, mut data) = data.split_at_checked(heads as usize).ok_or_else(shorter)?;
+        let heads = number.checked_mul(8).filter(|&heads| heads <= data.len() as u64).ok_or_else(shorter)?;
+        let (heads, mut data) = data.split_at(heads as usize);
+        let piece = |head: &[u8]| piece_of_head(u64::from_ne_bytes(head.try_into().expect("8 bytes")));
+        let pieces = || heads.chunks_exact(8).map(piece);
+        let all = pieces().map(|(_, bytes)| bytes).sum::<u64>();
         let elements = match what {
             Many::Change { builtin, element, .. } => Some(Elements::known(builtin, element)?),
             Many::Read | Many::Write => None,
         };
         let only_reads = elements.map_or(what == Many::Read, Elements::only_reads);
-        if !only_reads && data.len() < all as usize {
+        if all > MOST_BYTES || !only_reads && (data.len() as u64) < all {
             return Err(shorter());
         }
         let tells = matches!(what, Many::Read | Many::Change { tell: true, .. });
         let mut read = vec![0u8; if tells { all as usize } else { 0 }];
-        if let Some(done) = self.obey_by_driver(served, (what, bytes), addresses, (data, &mut read)) {
+        if let Some(done) = self.obey_by_driver(served.served, what, pieces(), (data, &mut read)) {
             return done.map(|()| read);
         }
         let mut room = read.as_mut_slice();
-        for address in addresses.chunks_exact(8) {
-            let address = u64::from_ne_bytes(address.try_into().expect("8 bytes"));
+        for (address, bytes) in pieces() {
             let from = if only_reads { std::ptr::null() } else { take(&mut data, bytes).as_ptr() };
             let to = if tells { take_room(&mut room, bytes).as_mut_ptr() } else { std::ptr::null_mut() };
             let spans = bytes + elements.map_or(0, |elements| elements.element().hole());
@@ -148,21 +152,41 @@ impl Engine {
     /// Does something with bytes that a member exposes.
     fn with_served<T>(
         &self,
-        served: &impl Served,
+        served: &mut Finder<impl Served>,
         address: u64,
         bytes: u64,
         work: impl FnOnce(&Region, u64) -> Result<T>,
     ) -> Result<T> {
         let region = served.region(self, (address, bytes))?;
-        match address.checked_sub(region.address) {
-            Some(offset) if offset <= region.bytes && bytes <= region.bytes - offset => {
-                let done = work(&region, offset)?;
+        match offset_in(region, (address, bytes)) {
+            Some(offset) => {
+                let done = work(region, offset)?;
                 region.changed();
                 Ok(done)
             }
-            _ => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
+            None => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
         }
     }
+}
+
+/// Finds what a member exposes; mostly it is the region of the piece before.
+struct Finder<'a, S> {
+    served: &'a S,
+    last: Option<Region>,
+}
+
+impl<S: Served> Finder<'_, S> {
+    fn region(&mut self, engine: &Engine, there: (u64, u64)) -> Result<&Region> {
+        let known = self.last.take().filter(|region| offset_in(region, there).is_some());
+        let region = known.map_or_else(|| self.served.region(engine, there), Ok)?;
+        Ok(self.last.insert(region))
+    }
+}
+
+/// The offset in a region of an address from which so many bytes lie in it.
+fn offset_in(region: &Region, (address, bytes): (u64, u64)) -> Option<u64> {
+    let offset = address.checked_sub(region.address)?;
+    (offset <= region.bytes && bytes <= region.bytes - offset).then_some(offset)
 }
 
 /// So many bytes of the beginning, which go.

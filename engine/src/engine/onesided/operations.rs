@@ -1,13 +1,13 @@
 //! Puts, gets and accumulates.
 
-use super::changing::{step, step_both, Places};
+use super::changing::{step_both, Places};
 use super::chunks::{change_blocks, change_packed};
-use super::runs::{Counterpart, Run, Stage};
+use super::runs::{Chunk, Counterpart, Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
 use crate::engine::Engine;
-use crate::onesided::{compare_and_swap, Ask, Element, Elements, Exposure, Pieces, Region, Target, Way};
+use crate::onesided::{compare_and_swap, Ask, Element, Elements, Exposure, Region, Target, Way};
 use crate::reduce::Operator;
 use crate::{Class, Error, Result};
 use std::ptr;
@@ -364,6 +364,9 @@ impl Engine {
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
             with_data(offset, chunk.bytes, &mut |places| unsafe {
+                if chunk.pieces.len() > 1 && self.goes_by_messages(region) {
+                    return self.change_chunk_by_messages(region, chunk, elements, places);
+                }
                 if self.change_chunk(region, chunk, elements, places)? {
                     return Ok(());
                 }
@@ -386,16 +389,10 @@ impl Engine {
         (from, to): Places,
     ) -> Result<()> {
         let count = run.length() as usize / elements.element().size();
-        if run.pieces.len() > 1 && region.direct.is_empty() && self.is_served(region) {
-            let here = from.cast_mut();
-            return run.with(here, |pieces| {
-                pieces.in_batches(|batch| {
-                    let to = step(to, batch[0].0 as usize - here as usize);
-                    // SAFETY: by the caller.
-                    unsafe { self.ask_to_change_many(region, batch, pieces.bytes, (elements, to)) }
-                })?;
-                self.have_answers_now(region)
-            });
+        if run.pieces.len() > 1 && self.goes_by_messages(region) {
+            let chunk = Chunk { base: run.base, pieces: run.pieces, bytes: run.bytes() };
+            // SAFETY: by the caller.
+            return unsafe { self.change_chunk_by_messages(region, chunk, elements, (from, to)) };
         }
         for (index, &(address, length)) in run.pieces.iter().enumerate() {
             let (at, offset) = (index * length, address as u64 - run.base);

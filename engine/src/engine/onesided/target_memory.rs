@@ -229,6 +229,9 @@ impl Engine {
                 if chunk.pieces.len() > 1 && self.goes_by_kernel(place.region) {
                     return self.write_chunk(place.region, chunk, local);
                 }
+                if chunk.pieces.len() > 1 && self.goes_by_messages(place.region) {
+                    return self.write_chunk_by_messages(place.region, chunk, local);
+                }
                 chunk.runs().try_for_each(|(at, run)| match run.one() {
                     Some((piece, length)) => self.write_to(place.region, piece, local.add(at), length),
                     None => run.with(local.add(at), |pieces| self.put_pieces_to(place.region, pieces)),
@@ -253,11 +256,15 @@ impl Engine {
             // SAFETY: by the caller.
             unsafe {
                 let local = stage.room(offset, chunk.bytes);
-                match chunk.pieces.len() > 1 && self.goes_by_kernel(place.region) {
-                    true => self.read_chunk(place.region, chunk, local)?,
-                    false => chunk.runs().try_for_each(|(at, run)| match run.one() {
-                        Some((piece, length)) => self.read_from(place.region, piece, local.add(at), length),
-                        None => run.with(local.add(at), |pieces| self.get_pieces_from(place.region, pieces)),
+                let region = place.region;
+                match chunk.pieces.len() > 1 {
+                    true if self.goes_by_kernel(region) => self.read_chunk(region, chunk, local)?,
+                    true if self.goes_by_messages(region) => {
+                        self.read_chunk_by_messages(region, chunk, local)?
+                    }
+                    _ => chunk.runs().try_for_each(|(at, run)| match run.one() {
+                        Some((piece, length)) => self.read_from(region, piece, local.add(at), length),
+                        None => run.with(local.add(at), |pieces| self.get_pieces_from(region, pieces)),
                     })?,
                 }
                 if stage.is_aside() {

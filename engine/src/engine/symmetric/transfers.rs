@@ -1,4 +1,4 @@
-//! Putting, getting, and changing words of symmetric memory. All is done when a call returns.
+//! Putting, getting, and changing words of symmetric memory. What is written on other nodes is done at a quiet.
 
 use super::finding::Remote;
 use crate::datatype::Basic;

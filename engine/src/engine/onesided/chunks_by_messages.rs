@@ -1,0 +1,99 @@
+//! Chunks of regions that others are asked for: short pieces go together, whatever their lengths; long ones go alone.
+
+use super::changing::{step, step_both, Places};
+use super::runs::Chunk;
+use crate::engine::Engine;
+use crate::onesided::{Batch, Elements, FarPiece, Region};
+use crate::Result;
+
+/// Pieces that go together, or one that goes alone.
+enum Part<'a> {
+    Together(&'a [FarPiece]),
+    Alone(FarPiece),
+}
+
+/// In the order of the pieces, which lie one behind the other at `local`.
+fn each_part(chunk: Chunk, local: *mut u8, mut visit: impl FnMut(Part) -> Result<()>) -> Result<()> {
+    let mut batch = Batch::default();
+    for (at, (there, bytes)) in chunk.each() {
+        let here = local.wrapping_add(at);
+        let piece = FarPiece { here, there: there as u64, bytes: bytes as u64 };
+        if piece.bytes <= FarPiece::MOST {
+            batch.add(piece, &mut |together| visit(Part::Together(together)))?;
+            continue;
+        }
+        batch.end(&mut |together| visit(Part::Together(together)))?;
+        visit(Part::Alone(piece))?;
+    }
+    batch.end(&mut |together| visit(Part::Together(together)))
+}
+
+impl Engine {
+    /// Writes a chunk from `local`, where its pieces lie one behind the other.
+    ///
+    /// # Safety
+    /// `local` can be read for all bytes of the chunk, which lies in the region.
+    pub(super) unsafe fn write_chunk_by_messages(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        local: *mut u8,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        each_part(chunk, local, |part| unsafe {
+            match part {
+                Part::Together(pieces) => self.ask_to_write_many(region, pieces),
+                Part::Alone(piece) => self.ask_to_write(region, piece.there, piece.here, piece.bytes),
+            }
+        })
+    }
+
+    /// Reads a chunk to `local`, one piece behind the other.
+    ///
+    /// # Safety
+    /// `local` can be written for all bytes of the chunk, which lies in the region, until the origin settles if answers may
+    /// come late.
+    pub(super) unsafe fn read_chunk_by_messages(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        local: *mut u8,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        each_part(chunk, local, |part| unsafe {
+            match part {
+                Part::Together(pieces) => self.ask_to_read_many(region, pieces),
+                Part::Alone(piece) => self.ask_to_read(region, piece.there, piece.here, piece.bytes),
+            }
+        })?;
+        self.have_answers_now(region)
+    }
+
+    /// Changes the elements of a chunk by those that lie one behind the other, and stores what they were in the same way.
+    ///
+    /// # Safety
+    /// As [`Engine::change`]; the result may be written until the origin settles, if answers may come late.
+    pub(super) unsafe fn change_chunk_by_messages(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        elements: &Elements,
+        places: Places,
+    ) -> Result<()> {
+        let local = places.0.cast_mut();
+        each_part(chunk, local, |part| match part {
+            Part::Together(pieces) => {
+                let to = step(places.1, pieces[0].here as usize - local as usize);
+                // SAFETY: by the caller.
+                unsafe { self.ask_to_change_many(region, pieces, (elements, to)) }
+            }
+            Part::Alone(piece) => {
+                let count = piece.bytes as usize / elements.element().size();
+                let places = step_both(places, piece.here as usize - local as usize);
+                // SAFETY: by the caller.
+                unsafe { self.change(region, elements, (piece.there - region.address, count), places) }
+            }
+        })?;
+        self.have_answers_now(region)
+    }
+}
