@@ -66,7 +66,7 @@ bench-loaded: ## single calls while other programs load the cores, side by side 
 	@scripts/stage
 	@build/venv/bin/python bench/loaded.py
 
-bench-nodes: ## messages, collectives and random cells between hosts made of namespaces, side by side (10 minutes; root only)
+bench-nodes: ## messages, collectives, windows and random cells between hosts made of namespaces, side by side (15 minutes; root only)
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/nodes.py

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What programs feel between hosts: all libraries in turns over hosts made of namespaces on this machine. Root only.
 
-    make bench-nodes                             messages, collectives, random cells, about 10 minutes
+    make bench-nodes                             messages, collectives, random cells also of windows, about 15 minutes
     bench/nodes.py --parts messages              one of these
     bench/nodes.py --parts random --seed 7 --cells 200
     bench/nodes.py --against ../before/stage     a tree of another state of ours takes turns too
@@ -27,7 +27,7 @@ import jobs  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 PORT = 7100
-PARTS = ("messages", "collectives", "random")
+PARTS = ("messages", "collectives", "random", "windows")
 MESSAGES = [("send", bytes) for bytes in (8, KIB, 8 * KIB, 64 * KIB, 512 * KIB, 4 * MIB)] + [("burst", 512 * KIB)]
 COLLECTIVES = [(name, bytes) for name in ("bcast", "allreduce", "alltoall", "allgather")
                for bytes in (8, KIB, 16 * KIB, 128 * KIB, MIB)]
@@ -144,12 +144,14 @@ def collectives(options):
         table(cells, times, libraries)
 
 
-def random_cells(options):
+def random_cells(options, only=None):
     for count, per_host in ((2, 1), (4, 2)):
         ranks = count * per_host
         with lab.Hosts(count) as cluster:
             libraries = all_across(options, cluster, per_host)
-            cells = cells_of(options.seed, options.cells, ranks, options.only)
+            cells = cells_of(options.seed, options.cells, ranks, only or options.only)
+            # No window has memory that hosts share.
+            cells = [cell for cell in cells if getattr(cell, "window", None) != "shared"]
             _, rows = run(libraries, cells, ranks, options, cluster)
         if not rows:
             print(f"{count} hosts: nothing could be compared")
@@ -158,6 +160,10 @@ def random_cells(options):
         for row in rows[:options.worst]:
             tell_cell(row, row["ratio"], row["rival"])
         tell_before([row for row in rows if row[BEFORE]], options.worst)
+
+
+def windows(options):
+    random_cells(options, ["windows"])
 
 
 def read_options():
@@ -184,7 +190,7 @@ def main():
         # MPICH is measured in two ways.
         if any(name.startswith(library.name) for name in options.libraries):
             library.build()
-    run_part = {"messages": messages, "collectives": collectives, "random": random_cells}
+    run_part = {"messages": messages, "collectives": collectives, "random": random_cells, "windows": windows}
     for part in options.parts:
         run_part[part](options)
 

@@ -23,6 +23,8 @@ static long *model;                                /* of the own part of each ra
 static long origins[MOST][PART], compares[MOST], results[MOST][PART], expected[MOST][PART];
 static int lengths[MOST];                          /* of results; 0: none */
 static MPI_Datatype every_other;                   /* of two words the first, with the extent of two */
+static MPI_Datatype ragged;                        /* blocks of 1 to 7 words with gaps of 1 to 3 */
+static int ragged_places[PART], ragged_words;      /* where its words lie */
 
 /* Words of the own part of a target in the model. */
 static long *part_of(int target)
@@ -34,52 +36,62 @@ static long *part_of(int target)
 static void operate(int number, int target, MPI_Request *request)
 {
     long *from = origins[number], *words = part_of(target);
-    int length = below(4) ? 1 + below(8) : 1 + below(PART), at = below(PART - length + 1), stride = 1 + (int)below(2);
-    if (stride == 2)
-        length = (length + 1) / 2;
-    MPI_Datatype there = stride == 2 ? every_other : MPI_LONG;
-    MPI_Aint place = (MPI_Aint)rank * PART + at;
-    long *result = results[number], *old = expected[number];
+    int length = below(4) ? 1 + below(8) : 1 + below(PART), at = below(PART - length + 1), layout = below(5);
     int kind = below(8);
-    for (int index = 0; index < length; index++)
-        from[index] = (long)below(1000) - 500;
+    MPI_Datatype there = layout == 1 ? every_other : MPI_LONG;
+    if (layout == 1)
+        length = (length + 1) / 2;
     if (kind > 4 && !request)
         length = 1;
+    int items = length;
+    if (layout == 2 && (kind <= 4 || request)) {
+        there = ragged;
+        at = 0;
+        length = ragged_words;
+        items = 1;
+    }
+    MPI_Aint place = (MPI_Aint)rank * PART + at;
+    static int places[PART];
+    for (int index = 0; index < length; index++)
+        places[index] = there == ragged ? ragged_places[index] : at + index * (layout == 1 ? 2 : 1);
+    long *result = results[number], *old = expected[number];
+    for (int index = 0; index < length; index++)
+        from[index] = (long)below(1000) - 500;
     lengths[number] = 0;
     for (int index = 0; index < length; index++)
-        old[index] = words[at + index * stride];
+        old[index] = words[places[index]];
     switch (kind) {
     case 0:
     case 1:
         for (int index = 0; index < length; index++)
-            words[at + index * stride] = from[index];
+            words[places[index]] = from[index];
         if (request)
-            MPI_Rput(from, length, MPI_LONG, target, place, length, there, win, request);
+            MPI_Rput(from, length, MPI_LONG, target, place, items, there, win, request);
         else
-            MPI_Accumulate(from, length, MPI_LONG, target, place, length, there, MPI_REPLACE, win);
+            MPI_Accumulate(from, length, MPI_LONG, target, place, items, there, MPI_REPLACE, win);
         break;
     case 2:
         for (int index = 0; index < length; index++)
-            words[at + index * stride] += from[index];
+            words[places[index]] += from[index];
         if (request)
-            MPI_Raccumulate(from, length, MPI_LONG, target, place, length, there, MPI_SUM, win, request);
+            MPI_Raccumulate(from, length, MPI_LONG, target, place, items, there, MPI_SUM, win, request);
         else
-            MPI_Accumulate(from, length, MPI_LONG, target, place, length, there, MPI_SUM, win);
+            MPI_Accumulate(from, length, MPI_LONG, target, place, items, there, MPI_SUM, win);
         break;
     case 3:
         lengths[number] = length;
         for (int index = 0; index < length; index++)
-            words[at + index * stride] += from[index];
+            words[places[index]] += from[index];
         if (request)
-            MPI_Rget_accumulate(from, length, MPI_LONG, result, length, MPI_LONG, target, place, length, there, MPI_SUM,
+            MPI_Rget_accumulate(from, length, MPI_LONG, result, length, MPI_LONG, target, place, items, there, MPI_SUM,
                                 win, request);
         else
-            MPI_Get_accumulate(from, length, MPI_LONG, result, length, MPI_LONG, target, place, length, there, MPI_SUM,
+            MPI_Get_accumulate(from, length, MPI_LONG, result, length, MPI_LONG, target, place, items, there, MPI_SUM,
                                win);
         break;
     case 4:
         lengths[number] = length;
-        MPI_Get_accumulate(NULL, 0, MPI_LONG, result, length, MPI_LONG, target, place, length, there, MPI_NO_OP, win);
+        MPI_Get_accumulate(NULL, 0, MPI_LONG, result, length, MPI_LONG, target, place, items, there, MPI_NO_OP, win);
         if (request)
             *request = MPI_REQUEST_NULL;
         break;
@@ -87,7 +99,7 @@ static void operate(int number, int target, MPI_Request *request)
     case 6:
         if (request) {
             lengths[number] = length;
-            MPI_Rget_accumulate(NULL, 0, MPI_LONG, result, length, MPI_LONG, target, place, length, there, MPI_NO_OP, win,
+            MPI_Rget_accumulate(NULL, 0, MPI_LONG, result, length, MPI_LONG, target, place, items, there, MPI_NO_OP, win,
                                 request);
             break;
         }
@@ -190,6 +202,16 @@ int main(int argc, char **argv)
     long *memory;
     MPI_Type_create_resized(MPI_LONG, 0, 2 * sizeof(long), &every_other);
     MPI_Type_commit(&every_other);
+    int blocks[PART], gaps[PART], number = 0;
+    for (int place = 0; place + 7 <= PART; number++) {
+        blocks[number] = 1 + number * 5 % 7;
+        gaps[number] = place;
+        for (int word = 0; word < blocks[number]; word++)
+            ragged_places[ragged_words++] = place + word;
+        place += blocks[number] + 1 + number % 3;
+    }
+    MPI_Type_indexed(number, blocks, gaps, MPI_LONG, &ragged);
+    MPI_Type_commit(&ragged);
     model = calloc((size_t)size * PART, sizeof *model);
     MPI_Win_allocate((MPI_Aint)size * PART * sizeof(long), sizeof(long), MPI_INFO_NULL, W, &memory, &win);
     memset(memory, 0, (size_t)size * PART * sizeof(long));
@@ -203,6 +225,7 @@ int main(int argc, char **argv)
     MPI_Group_free(&group);
     MPI_Win_free(&win);
     MPI_Type_free(&every_other);
+    MPI_Type_free(&ragged);
     free(model);
     return check_end();
 }

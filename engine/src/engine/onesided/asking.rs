@@ -1,7 +1,7 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
 use crate::device::MemoryKind;
-use crate::engine::server::body_of;
+use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
@@ -56,9 +56,7 @@ impl Engine {
     /// Of the messages; what the servant says.
     pub(super) fn ask(&self, servant: Servant, ask: Ask, data: &[u8], answer: &mut [u8]) -> Result<()> {
         if servant.node.is_some() {
-            self.send_what_is_held(servant)?;
-            let body = (body_of(servant, ask, data), matches!(ask, Ask::Lock(..)));
-            let under_way = self.begin_to_ask_server(servant, body, answer.len())?;
+            let under_way = self.begin_to_ask(servant, (ask, data), answer.len())?;
             return self.wait_for_server(under_way, answer);
         }
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -88,6 +86,18 @@ impl Engine {
             false if code[0] == WITH_WORDS => Err(failed_there(servant.member, rest)),
             false => Err(refused(servant.member)),
         }
+    }
+
+    /// Asks a server, after all that it has been asked for before; the answer will be so long.
+    pub(super) fn begin_to_ask(
+        &self,
+        servant: Servant,
+        (ask, data): (Ask, &[u8]),
+        answer: usize,
+    ) -> Result<UnderWay> {
+        self.send_what_is_held(servant)?;
+        let body = (body_of(servant, ask, data), matches!(ask, Ask::Lock(..)));
+        self.begin_to_ask_server(servant, body, answer)
     }
 
     /// # Safety

@@ -11,13 +11,13 @@
 //! write is held.
 //!
 //! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
-//! asks.
+//! asks. What leaves for a rank is preceded by what other lines hold for it: several faces may use the same memory.
 
 use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};
 use crate::onesided::{Ask, Exposure, Region, Servant, HEAD_BYTES, MOST_BYTES};
-use crate::{Error, Result};
+use crate::{Error, JobRank, Result};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -29,8 +29,8 @@ const MOST_UNDER_WAY: usize = 4 << 20;
 /// The most bytes of requests that are held together.
 const MOST_HELD: usize = MOST_BYTES as usize;
 
-/// A context, and a member of its exposure.
-type Key = (u64, u32);
+/// A rank that is asked, and the context of an exposure.
+type Key = (JobRank, u64);
 /// Own memory into which an answer goes: address and bytes.
 type Place = (usize, usize);
 
@@ -71,16 +71,19 @@ struct Message {
 pub(in crate::engine) enum Settled {
     /// Everything that this rank has asked for.
     All,
-    /// What it has asked of all members, or of one, in a context.
-    Of(u64, Option<u32>),
+    /// What it has asked of all members, or of a rank, in a context.
+    Of(u64, Option<JobRank>),
+}
+
+fn key_of(servant: Servant) -> Key {
+    (servant.job_rank, servant.context)
 }
 
 impl Settled {
     fn has(self, key: Key) -> bool {
         match self {
             Settled::All => true,
-            Settled::Of(context, None) => key.0 == context,
-            Settled::Of(context, Some(member)) => key == (context, member),
+            Settled::Of(context, rank) => key.1 == context && rank.is_none_or(|rank| key.0 == rank),
         }
     }
 }
@@ -125,7 +128,7 @@ impl Message {
 impl Lines {
     fn line(&mut self, servant: Servant) -> &mut Line {
         let new = || Line { servant, held: None, sent: VecDeque::new(), failed: None };
-        self.of.entry((servant.context, servant.member)).or_insert_with(new)
+        self.of.entry(key_of(servant)).or_insert_with(new)
     }
 }
 
@@ -162,7 +165,7 @@ impl Engine {
     ) -> Result<()> {
         loop {
             let mut lines = self.deferred_lines();
-            self.reap(&mut lines, (servant.context, servant.member));
+            self.reap(&mut lines, key_of(servant));
             if lines.bytes > MOST_UNDER_WAY {
                 self.reap_all(&mut lines);
             }
@@ -171,6 +174,7 @@ impl Engine {
                 self.await_server(&first)?;
                 continue;
             }
+            let may_wait = servant.may_answer_late || answer > 0;
             let line = lines.line(servant);
             if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
                 self.send_held(&mut lines, servant)?;
@@ -178,7 +182,6 @@ impl Engine {
             let line = lines.line(servant);
             let held = line.held.get_or_insert_with(|| Message::new(servant));
             held.add(ask, data, places.iter().copied());
-            let may_wait = servant.may_answer_late || answer > 0;
             if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
                 self.send_held(&mut lines, servant)?;
             }
@@ -187,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// What is held for a member leaves, before it is asked for something that is waited for.
+    /// What is held for a rank leaves, before that is asked for something that is waited for.
     pub(super) fn send_what_is_held(&self, servant: Servant) -> Result<()> {
         match self.has_deferred() {
             true => self.send_held(&mut self.deferred_lines(), servant),
@@ -195,15 +198,26 @@ impl Engine {
         }
     }
 
+    /// What is held for a rank leaves, that of the own line last: other faces may have asked before for the same memory.
     fn send_held(&self, lines: &mut Lines, servant: Servant) -> Result<()> {
-        let Some(line) = lines.of.get_mut(&(servant.context, servant.member)) else { return Ok(()) };
-        let Some(mut message) = line.held.take() else { return Ok(()) };
+        let (own, rank) = (key_of(servant), servant.job_rank);
+        for (_, line) in lines.of.range_mut((rank, 0)..=(rank, u64::MAX)).filter(|(&key, _)| key != own) {
+            lines.bytes += self.send_line(line)?;
+        }
+        if let Some(line) = lines.of.get_mut(&own) {
+            lines.bytes += self.send_line(line)?;
+        }
+        Ok(())
+    }
+
+    /// What a line holds leaves; how many bytes are under way for that.
+    fn send_line(&self, line: &mut Line) -> Result<usize> {
+        let Some(mut message) = line.held.take() else { return Ok(0) };
         let body = std::mem::take(&mut message.body);
-        let under_way = self.begin_to_ask_server(servant, (body, false), message.answer)?;
+        let under_way = self.begin_to_ask_server(line.servant, (body, false), message.answer)?;
         let bytes = message.bytes + message.answer;
         line.sent.push_back((under_way, message));
-        lines.bytes += bytes;
-        Ok(())
+        Ok(bytes)
     }
 
     fn deferred_lines(&self) -> Ordered<'_, Lines> {
@@ -248,7 +262,7 @@ impl Lines {
         match self.bytes > MOST_UNDER_WAY {
             true => self.of.values().find_map(first),
             false => {
-                let line = self.of.get(&(servant.context, servant.member))?;
+                let line = self.of.get(&key_of(servant))?;
                 first(line).filter(|_| line.sent.len() >= MOST_SENT)
             }
         }
@@ -296,7 +310,7 @@ impl Engine {
             }
             let mut next = None;
             for servant in servants {
-                let key = (servant.context, servant.member);
+                let key = key_of(servant);
                 self.reap(&mut lines, key);
                 let Some(line) = lines.of.get_mut(&key) else { continue };
                 outcome = outcome.and(line.failed.take().map_or(Ok(()), Err));
@@ -329,7 +343,7 @@ impl Engine {
     pub(super) fn have_answers(&self, region: &Region) -> Result<()> {
         match region.servant {
             Servant { node: None, .. } => Ok(()),
-            Servant { context, member, .. } => self.settle_answers(Settled::Of(context, Some(member))),
+            Servant { context, job_rank, .. } => self.settle_answers(Settled::Of(context, Some(job_rank))),
         }
     }
 
@@ -352,6 +366,6 @@ impl Line {
 impl Exposure {
     /// All of it, or a member of it.
     pub(in crate::engine) fn settled(&self, member: Option<u32>) -> Settled {
-        Settled::Of(self.communicator.context(), member)
+        Settled::Of(self.communicator.context(), member.map(|member| self.group().job_rank(member)))
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::waiting::Beside;
 use crate::engine::Engine;
 use crate::observe::description::{self, Kind, Need};
 use crate::observe::page::NONE;
-use crate::onesided::{Assertions, Exposure, Lock, LockOf, Numbered};
+use crate::onesided::{Ask, Assertions, Exposure, Lock, LockOf, Numbered};
 use crate::transport::node::doorbell_of;
 use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, AtomicBool, Ordering};
@@ -33,12 +33,9 @@ impl Engine {
     pub fn unlock(&self, exposure: &Exposure, rank: u32) -> Result<()> {
         exposure.check_rank(rank)?;
         let held = exposure.epochs.unlock(rank)?;
-        let settled = self.settle_accesses(exposure.settled(Some(rank)));
         fence(Ordering::SeqCst);
-        if let Some(lock) = held {
-            self.release_lock(exposure, lock, of_segment(rank))?;
-        }
-        settled
+        self.release_all(exposure, held.map(|lock| (lock, rank)))?;
+        self.settle_accesses(exposure.settled(Some(rank)))
     }
 
     /// `MPI_Win_lock_all`: a shared lock of each member.
@@ -61,13 +58,10 @@ impl Engine {
     /// `RmaSync` without [`Engine::lock_all`].
     pub fn unlock_all(&self, exposure: &Exposure) -> Result<()> {
         let held = exposure.epochs.unlock_all()?;
-        let settled = self.settle_accesses(exposure.settled(None));
         fence(Ordering::SeqCst);
-        if held {
-            (0..exposure.size())
-                .try_for_each(|rank| self.release_lock(exposure, Lock::Shared, of_segment(rank)))?;
-        }
-        settled
+        let ranks = if held { 0..exposure.size() } else { 0..0 };
+        self.release_all(exposure, ranks.map(|rank| (Lock::Shared, rank)))?;
+        self.settle_accesses(exposure.settled(None))
     }
 
     /// Waits until a lock is held.
@@ -102,15 +96,26 @@ impl Engine {
         self.wait_beside(lane, Reason::Lock(exposure, lock), &beside, |_| beside.holds().then_some(()))
     }
 
+    /// Gives locks of segments back. A server does that after all that it has been asked for before, so nothing is settled
+    /// first; those of several nodes do it at the same time.
+    fn release_all(&self, exposure: &Exposure, locks: impl IntoIterator<Item = (Lock, u32)>) -> Result<()> {
+        let mut under_way = Vec::new();
+        for (kind, member) in locks {
+            let servant = self.servant_of(exposure, member);
+            match servant.node.filter(|_| exposure.is_spread && member != exposure.rank()) {
+                Some(_) => under_way.push(self.begin_to_ask(servant, (Ask::Unlock(kind, None), &[]), 0)?),
+                None => self.release_lock(exposure, kind, of_segment(member))?,
+            }
+        }
+        let wait = |unlock| gone_with_its_owner(self.wait_for_server(unlock, &mut []));
+        under_way.into_iter().map(wait).fold(Ok(()), Result::and)
+    }
+
     /// Gives a lock back.
     pub(super) fn release_lock(&self, exposure: &Exposure, kind: Lock, lock: LockOf) -> Result<()> {
         if exposure.is_spread {
             if lock.member != exposure.rank() {
-                return match self.ask_to_lock(exposure, kind, lock, false) {
-                    // It has gone with its owner.
-                    Err(error) if error.class() == Class::ProcFailed => Ok(()),
-                    done => done,
-                };
+                return gone_with_its_owner(self.ask_to_lock(exposure, kind, lock, false));
             }
             self.leave_lock(exposure, kind, lock.mutex);
             return Ok(());
@@ -129,6 +134,14 @@ impl Engine {
                 doorbell_of(&self.job.node, local).ring();
             }
         });
+    }
+}
+
+/// A lock that cannot be given back, as its owner has failed, is gone.
+fn gone_with_its_owner(released: Result<()>) -> Result<()> {
+    match released {
+        Err(error) if error.class() == Class::ProcFailed => Ok(()),
+        done => done,
     }
 }
 

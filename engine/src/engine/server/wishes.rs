@@ -84,6 +84,15 @@ pub(in crate::engine) struct UnderWay {
     servant: Servant,
 }
 
+impl Drop for UnderWay {
+    /// Where nobody has waited for the end, the server keeps the memory.
+    fn drop(&mut self) {
+        if matches!(self.pending.wish.ended.load(Ordering::Acquire), 0 | QUEUED) {
+            self.pending.abandon();
+        }
+    }
+}
+
 impl Pending {
     /// The answer, once it has ended: its length comes first.
     fn answer(&self) -> &[u8] {

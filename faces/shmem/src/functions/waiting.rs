@@ -5,8 +5,10 @@ use crate::shmem::element::Word;
 use crate::shmem::handles::{pe, shmem_ctx_t, CONTEXTS, SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID};
 use crate::shmem::state::{shmem, Shmem};
 use serried_engine::engine::symmetric::Remote;
+use serried_engine::engine::Engine;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::{self, Ordering};
 
 /// How a word is compared with a value.
 #[derive(Clone, Copy)]
@@ -270,29 +272,31 @@ pub fn test<T: Word>(_call: &Call, ivar: *mut T, cmp: c_int, cmp_value: T) -> Re
     Condition::new(shmem, ivar, 1, std::ptr::null(), (cmp, Values::One(cmp_value)))?.test_all(shmem)
 }
 
-/// All that this PE has written is where it belongs, and is seen in order. One context is like another; nothing is done
-/// for the invalid one.
-fn settle(call: &Call, ctx: shmem_ctx_t) -> Result<()> {
+/// Does something with the engine for a context. One is like another; nothing is done for the invalid one.
+fn settle(call: &Call, ctx: shmem_ctx_t, how: impl FnOnce(&Engine) -> Result<()>) -> Result<()> {
     if ctx == SHMEM_CTX_INVALID {
         return shmem().map(drop);
     }
     if ctx != SHMEM_CTX_DEFAULT && CONTEXTS.get(call, ctx).is_none() {
         return Err(CONTEXTS.no_object("ctx", ctx));
     }
-    shmem()?.engine.quiet()?;
-    Ok(())
+    how(shmem()?.engine)
 }
 
-/// `shmem_fence`.
+/// `shmem_fence`: what this PE has written to another one comes before what it writes to it next. The server of another
+/// node keeps to that order by itself.
 #[inline]
 pub fn fence(call: &Call, ctx: shmem_ctx_t) -> Result<()> {
-    settle(call, ctx)
+    settle(call, ctx, |_| {
+        atomic::fence(Ordering::SeqCst);
+        Ok(())
+    })
 }
 
 /// `shmem_quiet`.
 #[inline]
 pub fn quiet(call: &Call, ctx: shmem_ctx_t) -> Result<()> {
-    settle(call, ctx)
+    settle(call, ctx, Engine::quiet)
 }
 
 /// `shmem_pe_quiet`.
@@ -304,7 +308,7 @@ pub fn pe_quiet(call: &Call, ctx: shmem_ctx_t, target_pes: *const c_int, npes: u
         // SAFETY: as many as the program says.
         pe("target_pes", unsafe { *target_pes.add(index) })?;
     }
-    settle(call, ctx)
+    quiet(call, ctx)
 }
 
 /// `shmem_udcflush`, and the others that are about caches: here these are coherent, and loads and stores can be ordered.
