@@ -183,16 +183,17 @@ impl Engine {
         }
     }
 
-    /// Hears what has come meanwhile, for a call that asks who has failed and does nothing else.
+    /// Hears what has come meanwhile, for a call that asks who has failed and does nothing else. Whoever asks again and again
+    /// still has words of its own to bring on their way, such as the last ones of an agreement.
     ///
     /// # Errors
     /// A broken protocol.
     pub fn catch_up(&self) -> Result<()> {
-        if !self.beyond.has_way.load(Relaxed) {
-            return Ok(());
+        self.lanes.each().try_for_each(|lane| self.look(lane, |_| ()))?;
+        match self.beyond.has_way.load(Relaxed) {
+            true => self.look_for_failures(Reason::Flush),
+            false => Ok(()),
         }
-        self.look(self.lanes.at(0), |_| ())?;
-        self.look_for_failures(Reason::Flush)
     }
 
     #[cold]

@@ -364,9 +364,6 @@ impl Engine {
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
             with_data(offset, chunk.bytes, &mut |places| unsafe {
-                if chunk.pieces.len() > 1 && self.goes_by_messages(region) {
-                    return self.change_chunk_by_messages(region, chunk, elements, places);
-                }
                 if self.change_chunk(region, chunk, elements, places)? {
                     return Ok(());
                 }
