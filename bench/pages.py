@@ -139,6 +139,12 @@ cells, quieter, gave 1.44 with 57 %, and 0.58 to our own state before pieces wen
 1.6 on attached memory, and 3.4 on variables with initial values. The kernel copies to and from memory that is not shared: that costs
 a system call each time, and about 0.6 us for each scattered piece that is written.
 
+Between hosts (`bench/nodes.py --parts windows`) one epoch is still slower than elsewhere where both ends look for messages all the
+time. On 2026-11-28 31 cells on two hosts with a rank each, on the two cores of this machine, gave a geometric mean of 3.7, worst
+10, and 0.8 to the state before. A fetch of a word takes 40 to 60 us and 15 with Intel MPI: the server is a thread of its
+own, which each message wakes. With four hosts and two ranks each, more ranks than cores, the mean of six cells was 0.12.
+Many operations in one epoch go together: 100 puts of 8 bytes and a flush take 1.6 us each, 25 before.
+
 ### Other programs on the same cores
 
 `make bench-loaded` measures single calls while busy loops run on all cores. On 2026-11-26, 2 ranks beside 4 loops on 2 cores, mean times
