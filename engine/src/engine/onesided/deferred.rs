@@ -258,14 +258,14 @@ impl Engine {
 impl Lines {
     /// What has to end before a member is asked for more.
     fn in_the_way(&self, servant: Servant) -> Option<UnderWay> {
-        let first = |line: &Line| line.sent.front().map(|sent| sent.0.clone());
-        match self.bytes > MOST_UNDER_WAY {
-            true => self.of.values().find_map(first),
+        let first = match self.bytes > MOST_UNDER_WAY {
+            true => self.of.values().find_map(|line| line.sent.front()),
             false => {
-                let line = self.of.get(&key_of(servant))?;
-                first(line).filter(|_| line.sent.len() >= MOST_SENT)
+                let line = self.of.get(&key_of(servant)).filter(|line| line.sent.len() >= MOST_SENT)?;
+                line.sent.front()
             }
-        }
+        };
+        first.map(|sent| sent.0.clone())
     }
 }
 
@@ -358,8 +358,10 @@ impl Engine {
 }
 
 impl Line {
+    /// Whether answers are still to come, or something could not be done, perhaps one of these.
     fn has_answers(&self) -> bool {
-        self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(|message| message.answer > 0)
+        self.failed.is_some()
+            || self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(|message| message.answer > 0)
     }
 }
 
