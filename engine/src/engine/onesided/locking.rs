@@ -34,8 +34,8 @@ impl Engine {
         exposure.check_rank(rank)?;
         let held = exposure.epochs.unlock(rank)?;
         fence(Ordering::SeqCst);
-        self.release_all(exposure, held.map(|lock| (lock, rank)))?;
-        self.settle_accesses(exposure.settled(Some(rank)))
+        let released = self.release_all(exposure, held.map(|lock| (lock, rank)));
+        self.settle_accesses(exposure.settled(Some(rank))).and(released)
     }
 
     /// `MPI_Win_lock_all`: a shared lock of each member.
@@ -60,8 +60,8 @@ impl Engine {
         let held = exposure.epochs.unlock_all()?;
         fence(Ordering::SeqCst);
         let ranks = if held { 0..exposure.size() } else { 0..0 };
-        self.release_all(exposure, ranks.map(|rank| (Lock::Shared, rank)))?;
-        self.settle_accesses(exposure.settled(None))
+        let released = self.release_all(exposure, ranks.map(|rank| (Lock::Shared, rank)));
+        self.settle_accesses(exposure.settled(None)).and(released)
     }
 
     /// Waits until a lock is held.
