@@ -111,17 +111,26 @@ impl Message {
     }
 
     /// Stores the answers where they belong; `false`: they are of another length.
-    fn deliver(&self, mut answer: &[u8]) -> bool {
-        if answer.len() != self.answer {
-            return false;
-        }
-        for &(at, bytes) in &self.places {
-            let (piece, rest) = answer.split_at(bytes);
+    fn deliver(&self, answer: &[u8]) -> bool {
+        let fits = answer.len() == self.answer;
+        if fits {
             // SAFETY: whoever asked has lent these bytes until it settles.
-            unsafe { std::ptr::copy(piece.as_ptr(), at as *mut u8, bytes) };
-            answer = rest;
+            unsafe { store(&self.places, answer) };
         }
-        true
+        fits
+    }
+}
+
+/// Stores an answer, which is as long as all places together.
+///
+/// # Safety
+/// The places can be written.
+unsafe fn store(places: &[Place], mut answer: &[u8]) {
+    for &(at, bytes) in places {
+        let (piece, rest) = answer.split_at(bytes);
+        // SAFETY: by the caller.
+        unsafe { std::ptr::copy(piece.as_ptr(), at as *mut u8, bytes) };
+        answer = rest;
     }
 }
 
@@ -149,11 +158,10 @@ impl Engine {
         if servant.node.is_some() {
             return self.ask_later(servant, (ask, data), (&places, answer));
         }
-        let mut message = Message::new(servant);
-        (message.places, message.answer) = (places, answer);
         let mut room = vec![0; answer];
         self.ask(servant, ask, data, &mut room)?;
-        message.deliver(&room);
+        // SAFETY: by the caller.
+        unsafe { store(&places, &room) };
         Ok(())
     }
 

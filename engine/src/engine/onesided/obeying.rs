@@ -158,14 +158,9 @@ impl Engine {
         work: impl FnOnce(&Region, u64) -> Result<T>,
     ) -> Result<T> {
         let region = served.region(self, (address, bytes))?;
-        match offset_in(region, (address, bytes)) {
-            Some(offset) => {
-                let done = work(region, offset)?;
-                region.changed();
-                Ok(done)
-            }
-            None => Err(Error::new(Class::RmaRange, "memory is asked for that is not exposed")),
-        }
+        let done = work(region, region.place_of(address, bytes)?)?;
+        region.changed();
+        Ok(done)
     }
 }
 
@@ -177,16 +172,10 @@ struct Finder<'a, S> {
 
 impl<S: Served> Finder<'_, S> {
     fn region(&mut self, engine: &Engine, there: (u64, u64)) -> Result<&Region> {
-        let known = self.last.take().filter(|region| offset_in(region, there).is_some());
+        let known = self.last.take().filter(|region| region.place_of(there.0, there.1).is_ok());
         let region = known.map_or_else(|| self.served.region(engine, there), Ok)?;
         Ok(self.last.insert(region))
     }
-}
-
-/// The offset in a region of an address from which so many bytes lie in it.
-fn offset_in(region: &Region, (address, bytes): (u64, u64)) -> Option<u64> {
-    let offset = address.checked_sub(region.address)?;
-    (offset <= region.bytes && bytes <= region.bytes - offset).then_some(offset)
 }
 
 /// So many bytes of the beginning, which go.

@@ -1,13 +1,15 @@
-//! Remote memory access, and put with signal (OpenSHMEM 1.6 chapters 9.6, 9.7, 9.9). All is done when a call returns, so
-//! the nonblocking forms are the same.
+//! Remote memory access, and put with signal (OpenSHMEM 1.6 chapters 9.6, 9.7, 9.9). On a node all is done when a call
+//! returns. Of the nonblocking forms only a get is another call: what it brings from another node may come until a quiet.
 
 use crate::common::buffers;
 use crate::common::entry::Call;
 use crate::shmem::handles::{shmem_ctx_t, SHMEM_CTX_DEFAULT};
 use crate::shmem::state::shmem;
 use serried_engine::datatype::{Basic, Use};
-use serried_engine::engine::symmetric::Strided;
+use serried_engine::engine::symmetric::{Remote, Strided};
+use serried_engine::engine::Engine;
 use serried_engine::reduce::Builtin;
+use serried_engine::symmetric::Symmetric;
 use serried_engine::{Class, Error, Result};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -54,7 +56,7 @@ pub fn get<T>(
     nelems: usize,
     pe: c_int,
 ) -> Result<()> {
-    get_bytes(call, ctx, dest.cast(), source.cast(), bytes_of::<T>(nelems), pe)
+    get_bytes(call, ctx, dest.cast(), source.cast(), (bytes_of::<T>(nelems), pe), Engine::get_symmetric)
 }
 
 fn get_bytes(
@@ -62,13 +64,13 @@ fn get_bytes(
     ctx: shmem_ctx_t,
     dest: *mut u8,
     source: *const u8,
-    bytes: usize,
-    pe: c_int,
+    (bytes, pe): (usize, c_int),
+    get: impl FnOnce(&Engine, &Symmetric, Remote, *mut u8, usize) -> Result<()>,
 ) -> Result<()> {
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("source", source), pe)?;
     let dest = buffers::host_bytes(dest, bytes, Use::Change)?;
-    shmem.engine.get_symmetric(&shmem.symmetric, remote, dest, bytes)
+    get(shmem.engine, &shmem.symmetric, remote, dest, bytes)
 }
 
 /// `shmem_p`.
@@ -81,7 +83,8 @@ pub fn p<T>(call: &Call, ctx: shmem_ctx_t, dest: *mut T, value: T, pe: c_int) ->
 #[inline]
 pub fn g<T: Copy>(call: &Call, ctx: shmem_ctx_t, source: *const T, pe: c_int) -> Result<T> {
     let mut value = MaybeUninit::<T>::uninit();
-    get_bytes(call, ctx, value.as_mut_ptr().cast(), source.cast(), size_of::<T>(), pe)?;
+    let dest = value.as_mut_ptr().cast();
+    get_bytes(call, ctx, dest, source.cast(), (size_of::<T>(), pe), Engine::get_symmetric)?;
     // SAFETY: got; all bytes of these types mean something.
     Ok(unsafe { value.assume_init() })
 }
@@ -109,11 +112,7 @@ pub fn get_nbi<T>(
     nelems: usize,
     pe: c_int,
 ) -> Result<()> {
-    let shmem = shmem()?;
-    let remote = shmem.remote(call, ctx, ("source", source.cast()), pe)?;
-    let bytes = bytes_of::<T>(nelems);
-    let dest = buffers::host_bytes(dest.cast(), bytes, Use::Change)?;
-    shmem.engine.get_symmetric_later(&shmem.symmetric, remote, dest, bytes)
+    get_bytes(call, ctx, dest.cast(), source.cast(), (bytes_of::<T>(nelems), pe), Engine::get_symmetric_later)
 }
 
 /// What to do where strided data lie in the memory of a device.
