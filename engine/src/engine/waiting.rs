@@ -103,7 +103,7 @@ impl Engine {
                 Looked::Again => continue,
                 Looked::Nothing(arrivals, epoch, watched) => (arrivals, epoch, watched),
             };
-            let come = || arrivals.any() || beside.holds() || watched.any();
+            let come = || arrivals.any() || beside.holds() || watched.any() || self.look_for_server();
             if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
@@ -141,7 +141,8 @@ impl Engine {
                     }
                 }
             }
-            let come = || shows.iter().any(|(arrivals, watched)| arrivals.any() || watched.any());
+            let shown = || shows.iter().any(|(arrivals, watched)| arrivals.any() || watched.any());
+            let come = || shown() || self.look_for_server();
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
             }
@@ -205,6 +206,7 @@ impl Engine {
             return;
         }
         beside.lie_down();
+        self.leave_to_server();
         self.lanes.at(mine).lock().lie_down();
         let others = self.lanes.beside(mine).filter_map(EngineLock::try_lock);
         others.for_each(|mut core| core.lie_down());

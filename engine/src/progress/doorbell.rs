@@ -170,6 +170,11 @@ impl Doorbell {
         self.sleep(work, |word, asleep| word.sleep_while(asleep, limit), Doorbell::wake);
     }
 
+    /// The same for a thread that is the only one to sleep here: it has nobody to wake when it wakes by itself.
+    pub fn nap_unless(&self, work: impl FnOnce() -> bool, limit: u64) {
+        self.sleep(work, |word, asleep| word.sleep_while(asleep, Some(limit)), |_| ());
+    }
+
     /// The same for the thread that waits for the socket: it sleeps in `rest`. The others stay asleep: the caller wakes
     /// them with [`Doorbell::wake_at_word`]. It does not knock, for the knock would end its own next sleep, and so on
     /// for ever.

@@ -120,11 +120,11 @@ impl At<'_> {
 
 /// Wishes.
 impl At<'_> {
-    /// Takes what ranks of this node ask for; whether there was something.
-    pub fn take_wishes(&mut self) -> bool {
+    /// Takes what ranks of this node ask for.
+    pub fn take_wishes(&mut self) {
         let node = &self.engine.job.node;
         let asking = self.server.words.take_asking(node.local_ranks());
-        for &rank in &asking {
+        for rank in asking {
             let words = super::ServerWords::of(node, rank);
             if !self.is_in_reach(rank) {
                 words.take();
@@ -145,7 +145,6 @@ impl At<'_> {
             }
             wishes.into_iter().rev().for_each(|(address, slip)| self.take(rank, address, slip));
         }
-        !asking.is_empty()
     }
 
     fn take(&mut self, from: LocalRank, address: u64, slip: Slip) {

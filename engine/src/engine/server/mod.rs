@@ -125,7 +125,7 @@ impl Engine {
         let entered = std::mem::take(&mut *server.entered.lock().unwrap_or_else(PoisonError::into_inner));
         entered.into_iter().try_for_each(|(context, member)| self.say_leaving(server, context, member))?;
         let Some(here) = &server.here else { return Ok(()) };
-        let beside = Unneeded { engine: self, server, here };
+        let beside = Unneeded { server };
         let lane = self.lanes.at(0);
         self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
         if here.passes_on && self.failures() == 0 {
@@ -141,17 +141,11 @@ impl Engine {
 
 /// A wait until nobody needs the server any more.
 struct Unneeded<'a> {
-    engine: &'a Engine,
     server: &'a NodeServer,
-    here: &'a Here,
 }
 
 impl Beside for Unneeded<'_> {
     fn holds(&self) -> bool {
-        if self.server.words.members.load(Ordering::SeqCst) == 0 {
-            return true;
-        }
-        self.here.try_turn(self.engine, self.server);
         self.server.words.members.load(Ordering::SeqCst) == 0
     }
 }

@@ -4,6 +4,7 @@ use super::desk::{At, Desk};
 use super::ending::Ending;
 use super::mail::{Mail, Sort};
 use super::{NodeServer, ServerWords};
+use crate::clock;
 use crate::engine::Engine;
 use crate::job::node_segment::SERVER_LANE;
 use crate::lock_order::{self, Level};
@@ -13,12 +14,18 @@ use crate::progress::lock::EngineLock;
 use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
 use crate::{Class, Error, Result};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Nanoseconds after which a server looks that has nothing to do, and one that waits for room on a link.
 const LONG: u64 = 10_000_000_000;
 const SOON: u64 = 1_000_000;
+/// The same while threads of its rank that wait do its work: it does not hear the network for so long. The first of its
+/// naps, and the longest.
+const NAP: u64 = 100_000;
+const LONGEST_NAP: u64 = 400_000;
+/// Messages with fewer nanoseconds between them follow each other closely.
+const CLOSE: u64 = 200_000;
 
 /// The server, in the process whose thread it is.
 pub struct Here {
@@ -31,10 +38,22 @@ pub struct Here {
     pub passes_on: bool,
     /// What it has heard of failures of ranks.
     news: AtomicU32,
+    /// How often threads of its rank have done its work.
+    turns: AtomicU32,
+    /// The thread naps.
+    naps: AtomicBool,
 }
 
 // SAFETY: the words and what is asked behind `arrivals` are made to be looked at by any thread.
 unsafe impl Sync for Here {}
+
+/// What a turn has been.
+pub struct Turn {
+    /// A message had come.
+    has_heard: bool,
+    /// Something waits for room on a link.
+    is_waiting: bool,
+}
 
 struct State {
     protocol: Server<Grid>,
@@ -67,36 +86,66 @@ impl Here {
         let desk = Desk::new(Mail::new(network, node));
         let reach = EngineLock::new(reach, Level::REACH, true);
         let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes) });
-        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on, news: AtomicU32::new(0) }))
+        let (news, turns, naps) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on, news, turns, naps }))
+    }
+
+    /// Does what has arrived, for a thread of the rank that waits; whether there was anything.
+    #[inline]
+    pub fn look(&self, engine: &Engine, server: &NodeServer) -> bool {
+        self.arrivals.any() && self.try_turn(engine, server).is_some_and(|turn| turn.has_heard)
+    }
+
+    /// No thread of the rank looks any more: the server's own listens to the network.
+    pub fn leave_to_the_thread(&self, server: &NodeServer) {
+        if self.naps.swap(false, Ordering::SeqCst) {
+            server.words.doorbell.ring();
+        }
+    }
+
+    /// The thread naps while threads of the rank do its work: each message would wake it beside the thread that takes it.
+    /// Each nap is twice as long as the one before.
+    fn nap(&self, server: &NodeServer, is_asked: impl Fn() -> bool) {
+        let (mut limit, mut is_left) = (NAP, true);
+        while is_left && !is_asked() {
+            let turns = self.turns.load(Ordering::Relaxed);
+            self.naps.store(true, Ordering::SeqCst);
+            server.words.doorbell.nap_unless(&is_asked, limit);
+            is_left = self.naps.swap(false, Ordering::SeqCst) && self.turns.load(Ordering::Relaxed) != turns;
+            limit = (2 * limit).min(LONGEST_NAP);
+        }
     }
 
     /// Does all there is to do, unless another thread is at it.
-    pub fn try_turn(&self, engine: &Engine, server: &NodeServer) -> bool {
+    pub fn try_turn(&self, engine: &Engine, server: &NodeServer) -> Option<Turn> {
         let guard = match self.state.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) => return None,
         };
         let held = lock_order::enter(Level::SERVER);
-        let is_waiting = self.turn(guard, engine, server);
+        let turn = self.turn(guard, engine, server);
         drop(held);
-        // What is left is the thread's to do: this one may go on with something else.
-        if is_waiting || self.arrivals.any() {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        // What is left is the thread's to do: this one may go on with something else. One that naps looks soon by itself.
+        if turn.is_waiting || (self.arrivals.any() && !self.naps.load(Ordering::Relaxed)) {
+            self.naps.store(false, Ordering::SeqCst);
             server.words.doorbell.ring();
         }
-        true
+        Some(turn)
     }
 
-    /// All that there is to do; whether something waits for room on a link.
-    fn turn(&self, mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) -> bool {
+    /// All that there is to do.
+    fn turn(&self, mut state: MutexGuard<'_, State>, engine: &Engine, server: &NodeServer) -> Turn {
         let State { protocol, desk, ending } = &mut *state;
         let mut at = At { desk, engine, server };
         let news = engine.news();
         if self.news.swap(news, Ordering::Relaxed) != news {
             at.forget_failed();
         }
+        let mut has_heard = false;
         loop {
-            let mut is_more = at.take_wishes();
+            at.take_wishes();
             if server.words.turned.swap(0, Ordering::SeqCst) != 0 {
                 at.let_in();
             }
@@ -104,7 +153,7 @@ impl Here {
                 step(protocol, Event::Asked(asked), &mut at);
             }
             while let Some((from, sort, message)) = at.desk.mail.next() {
-                is_more = true;
+                has_heard = true;
                 match sort {
                     Sort::Protocol => step(protocol, Event::Arrived { from, message: &message }, &mut at),
                     Sort::End(word) => at.hear(ending, word),
@@ -114,12 +163,12 @@ impl Here {
                 step(protocol, Event::NodeGone(node), &mut at);
             }
             at.desk.mail.push_waiting();
-            if !is_more && at.desk.next.is_empty() {
+            if at.desk.next.is_empty() {
                 break;
             }
         }
         step(protocol, Event::Polled, &mut at);
-        at.desk.mail.is_waiting()
+        Turn { has_heard, is_waiting: at.desk.mail.is_waiting() }
     }
 
     /// The ranks of this node do not need it any more.
@@ -147,25 +196,63 @@ fn step(protocol: &mut Server<Grid>, event: Event<'_>, at: &mut At<'_>) {
 }
 
 impl Engine {
+    /// A thread that waits does what has come for the server of its process; whether there was anything.
+    #[inline]
+    pub(in crate::engine) fn look_for_server(&self) -> bool {
+        let Some(server) = self.server.get() else { return false };
+        server.here.as_ref().is_some_and(|here| here.look(self, server))
+    }
+
+    /// A thread that has waited sleeps now.
+    pub(in crate::engine) fn leave_to_server(&self) {
+        if let Some(server) = self.server.get() {
+            if let Some(here) = &server.here {
+                here.leave_to_the_thread(server);
+            }
+        }
+    }
+
     /// The thread.
     pub(super) fn run_server(&self) {
         let Some(server) = self.server.get() else { return };
         let Some(here) = &server.here else { return };
+        let is_asked = || {
+            let words = server.words;
+            words.any_asks(self.job.node.local_ranks())
+                || words.turned.load(Ordering::SeqCst) != 0
+                || here.news.load(Ordering::Relaxed) != self.news()
+        };
+        let has_work = || is_asked() || here.arrivals.any();
+        let (mut seen, mut heard) = (0, 0);
         loop {
-            let is_waiting = {
+            let turn = {
                 let state = here.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let _held = lock_order::enter(Level::SERVER);
                 here.turn(state, self, server)
             };
-            let limit = if is_waiting { SOON } else { LONG };
-            let has_work = || {
-                let words = server.words;
-                words.any_asks(self.job.node.local_ranks())
-                    || words.turned.load(Ordering::SeqCst) != 0
-                    || here.arrivals.any()
-                    || here.news.load(Ordering::Relaxed) != self.news()
-            };
-            here.sleeper.sleep_unless(&server.words.doorbell, has_work, limit);
+            if self.leaves_to_rank(&turn, &mut heard) || here.turns.load(Ordering::Relaxed) != seen {
+                here.nap(server, is_asked);
+                seen = here.turns.load(Ordering::Relaxed);
+            } else {
+                let limit = if turn.is_waiting { SOON } else { LONG };
+                here.sleeper.sleep_unless(&server.words.doorbell, has_work, limit);
+            }
         }
+    }
+
+    /// Whether the rank of this server had better take what comes next: messages follow each other closely, and the rank
+    /// waits, or sleeps in a wait, so that its core is free for them. It is woken. `heard`: when the last message has come.
+    /// Not where ranks may share cores.
+    fn leaves_to_rank(&self, turn: &Turn, heard: &mut u64) -> bool {
+        if !turn.has_heard || turn.is_waiting {
+            return false;
+        }
+        let now = clock::nanoseconds();
+        let is_close = now - std::mem::replace(heard, now) < CLOSE;
+        let leaves = is_close && self.page.call.is_in_wait() && !self.crowd.can_be();
+        if leaves {
+            self.doorbell.ring();
+        }
+        leaves
     }
 }

@@ -220,7 +220,7 @@ impl Engine {
         let address = std::ptr::from_ref(&pending.wish) as u64;
         server.own.add(address, |before| pending.wish.older.store(before, Ordering::Release));
         server.words.show(LocalRank(self.job.local_rank));
-        let is_done = server.here.as_ref().is_some_and(|here| here.try_turn(self, server));
+        let is_done = server.here.as_ref().is_some_and(|here| here.try_turn(self, server).is_some());
         if !is_done {
             server.words.doorbell.ring();
         }
@@ -283,11 +283,6 @@ impl Engine {
 
 impl Beside for AtServer<'_> {
     fn holds(&self) -> bool {
-        if !self.is_over() {
-            if let Some(here) = &self.server.here {
-                here.try_turn(self.engine, self.server);
-            }
-        }
         self.is_over()
     }
 }
