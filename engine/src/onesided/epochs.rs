@@ -3,7 +3,7 @@
 use super::{Assertions, Lock};
 use crate::request::RequestId;
 use crate::{Class, Error, Result};
-use std::sync::atomic::{AtomicU32, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How this member may access others.
@@ -57,6 +57,8 @@ const UNCHECKED: u8 = 4;
 #[derive(Debug)]
 pub struct Epochs {
     access: AtomicU32,
+    /// Grows when one begins or ends.
+    number: AtomicU64,
     targets: Box<[AtomicU8]>,
     /// How many locks are held.
     locks: AtomicU32,
@@ -88,6 +90,7 @@ impl Epochs {
     pub fn new(members: u32) -> Epochs {
         Epochs {
             access: AtomicU32::new(0),
+            number: AtomicU64::new(0),
             targets: (0..members).map(|_| AtomicU8::new(0)).collect(),
             locks: AtomicU32::new(0),
             all_checked: AtomicU32::new(0),
@@ -100,6 +103,7 @@ impl Epochs {
     }
 
     fn set(&self, access: Access) {
+        self.number.fetch_add(1, Relaxed);
         self.access.store(access as u32, Relaxed);
     }
 
@@ -175,6 +179,11 @@ impl Epochs {
     /// `RmaSync` within another epoch.
     pub fn check_start(&self) -> Result<()> {
         self.free_for("another one is started")
+    }
+
+    /// The number of the epoch of accesses, if one is open.
+    pub fn number(&self) -> u64 {
+        self.number.load(Relaxed)
     }
 
     /// An epoch has been started for these.

@@ -111,6 +111,9 @@ unsafe impl Send for Mutexes {}
 // SAFETY: as above.
 unsafe impl Sync for Mutexes {}
 
+/// Regions of a peer out of reach that are remembered, at most.
+const MOST_HEARD_OF: usize = 64;
+
 /// Of a dynamic exposure: what a peer has attached, as it was read last.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
@@ -129,6 +132,18 @@ impl Known {
         };
         let found = self.regions[..after].last().filter(has_all);
         found.filter(|_| version == self.version).cloned()
+    }
+
+    /// Remembers a region of a peer whose list is out of reach, until the epoch with this number ends. The peer may detach it
+    /// meanwhile: its server, or its servant, finds that out when it is asked for something there.
+    pub fn hear_of(&mut self, epoch: u64, region: &Arc<Region>) {
+        if self.version != epoch || self.regions.len() >= MOST_HEARD_OF {
+            self.regions.clear();
+        }
+        self.version = epoch;
+        let after = self.regions.partition_point(|one| one.address < region.address);
+        let is_known = self.regions.get(after).is_some_and(|one| one.address == region.address);
+        self.regions.splice(after..after + usize::from(is_known), [region.clone()]);
     }
 
     /// Remembers where an entry is for this process, if it is still in the list.

@@ -230,7 +230,8 @@ impl Engine {
                 let _held = lock_order::enter(Level::SERVER);
                 here.turn(state, self, server)
             };
-            if self.leaves_to_rank(&turn, &mut heard) || here.turns.load(Ordering::Relaxed) != seen {
+            let has_help = here.turns.load(Ordering::Relaxed) != seen && !self.crowd.can_be();
+            if has_help || self.leaves_to_rank(&turn, &mut heard) {
                 here.nap(server, is_asked);
                 seen = here.turns.load(Ordering::Relaxed);
             } else {
