@@ -139,11 +139,12 @@ cells, quieter, gave 1.44 with 57 %, and 0.58 to our own state before pieces wen
 1.6 on attached memory, and 3.4 on variables with initial values. The kernel copies to and from memory that is not shared: that costs
 a system call each time, and about 0.6 us for each scattered piece that is written.
 
-Between hosts (`bench/nodes.py --parts windows`) one epoch is still slower than elsewhere where both ends look for messages all the
-time. On 2026-11-28 31 cells on two hosts with a rank each, on the two cores of this machine, gave a geometric mean of 3.7, worst
-10, and 0.8 to the state before. A fetch of a word takes 40 to 60 us and 15 with Intel MPI: the server is a thread of its
-own, which each message wakes. With four hosts and two ranks each, more ranks than cores, the mean of six cells was 0.12.
-Many operations in one epoch go together: 100 puts of 8 bytes and a flush take 1.6 us each, 25 before.
+Between hosts (`bench/nodes.py --parts windows`) one epoch is still slower than elsewhere. On 2026-11-28, two hosts with a rank
+each on the two cores of this machine, 24 cells of seed 11 gave a geometric mean of 1.55 with 75 % slower by more than 5 %, and
+31 cells of seed 7 one of 1.81. To the state of the day before these are 0.39 and 0.53, for ranks that wait now do the work of
+their node's server. A fetch of a word takes 27 to 38 us, as the machine is fast or slow, and 15 to 21 with Intel MPI. With four
+hosts and two ranks each, more ranks than cores, the mean of 22 cells was 0.06, with none slower. Many operations in one epoch
+go together: 100 puts of 8 bytes and a flush take 1.6 us each, 25 before.
 
 ### Other programs on the same cores
 

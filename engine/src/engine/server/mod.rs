@@ -3,8 +3,8 @@
 //!
 //! Ranks hang what they ask for on a list of their own and ring; the server takes it from there, out of their memory,
 //! and writes the answer into it. Between servers go the messages of the protocol (`onesided::server`), over a lane of
-//! their own of the network. A server sleeps whenever it has nothing to do. Who waits in the server's own process does
-//! the server's work while it spins, so that an answer comes without another thread.
+//! their own of the network. A server sleeps whenever it has nothing to do. A rank does the work of its server while it
+//! spins in a wait, and the server's thread naps meanwhile, so that a message wakes nobody.
 //!
 //! # Rules
 //! * The server waits for nobody: a lock that is taken is granted by a message that comes later.
