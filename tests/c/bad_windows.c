@@ -242,6 +242,19 @@ static void dynamic(void)
     MPI_Win_lock_all(0, made);
     BAD(MPI_ERR_RMA_RANGE, "", MPI_Get(&got, 1, MPI_INT, peer, theirs, 1, MPI_INT, made));
     MPI_Win_unlock_all(made);
+    MPI_Barrier(W);
+    CHECK_CLASS(MPI_Win_attach(made, own, 64), MPI_SUCCESS);
+    MPI_Barrier(W);
+    MPI_Win_lock_all(0, made);
+    CHECK_CLASS(MPI_Put(&value, 1, MPI_INT, peer, theirs, 1, MPI_INT, made), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_flush(peer, made), MPI_SUCCESS);
+    MPI_Barrier(W);
+    CHECK_CLASS(MPI_Win_detach(made, own), MPI_SUCCESS);
+    MPI_Barrier(W);
+    /* Within an epoch a member on another node may be told of it by the flush only. */
+    if (MPI_Put(&value, 1, MPI_INT, peer, theirs, 1, MPI_INT, made) == MPI_SUCCESS)
+        BAD(MPI_ERR_RMA_RANGE, "", MPI_Win_flush(peer, made));
+    CHECK_CLASS(MPI_Win_unlock_all(made), MPI_SUCCESS);
     CHECK_CLASS(MPI_Win_free(&made), MPI_SUCCESS);
     free(own);
 }
