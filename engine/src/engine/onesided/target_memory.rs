@@ -113,7 +113,8 @@ impl Engine {
         there: (u64, u64),
     ) -> Result<Option<Arc<Region>>> {
         let known = || exposure.known[rank as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        let is_told = self.is_told_of_attached(exposure, rank);
+        // Where not all are on one node, each has seats of its own, and what others write there is not seen here.
+        let is_told = exposure.is_spread && rank != exposure.rank();
         let version = match is_told {
             true => exposure.epochs.number(),
             // version: paired with `attached::change`
@@ -125,17 +126,13 @@ impl Engine {
         let Some(entry) = self.attached_at(exposure, rank, there)? else { return Ok(None) };
         let region = Arc::new(self.find_region(exposure, rank, entry));
         match entry.memory_kind() {
-            MemoryKind::HOST if is_told => known().hear_of(version, &region),
-            MemoryKind::HOST => known().remember(entry, &region),
+            MemoryKind::HOST if !is_told => known().remember(entry, &region),
+            MemoryKind::HOST if self.is_out_of_reach(exposure.peers[rank as usize]) => {
+                known().hear_of(version, &region);
+            }
             _ => {}
         }
         Ok(Some(region))
-    }
-
-    /// Whether another member's list cannot be read. Where not all are on one node, each has seats of its own, and what others
-    /// write there is not seen here.
-    fn is_told_of_attached(&self, exposure: &Exposure, rank: u32) -> bool {
-        rank != exposure.rank() && (exposure.is_spread || self.is_out_of_reach(exposure.peers[rank as usize]))
     }
 
     /// The piece that a member has attached in which so many bytes from an address on lie.
@@ -143,7 +140,7 @@ impl Engine {
         if rank == exposure.rank() {
             return Ok(exposure.attached.find(there.0, there.1));
         }
-        if self.is_told_of_attached(exposure, rank) {
+        if exposure.is_spread || self.is_out_of_reach(exposure.peers[rank as usize]) {
             return self.ask_to_find(exposure, rank, there);
         }
         let seat = exposure.control.seat(rank);
