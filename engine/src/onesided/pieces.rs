@@ -2,6 +2,7 @@
 //!
 //! Places in the memory of a member are addresses in its process.
 
+use super::piece_heads::PieceHeads;
 use super::MOST_BYTES;
 use crate::{Class, Error, Result};
 
@@ -24,11 +25,18 @@ impl FarPiece {
     pub const MOST: u64 = MOST_BYTES / 2;
 }
 
+/// The most pieces that go together.
+const MOST_TOGETHER: usize = 4096;
+
 /// Pieces that together with their heads are no longer than a message.
 #[derive(Debug, Default)]
 pub struct Batch {
     pieces: Vec<FarPiece>,
+    heads: PieceHeads,
+    /// Of all pieces.
     bytes: u64,
+    /// They do not lie one behind the other here.
+    has_gaps: bool,
 }
 
 impl Batch {
@@ -37,26 +45,52 @@ impl Batch {
     /// # Errors
     /// Of `visit`.
     #[inline]
-    pub fn add(&mut self, piece: FarPiece, visit: &mut impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
-        let bytes = piece.bytes + 8;
-        if self.bytes + bytes > MOST_BYTES {
+    pub fn add(&mut self, piece: FarPiece, visit: &mut impl FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let heads = 8 * (self.heads.words().len() as u64 + 1);
+        if self.bytes + piece.bytes + heads > MOST_BYTES || self.pieces.len() == MOST_TOGETHER {
             self.end(visit)?;
         }
-        self.bytes += bytes;
+        self.has_gaps |=
+            self.pieces.last().is_some_and(|last| last.here.wrapping_add(last.bytes as usize) != piece.here);
+        self.bytes += piece.bytes;
+        self.heads.add(piece.there, piece.bytes);
         self.pieces.push(piece);
         Ok(())
+    }
+
+    /// The pieces.
+    pub fn pieces(&self) -> &[FarPiece] {
+        &self.pieces
+    }
+
+    /// Where they lie here, and how many bytes there: in one place if there are no gaps.
+    pub fn places(&self) -> impl Iterator<Item = (*mut u8, u64)> + '_ {
+        let whole = self.pieces.first().filter(|_| !self.has_gaps).map(|first| (first.here, self.bytes));
+        let each = self.pieces.iter().filter(|_| self.has_gaps).map(|piece| (piece.here, piece.bytes));
+        whole.into_iter().chain(each)
+    }
+
+    /// The words that say where they lie there.
+    pub fn heads(&self) -> &[u64] {
+        self.heads.words()
+    }
+
+    /// Bytes of all pieces.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// `visit` takes what there is.
     ///
     /// # Errors
     /// Of `visit`.
-    pub fn end(&mut self, visit: &mut impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
+    pub fn end(&mut self, visit: &mut impl FnMut(&Batch) -> Result<()>) -> Result<()> {
         if !self.pieces.is_empty() {
-            visit(&self.pieces)?;
+            visit(self)?;
         }
         self.pieces.clear();
-        self.bytes = 0;
+        self.heads.clear();
+        (self.bytes, self.has_gaps) = (0, false);
         Ok(())
     }
 }
@@ -95,7 +129,7 @@ pub trait Pieces {
     ///
     /// # Errors
     /// The first of `visit`.
-    fn in_batches(&self, mut visit: impl FnMut(&[FarPiece]) -> Result<()>) -> Result<()> {
+    fn in_batches(&self, mut visit: impl FnMut(&Batch) -> Result<()>) -> Result<()> {
         let (mut batch, bytes) = (Batch::default(), self.bytes());
         self.each(|here, there| batch.add(FarPiece { here, there, bytes }, &mut visit))?;
         batch.end(&mut visit)
@@ -335,9 +369,9 @@ mod tests {
     fn batches_are_no_longer_than_a_message() {
         let pieces = one(0, 0, 100).repeat(1000, 200, 300).unwrap();
         let (mut lengths, mut next) = (Vec::new(), 0);
-        let count = |batch: &[FarPiece]| {
-            lengths.push(batch.len() as u64);
-            for piece in batch {
+        let count = |batch: &Batch| {
+            lengths.push(batch.pieces().len() as u64);
+            for piece in batch.pieces() {
                 assert_eq!((piece.there, piece.bytes), (next, 100));
                 next += 300;
             }
@@ -345,7 +379,7 @@ mod tests {
         };
         pieces.in_batches(count).unwrap();
         assert_eq!(lengths.iter().sum::<u64>(), 1000);
-        assert!(lengths.iter().all(|number| number * 108 <= MOST_BYTES) && lengths.len() == 4);
+        assert!(lengths.iter().all(|number| number * 100 + 16 <= MOST_BYTES) && lengths.len() == 4);
     }
 
     #[test]

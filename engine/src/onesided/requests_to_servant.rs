@@ -50,7 +50,8 @@ pub enum Ask {
     /// Several of these, one after the other: the data are their records ([`Ask::record`]). The answer has theirs, one behind
     /// the other.
     Several,
-    /// The same of so many pieces, of any lengths. First in the data come their heads ([`head_of_piece`]).
+    /// The same of many pieces, of any lengths. First in the data come so many words that say where they lie
+    /// (`piece_heads.rs`).
     Many(Many, u64),
 }
 
@@ -135,19 +136,6 @@ impl Ask {
     }
 }
 
-/// Bits of an address in the head of a piece; its length stands above them.
-const ADDRESS_BITS: u32 = 48;
-
-/// Where a piece lies, and how many bytes it has, no more than [`MOST_BYTES`].
-pub fn head_of_piece(address: u64, bytes: u64) -> u64 {
-    address & ((1 << ADDRESS_BITS) - 1) | bytes << ADDRESS_BITS
-}
-
-/// The same taken apart.
-pub fn piece_of_head(head: u64) -> (u64, u64) {
-    (head & ((1 << ADDRESS_BITS) - 1), head >> ADDRESS_BITS)
-}
-
 /// Bytes at whose multiples the records of [`Ask::Several`] begin.
 const RECORD_ALIGNMENT: usize = 16;
 
@@ -205,10 +193,6 @@ mod tests {
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };
         let many = [Many::Read, Many::Write, change(false), change(true)];
         let many = many.map(|what| Ask::Many(what, 3));
-        assert_eq!(
-            piece_of_head(head_of_piece(0x7fff_ffff_fff0, MOST_BYTES)),
-            (0x7fff_ffff_fff0, MOST_BYTES)
-        );
         for (tag, ask) in all.into_iter().chain(locks).chain(many).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();

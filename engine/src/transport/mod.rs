@@ -27,7 +27,7 @@ mod route;
 mod routed;
 mod routed_memory;
 mod shared_tasks;
-mod short_copy;
+pub(crate) mod short_copy;
 pub mod wire;
 
 pub use access_descriptor::{AccessDescriptor, MemoryKind};

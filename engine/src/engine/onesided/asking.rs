@@ -5,7 +5,7 @@ use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
-    head_of_piece, Ask, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Servant,
+    Ask, Batch, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Servant,
     HEAD_BYTES, MOST_BYTES,
 };
 use crate::reduce::{Builtin, Factor};
@@ -164,10 +164,10 @@ impl Engine {
     ///
     /// # Safety
     /// They can be read here.
-    pub(super) unsafe fn ask_to_write_many(&self, region: &Region, batch: &[FarPiece]) -> Result<()> {
+    pub(super) unsafe fn ask_to_write_many(&self, region: &Region, batch: &Batch) -> Result<()> {
         // SAFETY: by the caller.
-        let data = with_heads(batch, batch.iter().map(|piece| unsafe { bytes_of(piece) }));
-        let ask = Ask::Many(Many::Write, batch.len() as u64);
+        let data = with_heads(batch, batch.places().map(|place| unsafe { bytes_of(place) }));
+        let ask = Ask::Many(Many::Write, batch.heads().len() as u64);
         // SAFETY: there is no answer.
         unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
     }
@@ -176,12 +176,11 @@ impl Engine {
     ///
     /// # Safety
     /// They can be written here, until the origin settles.
-    pub(super) unsafe fn ask_to_read_many(&self, region: &Region, batch: &[FarPiece]) -> Result<()> {
+    pub(super) unsafe fn ask_to_read_many(&self, region: &Region, batch: &Batch) -> Result<()> {
         let data = with_heads(batch, std::iter::empty::<&[u8]>());
-        let ask = Ask::Many(Many::Read, batch.len() as u64);
-        let places = batch.iter().map(|piece| (piece.here, piece.bytes));
+        let ask = Ask::Many(Many::Read, batch.heads().len() as u64);
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), places) }
+        unsafe { self.ask_into(region.servant, (ask, &data), batch.places()) }
     }
 
     /// Adds the elements of many pieces, times a factor.
@@ -191,7 +190,7 @@ impl Engine {
     pub(super) unsafe fn ask_to_add_many(
         &self,
         region: &Region,
-        batch: &[FarPiece],
+        batch: &Batch,
         (element, factor): (Element, Option<Factor>),
     ) -> Result<()> {
         let multiplied = |&FarPiece { here, bytes, .. }: &FarPiece| {
@@ -206,11 +205,10 @@ impl Engine {
             piece
         };
         let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
-        let data = with_heads(batch, batch.iter().map(multiplied));
+        let ask = Ask::Many(what, batch.heads().len() as u64);
+        let data = with_heads(batch, batch.pieces().iter().map(multiplied));
         // SAFETY: there is no answer.
-        unsafe {
-            self.ask_into(region.servant, (Ask::Many(what, batch.len() as u64), &data), std::iter::empty())
-        }
+        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
     }
 
     /// Changes the elements of many pieces, and puts what they were to `result`, one behind the other, unless that is null.
@@ -221,17 +219,18 @@ impl Engine {
     pub(super) unsafe fn ask_to_change_many(
         &self,
         region: &Region,
-        batch: &[FarPiece],
+        batch: &Batch,
         (elements, result): (&Elements, *mut u8),
     ) -> Result<()> {
         let tell = !result.is_null();
         let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
-        let given = if elements.only_reads() { 0 } else { batch.len() };
+        let ask = Ask::Many(what, batch.heads().len() as u64);
+        let given = batch.places().take(if elements.only_reads() { 0 } else { usize::MAX });
         // SAFETY: by the caller.
-        let data = with_heads(batch, batch.iter().take(given).map(|piece| unsafe { bytes_of(piece) }));
-        let to = tell.then(|| (result, batch.iter().map(|piece| piece.bytes).sum())).into_iter();
+        let data = with_heads(batch, given.map(|place| unsafe { bytes_of(place) }));
+        let to = tell.then(|| (result, batch.bytes())).into_iter();
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (Ask::Many(what, batch.len() as u64), &data), to) }
+        unsafe { self.ask_into(region.servant, (ask, &data), to) }
     }
 
     /// A lock of a member whose words are out of reach.
@@ -263,20 +262,20 @@ impl Engine {
 }
 
 /// The heads of pieces, and what lies in them here.
-fn with_heads(batch: &[FarPiece], pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
-    let head = |piece: &FarPiece| head_of_piece(piece.there, piece.bytes).to_ne_bytes();
-    let mut data: Vec<u8> = batch.iter().flat_map(head).collect();
+fn with_heads(batch: &Batch, pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
+    let mut data = Vec::with_capacity(8 * batch.heads().len() + batch.bytes() as usize);
+    data.extend(batch.heads().iter().flat_map(|word| word.to_ne_bytes()));
     pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
     data
 }
 
-/// What lies in a piece here.
+/// What lies in a place here.
 ///
 /// # Safety
 /// It can be read.
-unsafe fn bytes_of(piece: &FarPiece) -> &[u8] {
+unsafe fn bytes_of<'a>((here, bytes): (*mut u8, u64)) -> &'a [u8] {
     // SAFETY: by the caller.
-    unsafe { std::slice::from_raw_parts(piece.here, piece.bytes as usize) }
+    unsafe { std::slice::from_raw_parts(here, bytes as usize) }
 }
 
 pub(super) fn buffer(bytes: &mut [u8]) -> Buffer {

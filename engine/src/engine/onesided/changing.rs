@@ -1,6 +1,7 @@
 //! Changing elements of exposed memory, by whatever way reaches them.
 
 use super::device_memory::change_by_device;
+use super::places::step;
 use super::runs::Chunk;
 use super::target_memory::AT_ONCE;
 use crate::engine::Engine;
@@ -9,9 +10,6 @@ use crate::progress::changes::{Alone, Changes};
 use crate::progress::sleeping_lock::Held;
 use crate::transport::{AccessDescriptor, OfferedMemory};
 use crate::{Class, Error, Result};
-
-/// What elements are changed by, and where what they were goes. Null: nothing, nowhere.
-pub(super) type Places = (*const u8, *mut u8);
 
 /// How often to try to be alone, if somebody has lost its core while it changes a word.
 const TRIES: usize = 1000;
@@ -206,18 +204,4 @@ impl Engine {
 #[cold]
 fn no_changes() -> Error {
     Error::new(Class::Intern, "elements of another node are to be changed here")
-}
-
-/// Both places further on.
-pub(super) fn step_both((from, to): Places, bytes: usize) -> Places {
-    (step(from.cast_mut(), bytes).cast_const(), step(to, bytes))
-}
-
-/// Further on, unless there is nothing.
-pub(super) fn step(address: *mut u8, bytes: usize) -> *mut u8 {
-    if address.is_null() {
-        address
-    } else {
-        address.wrapping_add(bytes)
-    }
 }

@@ -1,6 +1,7 @@
 //! Chunks: many pieces of one region at once, as one kind of memory reaches them.
 
-use super::changing::{step_both, Places, FEW, MANY};
+use super::changing::{FEW, MANY};
+use super::places::{step_both, Places};
 use super::runs::{Chunk, Counterpart};
 use super::target_memory::{Place, AT_ONCE};
 use crate::engine::Engine;

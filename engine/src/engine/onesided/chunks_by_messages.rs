@@ -1,6 +1,6 @@
 //! Chunks of regions that others are asked for: short pieces go together, whatever their lengths; long ones go alone.
 
-use super::changing::{step, step_both, Places};
+use super::places::{step, step_both, Places};
 use super::runs::Chunk;
 use crate::engine::Engine;
 use crate::onesided::{Batch, Elements, FarPiece, Region};
@@ -8,7 +8,7 @@ use crate::Result;
 
 /// Pieces that go together, or one that goes alone.
 enum Part<'a> {
-    Together(&'a [FarPiece]),
+    Together(&'a Batch),
     Alone(FarPiece),
 }
 
@@ -42,7 +42,7 @@ impl Engine {
         // SAFETY: by the caller.
         each_part(chunk, local, |part| unsafe {
             match part {
-                Part::Together(pieces) => self.ask_to_write_many(region, pieces),
+                Part::Together(batch) => self.ask_to_write_many(region, batch),
                 Part::Alone(piece) => self.ask_to_write(region, piece.there, piece.here, piece.bytes),
             }
         })
@@ -62,7 +62,7 @@ impl Engine {
         // SAFETY: by the caller.
         each_part(chunk, local, |part| unsafe {
             match part {
-                Part::Together(pieces) => self.ask_to_read_many(region, pieces),
+                Part::Together(batch) => self.ask_to_read_many(region, batch),
                 Part::Alone(piece) => self.ask_to_read(region, piece.there, piece.here, piece.bytes),
             }
         })?;
@@ -82,10 +82,10 @@ impl Engine {
     ) -> Result<()> {
         let local = places.0.cast_mut();
         each_part(chunk, local, |part| match part {
-            Part::Together(pieces) => {
-                let to = step(places.1, pieces[0].here as usize - local as usize);
+            Part::Together(batch) => {
+                let to = step(places.1, batch.pieces()[0].here as usize - local as usize);
                 // SAFETY: by the caller.
-                unsafe { self.ask_to_change_many(region, pieces, (elements, to)) }
+                unsafe { self.ask_to_change_many(region, batch, (elements, to)) }
             }
             Part::Alone(piece) => {
                 let count = piece.bytes as usize / elements.element().size();

@@ -15,6 +15,7 @@ mod many_pieces;
 mod mutexes;
 mod obeying;
 mod operations;
+mod places;
 mod runs;
 mod servant_thread;
 mod serving;

@@ -2,8 +2,10 @@
 //! memory of its own member, and for the server of a node, which does it with that of a rank of the node.
 
 use super::device_lending::pass_pieces;
+use super::places::{step_both, Places};
 use crate::engine::Engine;
-use crate::onesided::{piece_of_head, Ask, Elements, Entry, Many, Region, MOST_BYTES};
+use crate::onesided::{rows, Ask, Elements, Entry, Many, Region, Row, MOST_BYTES};
+use crate::transport::short_copy;
 use crate::{Class, Error, Result};
 
 /// What a member exposes, for the one who does what others ask for.
@@ -101,7 +103,7 @@ impl Engine {
         Ok(answers)
     }
 
-    /// The same with many pieces; the data are their heads and what is to be written or added.
+    /// The same with many pieces; the data are so many words of their heads, and what is to be written or added.
     fn obey_many(
         &self,
         served: &mut Finder<impl Served>,
@@ -111,9 +113,8 @@ impl Engine {
     ) -> Result<Vec<u8>> {
         let heads = number.checked_mul(8).filter(|&heads| heads <= data.len() as u64).ok_or_else(shorter)?;
         let (heads, mut data) = data.split_at(heads as usize);
-        let piece = |head: &[u8]| piece_of_head(u64::from_ne_bytes(head.try_into().expect("8 bytes")));
-        let pieces = || heads.chunks_exact(8).map(piece);
-        let all = pieces().map(|(_, bytes)| bytes).sum::<u64>();
+        let all = rows(heads).map(|row| row.count * row.bytes).sum::<u64>();
+        let pieces = || rows(heads).flat_map(|row| row.addresses().map(move |address| (address, row.bytes)));
         let elements = match what {
             Many::Change { builtin, element, .. } => Some(Elements::known(builtin, element)?),
             Many::Read | Many::Write => None,
@@ -128,25 +129,53 @@ impl Engine {
             return done.map(|()| read);
         }
         let mut room = read.as_mut_slice();
-        for (address, bytes) in pieces() {
+        for row in rows(heads) {
+            let bytes = row.count * row.bytes;
             let from = if only_reads { std::ptr::null() } else { take(&mut data, bytes).as_ptr() };
             let to = if tells { take_room(&mut room, bytes).as_mut_ptr() } else { std::ptr::null_mut() };
-            let spans = bytes + elements.map_or(0, |elements| elements.element().hole());
+            // SAFETY: there are as many bytes in the message, and in the answer.
+            unsafe { self.obey_row(served, row, elements, (from, to))? };
+        }
+        Ok(read)
+    }
+
+    /// The same with a row of pieces, which lie one behind the other in the message and in the answer. Without elements, they
+    /// are read if they are not in the message, else written.
+    ///
+    /// # Safety
+    /// The message can be read for all pieces, and the answer written, where they are not null.
+    unsafe fn obey_row(
+        &self,
+        served: &mut Finder<impl Served>,
+        row: Row,
+        elements: Option<&Elements>,
+        places: Places,
+    ) -> Result<()> {
+        let plain = elements.is_none().then(|| served.here(self, row)).flatten();
+        if let Some((region, here)) = plain {
+            // SAFETY: by the caller; the row lies there, and the message and the answer are memory of the one who obeys.
+            unsafe { copy_row(row, here, places) };
+            region.changed();
+            return Ok(());
+        }
+        let spans = row.bytes + elements.map_or(0, |elements| elements.element().hole());
+        for (index, address) in row.addresses().enumerate() {
+            let (from, to) = step_both(places, index * row.bytes as usize);
             self.with_served(served, address, spans, |region, offset| {
-                // SAFETY: bytes, or elements, of the own region; there are as many in the message, and in the answer.
+                // SAFETY: bytes, or elements, of the own region; the others by the caller.
                 unsafe {
                     match elements {
                         Some(elements) => {
-                            let count = bytes as usize / elements.element().size();
+                            let count = row.bytes as usize / elements.element().size();
                             self.change(region, elements, (offset, count), (from, to))
                         }
-                        None if what == Many::Read => self.read_from(region, offset, to, bytes),
-                        None => self.write_to(region, offset, from, bytes),
+                        None if from.is_null() => self.read_from(region, offset, to, row.bytes),
+                        None => self.write_to(region, offset, from, row.bytes),
                     }
                 }
             })?;
         }
-        Ok(read)
+        Ok(())
     }
 
     /// Does something with bytes that a member exposes.
@@ -172,9 +201,39 @@ struct Finder<'a, S> {
 
 impl<S: Served> Finder<'_, S> {
     fn region(&mut self, engine: &Engine, there: (u64, u64)) -> Result<&Region> {
-        let known = self.last.take().filter(|region| region.place_of(there.0, there.1).is_ok());
-        let region = known.map_or_else(|| self.served.region(engine, there), Ok)?;
-        Ok(self.last.insert(region))
+        let is_known = self.last.as_ref().is_some_and(|region| region.place_of(there.0, there.1).is_ok());
+        if !is_known {
+            self.last = Some(self.served.region(engine, there)?);
+        }
+        Ok(self.last.as_ref().expect("it was found or known"))
+    }
+
+    /// Where the first piece of a run lies for plain loads and stores, if all of the row does, in one region.
+    fn here(&mut self, engine: &Engine, row: Row) -> Option<(&Region, *mut u8)> {
+        let reach = row.distance.checked_mul(row.count as i64 - 1)?;
+        let first = row.address.wrapping_add_signed(reach.min(0));
+        let there = (first, reach.unsigned_abs() + row.bytes);
+        let region = self.region(engine, there).ok()?;
+        let here = region.here(region.place_of(there.0, there.1).ok()?, there.1)?;
+        Some((region, here.wrapping_add((row.address - first) as usize)))
+    }
+}
+
+/// Copies a row of pieces from a message, or to an answer if the message is null.
+///
+/// # Safety
+/// The pieces lie at `here`, and one behind the other in the message or the answer; neither overlaps them.
+unsafe fn copy_row(row: Row, here: *mut u8, (from, to): Places) {
+    let bytes = row.bytes as usize;
+    for index in 0..row.count as usize {
+        let piece = here.wrapping_offset(row.distance as isize * index as isize);
+        // SAFETY: by the caller.
+        unsafe {
+            match from.is_null() {
+                true => short_copy::copy(piece, to.add(index * bytes), bytes),
+                false => short_copy::copy(from.add(index * bytes), piece, bytes),
+            }
+        }
     }
 }
 

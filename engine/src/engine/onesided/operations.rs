@@ -1,7 +1,7 @@
 //! Puts, gets and accumulates.
 
-use super::changing::{step_both, Places};
 use super::chunks::{change_blocks, change_packed};
+use super::places::{step_both, Places};
 use super::runs::{Chunk, Counterpart, Run, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
