@@ -72,6 +72,8 @@ pub struct Core {
     pub(crate) flags: Flags,
     /// Work that goes on by polling.
     pub(crate) background: Vec<Background>,
+    /// How many answers of servers had been taken when this was looked at last.
+    pub(crate) answers_taken: u64,
     /// Counts completions: whoever waits compares it.
     pub(crate) epoch: u64,
     /// `epoch` when the collectives were looked at last.
@@ -119,6 +121,8 @@ pub struct Background {
     pub(crate) seen: Option<u64>,
     /// It answers other ranks, also while this one computes.
     pub(crate) is_servant: bool,
+    /// It waits for what servers of nodes answer.
+    pub(crate) awaits_answers: bool,
     /// The byte string that it asked for last in vain, and of whom.
     pub(crate) wanted: Option<(Envelope, u32)>,
     /// Goes on; when it is done, the bytes that its status tells.
@@ -128,7 +132,7 @@ pub struct Background {
 impl Background {
     /// Work of a request that has not been polled.
     pub(crate) fn new(request: u32, poll: Poll) -> Background {
-        Background { request, seen: None, is_servant: false, wanted: None, poll }
+        Background { request, seen: None, is_servant: false, awaits_answers: false, wanted: None, poll }
     }
 }
 
@@ -183,6 +187,7 @@ impl Core {
             sources,
             flags: Flags::default(),
             background: Vec::new(),
+            answers_taken: 0,
             epoch: 0,
             collectives_seen: 0,
             unanswered: HashSet::new(),
@@ -392,6 +397,11 @@ impl Core {
     /// Whether there is one.
     pub(crate) fn has_servant(&self) -> bool {
         self.background.iter().any(|work| work.is_servant && work.seen != Some(self.epoch))
+    }
+
+    /// Whether a request waits for what servers answer.
+    pub(crate) fn awaits_answers(&self) -> bool {
+        self.background.iter().any(|work| work.awaits_answers)
     }
 
     fn next_background(&mut self, is_meant: impl Fn(&Background) -> bool) -> Option<Background> {

@@ -295,6 +295,9 @@ impl Engine {
     fn drive_for(&self, request: Option<u32>, core: &mut Guard<'_, Core>) -> Result<()> {
         let before = core.epoch;
         core.progress(request)?;
+        if !core.background.is_empty() {
+            self.look_for_answers(core);
+        }
         if core.epoch != before {
             self.rouse(core);
         }

@@ -180,6 +180,38 @@ static void long_ones(struct window *w)
     MPI_Barrier(W);
 }
 
+/* Other waits, a flush and the end of the epoch come between the start of a request and its end; the requests are ended in
+ * the reverse order. */
+static void other_calls(struct window *w)
+{
+    long *mine = (long *)w->memory, got[40], token = rank, received = -1;
+    int from = (rank + size - 1) % size;
+    MPI_Request requests[40];
+    for (int index = 0; index < 40; index++)
+        mine[index] = value(rank, index);
+    MPI_Barrier(W);
+    for (int way = 0; way < 3; way++) {
+        memset(got, 0, sizeof got);
+        MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w->win);
+        for (int index = 0; index < 40; index++)
+            MPI_Rget(&got[index], 1, MPI_LONG, to, at(w, to, 8 * index), 1, MPI_LONG, w->win, &requests[index]);
+        if (way == 0)
+            MPI_Sendrecv(&token, 1, MPI_LONG, to, 4, &received, 1, MPI_LONG, from, 4, W, MPI_STATUS_IGNORE);
+        if (way == 1)
+            MPI_Win_flush(to, w->win);
+        if (way == 2)
+            MPI_Win_unlock(to, w->win);
+        for (int index = 39; index >= 0; index--) {
+            CHECK_CLASS(MPI_Wait(&requests[index], MPI_STATUS_IGNORE), MPI_SUCCESS);
+            CHECK_EQUAL(got[index], value(to, index));
+        }
+        if (way < 2)
+            MPI_Win_unlock(to, w->win);
+    }
+    CHECK_EQUAL(received, from);
+    MPI_Barrier(W);
+}
+
 /* With nobody, and with nothing. */
 static void nothing(struct window *w)
 {
@@ -210,6 +242,7 @@ int main(int argc, char **argv)
         each_way(&w);
         with_gaps(&w);
         long_ones(&w);
+        other_calls(&w);
         nothing(&w);
         free_window(&w);
     }

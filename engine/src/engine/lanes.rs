@@ -219,5 +219,6 @@ impl Engine {
             || core.transport_has_something()
             || !core.may_sleep()
             || self.has_news_for(core)
+            || self.has_answers_for(core)
     }
 }

@@ -103,7 +103,8 @@ impl Engine {
                 Looked::Again => continue,
                 Looked::Nothing(arrivals, epoch, watched) => (arrivals, epoch, watched),
             };
-            let come = || arrivals.any() || beside.holds() || watched.any() || self.look_for_server();
+            let shown = || arrivals.any() || beside.holds() || self.shows(&watched);
+            let come = || shown() || self.look_for_server();
             if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
@@ -141,7 +142,7 @@ impl Engine {
                     }
                 }
             }
-            let shown = || shows.iter().any(|(arrivals, watched)| arrivals.any() || watched.any());
+            let shown = || shows.iter().any(|(arrivals, watched)| arrivals.any() || self.shows(watched));
             let come = || shown() || self.look_for_server();
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
@@ -172,6 +173,12 @@ impl Engine {
             return Ok(Looked::Again);
         }
         Ok(Looked::Nothing(core.transport.arrivals(), core.epoch, core.watched()))
+    }
+
+    /// Whether something can go on of what is watched.
+    #[inline]
+    fn shows(&self, watched: &Watched) -> bool {
+        watched.any() || watched.answers && self.answer_has_come()
     }
 
     #[inline]

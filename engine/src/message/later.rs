@@ -83,6 +83,8 @@ const WATCHED: usize = 4;
 #[derive(Default)]
 pub struct Watched {
     pub(super) places: [Option<(ControlBlock, Until)>; WATCHED],
+    /// A request waits for what servers answer.
+    pub(crate) answers: bool,
 }
 
 impl Watched {

@@ -179,7 +179,7 @@ impl Core {
     /// What to look at while spinning.
     #[inline]
     pub(crate) fn watched(&self) -> Watched {
-        let mut watched = Watched::default();
+        let mut watched = Watched { answers: self.awaits_answers(), ..Watched::default() };
         if !self.later.is_empty() {
             let places = self.later.iter().filter_map(|started| match &started.stage {
                 Stage::UnderWay(later) => Some((*later.member().control_block(), later.until())),

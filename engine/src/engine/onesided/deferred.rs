@@ -13,13 +13,14 @@
 //! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
 //! asks. What leaves for a rank is preceded by what other lines hold for it: several faces may use the same memory.
 
+use crate::core::Core;
 use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};
 use crate::onesided::{Ask, Exposure, Region, Servant, HEAD_BYTES, MOST_BYTES};
 use crate::{Error, JobRank, Result};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// The most messages of a line under way.
@@ -40,12 +41,16 @@ pub(in crate::engine) struct Deferred {
     lines: Mutex<Lines>,
     /// How many there are, for those who look whether there is anything.
     number: AtomicUsize,
+    /// How many answers have been taken.
+    taken: AtomicU64,
 }
 
 #[derive(Default)]
 struct Lines {
     of: BTreeMap<Key, Line>,
     bytes: usize,
+    /// The number of the newest message.
+    last: u64,
 }
 
 /// What a member has been asked for.
@@ -56,8 +61,17 @@ struct Line {
     failed: Option<Error>,
 }
 
+/// A message whose answer is awaited.
+#[derive(Clone, Copy)]
+pub(super) struct Awaited {
+    key: Key,
+    number: u64,
+}
+
 /// Requests that go together.
 struct Message {
+    /// Among all of this rank.
+    number: u64,
     /// Gone when it is sent.
     body: Vec<u8>,
     bytes: usize,
@@ -89,9 +103,9 @@ impl Settled {
 }
 
 impl Message {
-    fn new(servant: Servant) -> Message {
+    fn new(servant: Servant, number: u64) -> Message {
         let body = body_of(servant, Ask::Several, &[]);
-        Message { bytes: body.len(), body, places: Vec::new(), answer: 0 }
+        Message { number, bytes: body.len(), body, places: Vec::new(), answer: 0 }
     }
 
     fn has_room(&self, data: usize, answer: usize) -> bool {
@@ -187,8 +201,9 @@ impl Engine {
             if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
                 self.send_held(&mut lines, servant)?;
             }
-            let line = lines.line(servant);
-            let held = line.held.get_or_insert_with(|| Message::new(servant));
+            lines.last += 1;
+            let (number, line) = (lines.last, lines.line(servant));
+            let held = line.held.get_or_insert_with(|| Message::new(servant, number));
             held.add(ask, data, places.iter().copied());
             if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
                 self.send_held(&mut lines, servant)?;
@@ -259,6 +274,7 @@ impl Engine {
             lines.bytes -= message.bytes + message.answer;
             line.failed = line.failed.take().or(failed);
             line.sent.pop_front();
+            self.deferred.taken.fetch_add(1, Ordering::SeqCst);
         }
     }
 }
@@ -361,6 +377,63 @@ impl Engine {
         match region.servant.may_answer_late {
             true => Ok(()),
             false => self.have_answers(region),
+        }
+    }
+}
+
+/// Requests that are complete when answers are there.
+impl Engine {
+    /// The newest message to a member with an answer that has not been taken.
+    pub(super) fn newest_with_answer(&self, exposure: &Exposure, member: u32) -> Option<Awaited> {
+        if !self.has_deferred() {
+            return None;
+        }
+        let key = (exposure.group().job_rank(member), exposure.communicator.context());
+        let lines = self.deferred_lines();
+        let line = lines.of.get(&key)?;
+        let mut newest_first = line.held.iter().chain(line.sent.iter().rev().map(|sent| &sent.1));
+        let number = newest_first.find(|message| message.answer > 0)?.number;
+        Some(Awaited { key, number })
+    }
+
+    /// Takes what has come, and has what is awaited leave; whether its answer is there.
+    ///
+    /// # Errors
+    /// If something could not be done of what the member was asked for. Whoever settles is told too.
+    pub(super) fn take_awaited(&self, Awaited { key, number }: Awaited) -> Result<bool> {
+        let mut lines = self.deferred_lines();
+        self.reap_all(&mut lines);
+        let Some(line) = lines.of.get(&key) else { return Ok(true) };
+        let is_held = line.held.as_ref().is_some_and(|held| held.number <= number);
+        if is_held || line.sent.front().is_some_and(|first| first.1.number <= number) {
+            let servant = line.servant;
+            if is_held {
+                self.send_held(&mut lines, servant)?;
+            }
+            return Ok(false);
+        }
+        line.failed.clone().map_or(Ok(true), Err)
+    }
+
+    /// Whether an answer has come that nobody has taken.
+    #[cold]
+    pub(in crate::engine) fn answer_has_come(&self) -> bool {
+        let lines = self.deferred_lines();
+        lines.of.values().any(|line| line.sent.front().is_some_and(|sent| self.is_over(&sent.0)))
+    }
+
+    /// Whether requests of a lane that wait for answers may go on.
+    #[inline]
+    pub(in crate::engine) fn has_answers_for(&self, core: &Core) -> bool {
+        core.awaits_answers()
+            && (self.deferred.taken.load(Ordering::SeqCst) != core.answers_taken || self.answer_has_come())
+    }
+
+    /// They are polled if they may go on.
+    pub(in crate::engine) fn look_for_answers(&self, core: &mut Core) {
+        if self.has_answers_for(core) {
+            core.answers_taken = self.deferred.taken.load(Ordering::SeqCst);
+            core.epoch += 1;
         }
     }
 }

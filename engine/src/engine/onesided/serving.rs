@@ -17,12 +17,25 @@ use crate::{Class, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
-/// The engine, as the servant finds it.
-struct Master(*const Engine);
+/// The engine, as work finds it that its lanes hold.
+pub(super) struct Master(*const Engine);
 
-// SAFETY: the engine lives longer than its lanes, which hold the servant, and stays where it is; it is made
+// SAFETY: the engine lives longer than its lanes, which hold the work, and stays where it is; it is made
 // for several threads.
 unsafe impl Send for Master {}
+
+impl Master {
+    pub fn of(engine: &Engine) -> Master {
+        Master(engine)
+    }
+
+    /// # Safety
+    /// Work that a lane holds may ask for it.
+    pub unsafe fn engine(&self) -> &Engine {
+        // SAFETY: the engine lives longer than its lanes.
+        unsafe { &*self.0 }
+    }
+}
 
 impl Engine {
     /// Serves the other members from now on, until the exposure is freed.
@@ -37,11 +50,10 @@ impl Engine {
         self.need_servant_thread();
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
-        let (master, exposure) = (Master(self), Arc::downgrade(exposure));
+        let (master, exposure) = (Master::of(self), Arc::downgrade(exposure));
         let poll = Box::new(move |_: &dyn BootstrapChannel| {
-            let master = &master;
-            // SAFETY: see `Master`.
-            let engine = unsafe { &*master.0 };
+            // SAFETY: a lane holds this.
+            let engine = unsafe { master.engine() };
             let is_over = engine.serve(&exposure);
             if is_over {
                 engine.lane_at(request).lock().requests[request].detached = true;

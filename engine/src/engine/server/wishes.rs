@@ -155,11 +155,17 @@ impl Engine {
     pub(in crate::engine) fn outcome<'a>(&self, under_way: &'a UnderWay) -> Option<Result<&'a [u8]>> {
         let UnderWay { pending, servant } = under_way;
         let Some(server) = self.server.get() else { return Some(Err(no_server())) };
-        let is_over = AtServer { engine: self, server, wish: &pending.wish, context: None }.is_over();
-        is_over.then(|| match self.how_ended(server, pending, None)? {
+        self.is_over(under_way).then(|| match self.how_ended(server, pending, None)? {
             DONE => Ok(pending.answer()),
             ended => Err(self.not_done(server, *servant, ended)),
         })
+    }
+
+    /// Whether it has ended, or will not.
+    pub(in crate::engine) fn is_over(&self, under_way: &UnderWay) -> bool {
+        let wish = &under_way.pending.wish;
+        let at = |server| AtServer { engine: self, server, wish, context: None };
+        self.server.get().is_none_or(|server| at(server).is_over())
     }
 
     /// The error of what a server has not done: if the job goes on without ranks that fail, such a rank may be the cause.
