@@ -334,6 +334,12 @@ impl Engine {
     pub(super) fn look<T>(&self, lane: &EngineLock<Core>, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
         loop {
             let mut core = lane.lock();
+            if core.awaits_answers() {
+                // As a wait does, a test does what has come for the server of this node.
+                drop(core);
+                self.look_for_server();
+                core = lane.lock();
+            }
             self.drive(&mut core)?;
             match core.next_outside() {
                 Some(outside) => {
