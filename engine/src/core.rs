@@ -16,7 +16,7 @@ use crate::observe::flow::Row;
 use crate::observe::page::{Counters, Share};
 use crate::observe::Page;
 use crate::progress::sources::{Driven, Flags, Sources};
-use crate::request::{lane_of, Slab};
+use crate::request::{lane_of, RequestId, Slab};
 use crate::transport::{Arrival, Packet, Packets, RemoteMemory, Routed, SharedTasks};
 use crate::world::BootstrapChannel;
 use crate::{JobRank, Result};
@@ -373,6 +373,13 @@ impl Core {
     pub(crate) fn complete_with(&mut self, index: u32, error: crate::Error) {
         self.requests[index].status.error = Some(error);
         self.complete(index);
+    }
+
+    /// A new request whose work goes on by polling; whether it waits for what servers answer.
+    pub(crate) fn begin_background(&mut self, poll: Poll, awaits_answers: bool) -> Result<RequestId> {
+        let request = self.requests.insert(Work::Background)?;
+        self.background.push(Background { awaits_answers, ..Background::new(request, poll) });
+        Ok(self.requests.id(request))
     }
 
     /// What has to run now with no lock held.

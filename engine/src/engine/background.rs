@@ -6,10 +6,32 @@
 use super::describe::swap_wanted;
 use super::Engine;
 use crate::core::Background;
-use crate::message::work::Work;
 use crate::request::RequestId;
 use crate::world::Pending;
 use crate::Result;
+use std::ops::Deref;
+
+/// The engine, as work finds it that its lanes hold.
+pub(super) struct Master(*const Engine);
+
+// SAFETY: the engine lives longer than its lanes, which hold the work, and stays where it is; it is made
+// for several threads.
+unsafe impl Send for Master {}
+
+impl Master {
+    pub(super) fn of(engine: &Engine) -> Master {
+        Master(engine)
+    }
+}
+
+impl Deref for Master {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        // SAFETY: lanes of this engine hold the work that asks, which ends before the engine does.
+        unsafe { &*self.0 }
+    }
+}
 
 impl Engine {
     /// Starts something pending, whose byte strings go in contexts of the lane of `context`;
@@ -19,15 +41,10 @@ impl Engine {
     /// When no request can be made.
     pub fn start_pending(&self, context: u64, mut pending: impl Pending<()> + 'static) -> Result<RequestId> {
         let lane = self.lane(context);
-        let (request, id) = {
-            let mut core = lane.lock();
-            let request = core.requests.insert(Work::Background)?;
-            (request, core.requests.id(request))
-        };
         let poll = Box::new(move |exchange: &dyn crate::world::BootstrapChannel| {
             Ok(pending.poll(exchange)?.map(|()| 0))
         });
-        lane.lock().background.push(Background::new(request, poll));
+        let id = lane.lock().begin_background(poll, false)?;
         self.look(lane, |_| ())?;
         Ok(id)
     }

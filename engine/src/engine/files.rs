@@ -2,11 +2,9 @@
 
 use super::{completed, Engine};
 use crate::collective::{Data, Operation};
-use crate::core::Background;
 use crate::datatype::{Basic, Datatype};
 use crate::file::{self, File, Items, Loan, Mode, Place, Shared, Team, Transfer};
 use crate::memory::bounce::Bounce;
-use crate::message::work::Work;
 use crate::request::{RequestId, Status};
 use crate::transport::{AccessDescriptor, OfferedMemory};
 use crate::world::create::{self, Copied};
@@ -100,12 +98,10 @@ impl Engine {
             Err(error) => return ended(Err(error)),
         }
         let mut core = lane.lock();
-        let request = core.requests.insert(Work::Background)?;
         let poll = Box::new(move |_: &dyn crate::world::BootstrapChannel| {
             while_undone(&mut transfer).map_err(|error| error.in_context(context))
         });
-        core.background.push(Background::new(request, poll));
-        Ok(core.requests.id(request))
+        core.begin_background(poll, false)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Nonblocking and persistent collectives: starting them, settling places in shared memory,
 //! and doing what can be done, with no lock held.
 
+use super::background::Master;
 use super::collectives::SHARES_CPUS;
 use super::Engine;
 use crate::collective::node::{
@@ -15,22 +16,8 @@ use crate::message::work::Recipe;
 use crate::request::RequestId;
 use crate::world::Communicator;
 use crate::Result;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::task::Poll;
-
-/// The engine, as a form at a place finds it.
-struct Driver(*const Engine);
-
-impl Deref for Driver {
-    type Target = Engine;
-
-    fn deref(&self) -> &Engine {
-        // SAFETY: the lanes of this engine hold the operations under way, which end before it does; it
-        // stays where it is.
-        unsafe { &*self.0 }
-    }
-}
 
 /// Starting.
 impl Engine {
@@ -209,7 +196,7 @@ impl Engine {
                 return;
             }
             Step::GoOn(request, later) => (request, later),
-            Step::Begin(request, me, operation) => (request, Task::new(&me, operation, Driver(self))),
+            Step::Begin(request, me, operation) => (request, Task::new(&me, operation, Master::of(self))),
         };
         let went = later.go_on();
         let mut core = self.lane_at(request).lock();

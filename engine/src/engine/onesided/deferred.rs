@@ -49,7 +49,7 @@ pub(in crate::engine) struct Deferred {
 struct Lines {
     of: BTreeMap<Key, Line>,
     bytes: usize,
-    /// The number of the newest message.
+    /// Numbers grow from message to message; this is the last that one may have got.
     last: u64,
 }
 

@@ -208,7 +208,7 @@ impl<S: Served> Finder<'_, S> {
         Ok(self.last.as_ref().expect("it was found or known"))
     }
 
-    /// Where the first piece of a run lies for plain loads and stores, if all of the row does, in one region.
+    /// Where the first piece of a row lies for plain loads and stores, if all of the row does, in one region.
     fn here(&mut self, engine: &Engine, row: Row) -> Option<(&Region, *mut u8)> {
         let reach = row.distance.checked_mul(row.count as i64 - 1)?;
         let first = row.address.wrapping_add_signed(reach.min(0));

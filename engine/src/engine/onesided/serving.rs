@@ -8,6 +8,7 @@ use super::asking::{buffer, ASKED, MOST_WORDS, WITH_WORDS};
 use super::locking::no_such_lock;
 use super::obeying::Served;
 use crate::core::Background;
+use crate::engine::background::Master;
 use crate::engine::Engine;
 use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
@@ -16,26 +17,6 @@ use crate::world::BootstrapChannel;
 use crate::{Class, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
-
-/// The engine, as work finds it that its lanes hold.
-pub(super) struct Master(*const Engine);
-
-// SAFETY: the engine lives longer than its lanes, which hold the work, and stays where it is; it is made
-// for several threads.
-unsafe impl Send for Master {}
-
-impl Master {
-    pub fn of(engine: &Engine) -> Master {
-        Master(engine)
-    }
-
-    /// # Safety
-    /// Work that a lane holds may ask for it.
-    pub unsafe fn engine(&self) -> &Engine {
-        // SAFETY: the engine lives longer than its lanes.
-        unsafe { &*self.0 }
-    }
-}
 
 impl Engine {
     /// Serves the other members from now on, until the exposure is freed.
@@ -52,8 +33,7 @@ impl Engine {
         let request = lane.lock().requests.insert(Work::Background)?;
         let (master, exposure) = (Master::of(self), Arc::downgrade(exposure));
         let poll = Box::new(move |_: &dyn BootstrapChannel| {
-            // SAFETY: a lane holds this.
-            let engine = unsafe { master.engine() };
+            let engine: &Engine = &master;
             let is_over = engine.serve(&exposure);
             if is_over {
                 engine.lane_at(request).lock().requests[request].detached = true;

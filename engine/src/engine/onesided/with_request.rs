@@ -1,11 +1,9 @@
 //! The same operations with a request: complete when the origin may be used again, and
 //! for what fetches when it is there. In passive epochs only (locks).
 
-use super::serving::Master;
 use crate::collective::Data;
-use crate::core::Background;
+use crate::engine::background::Master;
 use crate::engine::Engine;
-use crate::message::work::Work;
 use crate::onesided::{Exposure, Target};
 use crate::reduce::Operator;
 use crate::request::{RequestId, DONE_ID};
@@ -69,16 +67,9 @@ impl Engine {
     /// A request that is complete when all is there that a member has been asked for.
     fn request_of_answers(&self, exposure: &Exposure, rank: u32) -> Result<RequestId> {
         let Some(awaited) = self.newest_with_answer(exposure, rank) else { return Ok(DONE_ID) };
-        let mut core = self.lane(exposure.communicator.context()).lock();
-        let request = core.requests.insert(Work::Background)?;
         let master = Master::of(self);
-        let poll = Box::new(move |_: &dyn BootstrapChannel| {
-            // SAFETY: lanes hold this.
-            let engine = unsafe { master.engine() };
-            Ok(engine.take_awaited(awaited)?.then_some(0))
-        });
-        core.background.push(Background { awaits_answers: true, ..Background::new(request, poll) });
-        Ok(core.requests.id(request))
+        let poll = Box::new(move |_: &dyn BootstrapChannel| Ok(master.take_awaited(awaited)?.then_some(0)));
+        self.lane(exposure.communicator.context()).lock().begin_background(poll, true)
     }
 
     fn check_passive(&self, exposure: &Exposure, rank: u32) -> Result<()> {
