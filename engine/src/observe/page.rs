@@ -96,6 +96,8 @@ pub struct Identity {
     /// The core on which it last waited, by its number and one; 0: not known. Kept
     /// only while ranks share cores.
     pub core: AtomicU32,
+    /// The rank for which it last waited, by its number and one; 0: nobody in particular. Kept as `core` is.
+    pub partner: AtomicU32,
     /// Bits: it has lanes (see `engine::lanes`); it has the server of its node; it may meet memory of devices.
     pub lanes: AtomicU32,
     /// Address of its window (see `memory::window`), 0 while nothing is shared.

@@ -138,6 +138,15 @@ impl Crowd {
         &self.partner
     }
 
+    /// A look for what is waited for was in vain, and the core is about to be given up.
+    #[inline]
+    pub fn in_vain(&self) {
+        let core = |rank| self.node.page(rank).identity.core.load(Relaxed);
+        // Beside other programs each core that the ranks leave is theirs no more.
+        let is_crowded = self.shares() && self.is_here();
+        self.partner.in_vain(is_crowded, || (0..self.node.local_ranks()).map(core));
+    }
+
     /// How this rank shares the cores with others, where there can be a crowd.
     #[inline]
     pub fn spread(&self) -> &Spread {

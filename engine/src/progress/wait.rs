@@ -15,9 +15,10 @@ const LOOKS: u32 = 2000;
 const LOOKS_OF_A_TURN: u32 = 20;
 /// The same while others need it.
 const LOOKS_IN_A_CROWD: u32 = 4;
-/// The same while the one that is waited for is on another core: about as long as
-/// it takes to give up the core and get it back.
-const LOOKS_FOR_A_PARTNER: u32 = 120;
+/// The same while the one that is waited for is on another core: some microseconds, longer than a short message takes
+/// there and back. Two ranks that answer each other keep both of their cores so until their time is up; if one of them
+/// gives its core up, the other one waits for all who share it.
+const LOOKS_FOR_A_PARTNER: u32 = 400;
 /// The same while all of those that are waited for are on other cores.
 const LOOKS_FOR_OTHER_CORES: u32 = 200;
 /// Turns before sleeping while nobody needs the core, some tens of microseconds.
@@ -100,7 +101,7 @@ impl Pace {
             if look(looks(crowd), &come) {
                 return true;
             }
-            crowd.partner().in_vain();
+            crowd.in_vain();
             // SAFETY: no memory is involved.
             unsafe { libc::sched_yield() };
             let now = clock::nanoseconds();
