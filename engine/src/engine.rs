@@ -14,6 +14,7 @@ use crate::message::{self, work::Work};
 use crate::observe::flow::{Row, Sent};
 use crate::observe::{page::OBSERVED, Page, State};
 use crate::progress::lock::Guard;
+use crate::progress::poll_turn::PollTurn;
 use crate::progress::wait::Pace;
 use crate::progress::{knock, lock::EngineLock, Crowd, Doorbell, Sleeper};
 use crate::request::{RequestId, Status};
@@ -39,6 +40,7 @@ pub struct Engine {
     doorbell: &'static Doorbell,
     sleeper: Sleeper,
     crowd: Crowd,
+    poll_turn: PollTurn,
     /// Threads of this process that sleep in a wait.
     sleepers: AtomicU32,
     /// Blocks of shared memory for the communicators that this rank leads.
@@ -140,6 +142,7 @@ impl Engine {
             doorbell,
             sleeper: Sleeper::default(),
             crowd,
+            poll_turn: PollTurn::default(),
             sleepers: AtomicU32::new(0),
             blocks: Mutex::new(collectives::blocks_of(job)),
             contexts: Contexts::numbered(job.rank, job.base()..job.base() + job.size),

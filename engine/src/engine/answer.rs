@@ -18,10 +18,6 @@ use std::sync::atomic::Ordering;
 
 /// Memory for what a rank leaves behind.
 const LAST_WORDS: usize = 4096;
-/// Calls that found nothing until the core is offered to others, where ranks share cores: about a microsecond.
-const POLLS_OF_A_TURN: u64 = 16;
-/// The same while the rank that is waited for is on another core: some microseconds, longer than its answer takes.
-const POLLS_FOR_A_PARTNER: u64 = 128;
 /// Failed polls that are looked at before a rank says that it polls.
 const POLLS: u32 = 64;
 /// Nanoseconds after which fewer will do.
@@ -92,10 +88,9 @@ impl Engine {
     /// As [`Engine::look_for_failures`].
     #[inline]
     pub(super) fn polled(&self, reason: Reason) -> crate::Result<()> {
-        let polls = &self.page.own().idle_polls;
-        add(polls, 1);
-        let count = polls.load(Ordering::Relaxed);
-        if self.crowd.can_be() && count.is_multiple_of(POLLS_OF_A_TURN) && self.gives_core_up(count, reason) {
+        add(&self.page.own().idle_polls, 1);
+        if self.crowd.can_be() && self.is_turn_over(reason) {
+            self.crowd.in_vain();
             // SAFETY: no memory is involved.
             unsafe { libc::sched_yield() };
         }
@@ -105,15 +100,16 @@ impl Engine {
         self.look_for_failures(reason)
     }
 
-    /// Whether a rank whose turn is over, after so many polls, offers its core to others.
-    fn gives_core_up(&self, polls: u64, reason: Reason) -> bool {
-        let Reason::Id(id) = reason else { return true };
-        let peer = || {
-            let core = self.lane_of(id).lock();
-            core.requests.check(id).ok().and_then(|request| core.peer_of(request))
-        };
-        self.crowd.wait_for(|| self.page_of(peer()?));
-        polls.is_multiple_of(POLLS_FOR_A_PARTNER) || self.crowd.partner().is_apart() != Some(true)
+    /// Whether a rank that asks for this in vain offers its core to others.
+    fn is_turn_over(&self, reason: Reason) -> bool {
+        self.poll_turn.is_over(self.crowd.partner(), &self.page.counters, || {
+            let peer = || {
+                let Reason::Id(id) = reason else { return None };
+                let core = self.lane_of(id).lock();
+                core.requests.check(id).ok().and_then(|request| core.peer_of(request))
+            };
+            self.crowd.wait_for(|| self.page_of(peer()?));
+        })
     }
 
     #[cold]

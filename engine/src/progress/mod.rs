@@ -10,6 +10,7 @@ pub mod foreign_load;
 pub mod knock;
 pub mod lock;
 pub mod partner;
+pub mod poll_turn;
 mod sleeper;
 pub mod sleeping_lock;
 pub mod slowdown;
