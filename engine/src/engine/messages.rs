@@ -125,17 +125,13 @@ impl Engine {
     }
 
     /// Receives and waits for it; the failure of the operation is in the status. A caller with a
-    /// block has tried [`Engine::receive_letter`] before.
+    /// block has tried [`Engine::receive_letter`] before. `peer` is who sends, if that is known.
     ///
     /// # Errors
     /// What went wrong on the way.
-    pub fn receive(&self, wanted: Envelope, buffer: Buffer) -> Result<Status> {
-        let looks = if buffer.dense().is_some() {
-            1
-        } else {
-            self.crowd.wait_for(|| None);
-            self.looks()
-        };
+    pub fn receive(&self, wanted: Envelope, peer: Option<JobRank>, buffer: Buffer) -> Result<Status> {
+        self.crowd.wait_for(|| self.page_of(peer?));
+        let looks = if buffer.dense().is_some() { 1 } else { self.looks() };
         let lane = self.lane(wanted.context);
         let request = {
             let mut core = lane.lock();

@@ -79,7 +79,8 @@ impl Engine {
     fn pass(&self, to: u32, from: u32, tag: i32, out: Buffer, into: Buffer) -> Result<()> {
         let sent = Envelope { context: CONTEXT, source: self.rank() as i32, tag };
         let request = self.start_send(JobRank(to), sent, out, Mode::Standard)?;
-        self.receive(Envelope { context: CONTEXT, source: from as i32, tag }, into)?;
+        let wanted = Envelope { context: CONTEXT, source: from as i32, tag };
+        self.receive(wanted, Some(JobRank(from)), into)?;
         self.wait(request).map(|_| ())
     }
 
@@ -100,7 +101,7 @@ impl Engine {
             let wanted = Envelope { context: CONTEXT, source, tag: ROUNDS + 1 };
             let mut theirs = vec![0; self.probe(wanted, Some(JobRank(source as u32)))?.bytes as usize];
             let bytes = theirs.len();
-            self.receive(wanted, bytes_of(theirs.as_mut_ptr(), bytes))?;
+            self.receive(wanted, Some(JobRank(source as u32)), bytes_of(theirs.as_mut_ptr(), bytes))?;
             texts.push(String::from_utf8_lossy(&theirs).into_owned());
         }
         Ok(texts)

@@ -116,7 +116,7 @@ fn messages_of_every_size_arrive_by_every_means() {
                 let send = engine
                     .start_send(JobRank(peer), as_sender(engine, tag), bytes_of(&mut mine), mode)
                     .unwrap();
-                let status = engine.receive(from(peer as i32, tag), bytes_of(&mut theirs)).unwrap();
+                let status = engine.receive(from(peer as i32, tag), None, bytes_of(&mut theirs)).unwrap();
                 assert_eq!((status.source, status.tag, status.bytes), (peer as i32, tag, length as u64));
                 assert!(status.error.is_none() && theirs == pattern(length, peer as usize), "{length} bytes");
                 engine.wait(send).unwrap();
@@ -162,7 +162,7 @@ fn data_with_gaps_arrive_from_and_into_data_with_gaps() {
             };
             let request = engine.start_send(JobRank(peer), envelope, send, Mode::Standard).unwrap();
             let into = Buffer::new(theirs.as_mut_ptr().cast(), 1, &column);
-            engine.receive(from(peer as i32, 1), into).unwrap();
+            engine.receive(from(peer as i32, 1), None, into).unwrap();
             engine.wait(request).unwrap();
             for (index, value) in theirs.iter().enumerate() {
                 let expected = if index % (stride as usize) < block as usize { index as f64 } else { -1.0 };
@@ -181,7 +181,7 @@ fn a_receive_too_small_reports_truncation_and_the_sender_is_not_harmed() {
                 engine.send(JobRank(1), as_sender(engine, 0), bytes_of(&mut data), Mode::Standard).unwrap();
             } else {
                 let mut data = vec![0; length / 2];
-                let status = engine.receive(from(0, 0), bytes_of(&mut data)).unwrap();
+                let status = engine.receive(from(0, 0), None, bytes_of(&mut data)).unwrap();
                 assert_eq!(status.error.map(|error| error.class()), Some(Class::Truncate));
                 assert_eq!(data, pattern(length, 1)[..length / 2]);
             }
@@ -208,10 +208,10 @@ fn a_flood_of_unexpected_messages_is_kept_and_delivered_in_order() {
             engine.send(JobRank(1), as_sender(engine, 2), bytes_of(&mut []), Mode::Standard).unwrap();
             requests.into_iter().for_each(|request| drop(engine.wait(request).unwrap()));
         } else {
-            engine.receive(from(0, 2), bytes_of(&mut [])).unwrap();
+            engine.receive(from(0, 2), None, bytes_of(&mut [])).unwrap();
             let mut data = [0u8; 1024];
             for number in 0..count {
-                engine.receive(from(0, 1), bytes_of(&mut data)).unwrap();
+                engine.receive(from(0, 1), None, bytes_of(&mut data)).unwrap();
                 assert_eq!(data[..4], number.to_ne_bytes());
             }
         }
@@ -234,7 +234,7 @@ fn all_ranks_to_one_with_wildcards_keep_the_order_of_each_sender() {
         let mut next = [0usize; 6];
         let mut data = vec![0; 30_000];
         for _ in 0..5 * rounds {
-            let status = engine.receive(from(ANY_SOURCE, ANY_TAG), bytes_of(&mut data)).unwrap();
+            let status = engine.receive(from(ANY_SOURCE, ANY_TAG), None, bytes_of(&mut data)).unwrap();
             let round = status.tag as usize;
             assert_eq!(next[status.source as usize], round);
             next[status.source as usize] += 1;
@@ -383,7 +383,7 @@ fn to_and_fro(engine: &Engine, context: u64) {
         let sent = Envelope { context, source: me as i32, tag: round as i32 };
         let wanted = Envelope { context, source: before as i32, tag: ANY_TAG };
         let request = engine.start_send(JobRank(next), sent, bytes_of(&mut out), Mode::Standard).unwrap();
-        assert_eq!(engine.receive(wanted, bytes_of(&mut into)).unwrap().tag, round as i32);
+        assert_eq!(engine.receive(wanted, None, bytes_of(&mut into)).unwrap().tag, round as i32);
         assert_eq!(engine.wait(request).unwrap().0.error.map(|error| error.to_string()), None);
         assert_eq!(into, pattern(length, before as usize + round));
     }

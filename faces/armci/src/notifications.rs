@@ -32,7 +32,7 @@ pub unsafe fn wait(_: &Call, proc: c_int, value: *mut c_int) -> Result<c_int> {
     let (engine, comm) = all()?;
     let from = world(|world| world.check_rank("proc", proc))??;
     let envelope = Envelope { context: comm.context(), source: from as i32, tag: NOTIFICATION };
-    let status = engine.receive(envelope, NOTHING)?;
+    let status = engine.receive(envelope, comm.peers().find(from as i32), NOTHING)?;
     if let Some(error) = status.error {
         return Err(error);
     }

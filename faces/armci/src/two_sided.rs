@@ -69,7 +69,8 @@ pub unsafe fn receive(
         None => ANY_SOURCE,
     };
     check_tag(tag)?;
-    let status = engine.receive(Envelope { context: comm.context(), source, tag }, buffer(data, room)?)?;
+    let wanted = Envelope { context: comm.context(), source, tag };
+    let status = engine.receive(wanted, comm.peers().find(source), buffer(data, room)?)?;
     if let Some(error) = status.error {
         return Err(error);
     }

@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
 
     fn receive(&mut self, from: u32, bytes: usize) -> Result<()> {
         let buffer = Buffer::Dense { address: self.into.as_mut_ptr().cast(), bytes: bytes as u64 };
-        self.engine.receive(self.envelope(from), buffer)?;
+        self.engine.receive(self.envelope(from), Some(JobRank(from)), buffer)?;
         self.consume(bytes);
         Ok(())
     }

@@ -257,7 +257,7 @@ impl Incoming {
         if self.null_process {
             return Ok(Status::null_process());
         }
-        engine()?.receive(self.wanted, self.buffer)
+        engine()?.receive(self.wanted, self.peer, self.buffer)
     }
 
     /// Starts receiving.
