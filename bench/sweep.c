@@ -18,7 +18,8 @@ static const struct {
 } operations[] = {
     OP(send, ONE, ONE), OP(ssend, ONE, ONE), OP(probe, ONE, ONE), OP(mprobe, ONE, ONE), OP(isend, ONE, ONE),
     OP(send_init, ONE, ONE), OP(vector, ONE, ONE), OP(vector_to_block, ONE, ONE), OP(sendrecv, ONE, ONE),
-    OP(exchange, ONE, ONE), OP(persistent, ONE, ONE), OP(burst, ONE, ONE), OP(barrier, ONE, ONE), OP(bcast, ONE, ONE),
+    OP(exchange, ONE, ONE), OP(persistent, ONE, ONE), OP(burst, ONE, ONE), OP(waitany, ONE, ONE),
+    OP(testany, ONE, ONE), OP(barrier, ONE, ONE), OP(bcast, ONE, ONE),
     OP(reduce, ONE, ONE), OP(allreduce, ONE, ONE), OP(allreduce_int_max, ONE, ONE), OP(allreduce_in_place, ONE, ONE),
     OP(scan, ONE, ONE), OP(exscan, ONE, ONE), OP(gather, ONE, EACH), OP(gatherv, ONE, EACH), OP(scatter, EACH, ONE),
     OP(scatterv, EACH, ONE), OP(allgather, ONE, EACH), OP(allgatherv, ONE, EACH), OP(alltoall, EACH, EACH),

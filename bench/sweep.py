@@ -35,7 +35,7 @@ LARGEST_STATIC = 2 * MIB  # as in sweep.h
 LARGEST = {2: 4 * MIB, 4: MIB, 8: 256 * KIB}
 BUFFERS, TOUCHED, ROOTS = ("heap", "offset", "static", "rotating", "fresh"), ("not", "byte", "all"), ("first", "last", "turning")
 
-PLAIN = "send ssend probe mprobe isend send_init vector vector_to_block sendrecv exchange persistent burst".split()
+PLAIN = "send ssend probe mprobe isend send_init vector vector_to_block sendrecv exchange persistent burst waitany testany".split()
 ONE_BLOCK = "bcast reduce allreduce allreduce_int_max allreduce_in_place scan exscan ibcast ireduce iallreduce".split()
 BLOCK_FOR_EACH = ("gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv reduce_scatter_block "
                   "neighbor_allgather neighbor_alltoall igather iscatter iallgather ialltoall").split()

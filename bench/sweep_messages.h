@@ -158,8 +158,8 @@ static void op_persistent(void)
     consume(in, bytes);
 }
 
-/* Eight messages at once, each way. */
-static void op_burst(void)
+/* Eight messages at once, each way; `end` ends all of their requests. */
+static void burst(void end(int, MPI_Request *))
 {
     int peer = peer_of_rank(), bytes = cell.bytes / BURST;
     char *out = block(0), *in = block(1);
@@ -169,8 +169,30 @@ static void op_burst(void)
         MPI_Irecv(in + (long)i * bytes, bytes, MPI_BYTE, peer, i, WORLD, &requests[i]);
     for (int i = 0; i < BURST; i++)
         MPI_Isend(out + (long)i * bytes, bytes, MPI_BYTE, peer, i, WORLD, &requests[BURST + i]);
-    MPI_Waitall(2 * BURST, requests, MPI_STATUSES_IGNORE);
+    end(2 * BURST, requests);
     consume(in, cell.bytes);
 }
+
+static void end_together(int count, MPI_Request *requests)
+{
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+}
+
+static void end_one_by_one(int count, MPI_Request *requests)
+{
+    for (int i = 0, index; i < count; i++)
+        MPI_Waitany(count, requests, &index, IGNORE);
+}
+
+/* As programs do that compute between two looks. */
+static void end_by_looking(int count, MPI_Request *requests)
+{
+    for (int ended = 0, index, found; ended < count; ended += found)
+        MPI_Testany(count, requests, &index, &found, IGNORE);
+}
+
+static void op_burst(void) { burst(end_together); }
+static void op_waitany(void) { burst(end_one_by_one); }
+static void op_testany(void) { burst(end_by_looking); }
 
 #endif
