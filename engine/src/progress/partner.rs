@@ -6,9 +6,8 @@
 //! cache of its core, so a partner on this core reads it at once, and the other core has ranks of its own to run.
 //!
 //! So a rank shows on its page on which core it is, and for whom it waits. A rank that waits for a
-//! partner on another core looks for about a microsecond, as long as giving up the
-//! core would take; if both are on one core it gives the core up at once. If the two are for long where they had better not
-//! be, one of them moves.
+//! partner on another core looks for some microseconds; if both are on one core it gives the core up at once. If the two
+//! are for long where they had better not be, one of them moves.
 
 use crate::clock;
 use crate::observe::Page;
