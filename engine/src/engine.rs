@@ -421,6 +421,7 @@ pub mod reaching;
 mod reason;
 mod requests;
 mod server;
+pub mod several;
 mod shared_words;
 mod spawning;
 mod stack;

@@ -4,7 +4,6 @@ use super::reason::Reason;
 use super::{completed, Engine};
 use crate::core::Core;
 use crate::datatype::HostCopies;
-use crate::job::node_segment::LANES;
 use crate::message::work::{Recipe, Work};
 use crate::progress::lock::EngineLock;
 use crate::request::{lane_of, Ended, RequestId, Status, DONE_ID};
@@ -167,70 +166,6 @@ impl Engine {
         Ok(status)
     }
 
-    /// Whether each of `ids` is complete, after one round of progress; with
-    /// `wait`, not before one of them is.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn settled(&self, ids: &[RequestId], wait: bool) -> Result<Vec<bool>> {
-        let requests = self.indices(ids)?;
-        let mut settled = vec![false; requests.len()];
-        let mut look = |core: &mut Core| {
-            let here = settled.iter_mut().zip(&requests).filter(|(_, &request)| core.has(request));
-            here.fold(false, |any, (settled, &request)| {
-                *settled = core.settled(request);
-                any | *settled
-            })
-        };
-        if wait {
-            match self.lane_of_all(&requests) {
-                Some(lane) => {
-                    self.wait_until(lane, Reason::Any(&requests), |core| look(core).then_some(()))?
-                }
-                None => self.wait_across(Reason::Any(&requests), |core| look(core).then_some(()))?,
-            }
-            return Ok(settled);
-        }
-        let mut any = false;
-        for lane in self.lanes_of(&requests) {
-            any |= self.look(lane, &mut look)?;
-        }
-        if !any {
-            self.polled(Reason::Any(&requests))?;
-        }
-        Ok(settled)
-    }
-
-    /// Whether all of `ids` are complete, after one round of progress.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn all_settled(&self, ids: &[RequestId]) -> Result<bool> {
-        let requests = self.indices(ids)?;
-        let mut all = true;
-        for lane in self.lanes_of(&requests) {
-            all &= self.look(lane, |core| {
-                let mut here = requests.iter().filter(|&&request| core.has(request));
-                here.all(|&request| core.settled(request))
-            })?;
-        }
-        if !all {
-            self.polled(Reason::All(&requests))?;
-        }
-        Ok(all)
-    }
-
-    /// Whether the request is persistent and inactive, so that waiting for it
-    /// reports an empty status at once.
-    ///
-    /// # Errors
-    /// `Request` for a stale id.
-    pub fn inactive(&self, id: RequestId) -> Result<bool> {
-        let core = self.lane_of(id).lock();
-        let request = core.requests.check(id)?;
-        Ok(core.requests[request].persistent && !core.requests[request].active)
-    }
-
     /// Asks for cancellation (MPI-5.0 §3.8.4); the request still has to be
     /// completed.
     ///
@@ -326,27 +261,8 @@ impl Engine {
 
 /// Requests and their lanes.
 impl Engine {
-    /// The indices behind ids.
-    fn indices(&self, ids: &[RequestId]) -> Result<Vec<u32>> {
-        let mut requests = Vec::with_capacity(ids.len());
-        while let Some(&first) = ids.get(requests.len()) {
-            let core = self.lane_of(first).lock();
-            let same = ids[requests.len()..].iter().take_while(|id| id.lane() == first.lane());
-            for &id in same {
-                requests.push(core.requests.check(id)?);
-            }
-        }
-        Ok(requests)
-    }
-
-    /// The lanes that requests are in.
-    fn lanes_of<'a>(&'a self, requests: &'a [u32]) -> impl Iterator<Item = &'a EngineLock<Core>> {
-        let used = |&number: &usize| requests.iter().any(|&request| lane_of(request) == number);
-        (0..LANES).filter(used).map(|number| self.lanes.at(number))
-    }
-
     /// The lane that all requests are in, if it is one.
-    fn lane_of_all(&self, requests: &[u32]) -> Option<&EngineLock<Core>> {
+    pub(super) fn lane_of_all(&self, requests: &[u32]) -> Option<&EngineLock<Core>> {
         let first = requests.first().map_or(0, |&request| lane_of(request));
         requests.iter().all(|&request| lane_of(request) == first).then(|| self.lanes.at(first))
     }
@@ -381,7 +297,7 @@ impl Core {
 
     /// The same, also of a persistent one.
     #[inline]
-    fn end_shown(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> Ended {
+    pub(super) fn end_shown(&mut self, index: u32, end: &mut impl FnMut(&Status)) -> Ended {
         match self.end_plain(index, end) {
             true => Ended::Gone,
             false if self.end_plain_run(index, end) => Ended::Inactive,

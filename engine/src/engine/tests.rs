@@ -1,6 +1,7 @@
 //! Ranks as threads of one process, each with an engine of its own over one
 //! node segment: the real protocols, by every means of copying.
 
+use super::several::{Active, Patience};
 use super::*;
 use crate::datatype::{Basic, Datatype};
 use crate::job::cpu_set::CpuSet;
@@ -315,7 +316,7 @@ fn persistent_requests_start_again_and_a_receive_can_be_cancelled() {
             assert_eq!(engine.wait(receive).unwrap().0.bytes, 100_000);
             assert!(into.iter().all(|&byte| byte == round));
         }
-        assert!(engine.inactive(send).unwrap());
+        engine.each_active([Ok(Some(send))].into_iter(), |_| panic!("it is inactive")).unwrap();
         engine.release(send).unwrap();
         engine.release(receive).unwrap();
         assert_eq!(engine.wait(send).unwrap_err().class(), Class::Request);
@@ -404,9 +405,11 @@ fn across_lanes(engine: &Engine, contexts: &[u64]) {
     for (round, &context) in contexts.iter().enumerate() {
         let sent = Envelope { context, source: me as i32, tag: 1 };
         engine.send(JobRank(next), sent, bytes_of(&mut [round as u8; 3]), Mode::Standard).unwrap();
-        let settled = engine.settled(&open[round..], true).unwrap();
-        assert_eq!(settled.iter().filter(|&&settled| settled).count(), 1, "one by one");
-        assert!(settled[0]);
+        let mut complete = Vec::new();
+        let ids = || open[round..].iter().map(|&id| Ok(Some(id)));
+        let see = |active: Active| complete.extend(active.is_complete.then_some(active.place));
+        engine.any_complete(ids, Patience::UntilOne, see).unwrap();
+        assert_eq!(complete, [0], "one by one");
         // The next one is sent when all have got this one.
         engine.wait(open[round]).unwrap();
         to_and_fro(engine, context);

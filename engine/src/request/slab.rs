@@ -18,10 +18,12 @@ const GENERATIONS: u32 = 16;
 pub struct RequestId(pub u32);
 
 impl RequestId {
+    #[inline]
     fn index(self) -> u32 {
         self.0 & ((1 << INDEX_BITS) - 1)
     }
 
+    #[inline]
     fn generation(self) -> u32 {
         self.0 >> INDEX_BITS
     }

@@ -8,29 +8,25 @@ use crate::entry::engine;
 use crate::functions::point_to_point::report;
 use crate::request::Requests;
 use crate::status::StatusOut;
+use serried_engine::engine::several::{Active, First, Patience};
 use serried_engine::request::{Ended, RequestId, Status};
 use serried_engine::{Class, Error, Result};
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// The requests that are neither null nor inactive: index and id.
-fn active(count: usize, requests: &Requests) -> Result<Vec<(usize, RequestId)>> {
-    let engine = engine()?;
-    let mut active = Vec::with_capacity(count);
-    for index in 0..count {
-        if let Some(id) = requests.get(index)? {
-            if !engine.inactive(id)? {
-                active.push((index, id));
-            }
-        }
-    }
-    Ok(active)
+/// The requests of a call.
+fn ids(count: usize, requests: &Requests) -> impl Iterator<Item = Result<Option<RequestId>>> + '_ {
+    (0..count).map(|index| requests.get(index))
 }
 
-/// Which of them are complete; with `wait`, not before one is.
-fn settled(active: &[(usize, RequestId)], wait: bool) -> Result<Vec<bool>> {
-    let ids: Vec<RequestId> = active.iter().map(|&(_, id)| id).collect();
-    engine()?.settled(&ids, wait)
+/// The requests that are neither null nor inactive.
+fn active(count: usize, requests: &Requests) -> Result<Vec<Active>> {
+    let mut all = Vec::with_capacity(count);
+    engine()?.each_active(ids(count, requests), |active| {
+        all.push(active);
+        true
+    })?;
+    Ok(all)
 }
 
 /// Takes the status of a complete request, and nulls its handle.
@@ -66,29 +62,6 @@ fn end_plain(first: usize, count: usize, requests: Requests, statuses: StatusOut
     };
     engine()?.end_plain(next, end);
     Ok(index.get())
-}
-
-/// Ends the first that is complete and plain, if there is one; its index.
-fn end_one_plain(count: usize, requests: &Requests, status: StatusOut) -> Result<Option<usize>> {
-    if super::any_watched() {
-        return Ok(None);
-    }
-    let engine = engine()?;
-    for index in 0..count {
-        let (mut id, mut ended) = (requests.get(index)?, false);
-        engine.end_plain(
-            || id.take(),
-            |done| {
-                status.set(done);
-                ended = true;
-            },
-        );
-        if ended {
-            requests.put_null(index);
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
 }
 
 /// `MPI_Waitall` (§3.7.5).
@@ -149,9 +122,7 @@ fn report_all(done: &[Status], statuses: StatusOut) -> Result<()> {
 
 /// `MPI_Testall` (§3.7.5).
 pub fn testall(count: usize, requests: Requests, flag: OutValue<c_int>, statuses: StatusOut) -> Result<()> {
-    let active = active(count, &requests)?;
-    let ids: Vec<RequestId> = active.iter().map(|&(_, id)| id).collect();
-    let all = engine()?.all_settled(&ids)?;
+    let all = engine()?.all_complete(|| ids(count, &requests))?;
     flag.set_flag(all);
     if !all {
         return Ok(());
@@ -159,20 +130,39 @@ pub fn testall(count: usize, requests: Requests, flag: OutValue<c_int>, statuses
     waitall(count, requests, statuses)
 }
 
+/// Ends the first of the requests that is complete, and tells its index. `found` hears first what there is.
+#[inline]
+fn end_first(
+    count: usize,
+    requests: &Requests,
+    patience: Patience,
+    (indx, status): (OutValue<c_int>, StatusOut),
+    found: impl FnOnce(First),
+) -> Result<()> {
+    let may_end = !super::any_watched();
+    let first = engine()?.end_first(|| ids(count, requests), patience, may_end, |done| status.set(done))?;
+    found(first);
+    let First::Complete(place, ended) = first else {
+        indx.set(abi::MPI_UNDEFINED);
+        if first == First::Nothing {
+            status.set(&Status::empty());
+        }
+        return Ok(());
+    };
+    indx.set(place as c_int);
+    match (ended, requests.get(place)?) {
+        (Ended::Not, Some(id)) => report(take(place, id, requests)?, status),
+        (Ended::Gone, _) => {
+            requests.put_null(place);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `MPI_Waitany` (§3.7.5).
 pub fn waitany(count: usize, requests: Requests, indx: OutValue<c_int>, status: StatusOut) -> Result<()> {
-    if let Some(index) = end_one_plain(count, &requests, status)? {
-        indx.set(index as c_int);
-        return Ok(());
-    }
-    let active = active(count, &requests)?;
-    if active.is_empty() {
-        indx.set(abi::MPI_UNDEFINED);
-        status.set(&Status::empty());
-        return Ok(());
-    }
-    let first = settled(&active, true)?.iter().position(|&settled| settled);
-    complete_one(first, &active, &requests, indx, status)
+    end_first(count, &requests, Patience::UntilOne, (indx, status), |_| ())
 }
 
 /// `MPI_Testany` (§3.7.5).
@@ -183,34 +173,9 @@ pub fn testany(
     flag: OutValue<c_int>,
     status: StatusOut,
 ) -> Result<()> {
-    if let Some(index) = end_one_plain(count, &requests, status)? {
-        indx.set(index as c_int);
-        flag.set_flag(true);
-        return Ok(());
-    }
-    let active = active(count, &requests)?;
-    let first = settled(&active, false)?.iter().position(|&settled| settled);
-    flag.set_flag(first.is_some() || active.is_empty());
-    if active.is_empty() {
-        status.set(&Status::empty());
-    }
-    complete_one(first, &active, &requests, indx, status)
-}
-
-fn complete_one(
-    first: Option<usize>,
-    active: &[(usize, RequestId)],
-    requests: &Requests,
-    indx: OutValue<c_int>,
-    status: StatusOut,
-) -> Result<()> {
-    let Some(first) = first else {
-        indx.set(abi::MPI_UNDEFINED);
-        return Ok(());
-    };
-    let (index, id) = active[first];
-    indx.set(index as c_int);
-    report(take(index, id, requests)?, status)
+    end_first(count, &requests, Patience::None, (indx, status), |first| {
+        flag.set_flag(first != First::UnderWay);
+    })
 }
 
 fn some(
@@ -219,18 +184,25 @@ fn some(
     outcount: OutValue<c_int>,
     indices: OutArray<c_int>,
     statuses: StatusOut,
-    wait: bool,
+    patience: Patience,
 ) -> Result<()> {
-    let active = active(count, requests)?;
-    if active.is_empty() {
+    let (mut complete, mut is_idle) = (Vec::new(), true);
+    engine()?.any_complete(
+        || ids(count, requests),
+        patience,
+        |active| {
+            is_idle = false;
+            complete.extend(active.is_complete.then_some(active));
+        },
+    )?;
+    if is_idle {
         outcount.set(abi::MPI_UNDEFINED);
         return Ok(());
     }
-    let settled = settled(&active, wait)?;
-    let mut done = Vec::new();
-    for (&(index, id), _) in active.iter().zip(settled).filter(|(_, settled)| *settled) {
-        indices.set(done.len(), index as c_int)?;
-        done.push(take(index, id, requests)?);
+    let mut done = Vec::with_capacity(complete.len());
+    for Active { place, id, .. } in complete {
+        indices.set(done.len(), place as c_int)?;
+        done.push(take(place, id, requests)?);
     }
     outcount.set(done.len() as c_int);
     report_all(&done, statuses)
@@ -244,7 +216,7 @@ pub fn waitsome(
     indices: OutArray<c_int>,
     statuses: StatusOut,
 ) -> Result<()> {
-    some(incount, &requests, outcount, indices, statuses, true)
+    some(incount, &requests, outcount, indices, statuses, Patience::UntilOne)
 }
 
 /// `MPI_Testsome` (§3.7.5).
@@ -255,7 +227,7 @@ pub fn testsome(
     indices: OutArray<c_int>,
     statuses: StatusOut,
 ) -> Result<()> {
-    some(incount, &requests, outcount, indices, statuses, false)
+    some(incount, &requests, outcount, indices, statuses, Patience::None)
 }
 
 /// `MPI_Request_get_status_any` (§3.7.6).
@@ -273,7 +245,7 @@ pub fn request_get_status_any(
         status.set(&Status::empty());
         return Ok(());
     }
-    for (index, id) in active {
+    for Active { place: index, id, .. } in active {
         if let Some(found) = look(Some(id))? {
             flag.set_flag(true);
             indx.set(index as c_int);
@@ -322,7 +294,7 @@ pub fn request_get_status_some(
         return Ok(());
     }
     let mut count = 0;
-    for (index, id) in active {
+    for Active { place: index, id, .. } in active {
         if let Some(found) = look(Some(id))? {
             indices.set(count, index as c_int)?;
             statuses.set_at(count, &found);
