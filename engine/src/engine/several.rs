@@ -1,13 +1,12 @@
 //! Requests that a call names together (MPI-5.0 §3.7.5): which of them are complete.
 //!
-//! Programs test many requests in their innermost loops. So each is looked at once, under one lock, and nothing is allocated
-//! for fewer than [`FEW`].
+//! Programs test many requests in their innermost loops. So a call looks at each once, under one lock, and again only if a
+//! round of progress has changed something. It allocates nothing for up to [`FEW`] that are under way.
 
 use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
 use crate::job::node_segment::LANES;
-use crate::message::work::Work;
 use crate::request::{Ended, RequestId, Status};
 use crate::Result;
 use smallvec::SmallVec;
@@ -54,8 +53,8 @@ pub enum First {
 }
 
 impl Engine {
-    /// Shows those of some requests that are neither null nor inactive to `see`, in their order, until that has seen
-    /// enough (`false`). `ids` gives the requests of the call, `None` for a null one; `see` calls nothing of the engine.
+    /// Shows those of some requests that are neither null nor inactive to `see`, in their order. `ids` gives the requests of
+    /// the call, `None` for a null one; `see` calls nothing of the engine.
     ///
     /// # Errors
     /// `Request` for a stale id.
@@ -63,12 +62,15 @@ impl Engine {
     pub fn each_active<Ids: Iterator<Item = Result<Option<RequestId>>>>(
         &self,
         ids: Ids,
-        mut see: impl FnMut(Active) -> bool,
+        mut see: impl FnMut(Active),
     ) -> Result<()> {
-        self.look_at_each(ids, |_, _, active| see(active))
+        self.look_at_each(ids, |_, _, active| {
+            see(active);
+            true
+        })
     }
 
-    /// As [`Engine::each_active`], for all of them, after a round of progress, or not before one is complete.
+    /// As [`Engine::each_active`], after a round of progress, or not before one is complete.
     ///
     /// # Errors
     /// As [`Engine::each_active`].
@@ -93,10 +95,7 @@ impl Engine {
             (false, Patience::None) => self.polled(Reason::Any(&waiting.requests)),
             (false, Patience::UntilOne) => {
                 self.wait_for_one(&waiting, |_, _| ())?;
-                self.each_active(ids(), |active| {
-                    see(active);
-                    true
-                })
+                self.each_active(ids(), see)
             }
         }
     }
@@ -171,7 +170,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// Shows requests, with their lanes and indices, as [`Engine::each_active`] does.
+    /// Shows requests, with their lanes and indices, as [`Engine::each_active`] does, until `see` has seen enough (`false`).
     #[inline(always)]
     fn look_at_each(
         &self,
@@ -261,11 +260,7 @@ impl Core {
     fn standing(&self, id: RequestId) -> Result<Option<(u32, bool)>> {
         let index = self.requests.check(id)?;
         let request = &self.requests[index];
-        if request.persistent && !request.active {
-            return Ok(None);
-        }
-        let is_one =
-            !request.persistent && !matches!(request.work, Work::Both { .. } | Work::WithHostCopies(_));
-        Ok(Some((index, if is_one { request.complete } else { self.settled(index) })))
+        let is_inactive = request.persistent && !request.active;
+        Ok((!is_inactive).then(|| (index, self.settled(index))))
     }
 }

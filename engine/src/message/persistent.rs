@@ -101,9 +101,15 @@ impl Core {
                 _ => !request.active || persistent.recipe.settled(&self.requests),
             },
             Work::Both { receive, send } => self.requests[*receive].complete && self.requests[*send].complete,
-            Work::WithHostCopies(with) => self.settled(with.request),
+            Work::WithHostCopies(with) => self.settled_behind(with.request),
             _ => request.complete,
         }
+    }
+
+    /// The same of a request behind another one. Apart, so that all else is inlined.
+    #[cold]
+    fn settled_behind(&self, index: u32) -> bool {
+        self.settled(index)
     }
 
     /// The one rank that a request waits for, if that is known.

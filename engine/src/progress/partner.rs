@@ -96,7 +96,7 @@ impl Partner {
             return;
         }
         self.misplaced.store(0, Relaxed);
-        // Of the two only one may move: pages lie in the order of ranks.
+        // Pages lie in the order of ranks.
         let is_later = std::ptr::from_ref(self.own) > std::ptr::from_ref(peer);
         match should_be_apart {
             true if is_later => self.move_where(|_| true),
@@ -199,8 +199,7 @@ mod tests {
     use super::*;
 
     fn page() -> &'static Page {
-        // SAFETY: a page is made of atomic integers, for which zero is a value.
-        Box::leak(Box::new(unsafe { std::mem::zeroed() }))
+        Box::leak(Box::new(Page::blank()))
     }
 
     fn allowed() -> libc::cpu_set_t {

@@ -22,10 +22,7 @@ fn ids(count: usize, requests: &Requests) -> impl Iterator<Item = Result<Option<
 /// The requests that are neither null nor inactive.
 fn active(count: usize, requests: &Requests) -> Result<Vec<Active>> {
     let mut all = Vec::with_capacity(count);
-    engine()?.each_active(ids(count, requests), |active| {
-        all.push(active);
-        true
-    })?;
+    engine()?.each_active(ids(count, requests), |active| all.push(active))?;
     Ok(all)
 }
 
