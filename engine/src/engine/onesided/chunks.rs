@@ -20,7 +20,7 @@ const PACKED: u64 = 8 << 10;
 impl Engine {
     /// Whether bytes of a region that are not direct are copied by the kernel.
     pub(super) fn goes_by_kernel(&self, region: &Region) -> bool {
-        !region.own && !region.for_server && region.device.is_none() && !self.is_served(region)
+        !region.own && region.device.is_none() && !self.is_served(region)
     }
 
     /// Reads a chunk of a region that goes by the kernel to `local`, one piece behind the other.
@@ -46,7 +46,9 @@ impl Engine {
             far_parts(region, chunk, local, |here, local, bytes| unsafe { ptr::copy(here, local, bytes) });
         // SAFETY: by the caller.
         self.copy_far(region, &far, |transport, peer| unsafe { transport.read_many(peer, &far) })?;
-        self.flows.took(peer_of(region).0, bytes_of(&far));
+        if !region.for_server {
+            self.flows.took(peer_of(region).0, bytes_of(&far));
+        }
         Ok(())
     }
 
@@ -60,7 +62,9 @@ impl Engine {
             far_parts(region, chunk, local, |here, local, bytes| unsafe { ptr::copy(local, here, bytes) });
         // SAFETY: by the caller.
         self.copy_far(region, &far, |transport, peer| unsafe { transport.write_many(peer, &far) })?;
-        self.flows.gave(peer_of(region).0, bytes_of(&far));
+        if !region.for_server {
+            self.flows.gave(peer_of(region).0, bytes_of(&far));
+        }
         Ok(())
     }
 
@@ -73,7 +77,11 @@ impl Engine {
         if far.is_empty() {
             return Ok(());
         }
-        self.page.copying(|| self.reach(region, |transport| copy(transport, peer_of(region))))?;
+        let copy = || self.reach(region, |transport| copy(transport, peer_of(region)));
+        if region.for_server {
+            return copy();
+        }
+        self.page.copying(copy)?;
         Means::CrossMemory.count(&self.page.counters, bytes_of(far));
         Ok(())
     }

@@ -14,6 +14,7 @@ mod locking;
 mod many_pieces;
 mod mutexes;
 mod obeying;
+mod obeying_many;
 mod operations;
 mod places;
 mod runs;

@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError};
 /// Bytes that the kernel copies while this rank's lock is held.
 pub(super) const AT_ONCE: u64 = 256 << 10;
 /// Pieces that are looked for at a time.
-const PIECES: usize = 512;
+pub(super) const PIECES: usize = 512;
 /// How often a list of attached memory is read that changes meanwhile.
 const TRIES: u32 = 1000;
 
