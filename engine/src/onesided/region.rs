@@ -57,6 +57,8 @@ pub struct Servant {
     /// Answers may come when the origin settles, and what is asked for may be held until then: memory that is used in
     /// epochs.
     pub may_answer_late: bool,
+    /// Long blocks go whole: the server reaches all of the memory by plain loads and stores.
+    pub takes_blocks: bool,
 }
 
 /// How some bytes of a region are reached.

@@ -53,6 +53,11 @@ pub enum Ask {
     /// The same of many pieces, of any lengths. First in the data come so many words that say where they lie
     /// (`piece_heads.rs`).
     Many(Many, u64),
+    /// That a server fetches so many bytes to there, from memory that the server of the one who asks lends it: the data are the
+    /// descriptor.
+    Take(u64, u64),
+    /// That a server lends so many bytes from there; the answer is the descriptor.
+    Lend(u64, u64),
 }
 
 /// What is done with many pieces.
@@ -91,6 +96,8 @@ impl Ask {
             Ask::Find(address, bytes) => (7, address, bytes, 0, 0),
             Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
             Ask::Several => (13, 0, 0, 0, 0),
+            Ask::Take(address, bytes) => (14, address, bytes, 0, 0),
+            Ask::Lend(address, bytes) => (15, address, bytes, 0, 0),
             Ask::Many(Many::Read, number) => (9, number, 0, 0, 0),
             Ask::Many(Many::Write, number) => (10, number, 0, 0, 0),
             Ask::Many(Many::Change { builtin, element, tell }, number) => {
@@ -124,6 +131,8 @@ impl Ask {
             7 => Ask::Find(at, count),
             12 => Ask::Pass(at, count),
             13 => Ask::Several,
+            14 => Ask::Take(at, count),
+            15 => Ask::Lend(at, count),
             9 => Ask::Many(Many::Read, at),
             10 => Ask::Many(Many::Write, at),
             11 => {
@@ -188,12 +197,13 @@ mod tests {
         let change = Ask::Change { address: 4096, count: 7, builtin: Builtin::Sum, element, tell: true };
         let all =
             [Ask::Read(1, 2), Ask::Write(3), change, Ask::Swap(5, 8), Ask::Find(9, 4), Ask::Pass(4096, 512)];
+        let moved = [Ask::Take(4096, 1 << 20), Ask::Lend(64, 1 << 17)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };
         let many = [Many::Read, Many::Write, change(false), change(true)];
         let many = many.map(|what| Ask::Many(what, 3));
-        for (tag, ask) in all.into_iter().chain(locks).chain(many).enumerate() {
+        for (tag, ask) in all.into_iter().chain(moved).chain(locks).chain(many).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();
             message.extend([1, 2, 3]);

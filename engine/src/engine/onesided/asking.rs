@@ -33,6 +33,7 @@ impl Engine {
             job_rank,
             node: exposure.has_servers.load(Ordering::Relaxed).then(|| self.node_of(job_rank)),
             may_answer_late: exposure.may_answer_late.load(Ordering::Relaxed),
+            takes_blocks: false,
         }
     }
 

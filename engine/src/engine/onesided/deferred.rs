@@ -1,7 +1,7 @@
 //! What servers of other nodes are asked for and need not have done when a call returns.
 //!
-//! A network's way there and back is long, so nobody waits for each operation. What is written is copied; where it goes to
-//! and what an answer brings is known to the server of this node alone until the origin *settles*: at a flush, at the end
+//! A network's way there and back is long, so nobody waits for each operation. What is written is copied, but for long blocks
+//! (`whole_blocks`); where it goes to and what an answer brings is known to the server of this node alone until the origin *settles*: at a flush, at the end
 //! of an epoch, at a quiet or a fence. Errors are told then.
 //!
 //! Each member of each exposure has a line of its own. The first request of a line leaves at once. If the exposure is used in
@@ -13,7 +13,7 @@
 //! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
 //! asks. What leaves for a rank is preceded by what other lines hold for it: several faces may use the same memory.
 
-use crate::core::Core;
+use super::whole_blocks::Block;
 use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};
@@ -31,7 +31,7 @@ const MOST_UNDER_WAY: usize = 4 << 20;
 const MOST_HELD: usize = MOST_BYTES as usize;
 
 /// A rank that is asked, and the context of an exposure.
-type Key = (JobRank, u64);
+pub(super) type Key = (JobRank, u64);
 /// Own memory into which an answer goes: address and bytes.
 type Place = (usize, usize);
 
@@ -42,42 +42,39 @@ pub(in crate::engine) struct Deferred {
     /// How many there are, for those who look whether there is anything.
     number: AtomicUsize,
     /// How many answers have been taken.
-    taken: AtomicU64,
+    pub(super) taken: AtomicU64,
 }
 
 #[derive(Default)]
-struct Lines {
-    of: BTreeMap<Key, Line>,
+pub(super) struct Lines {
+    pub of: BTreeMap<Key, Line>,
     bytes: usize,
     /// Numbers grow from message to message; this is the last that one may have got.
     last: u64,
 }
 
 /// What a member has been asked for.
-struct Line {
-    servant: Servant,
-    held: Option<Message>,
-    sent: VecDeque<(UnderWay, Message)>,
-    failed: Option<Error>,
-}
-
-/// A message whose answer is awaited.
-#[derive(Clone, Copy)]
-pub(super) struct Awaited {
-    key: Key,
-    number: u64,
+pub(super) struct Line {
+    pub servant: Servant,
+    pub held: Option<Message>,
+    pub sent: VecDeque<(UnderWay, Message)>,
+    pub failed: Option<Error>,
 }
 
 /// Requests that go together.
-struct Message {
+pub(super) struct Message {
     /// Among all of this rank.
-    number: u64,
+    pub number: u64,
     /// Gone when it is sent.
     body: Vec<u8>,
-    bytes: usize,
+    pub bytes: usize,
     /// Where the answers go, one behind the other.
     places: Vec<Place>,
     answer: usize,
+    /// It is a block that goes whole.
+    pub block: Option<Block>,
+    /// Memory of the origin is used until it is over, even without an answer.
+    pub lends: bool,
 }
 
 /// What is settled.
@@ -103,16 +100,17 @@ impl Settled {
 }
 
 impl Message {
-    fn new(servant: Servant, number: u64) -> Message {
+    pub fn new(servant: Servant, number: u64) -> Message {
         let body = body_of(servant, Ask::Several, &[]);
-        Message { number, bytes: body.len(), body, places: Vec::new(), answer: 0 }
+        let bytes = body.len();
+        Message { number, bytes, body, places: Vec::new(), answer: 0, block: None, lends: false }
     }
 
     fn has_room(&self, data: usize, answer: usize) -> bool {
         self.body.len() + HEAD_BYTES + data <= MOST_HELD && self.answer + answer <= MOST_HELD
     }
 
-    fn add(&mut self, ask: Ask, data: &[u8], places: impl Iterator<Item = Place>) {
+    pub fn add(&mut self, ask: Ask, data: &[u8], places: impl Iterator<Item = Place>) {
         ask.record(data, &mut self.body);
         self.bytes = self.body.len();
         for (at, bytes) in places {
@@ -122,6 +120,11 @@ impl Message {
                 _ => self.places.push((at, bytes)),
             }
         }
+    }
+
+    /// Whether memory of the origin is used until it is over.
+    pub(super) fn uses_origin(&self) -> bool {
+        self.answer > 0 || self.lends
     }
 
     /// Stores the answers where they belong; `false`: they are of another length.
@@ -213,6 +216,25 @@ impl Engine {
         }
     }
 
+    /// Asks for a block to be moved whole, behind all that was asked for before.
+    pub(super) fn ask_to_move(&self, servant: Servant, block: Block) -> Result<()> {
+        loop {
+            let mut lines = self.deferred_lines();
+            self.reap_all(&mut lines);
+            if let Some(first) = lines.in_the_way(servant) {
+                drop(lines);
+                self.await_server(&first)?;
+                continue;
+            }
+            self.send_held(&mut lines, servant)?;
+            lines.last += 1;
+            let message = Message::new(servant, lines.last);
+            lines.bytes += self.begin_block(lines.line(servant), message, block)?;
+            self.count_lines(&lines);
+            return Ok(());
+        }
+    }
+
     /// What is held for a rank leaves, before that is asked for something that is waited for.
     pub(super) fn send_what_is_held(&self, servant: Servant) -> Result<()> {
         match self.has_deferred() {
@@ -222,7 +244,7 @@ impl Engine {
     }
 
     /// What is held for a rank leaves, that of the own line last: other faces may have asked before for the same memory.
-    fn send_held(&self, lines: &mut Lines, servant: Servant) -> Result<()> {
+    pub(super) fn send_held(&self, lines: &mut Lines, servant: Servant) -> Result<()> {
         let (own, rank) = (key_of(servant), servant.job_rank);
         for (_, line) in lines.of.range_mut((rank, 0)..=(rank, u64::MAX)).filter(|(&key, _)| key != own) {
             lines.bytes += self.send_line(line)?;
@@ -234,7 +256,7 @@ impl Engine {
     }
 
     /// What a line holds leaves; how many bytes are under way for that.
-    fn send_line(&self, line: &mut Line) -> Result<usize> {
+    pub(super) fn send_line(&self, line: &mut Line) -> Result<usize> {
         let Some(mut message) = line.held.take() else { return Ok(0) };
         let body = std::mem::take(&mut message.body);
         let under_way = self.begin_to_ask_server(line.servant, (body, false), message.answer)?;
@@ -243,7 +265,7 @@ impl Engine {
         Ok(bytes)
     }
 
-    fn deferred_lines(&self) -> Ordered<'_, Lines> {
+    pub(super) fn deferred_lines(&self) -> Ordered<'_, Lines> {
         lock_order::lock(&self.deferred.lines, Level::DEFERRED)
     }
 
@@ -252,26 +274,37 @@ impl Engine {
     }
 
     #[inline]
-    fn has_deferred(&self) -> bool {
+    pub(super) fn has_deferred(&self) -> bool {
         self.deferred.number.load(Ordering::Relaxed) != 0
     }
 
-    fn reap_all(&self, lines: &mut Lines) {
+    pub(super) fn reap_all(&self, lines: &mut Lines) {
         let keys: Vec<Key> = lines.of.keys().copied().collect();
         keys.into_iter().for_each(|key| self.reap(lines, key));
     }
 
     /// Takes the answers that have come in a line.
     fn reap(&self, lines: &mut Lines, key: Key) {
-        let Some(line) = lines.of.get_mut(&key) else { return };
+        let Lines { of, bytes: all, .. } = lines;
+        let Some(line) = of.get_mut(&key) else { return };
         while let Some((under_way, message)) = line.sent.front() {
+            if let Some(block) = message.block.filter(|_| self.is_cut(under_way)) {
+                let (number, bytes) = (message.number, message.bytes);
+                line.sent.pop_front();
+                *all -= bytes;
+                match self.cut(line, number, block) {
+                    Ok(bytes) => *all += bytes,
+                    Err(error) => line.failed = line.failed.take().or(Some(error)),
+                }
+                continue;
+            }
             let failed = match self.outcome(under_way) {
                 None => return,
                 Some(Ok(answer)) if message.deliver(answer) => None,
                 Some(Ok(_)) => Some(super::refused(line.servant.member)),
                 Some(Err(error)) => Some(error),
             };
-            lines.bytes -= message.bytes + message.answer;
+            *all -= message.bytes + message.answer;
             line.failed = line.failed.take().or(failed);
             line.sent.pop_front();
             self.deferred.taken.fetch_add(1, Ordering::SeqCst);
@@ -315,6 +348,17 @@ impl Engine {
     pub(in crate::engine) fn settle_answers(&self, what: Settled) -> Result<()> {
         match self.has_deferred() {
             true => self.settle_found(what, Line::has_answers),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for blocks that go whole: servers do not order them with what they are asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::settle_accesses`].
+    pub(super) fn settle_blocks(&self, what: Settled) -> Result<()> {
+        match self.has_deferred() {
+            true => self.settle_found(what, |line| line.sent.iter().any(|sent| sent.1.lends)),
             false => Ok(()),
         }
     }
@@ -381,68 +425,11 @@ impl Engine {
     }
 }
 
-/// Requests that are complete when answers are there.
-impl Engine {
-    /// The newest message to a member with an answer that has not been taken.
-    pub(super) fn newest_with_answer(&self, exposure: &Exposure, member: u32) -> Option<Awaited> {
-        if !self.has_deferred() {
-            return None;
-        }
-        let key = (exposure.group().job_rank(member), exposure.communicator.context());
-        let lines = self.deferred_lines();
-        let line = lines.of.get(&key)?;
-        let mut newest_first = line.held.iter().chain(line.sent.iter().rev().map(|sent| &sent.1));
-        let number = newest_first.find(|message| message.answer > 0)?.number;
-        Some(Awaited { key, number })
-    }
-
-    /// Takes what has come, and has what is awaited leave; whether its answer is there.
-    ///
-    /// # Errors
-    /// If something could not be done of what the member was asked for. Whoever settles is told too.
-    pub(super) fn take_awaited(&self, Awaited { key, number }: Awaited) -> Result<bool> {
-        let mut lines = self.deferred_lines();
-        self.reap_all(&mut lines);
-        let Some(line) = lines.of.get(&key) else { return Ok(true) };
-        let is_held = line.held.as_ref().is_some_and(|held| held.number <= number);
-        if is_held || line.sent.front().is_some_and(|first| first.1.number <= number) {
-            let servant = line.servant;
-            if is_held {
-                self.send_held(&mut lines, servant)?;
-            }
-            return Ok(false);
-        }
-        line.failed.clone().map_or(Ok(true), Err)
-    }
-
-    /// Whether an answer has come that nobody has taken.
-    #[cold]
-    pub(in crate::engine) fn answer_has_come(&self) -> bool {
-        let lines = self.deferred_lines();
-        lines.of.values().any(|line| line.sent.front().is_some_and(|sent| self.is_over(&sent.0)))
-    }
-
-    /// Whether requests of a lane that wait for answers may go on.
-    #[inline]
-    pub(in crate::engine) fn has_answers_for(&self, core: &Core) -> bool {
-        core.awaits_answers()
-            && (self.deferred.taken.load(Ordering::SeqCst) != core.answers_taken || self.answer_has_come())
-    }
-
-    /// They are polled if they may go on.
-    pub(in crate::engine) fn look_for_answers(&self, core: &mut Core) {
-        if self.has_answers_for(core) {
-            core.answers_taken = self.deferred.taken.load(Ordering::SeqCst);
-            core.epoch += 1;
-        }
-    }
-}
-
 impl Line {
     /// Whether answers are still to come, or something could not be done, perhaps one of these.
-    fn has_answers(&self) -> bool {
+    pub(super) fn has_answers(&self) -> bool {
         self.failed.is_some()
-            || self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(|message| message.answer > 0)
+            || self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(Message::uses_origin)
     }
 }
 

@@ -155,6 +155,9 @@ impl Engine {
             if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
                 region.lies_at(self.job.node.blocks_area(owner.0) as usize + offset as usize);
             }
+            if told.block != 0 {
+                region.servant.takes_blocks = self.servers_move_blocks(region.servant, true);
+            }
             region
         })
     }
@@ -163,6 +166,7 @@ impl Engine {
     pub(in crate::engine) fn find_region(&self, exposure: &Exposure, owner: u32, entry: Entry) -> Region {
         let (peer, own) = (exposure.peers[owner as usize], owner == exposure.rank());
         let mut servant = self.servant_of(exposure, owner);
+        servant.takes_blocks = self.servers_move_blocks(servant, entry.opened.part() == (0..entry.bytes));
         if entry.memory_kind() != MemoryKind::HOST {
             // No server of a node reaches it.
             servant.node = None;

@@ -34,8 +34,9 @@ impl Engine {
         exposure.check_rank(rank)?;
         let held = exposure.epochs.unlock(rank)?;
         fence(Ordering::SeqCst);
+        let moved = self.settle_blocks(exposure.settled(Some(rank)));
         let released = self.release_all(exposure, held.map(|lock| (lock, rank)));
-        self.settle_accesses(exposure.settled(Some(rank))).and(released)
+        self.settle_accesses(exposure.settled(Some(rank))).and(moved).and(released)
     }
 
     /// `MPI_Win_lock_all`: a shared lock of each member.
@@ -60,8 +61,9 @@ impl Engine {
         let held = exposure.epochs.unlock_all()?;
         fence(Ordering::SeqCst);
         let ranks = if held { 0..exposure.size() } else { 0..0 };
+        let moved = self.settle_blocks(exposure.settled(None));
         let released = self.release_all(exposure, ranks.map(|rank| (Lock::Shared, rank)));
-        self.settle_accesses(exposure.settled(None)).and(released)
+        self.settle_accesses(exposure.settled(None)).and(moved).and(released)
     }
 
     /// Waits until a lock is held.
@@ -96,8 +98,8 @@ impl Engine {
         self.wait_beside(lane, Reason::Lock(exposure, lock), &beside, |_| beside.holds().then_some(()))
     }
 
-    /// Gives locks of segments back. A server does that after all that it has been asked for before, so nothing is settled
-    /// first; those of several nodes do it at the same time.
+    /// Gives locks of segments back. A server does that after all that it has been asked for before, so nothing but blocks that
+    /// go whole is settled first; those of several nodes do it at the same time.
     fn release_all(&self, exposure: &Exposure, locks: impl IntoIterator<Item = (Lock, u32)>) -> Result<()> {
         let mut under_way = Vec::new();
         for (kind, member) in locks {

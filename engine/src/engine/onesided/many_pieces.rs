@@ -8,6 +8,7 @@ use super::changing::MANY;
 use super::deferred::Settled;
 use super::device_memory::copy_many_by_driver;
 use super::target_memory::AT_ONCE;
+use super::whole_blocks::{Block, Goes};
 use crate::datatype::Basic;
 use crate::device::MemoryKind;
 use crate::engine::Engine;
@@ -95,6 +96,12 @@ impl Engine {
             // SAFETY: by the caller.
             return pieces.in_batches(|batch| unsafe { self.ask_to_write_many(region, batch) });
         }
+        if self.goes_whole(region, bytes) {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
+            return pieces.each(|local, there| unsafe {
+                self.move_block(region, Block { goes: Goes::There, there, here: local as u64, bytes })
+            });
+        }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.
             unsafe { copy_many_by_driver(region, pieces, |here, there| (there, here.cast_const()))? };
@@ -129,6 +136,12 @@ impl Engine {
             // SAFETY: by the caller.
             pieces.in_batches(|batch| unsafe { self.ask_to_read_many(region, batch) })?;
             return self.have_answers_now(region);
+        }
+        if self.goes_whole(region, bytes) {
+            // SAFETY: by the caller; what `place` has passed lies in the region.
+            return pieces.each(|local, there| unsafe {
+                self.move_block(region, Block { goes: Goes::Here, there, here: local as u64, bytes })
+            });
         }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.

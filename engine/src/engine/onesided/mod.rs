@@ -1,6 +1,7 @@
 //! One-sided operations, as the faces start them.
 
 mod asking;
+mod awaited;
 mod changing;
 mod chunks;
 mod chunks_by_messages;
@@ -22,6 +23,7 @@ mod servant_thread;
 mod serving;
 mod synchronising;
 mod target_memory;
+mod whole_blocks;
 mod with_request;
 
 pub(super) use asking::refused;

@@ -86,6 +86,9 @@ impl Engine {
             Ask::Several => self.obey_several(served, data),
             Ask::Many(what, number) => self.obey_many(served, what, number, data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
+            Ask::Take(..) | Ask::Lend(..) => {
+                Err(Error::new(Class::Intern, "a servant is asked for what only servers do"))
+            }
         }
     }
 

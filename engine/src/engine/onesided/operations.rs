@@ -14,8 +14,8 @@ use std::ptr;
 use std::sync::Arc;
 
 /// On a node operations are done when they return, but for the order in which others see them. What the server of another
-/// node does may be under way until the next flush, unlock, fence or completion: the origin may be used again at once, and
-/// results are there then (`deferred`).
+/// node does may be under way until the next flush, unlock, fence or completion: results are there then, and the origin of a
+/// put may be used again (`deferred`).
 ///
 /// # Errors
 /// All: `RmaSync` outside of an epoch, `RmaRange` beyond the segment, `Rank`, `Count`, `Disp`; for

@@ -1,6 +1,8 @@
 //! The servant: what a member does for others that cannot reach into its memory, whenever it makes progress,
 //! and while it computes (`servant_thread`).
 //!
+//! It never waits, and never runs other work of its rank: such work may be code of the program, or the next servant.
+//!
 //! It changes elements as its own operations do: words by atomic instructions where the memory is direct for those
 //! who can, all others under the lock of its elements. So it makes no difference to anybody who does it.
 
@@ -13,8 +15,10 @@ use crate::engine::Engine;
 use crate::message::work::Work;
 use crate::message::{Envelope, Mode, ANY_SOURCE};
 use crate::onesided::{Ask, Entry, Exposure, Kind, Lock, LockOf, Numbered, Queued, Region};
+use crate::request::RequestId;
 use crate::world::BootstrapChannel;
 use crate::{Class, Result};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -32,9 +36,10 @@ impl Engine {
         let lane = self.lane(exposure.communicator.context());
         let request = lane.lock().requests.insert(Work::Background)?;
         let (master, exposure) = (Master::of(self), Arc::downgrade(exposure));
+        let mut coming = None;
         let poll = Box::new(move |_: &dyn BootstrapChannel| {
             let engine: &Engine = &master;
-            let is_over = engine.serve(&exposure);
+            let is_over = engine.serve(&exposure, &mut coming);
             if is_over {
                 engine.lane_at(request).lock().requests[request].detached = true;
             }
@@ -54,26 +59,45 @@ impl Engine {
     }
 
     /// Answers what has been asked; whether that was all for ever.
-    fn serve(&self, exposure: &Weak<Exposure>) -> bool {
+    fn serve(&self, exposure: &Weak<Exposure>, coming: &mut Option<Coming>) -> bool {
         let Some(exposure) = exposure.upgrade() else { return true };
         if exposure.is_over.load(Ordering::Relaxed) {
             return true;
         }
         // What went wrong with a message is told at the next wait of this rank.
-        while let Ok(true) = self.serve_one(&exposure) {}
+        while let Ok(true) = self.serve_one(&exposure, coming) {}
         false
     }
 
-    fn serve_one(&self, exposure: &Exposure) -> Result<bool> {
+    /// Begins to receive what comes next, if there is something.
+    fn receive_next(&self, exposure: &Exposure) -> Result<Option<Coming>> {
         let context = exposure.communicator.context();
         let wanted = Envelope { context, source: ANY_SOURCE, tag: ASKED };
-        let Some(message) = self.look(self.lane(context), |core| core.take_message(wanted))?? else {
-            return Ok(false);
+        let message = {
+            let mut core = self.lane(context).lock();
+            self.drive(&mut core)?;
+            core.take_message(wanted)?
         };
+        let Some(message) = message else { return Ok(None) };
         let mut asked = vec![0u8; message.status().bytes as usize];
         let from = message.status().source as u32;
         let request = self.start_matched_receive(message, buffer(&mut asked))?;
-        self.wait(request)?;
+        Ok(Some(Coming { request, from, asked: ManuallyDrop::new(asked) }))
+    }
+
+    /// Does what has come; `false`: nothing has, or not all of it.
+    fn serve_one(&self, exposure: &Exposure, coming: &mut Option<Coming>) -> Result<bool> {
+        if coming.is_none() {
+            *coming = self.receive_next(exposure)?;
+        }
+        let Some(Coming { request, .. }) = *coming else { return Ok(false) };
+        let has_come = self.has_come(request);
+        if matches!(has_come, Ok(false)) {
+            return Ok(false);
+        }
+        let Some(Coming { from, asked, .. }) = coming.take() else { return Ok(false) };
+        has_come?;
+        let asked = ManuallyDrop::into_inner(asked);
         let (ask, tag, data) = Ask::read(&asked)?;
         match ask {
             Ask::Lock(kind, mutex) => self.queue(exposure, (kind, mutex), (from, tag))?,
@@ -93,6 +117,19 @@ impl Engine {
         Ok(true)
     }
 
+    /// Whether a message has come; it is asked once more only if not.
+    fn has_come(&self, id: RequestId) -> Result<bool> {
+        let mut core = self.lane_of(id).lock();
+        let request = core.requests.check(id)?;
+        if !core.settled(request) {
+            return Ok(false);
+        }
+        match core.collect(request).error {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
+    }
+
     /// Answers a member: 0 and what it gets; what its memory's device says; or 1.
     fn answer_to(&self, exposure: &Exposure, (rank, tag): (u32, i32), done: Result<Vec<u8>>) -> Result<()> {
         let (code, rest) = match done {
@@ -109,6 +146,13 @@ impl Engine {
             Envelope { context: exposure.communicator.context(), source: exposure.rank() as i32, tag };
         self.send(exposure.group().job_rank(rank), envelope, buffer(&mut answer), Mode::Buffered)
     }
+}
+
+/// A message that a servant receives. If the servant goes before it has come, its memory stays.
+struct Coming {
+    request: RequestId,
+    from: u32,
+    asked: ManuallyDrop<Vec<u8>>,
 }
 
 /// What this member exposes.

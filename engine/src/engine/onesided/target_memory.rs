@@ -2,6 +2,7 @@
 
 use super::device_memory::copy_by_driver;
 use super::runs::{Chunk, Run, Stage};
+use super::whole_blocks::{Block, Goes};
 use crate::collective::Data;
 use crate::device::{MemoryKind, Piece};
 use crate::engine::Engine;
@@ -229,6 +230,10 @@ impl Engine {
         target: &Target,
         bytes: u64,
     ) -> Result<()> {
+        if let Some(block) = self.whole_block(origin, place, target, (bytes, Goes::There)) {
+            // SAFETY: by the caller.
+            return unsafe { self.move_block(place.region, block) };
+        }
         let mut stage = Stage::of(origin);
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
@@ -259,6 +264,10 @@ impl Engine {
         target: &Target,
         bytes: u64,
     ) -> Result<()> {
+        if let Some(block) = self.whole_block(origin, place, target, (bytes, Goes::Here)) {
+            // SAFETY: by the caller.
+            return unsafe { self.move_block(place.region, block) };
+        }
         let mut stage = Stage::of(origin);
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
@@ -282,6 +291,22 @@ impl Engine {
             }
             Ok(())
         })
+    }
+
+    /// The block that goes whole, if origin and target lie in one piece each, and are long.
+    fn whole_block(
+        &self,
+        origin: &Data,
+        place: &Place,
+        target: &Target,
+        (bytes, goes): (u64, Goes),
+    ) -> Option<Block> {
+        if !self.goes_whole(place.region, bytes) {
+            return None;
+        }
+        target.datatype.dense(target.count as u64)?;
+        let here = origin.dense()?.0 as u64;
+        Some(Block { goes, there: place.region.address + place.first, here, bytes })
     }
 
     /// The pieces of a place in the order of sending, as far as it goes, in chunks: how many bytes came before each.

@@ -18,7 +18,7 @@ impl Engine {
     pub fn start_put(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.put(exposure, origin, target)?;
-        Ok(DONE_ID)
+        self.request_of_answers(exposure, target.rank)
     }
 
     /// `MPI_Rget`.
@@ -64,7 +64,7 @@ impl Engine {
         self.request_of_answers(exposure, target.rank)
     }
 
-    /// A request that is complete when all is there that a member has been asked for.
+    /// A request that is complete when all is there that a member has been asked for, and the origin may be used again.
     fn request_of_answers(&self, exposure: &Exposure, rank: u32) -> Result<RequestId> {
         let Some(awaited) = self.newest_with_answer(exposure, rank) else { return Ok(DONE_ID) };
         let master = Master::of(self);

@@ -1,11 +1,12 @@
 //! What the server of a node has in hand: wishes of its ranks, members that it serves, and what the protocol wants done
 //! outside.
 
-use super::ending::{Ending, Word};
+use super::ending::{self, Ending};
 use super::mail::{Mail, Sort};
+use super::moves::{Moves, Word};
 use super::served_members::{read_body, Entering, Key, Member};
 use super::waiting_locks::{Asker, WaitingLocks};
-use super::wishes::{Slip, What, Wish, DONE, GONE, QUEUED, REFUSED};
+use super::wishes::{Slip, What, Wish, CUT, DONE, GONE, QUEUED, REFUSED};
 use super::NodeServer;
 use crate::engine::Engine;
 use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside};
@@ -17,10 +18,8 @@ use std::collections::{HashMap, VecDeque};
 use std::mem::offset_of;
 use std::sync::atomic::{fence, Ordering};
 
-/// In place of a context: a lock is granted, to the one whose ticket follows.
-const GRANT: u64 = u64::MAX;
 /// A refusal; there is one.
-const NO: u64 = 1;
+pub const NO: u64 = 1;
 
 /// A wish that was taken.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +28,16 @@ struct Taken {
     /// Where it lies there.
     address: u64,
     slip: Slip,
-    /// Of a lock: the word that it is granted has come, perhaps before the answer.
+    /// Of a lock or a block that is put: the word that it is granted has come, perhaps before the answer.
     is_granted: bool,
-    /// Of a lock: it is known that it has to be waited for.
+    /// The same: it is known that it has to be waited for.
     is_queued: bool,
+}
+
+impl Taken {
+    fn is(&self, what: What) -> bool {
+        self.slip.what == what as u32
+    }
 }
 
 /// What a server has in hand.
@@ -44,6 +49,7 @@ pub struct Desk {
     own: HashMap<u64, Vec<u8>>,
     last: u64,
     waiting: WaitingLocks,
+    pub moves: Moves,
     /// What is to be asked for next.
     pub next: VecDeque<Asked>,
 }
@@ -65,6 +71,7 @@ impl Desk {
             own: HashMap::new(),
             last: 0,
             waiting: WaitingLocks::default(),
+            moves: Moves::default(),
             next: VecDeque::new(),
         }
     }
@@ -73,11 +80,28 @@ impl Desk {
         self.last += 1;
         self.last
     }
+
+    /// A member of an exposure.
+    pub fn member(&self, key: Key) -> Option<&Member> {
+        self.members.get(&key)
+    }
+
+    /// The rank whose wish has a ticket, and what it is.
+    pub fn wish(&self, ticket: u64) -> Option<(LocalRank, Slip)> {
+        self.wishes.get(&ticket).map(|taken| (taken.from, taken.slip))
+    }
+
+    /// The wishes for blocks from or to a node that its server has answered.
+    pub fn tickets_of_blocks(&self, node: u32) -> Vec<u64> {
+        let is_block = |taken: &Taken| taken.is(What::Put) || taken.is(What::Get);
+        let is_meant = |taken: &Taken| is_block(taken) && taken.is_queued && taken.slip.node == node;
+        self.wishes.iter().filter(|(_, taken)| is_meant(taken)).map(|(&ticket, _)| ticket).collect()
+    }
 }
 
 /// Memory of the node's ranks.
 impl At<'_> {
-    fn is_own(&self, rank: LocalRank) -> bool {
+    pub fn is_own(&self, rank: LocalRank) -> bool {
         rank == self.server.leader
     }
 
@@ -86,7 +110,7 @@ impl At<'_> {
     }
 
     /// Reads memory of a rank; `false`: it cannot be read.
-    fn read(&self, rank: LocalRank, address: u64, to: &mut [u8]) -> bool {
+    pub fn read(&self, rank: LocalRank, address: u64, to: &mut [u8]) -> bool {
         if self.is_own(rank) {
             // SAFETY: this process has put as many bytes there for the server, and waits for it.
             unsafe { std::ptr::copy(address as *const u8, to.as_mut_ptr(), to.len()) };
@@ -98,7 +122,7 @@ impl At<'_> {
         to.is_empty() || self.engine.server_reaches(|way| unsafe { way.read(peer, memory, &pieces) }).is_ok()
     }
 
-    fn write(&self, rank: LocalRank, address: u64, from: &[u8]) {
+    pub fn write(&self, rank: LocalRank, address: u64, from: &[u8]) {
         if self.is_own(rank) {
             // SAFETY: this process has room for as many bytes there, and waits for them.
             unsafe { std::ptr::copy(from.as_ptr(), address as *mut u8, from.len()) };
@@ -151,11 +175,13 @@ impl At<'_> {
         let ticket = self.desk.ticket();
         let taken = Taken { from, address, slip, is_granted: false, is_queued: false };
         self.desk.wishes.insert(ticket, taken);
-        let is = |what: What| slip.what == what as u32;
-        if is(What::Enter) || is(What::Leave) {
+        if taken.is(What::Enter) || taken.is(What::Leave) {
             let body = self.body_of_wish(&taken);
-            let done = if is(What::Enter) { self.enter(&body, from) } else { self.leave(&body) };
+            let done = if taken.is(What::Enter) { self.enter(&body, from) } else { self.leave(&body) };
             return self.finish(ticket, if done { DONE } else { REFUSED }, &[]);
+        }
+        if (taken.is(What::Put) || taken.is(What::Get)) && !self.begin_move(ticket, from, &slip) {
+            return self.finish(ticket, CUT, &[]);
         }
         if slip.node == self.server.node {
             let (body, mut answer) = (self.body_of_wish(&taken), Vec::new());
@@ -177,8 +203,9 @@ impl At<'_> {
     }
 
     /// A wish has ended.
-    fn finish(&mut self, ticket: u64, ended: u8, data: &[u8]) {
+    pub fn finish(&mut self, ticket: u64, ended: u8, data: &[u8]) {
         let Some(taken) = self.desk.wishes.remove(&ticket) else { return };
+        self.end_move(ticket, &taken.slip);
         let most = taken.slip.most as usize;
         let mut answer = (data.len() as u64).to_ne_bytes().to_vec();
         answer.extend_from_slice(&data[..data.len().min(most)]);
@@ -205,7 +232,9 @@ impl At<'_> {
 
     fn leave(&mut self, body: &[u8]) -> bool {
         let Some(&[context, member]) = words_of(body).first_chunk() else { return false };
-        let is_there = self.desk.members.remove(&(context, member as u32)).is_some();
+        let key = (context, member as u32);
+        self.forget_blocks(key);
+        let is_there = self.desk.members.remove(&key).is_some();
         self.count_members();
         is_there
     }
@@ -235,7 +264,7 @@ impl At<'_> {
 /// The end.
 impl At<'_> {
     /// Says words about the end, or hears those that this server says to itself.
-    pub fn say(&mut self, ending: &mut Ending, words: Vec<(u32, Word)>) {
+    pub fn say(&mut self, ending: &mut Ending, words: Vec<(u32, ending::Word)>) {
         for (to, word) in words {
             if to != self.server.node {
                 let peer = self.engine.leader_of(to);
@@ -247,10 +276,10 @@ impl At<'_> {
     }
 
     /// A word about the end has come.
-    pub fn hear(&mut self, ending: &mut Ending, word: Word) {
+    pub fn hear(&mut self, ending: &mut Ending, word: ending::Word) {
         let words = ending.hear(word);
         self.say(ending, words);
-        if word == Word::Go {
+        if word == ending::Word::Go {
             self.server.words.may_end.store(1, Ordering::SeqCst);
             doorbell_of(&self.engine.job.node, self.server.leader).ring();
         }
@@ -261,8 +290,8 @@ impl At<'_> {
 impl At<'_> {
     /// Does what a rank of some node has asked for.
     fn do_asked(&mut self, node: u32, ticket: u64, body: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {
-        if let Some(&[GRANT, granted]) = words_of(body).first_chunk() {
-            self.granted(granted);
+        if let Some((word, number)) = word_of(body) {
+            self.is_told(node, word, number);
             return Ok(());
         }
         let (key, me, ask, data) = read_body(body).map_err(|_| NO)?;
@@ -288,6 +317,10 @@ impl At<'_> {
                 member.turned(self.engine, found);
                 self.let_in();
             }
+            Ask::Take(address, bytes) => {
+                answer.push(self.take_block(asker, key, (address, bytes), data)?);
+            }
+            Ask::Lend(address, bytes) => answer.extend(self.lend_memory(node, key, (address, bytes))?),
             _ => {
                 let member = self.desk.members.get(&key).ok_or(NO)?;
                 answer.extend(self.engine.obey(member, ask, data).map_err(|_| NO)?);
@@ -325,26 +358,52 @@ impl At<'_> {
         let Desk { waiting, members, .. } = &mut *self.desk;
         waiting.let_in(self.engine, members, |asker| granted.push(asker));
         self.server.words.queued.store(self.desk.waiting.number(), Ordering::SeqCst);
-        for Asker { node, ticket, .. } in granted {
-            if node == self.server.node {
-                self.granted(ticket);
-                continue;
-            }
-            let own = self.desk.ticket();
-            let body = [GRANT, ticket].iter().flat_map(|word| word.to_ne_bytes()).collect();
-            self.desk.own.insert(own, body);
-            let rank = self.engine.rank();
-            self.desk.next.push_back(Asked { target: node, rank, ticket: own, ..operation() });
+        granted.into_iter().for_each(|asker| self.tell(asker.node, Word::Granted, asker.ticket));
+    }
+
+    /// Says a word to the server of a node, which may be this one.
+    pub fn tell(&mut self, node: u32, word: Word, number: u64) {
+        if node == self.server.node {
+            return self.is_told(node, word, number);
+        }
+        let own = self.desk.ticket();
+        let body = [word as u64, number].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.desk.own.insert(own, body);
+        let rank = self.engine.rank();
+        self.desk.next.push_back(Asked { target: node, rank, ticket: own, ..operation() });
+    }
+
+    /// The server of a node says so.
+    fn is_told(&mut self, node: u32, word: Word, number: u64) {
+        match word {
+            Word::Granted => self.granted(number),
+            Word::Failed => self.finish(number, REFUSED, &[]),
+            Word::Returned => self.is_returned(node, number),
         }
     }
 
-    /// A lock that a rank of this node has asked for is granted. The answer that it has to be waited for may come later.
+    /// A lock that a rank of this node has asked for is granted, or its block is there. The answer that this has to be waited
+    /// for may come later.
     fn granted(&mut self, ticket: u64) {
         if let Some(taken) = self.desk.wishes.get_mut(&ticket) {
             taken.is_granted = true;
             if taken.is_queued {
                 self.finish(ticket, DONE, &[]);
             }
+        }
+    }
+}
+
+/// Blocks.
+impl At<'_> {
+    /// The server of another node has answered a wish for a block.
+    fn is_answered(&mut self, ticket: u64, answer: &[u8]) {
+        let Some(&taken) = self.desk.wishes.get(&ticket) else { return };
+        match answer {
+            _ if taken.is(What::Get) => self.fetch_block(ticket, (taken.from, taken.slip), answer),
+            [CUT] => self.finish(ticket, CUT, &[]),
+            _ if taken.is_granted => self.finish(ticket, DONE, &[]),
+            _ => {}
         }
     }
 }
@@ -357,7 +416,10 @@ impl Outside for At<'_> {
             Body::Own(ticket) => {
                 let own = self.desk.own.get(&ticket).cloned();
                 let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
-                found = own.or_else(wish).unwrap_or_default();
+                found = own
+                    .or_else(wish)
+                    .map(|body| [body, self.descriptor_of(ticket)].concat())
+                    .unwrap_or_default();
                 &found
             }
             Body::Data(_) => &[],
@@ -381,7 +443,11 @@ impl Outside for At<'_> {
             End::Refused(_) => REFUSED,
             End::Gone => GONE,
         };
-        if ended == DONE && taken.slip.what == What::Lock as u32 {
+        if ended == DONE && (taken.is(What::Put) || taken.is(What::Get)) {
+            taken.is_queued = true;
+            return self.is_answered(ticket, data);
+        }
+        if ended == DONE && taken.is(What::Lock) {
             taken.is_queued = true;
             if data != [1] && !taken.is_granted {
                 let (from, place) = (taken.from, taken.address + offset_of!(Wish, ended) as u64);
@@ -392,6 +458,12 @@ impl Outside for At<'_> {
         }
         self.finish(ticket, ended, data);
     }
+}
+
+/// A word that servers say to each other, and its number.
+fn word_of(body: &[u8]) -> Option<(Word, u64)> {
+    let &[first, number] = words_of(body).first_chunk()?;
+    Some((Word::of(first)?, number))
 }
 
 fn operation() -> Asked {

@@ -2,12 +2,13 @@
 
 use super::ending::Word;
 use crate::transport::network::Network;
-use crate::transport::{Letter, Load, Source};
+use crate::transport::{AccessDescriptor, Letter, Load, Source, Told};
 use crate::{JobRank, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Kind of the packets.
+/// Kinds of the packets: a message, and that something was fetched, which has words only if it could not be.
 const MESSAGE: u8 = 1;
+const FETCHED: u8 = 2;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,14 @@ impl Sort {
     fn number(self) -> u64 {
         Sort::ALL.iter().position(|&sort| sort == self).unwrap_or(0) as u64
     }
+}
+
+/// What has come.
+pub enum Came {
+    /// A message of a node.
+    Message(u32, Sort, Vec<u8>),
+    /// What was fetched by this number, or it could not be.
+    Fetched(u64, bool),
 }
 
 /// A message, and what it is.
@@ -106,15 +115,50 @@ impl Mail {
         !self.waiting.is_empty()
     }
 
-    /// The next message that has come, and the node that has sent it.
-    pub fn next(&mut self) -> Option<(u32, Sort, Vec<u8>)> {
+    /// What has come next.
+    pub fn next(&mut self) -> Option<Came> {
         let arrival = self.network.peek()?;
+        if arrival.kind == FETCHED {
+            self.network.advance(&arrival);
+            return Some(Came::Fetched(arrival.header[0], arrival.bytes == 0));
+        }
         let mut message = vec![0; arrival.bytes as usize];
         // SAFETY: it stays until it is advanced over, and has so many bytes.
         unsafe { std::ptr::copy(arrival.payload(), message.as_mut_ptr(), message.len()) };
         self.network.advance(&arrival);
         let sort = Sort::ALL.get(arrival.header[1] as usize).copied().unwrap_or(Sort::Protocol);
-        Some((arrival.header[0] as u32, sort, message))
+        Some(Came::Message(arrival.header[0] as u32, sort, message))
+    }
+
+    /// Lends memory to the server of another node, which is a thread of a rank; without a key it cannot fetch.
+    pub fn lend(&mut self, to: JobRank, address: u64, bytes: u64) -> AccessDescriptor {
+        self.network.register(to, address as *const u8, bytes)
+    }
+
+    /// It is not needed any more.
+    pub fn take_back(&mut self, from: JobRank, memory: AccessDescriptor) {
+        self.network.unregister(from, memory);
+    }
+
+    /// Begins to fetch memory that such a server lends, to a place; `false`: that cannot be.
+    ///
+    /// # Safety
+    /// The place can be written, and nothing else uses it, until [`Came::Fetched`] or [`Mail::forget`].
+    pub unsafe fn fetch(
+        &mut self,
+        from: JobRank,
+        memory: AccessDescriptor,
+        to: (usize, usize),
+        number: u64,
+    ) -> bool {
+        let told = Told { kind: FETCHED, header: [number, 0] };
+        // SAFETY: by the caller.
+        unsafe { self.network.fetch(from, memory, &[to], told) }.is_ok()
+    }
+
+    /// What was fetched so is not wanted any more.
+    pub fn forget(&mut self, from: JobRank, number: u64) {
+        self.network.forget_fetches(from, &|told| told.kind == FETCHED && told.header[0] == number);
     }
 
     /// A node has no server any more: the rank that had it has failed.

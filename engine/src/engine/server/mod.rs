@@ -14,6 +14,7 @@
 mod desk;
 mod ending;
 mod mail;
+mod moves;
 mod running;
 mod served_members;
 mod server_words;
@@ -24,7 +25,7 @@ use self::running::Here;
 pub(super) use self::served_members::body_of;
 use self::served_members::Entering;
 use self::server_words::ServerWords;
-pub(super) use self::wishes::UnderWay;
+pub(super) use self::wishes::{UnderWay, What};
 use super::reason::Reason;
 use super::waiting::Beside;
 use super::Engine;
@@ -49,6 +50,8 @@ pub(super) struct NodeServer {
     own: &'static ServerWords,
     /// The server itself, in that rank.
     here: Option<Here>,
+    /// Nodes stand in a grid, and what one wants of another may go in several steps.
+    is_in_steps: bool,
     /// What this rank has entered: context and member.
     entered: Mutex<Vec<(u64, u32)>>,
 }
@@ -103,12 +106,14 @@ impl Engine {
             .try_for_each(|rank| self.job.node.reserve_server(rank))?;
         let words = ServerWords::of(&self.job.node, leader);
         let own = ServerWords::of(&self.job.node, LocalRank(self.job.local_rank));
+        let grid = grid_of(nodes, extents)?;
+        let is_in_steps = grid.extents().len() > 1;
         let here = match leader.0 == self.job.local_rank {
-            true => Here::open(self, (node, grid_of(nodes, extents)?), words)?,
+            true => Here::open(self, (node, grid), words)?,
             false => None,
         };
-        let is_here = here.is_some();
-        let _ = self.server.set(NodeServer { node, leader, words, own, here, entered: Mutex::default() });
+        let (is_here, entered) = (here.is_some(), Mutex::default());
+        let _ = self.server.set(NodeServer { node, leader, words, own, here, is_in_steps, entered });
         if is_here {
             self.page.show_server();
             if without_signals("server", move || self.run_server()).is_none() {
@@ -128,7 +133,7 @@ impl Engine {
         let beside = Unneeded { server };
         let lane = self.lanes.at(0);
         self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;
-        if here.passes_on && self.failures() == 0 {
+        if server.is_in_steps && self.failures() == 0 {
             here.say_done(self, server);
             let beside = Ended { engine: self, server };
             self.wait_beside(lane, Reason::Server, &beside, |_| beside.holds().then_some(()))?;

@@ -2,7 +2,7 @@
 
 use super::desk::{At, Desk};
 use super::ending::Ending;
-use super::mail::{Mail, Sort};
+use super::mail::{Came, Mail, Sort};
 use super::{NodeServer, ServerWords};
 use crate::clock;
 use crate::engine::Engine;
@@ -34,8 +34,6 @@ pub struct Here {
     pub reach: EngineLock<Routed>,
     sleeper: Sleeper,
     arrivals: Arrivals,
-    /// It passes on what is for others.
-    pub passes_on: bool,
     /// What it has heard of failures of ranks.
     news: AtomicU32,
     /// How often threads of its rank have done its work.
@@ -80,14 +78,13 @@ impl Here {
             attended.map_err(|error| network::refused("a local socket", &error))?;
         }
         let nodes = grid.nodes();
-        let passes_on = grid.extents().len() > 1;
         let settings = law::settings_within(&grid, law::BUDGET, MOST_BYTES);
         let protocol = Server::new(node, grid, settings);
         let desk = Desk::new(Mail::new(network, node));
         let reach = EngineLock::new(reach, Level::REACH, true);
         let state = Mutex::new(State { protocol, desk, ending: Ending::new(node, nodes) });
         let (news, turns, naps) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Some(Here { state, reach, sleeper, arrivals, passes_on, news, turns, naps }))
+        Ok(Some(Here { state, reach, sleeper, arrivals, news, turns, naps }))
     }
 
     /// Does what has arrived, for a thread of the rank that waits; whether there was anything.
@@ -152,15 +149,19 @@ impl Here {
             while let Some(asked) = at.desk.next.pop_front() {
                 step(protocol, Event::Asked(asked), &mut at);
             }
-            while let Some((from, sort, message)) = at.desk.mail.next() {
+            while let Some(came) = at.desk.mail.next() {
                 has_heard = true;
-                match sort {
-                    Sort::Protocol => step(protocol, Event::Arrived { from, message: &message }, &mut at),
-                    Sort::End(word) => at.hear(ending, word),
+                match came {
+                    Came::Message(from, Sort::Protocol, message) => {
+                        step(protocol, Event::Arrived { from, message: &message }, &mut at);
+                    }
+                    Came::Message(_, Sort::End(word), _) => at.hear(ending, word),
+                    Came::Fetched(number, has_come) => at.fetched(number, has_come),
                 }
             }
             while let Some(node) = at.desk.mail.next_lost(|rank| engine.node_of(rank)) {
                 step(protocol, Event::NodeGone(node), &mut at);
+                at.lose_blocks(node);
             }
             at.desk.mail.push_waiting();
             if at.desk.next.is_empty() {

@@ -23,6 +23,10 @@ pub enum What {
     Enter = 3,
     /// That it is not served any more.
     Leave = 4,
+    /// That a block of the one who asks goes to memory of a rank.
+    Put = 5,
+    /// That a block of that memory goes to the one who asks.
+    Get = 6,
 }
 
 /// How it has ended.
@@ -33,6 +37,8 @@ pub const REFUSED: u8 = 2;
 pub const GONE: u8 = 3;
 /// It has not ended: it is a lock that others have.
 pub const QUEUED: u8 = 4;
+/// Nothing was done: the block has to go in pieces.
+pub const CUT: u8 = 5;
 
 /// If something was not done, the launcher may be about to say that a rank has failed.
 const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
@@ -55,6 +61,10 @@ pub struct Slip {
     pub room: u64,
     /// That room, in bytes.
     pub most: u64,
+    /// The block that goes, or where one goes to: its address,
+    pub block: u64,
+    /// and its length.
+    pub block_bytes: u64,
 }
 
 /// Something that a rank asks for, in its memory until it has ended.
@@ -122,8 +132,32 @@ impl Engine {
         let server = self.server.get().ok_or_else(no_server)?;
         let node = servant.node.ok_or_else(no_server)?;
         let what = if is_lock { What::Lock } else { What::Operation };
-        let pending = self.begin_wish(server, what, (node, servant.job_rank.0), body, most);
-        Ok(UnderWay { pending, servant })
+        let slip = Slip { what: what as u32, node, rank: servant.job_rank.0, ..Slip::default() };
+        Ok(UnderWay { pending: self.begin_wish(server, slip, body, most), servant })
+    }
+
+    /// Has servers move a block between memory of this rank, address and length, and that which a body names. What is got
+    /// is there, and what goes may be used again, when that is over.
+    ///
+    /// # Errors
+    /// Where this node has no server.
+    pub(in crate::engine) fn begin_to_move(
+        &self,
+        servant: Servant,
+        (what, body): (What, Vec<u8>),
+        (block, block_bytes): (u64, u64),
+    ) -> Result<UnderWay> {
+        let server = self.server.get().ok_or_else(no_server)?;
+        let (node, rank) = (servant.node.ok_or_else(no_server)?, servant.job_rank.0);
+        let slip = Slip { what: what as u32, node, rank, block, block_bytes, ..Slip::default() };
+        Ok(UnderWay { pending: self.begin_wish(server, slip, body, 0), servant })
+    }
+
+    /// Whether servers move blocks whole between a member's memory, which its server reaches by plain loads and stores or
+    /// not, and that of members on other nodes.
+    pub(in crate::engine) fn servers_move_blocks(&self, servant: Servant, is_plain: bool) -> bool {
+        let (Some(server), Some(node)) = (self.server.get(), servant.node) else { return false };
+        !server.is_in_steps && (is_plain || self.leader_of(node) == servant.job_rank)
     }
 
     /// Waits until a server has done it, and takes the answer, which is as long as `answer`.
@@ -159,6 +193,11 @@ impl Engine {
             DONE => Ok(pending.answer()),
             ended => Err(self.not_done(server, *servant, ended)),
         })
+    }
+
+    /// Whether a block was not moved, and has to go in pieces.
+    pub(in crate::engine) fn is_cut(&self, under_way: &UnderWay) -> bool {
+        under_way.pending.wish.ended.load(Ordering::Acquire) == CUT
     }
 
     /// Whether it has ended, or will not.
@@ -198,29 +237,21 @@ impl Engine {
 
     /// Tells the server of this node something about this rank, and waits: how it has ended.
     fn tell_server(&self, server: &NodeServer, what: What, body: Vec<u8>) -> Result<u8> {
-        let pending = self.begin_wish(server, what, (server.node, self.rank()), body, 0);
+        let slip = Slip { what: what as u32, node: server.node, rank: self.rank(), ..Slip::default() };
+        let pending = self.begin_wish(server, slip, body, 0);
         self.wait_for_wish(server, &pending, None)?;
         self.how_ended(server, &pending, None)
     }
 
-    /// Asks the server of this node for something.
-    fn begin_wish(
-        &self,
-        server: &NodeServer,
-        what: What,
-        (node, rank): (u32, u32),
-        body: Vec<u8>,
-        most: usize,
-    ) -> Arc<Pending> {
+    /// Asks the server of this node for what a slip says.
+    fn begin_wish(&self, server: &NodeServer, slip: Slip, body: Vec<u8>, most: usize) -> Arc<Pending> {
         let mut room = vec![0; 8 + most];
         let slip = Slip {
-            what: what as u32,
-            node,
-            rank,
             bytes: body.len() as u32,
             body: body.as_ptr() as u64,
             room: room.as_mut_ptr() as u64,
             most: most as u64,
+            ..slip
         };
         let pending = Arc::new(Pending { wish: Wish { slip, ..Wish::default() }, _body: body, room });
         let address = std::ptr::from_ref(&pending.wish) as u64;

@@ -1,0 +1,105 @@
+//! Long blocks of an operation on another node. Servers move them whole, straight between the memory of the origin and that of
+//! the target (`engine::server::moves`), so the origin lends its block until it settles. What has to be cut for some reason
+//! goes in pieces.
+
+use super::deferred::{Line, Message};
+use crate::engine::server::{body_of, What};
+use crate::engine::Engine;
+use crate::onesided::{Ask, Region, MOST_BYTES};
+use crate::Result;
+
+/// Blocks of so many bytes go whole. Two words more go there and back for one than for a message of the protocol.
+const LONG: u64 = 128 << 10;
+/// The most bytes that go at once: so many lie aside in a server, if the origin is another process.
+const MOST: u64 = 1 << 20;
+
+/// Where a block goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goes {
+    There,
+    Here,
+}
+
+/// A block that servers move.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub goes: Goes,
+    /// Where it lies at the target.
+    pub there: u64,
+    /// Where it lies here.
+    pub here: u64,
+    pub bytes: u64,
+}
+
+impl Block {
+    /// What is asked of servers.
+    pub fn ask(&self) -> (What, Ask) {
+        match self.goes {
+            Goes::There => (What::Put, Ask::Take(self.there, self.bytes)),
+            Goes::Here => (What::Get, Ask::Lend(self.there, self.bytes)),
+        }
+    }
+
+    fn parts(self, most: u64) -> impl Iterator<Item = Block> {
+        (0..self.bytes).step_by(most as usize).map(move |at| Block {
+            there: self.there + at,
+            here: self.here + at,
+            bytes: most.min(self.bytes - at),
+            ..self
+        })
+    }
+}
+
+impl Engine {
+    /// Whether a block of so many bytes goes whole between here and a region.
+    #[inline]
+    pub(super) fn goes_whole(&self, region: &Region, bytes: u64) -> bool {
+        bytes >= LONG && region.servant.takes_blocks && self.goes_by_messages(region)
+    }
+
+    /// Moves a block. Where answers may come late it is lent until the origin settles.
+    ///
+    /// # Safety
+    /// It can be read here, or written if it goes here, and lies in the region.
+    pub(super) unsafe fn move_block(&self, region: &Region, block: Block) -> Result<()> {
+        block.parts(MOST).try_for_each(|part| self.ask_to_move(region.servant, part))?;
+        self.have_answers_now(region)
+    }
+
+    /// A block was not moved: it is asked for in pieces, by messages of the same number.
+    pub(super) fn cut(&self, line: &mut Line, number: u64, block: Block) -> Result<usize> {
+        let (servant, mut under_way) = (line.servant, 0);
+        for Block { goes, there, here, bytes } in block.parts(MOST_BYTES) {
+            let mut message = Message::new(servant, number);
+            match goes {
+                Goes::There => {
+                    // SAFETY: whoever asked has lent these bytes until it settles.
+                    let data = unsafe { std::slice::from_raw_parts(here as *const u8, bytes as usize) };
+                    message.add(Ask::Write(there), data, std::iter::empty());
+                }
+                Goes::Here => {
+                    message.add(
+                        Ask::Read(there, bytes),
+                        &[],
+                        std::iter::once((here as usize, bytes as usize)),
+                    );
+                }
+            }
+            message.lends = true;
+            line.held = Some(message);
+            under_way += self.send_line(line)?;
+        }
+        Ok(under_way)
+    }
+
+    /// What servers are asked for to move a block.
+    pub(super) fn begin_block(&self, line: &mut Line, mut message: Message, block: Block) -> Result<usize> {
+        let ((what, ask), Block { here, bytes, .. }) = (block.ask(), block);
+        let body = body_of(line.servant, ask, &[]);
+        let sent = self.begin_to_move(line.servant, (what, body), (here, bytes))?;
+        (message.block, message.lends, message.bytes) = (Some(block), true, bytes as usize);
+        let under_way = message.bytes;
+        line.sent.push_back((sent, message));
+        Ok(under_way)
+    }
+}
