@@ -60,6 +60,18 @@ static void down_the_machine(void)
     }
 }
 
+/* Those who want to be in no part do not know how the others split. */
+static void some_down_the_machine(void)
+{
+    MPI_Comm part;
+    int type = rank == size - 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_HW_UNGUIDED;
+    CHECK_CLASS(MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, MPI_INFO_NULL, &part), MPI_SUCCESS);
+    CHECK(type != MPI_UNDEFINED || part == MPI_COMM_NULL);
+    CHECK(size_of(part) < size);
+    if (part != MPI_COMM_NULL)
+        MPI_Comm_free(&part);
+}
+
 static void process_sets(void)
 {
     MPI_Comm part;
@@ -85,6 +97,7 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     every_kind_that_is_named();
     down_the_machine();
+    some_down_the_machine();
     process_sets();
     return check_end();
 }

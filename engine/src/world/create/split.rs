@@ -12,12 +12,13 @@ use crate::{Cause, Class, Error, Result};
 use std::sync::Arc;
 
 /// What a process says when it splits.
-#[derive(Clone, Copy)]
 struct Entry {
     color: u64,
     key: i32,
     name: ProcessName,
     context: u64,
+    /// Its color at each level of the hardware, if it is one of these, whichever divides those who say so.
+    levels: Vec<u64>,
 }
 
 /// The color of those who do not want to be in any part.
@@ -42,29 +43,34 @@ pub fn split(
             return Err(Error::because(Class::Arg, Cause::NegativeColor(color.unwrap_or_default())))
         }
     };
-    by_color(exchange, parent, color, key)
+    by_color(exchange, parent, (color, Vec::new()), key).map(|(made, _)| made)
 }
 
+/// With the level by which those were divided who left that open.
 fn by_color(
     exchange: &dyn BootstrapChannel,
     parent: &Communicator,
-    color: u64,
+    (color, levels): (u64, Vec<u64>),
     key: i32,
-) -> Result<Option<Communicator>> {
+) -> Result<(Option<Communicator>, Option<usize>)> {
     let contexts = exchange.contexts();
     let is_full = parent.groups().any(|group| group.has_strangers());
     let name = contexts.named(contexts.job_rank(), is_full);
-    let told = Entry { color, key, name, context: contexts.propose()? };
+    let is_open = !levels.is_empty();
+    let told = Entry { color, key, name, context: contexts.propose()?, levels };
     let within = parent.local().map_or(parent, |local| local);
     let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, told.write()))?;
     let others = match parent.is_inter() {
         true => Some(split_bytes(&meet_over(exchange, parent, join(&gathered))?.their_note)?),
         false => None,
     };
-    if color == NOWHERE {
-        return Ok(None);
+    let (entries, level) = read_entries(&gathered)?;
+    let own = entries.get(within.rank as usize).ok_or_else(garbled)?.color;
+    let level = level.filter(|_| is_open && own != NOWHERE);
+    if own == NOWHERE {
+        return Ok((None, level));
     }
-    let (members, first) = match part(exchange, &gathered, color)? {
+    let (members, first) = match part(exchange, &entries, own)? {
         (members, Some(first)) => (members, first),
         _ => return Err(garbled()),
     };
@@ -72,25 +78,19 @@ fn by_color(
     let members = Arc::new(members);
     let made = match others {
         None => Communicator::new(first, members, rank),
-        Some(others) => match part(exchange, &others, color)? {
+        Some(others) => match part(exchange, &read_entries(&others)?.0, own)? {
             (remote, Some(theirs)) => {
                 Communicator::new(first.min(theirs), members, rank).with_remote(Arc::new(remote), first + 2)
             }
-            _ => return Ok(None),
+            _ => return Ok((None, level)),
         },
     };
-    Ok(Some(made.with_error_handler(parent.error_handler())))
+    Ok((Some(made.with_error_handler(parent.error_handler())), level))
 }
 
 /// The group of a color, and the context that its first member proposes.
-fn part(exchange: &dyn BootstrapChannel, entries: &[Vec<u8>], color: u64) -> Result<(Group, Option<u64>)> {
-    let mut chosen = Vec::new();
-    for bytes in entries {
-        let entry = Entry::read(bytes)?;
-        if entry.color == color {
-            chosen.push(entry);
-        }
-    }
+fn part(exchange: &dyn BootstrapChannel, entries: &[Entry], color: u64) -> Result<(Group, Option<u64>)> {
+    let mut chosen: Vec<_> = entries.iter().filter(|entry| entry.color == color).collect();
     chosen.sort_by_key(|entry| entry.key); // stable: equal keys stay in rank order
     let context = chosen.first().map(|entry| entry.context);
     let members = chosen.iter().map(|entry| member_of(exchange, entry.name.0));
@@ -99,17 +99,37 @@ fn part(exchange: &dyn BootstrapChannel, entries: &[Vec<u8>], color: u64) -> Res
 
 impl Entry {
     fn write(&self) -> Vec<u8> {
-        words([self.color, self.key as u64, self.name.0, self.context])
+        let Entry { color, key, name, context, ref levels } = *self;
+        words([color, key as u64, name.0, context].into_iter().chain(levels.iter().copied()))
     }
 
     fn read(bytes: &[u8]) -> Result<Entry> {
         match read_words(bytes)?[..] {
-            [color, key, name, context] => {
-                Ok(Entry { color, key: key as i32, name: ProcessName(name), context })
+            [color, key, name, context, ref levels @ ..] if [0, LEVELS.len()].contains(&levels.len()) => {
+                Ok(Entry {
+                    color,
+                    key: key as i32,
+                    name: ProcessName(name),
+                    context,
+                    levels: levels.to_vec(),
+                })
             }
             _ => Err(garbled()),
         }
     }
+}
+
+/// What all have said. Those who left their level open have the color that they have at the coarsest one at which not all of
+/// them are in one part; which one it is.
+fn read_entries(all: &[Vec<u8>]) -> Result<(Vec<Entry>, Option<usize>)> {
+    let mut entries = all.iter().map(|bytes| Entry::read(bytes)).collect::<Result<Vec<_>>>()?;
+    let open = || entries.iter().map(|entry| &entry.levels).filter(|levels| !levels.is_empty());
+    let divides = |level: &usize| open().zip(open().skip(1)).any(|(one, next)| one[*level] != next[*level]);
+    let level = (0..LEVELS.len()).find(divides);
+    for entry in entries.iter_mut().filter(|entry| !entry.levels.is_empty()) {
+        entry.color = level.map_or(NOWHERE, |level| entry.levels[level]);
+    }
+    Ok((entries, level))
 }
 
 /// The number of this process's node, and where members were started apart, that of its universe with it.
@@ -137,27 +157,6 @@ fn parts(exchange: &dyn BootstrapChannel, members: &Communicator) -> [u64; LEVEL
         *color = part.map_or(NOWHERE, |part| node | u64::from(part));
     }
     colors
-}
-
-/// The color at the coarsest level that does not hold all processes of the
-/// parent in one part.
-fn unguided(exchange: &dyn BootstrapChannel, parent: &Communicator, info: Option<&Info>) -> Result<u64> {
-    let mine = parts(exchange, parent);
-    let within = parent.local().map_or(parent, |local| local);
-    let gathered = complete(exchange, Allgather::new(within.collective_line(exchange)?, words(mine)))?;
-    let all = gathered.iter().map(|bytes| read_words(bytes)).collect::<Result<Vec<_>>>()?;
-    if all.iter().any(|colors| colors.len() != LEVELS.len()) {
-        return Err(garbled());
-    }
-    let divides = |level: &usize| {
-        let in_one_part = all.iter().all(|colors| colors[*level] == all[0][*level]);
-        !in_one_part
-    };
-    let Some(level) = (0..LEVELS.len()).find(divides) else { return Ok(NOWHERE) };
-    if let (Some(info), true) = (info, mine[level] != NOWHERE) {
-        info.set("mpi_hw_resource_type", LEVELS[level])?;
-    }
-    Ok(mine[level])
 }
 
 /// What `MPI_Comm_split_type` splits by.
@@ -195,9 +194,13 @@ pub fn split_type(
         let level = LEVELS.iter().position(|name| Some(*name) == wanted.as_deref());
         level.map_or(NOWHERE, |level| parts(exchange, parent)[level])
     };
+    let mut levels = Vec::new();
     let color = match split_type {
         None => NOWHERE,
-        Some(SplitType::HardwareUnguided) => unguided(exchange, parent, info)?,
+        Some(SplitType::HardwareUnguided) => {
+            levels.extend(parts(exchange, parent));
+            NOWHERE
+        }
         Some(SplitType::Shared) => parts(exchange, parent)[0],
         Some(SplitType::HardwareGuided) => hardware(),
         Some(SplitType::ResourceGuided) => match get("mpi_pset_name").as_deref() {
@@ -206,5 +209,9 @@ pub fn split_type(
             _ => hardware(),
         },
     };
-    by_color(exchange, parent, color, key)
+    let (made, level) = by_color(exchange, parent, (color, levels), key)?;
+    if let (Some(level), Some(info)) = (level, info) {
+        info.set("mpi_hw_resource_type", LEVELS[level])?;
+    }
+    Ok(made)
 }

@@ -94,7 +94,6 @@ impl Group {
         let mut ranks = Vec::new();
         for (number, &[first, last, stride]) in ranges.iter().enumerate() {
             self.check_rank(first)?;
-            self.check_rank(last)?;
             let toward = i64::from(last) - i64::from(first);
             let reason = match stride {
                 0 => "has the stride 0",
@@ -102,6 +101,8 @@ impl Group {
                 _ => {
                     let steps = toward / i64::from(stride);
                     let at = |step| (i64::from(first) + step * i64::from(stride)) as i32;
+                    // The last rank itself need not be one of the range, nor of the group.
+                    self.check_rank(at(steps))?;
                     ranks.extend((0..=steps).map(at));
                     continue;
                 }

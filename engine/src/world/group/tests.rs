@@ -56,6 +56,11 @@ fn ranges_follow_the_example_of_the_standard() {
     assert_eq!(members(&all.range_incl(&[[9, 0, -3]]).unwrap()), [9, 6, 3, 0]);
     assert_eq!(members(&all.range_excl(&ranges).unwrap()), [2, 9]);
     assert_eq!(members(&all.range_incl(&[[4, 4, 7]]).unwrap()), [4]);
+    assert_eq!(
+        members(&all.range_incl(&[[5, 10, 2], [2, -1, -2], [1, i32::MAX, i32::MAX]]).unwrap()),
+        [5, 7, 9, 2, 0, 1]
+    );
+    assert_eq!(members(&all.range_excl(&[[1, 10, 2]]).unwrap()), [0, 2, 4, 6, 8]);
 }
 
 #[test]
@@ -68,6 +73,8 @@ fn bad_ranks_are_named() {
     assert_eq!(error(all.range_incl(&[[0, 3, 0]])).class(), Class::Arg);
     assert_eq!(error(all.range_incl(&[[3, 0, 1]])).class(), Class::Arg);
     assert_eq!(error(all.range_excl(&[[0, 4, 1]])).class(), Class::Rank);
+    assert_eq!(error(all.range_incl(&[[1, i32::MAX, 1]])).class(), Class::Rank);
+    assert_eq!(error(all.range_incl(&[[2, -2, -2]])).class(), Class::Rank);
     assert_eq!(error(all.range_incl(&[[0, 3, 1], [2, 2, 1]])).class(), Class::Rank);
     assert_eq!(error(Group::empty().incl(&[0])).class(), Class::Rank);
 }
