@@ -9,7 +9,7 @@
 use super::reason::Reason;
 use super::Engine;
 use crate::core::Core;
-use crate::job::news::too_many;
+use crate::job::revocations::too_many;
 use crate::job::voicing::Said;
 use crate::message::failed::{self, Affected};
 use crate::message::{wire, ANY_SOURCE};

@@ -38,6 +38,7 @@ pub mod port_name;
 pub mod ports;
 pub mod process;
 pub mod process_name;
+pub mod revocations;
 mod segment_passing;
 mod server_place;
 mod singleton;

@@ -1,5 +1,5 @@
-//! What the ranks of a node know of those that have failed, and of communicators that were revoked: lists in the node
-//! segment that only grow; and by which tables those that are left agree.
+//! What the ranks of a node know of those that have failed, and of communicators that were revoked (`revocations`): lists in
+//! the node segment that only grow; and by which tables those that are left agree.
 //!
 //! In a job on several nodes the launcher numbers both, and the agent of each node writes them in that order. Who has
 //! failed stands in the table of nodes then (`node_table`), and here only how many.
@@ -7,11 +7,20 @@
 //! `news` changes after each entry. A rank that finds it changed reads the lists; all see the same.
 
 use super::agreements::{self, Agreements};
-use super::node_segment::{AGREEMENTS_AT, REVOCATIONS};
+use super::node_segment::AGREEMENTS_AT;
+use super::revocations::Known;
 use super::{Job, NodeSegment};
-use crate::{Class, Error, JobRank, Result};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::PoisonError;
+use crate::{JobRank, Result};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+/// What this process has read of both lists.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// Ranks that have failed, in that order: by their local numbers where all are on this node.
+    failed: Mutex<Vec<u32>>,
+    pub revoked: Mutex<Known>,
+}
 
 impl Job {
     /// As so manieth of all a rank has failed, if it has.
@@ -90,7 +99,7 @@ impl NodeSegment {
         if count == 0 {
             return Vec::new();
         }
-        let mut known = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.heard.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < count {
             let numbered = |rank| Some((number_of(rank)?, rank));
             let mut failed: Vec<_> = (0..ranks).filter_map(numbered).collect();
@@ -98,26 +107,6 @@ impl NodeSegment {
             *known = failed.into_iter().map(|(_, rank)| rank).collect();
         }
         known.clone()
-    }
-
-    /// Says that the communicator of a context is revoked. Its members have to be woken afterwards.
-    ///
-    /// # Errors
-    /// `NoMem` when there is no room for more.
-    pub fn note_revocation(&self, context: u64) -> Result<()> {
-        let header = self.header();
-        let next = header
-            .revocations
-            .fetch_update(AcqRel, Relaxed, |next| ((next as usize) < REVOCATIONS).then_some(next + 1));
-        let next = next.map_err(|_| too_many())?;
-        header.revoked[next as usize].store(context, Release); // revoked: paired with `is_revoked`
-        header.news.fetch_add(1, SeqCst); // news: paired with `news`; before a ring
-        Ok(())
-    }
-
-    /// Whether no more communicators can be revoked.
-    pub fn has_no_room_for_revocations(&self) -> bool {
-        self.header().revocations.load(Acquire) as usize == REVOCATIONS
     }
 
     /// Says that an agreement of ranks of several nodes was decided. Those who wait for it have to be rung afterwards.
@@ -131,13 +120,6 @@ impl NodeSegment {
         self.header().decisions.load(Acquire) // decisions: paired with `note_decision`
     }
 
-    /// Whether the communicator of a context was revoked; 0 is that of none.
-    pub fn is_revoked(&self, context: u64) -> bool {
-        let count = self.header().revocations.load(Acquire) as usize;
-        context != 0 && self.header().revoked.iter().take(count).any(|one| one.load(Acquire) == context)
-        // revoked: paired with `note_revocation`
-    }
-
     /// The table by which a local rank agrees with others.
     ///
     /// # Errors
@@ -149,13 +131,6 @@ impl NodeSegment {
         // every bit pattern is a valid table of atomics.
         Ok(unsafe { &*self.segment.base().add(place).cast::<Agreements>() })
     }
-}
-
-/// The error of one more revocation.
-#[cold]
-pub fn too_many() -> Error {
-    let sentence = format!("{REVOCATIONS} communicators were revoked in this job, the most that can be");
-    Error::new(Class::NoMem, sentence)
 }
 
 #[cfg(test)]
@@ -172,17 +147,5 @@ mod tests {
         node.note_failure(0);
         assert_eq!(node.failed(), [3, 4, 0]);
         assert_eq!((node.failure_of(0), node.failures()), (Some(3), 3));
-    }
-
-    #[test]
-    fn a_communicator_that_was_revoked_is_known_until_there_are_too_many() {
-        let node = NodeSegment::create(1).unwrap();
-        for number in 1..=REVOCATIONS as u64 {
-            assert!(!node.is_revoked(2 * number));
-            node.note_revocation(2 * number).unwrap();
-            assert!(node.is_revoked(2 * number) && !node.is_revoked(0));
-        }
-        assert_eq!(node.note_revocation(7).unwrap_err().class(), Class::NoMem);
-        assert_eq!(node.news(), REVOCATIONS as u32);
     }
 }

@@ -14,8 +14,9 @@
 //! The file goes on beyond what all map: with the windows of the ranks (see
 //! `memory::window`), unless a limit on the size of files forbids it.
 
+use super::news::Heard;
 use super::switchboard::Line;
-use super::{agreements, universe};
+use super::{agreements, revocations, universe};
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::delays::Account;
@@ -27,13 +28,10 @@ use crate::tuning;
 use crate::{Class, Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::Mutex;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"serried1");
-const VERSION: u32 = 25;
+const VERSION: u32 = 26;
 const HEADER_BYTES: usize = 4096;
-/// Communicators that can be revoked in the life of a job.
-pub(super) const REVOCATIONS: usize = 480;
 const NAME_BYTES: usize = 40;
 const NAMES_BYTES: usize = 65536;
 const _: () = assert!(universe::AT == HEADER_BYTES + NAMES_BYTES);
@@ -83,9 +81,8 @@ pub(super) struct Header {
     pub(super) affinities: AtomicU32,
     /// Ranks that have failed, where the job goes on without them. The launcher writes it.
     pub(super) failures: AtomicU32,
-    /// Communicators that were revoked, and their contexts.
+    /// How many communicators were revoked.
     pub(super) revocations: AtomicU32,
-    pub(super) revoked: [AtomicU64; REVOCATIONS],
     /// Changes with each of both.
     pub(super) news: AtomicU32,
     /// Agreements of ranks of several nodes that were decided. The agent writes it.
@@ -109,8 +106,7 @@ pub struct NodeSegment {
     windows: bool,
     /// How this process asks its launcher for sockets that other ranks find, too.
     line: Option<Line>,
-    /// The ranks that are known here to have failed, in that order: by their local numbers where all are on this node.
-    pub(super) failed: Mutex<Vec<u32>>,
+    pub(super) heard: Heard,
 }
 
 impl NodeSegment {
@@ -138,7 +134,7 @@ impl NodeSegment {
         let segment = Segment::create(name, bytes, length)?;
         segment.reserve(0, HEADER_BYTES)?;
         segment.reserve(universe::AT, 4096)?;
-        let node = NodeSegment { segment, local_ranks, windows, line: None, failed: Mutex::default() };
+        let node = NodeSegment { segment, local_ranks, windows, line: None, heard: Heard::default() };
         for rank in 0..local_ranks {
             node.segment.reserve(node.part(rank), Page::FIRST_BYTES)?;
             node.page(rank).identity.rank.store(rank, Ordering::Relaxed);
@@ -170,7 +166,7 @@ impl NodeSegment {
             return Err(foreign());
         }
         let segment = Segment::map(descriptor, mapped)?;
-        Ok(NodeSegment { segment, local_ranks, windows, line: None, failed: Mutex::default() })
+        Ok(NodeSegment { segment, local_ranks, windows, line: None, heard: Heard::default() })
     }
 
     /// The same, for a rank that has a line to its launcher.
@@ -386,7 +382,7 @@ impl NodeSegment {
 
 /// Where the part of a rank begins: with its page.
 pub(super) fn part_at(local_rank: u32) -> usize {
-    universe::AT + universe::BYTES + local_rank as usize * PART_BYTES
+    revocations::AT + revocations::BYTES + local_rank as usize * PART_BYTES
 }
 
 /// The report area in the part of a rank.
