@@ -139,6 +139,9 @@ pub const SEGMENT: &str = "SERRIED_NODE_SEGMENT";
 /// The same: kinds of memory that were asked for (`--memory-alloc-kinds`).
 pub const MEMORY_KINDS: &str = "SERRIED_MEMORY_KINDS";
 
+/// The same: the error handler with which communicators begin (`--initial-errhandler`).
+pub const INITIAL_ERROR_HANDLER: &str = "SERRIED_INITIAL_ERRHANDLER";
+
 /// Set by `serried run` for ranks of a job over several hosts, for jobs that they start: a line with the number of slots, then
 /// what only the tools read.
 pub const HOSTS: &str = "SERRIED_HOSTS";
@@ -310,7 +313,7 @@ pub fn percent(text: &str) -> Option<f64> {
 
 /// Names among `names` that begin like ours and are none.
 pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let ours = [SEGMENT, RESTART, MEMORY_KINDS, HOSTS];
+    let ours = [SEGMENT, RESTART, MEMORY_KINDS, INITIAL_ERROR_HANDLER, HOSTS];
     let known = |name: &str| ours.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);
     names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
 }

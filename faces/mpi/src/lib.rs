@@ -23,6 +23,7 @@ mod exports;
 mod functions;
 mod handle;
 mod handle_arguments;
+mod initial_error_handler;
 #[allow(dead_code)] // where the ABI exports them
 mod internals;
 #[cfg(target_env = "gnu")]

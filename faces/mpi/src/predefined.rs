@@ -2,8 +2,8 @@
 
 use crate::abi::*;
 use crate::handle::{self, Handle as _, COMMS};
-use crate::memory_kinds;
 use crate::objects::{Comm, ErrorHandler, Group, Info, Op};
+use crate::{initial_error_handler, memory_kinds};
 use serried_engine::engine::Engine;
 use serried_engine::job::detect;
 use serried_engine::reduce::Builtin;
@@ -59,6 +59,13 @@ pub fn known_error_handler(handler: Arc<ErrorHandler>) -> Arc<ErrorHandler> {
     ERROR_HANDLERS[place].clone()
 }
 
+/// One of MPI's own handlers by the name that info keys give it.
+pub fn error_handler_named(name: &str) -> Option<Arc<ErrorHandler>> {
+    let names = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
+    let place = names.iter().position(|one| *one == name)?;
+    Some(ERROR_HANDLERS[place].clone())
+}
+
 /// What `MPI_ERRORS_RETURN` stands for.
 pub fn returning() -> Arc<ErrorHandler> {
     ERROR_HANDLERS[2].clone()
@@ -90,6 +97,7 @@ pub fn environment_info(mut arguments: impl Iterator<Item = String>) -> serried_
         entries.push(("wdir", directory.display().to_string()));
     }
     entries.extend(memory_kinds::asked_at_start().map(|kinds| (memory_kinds::SUPPORTED, kinds)));
+    entries.extend(initial_error_handler::told().map(|name| (initial_error_handler::KEY, name)));
     let info = Info::default();
     for (key, mut value) in entries {
         let mut length = value.len().min(LONGEST_VALUE);
@@ -112,6 +120,10 @@ pub fn install_communicators(engine: &Engine) {
         world.set_name("MPI_COMM_WORLD");
         let alone = Comm::self_(engine.rank());
         alone.set_name("MPI_COMM_SELF");
+        if let Some(handler) = initial_error_handler::handler() {
+            world.set_error_handler(handler.clone());
+            alone.set_error_handler(handler);
+        }
         [Arc::new(world), Arc::new(alone)]
     });
     if let Some(environment) = ENVIRONMENT.get() {

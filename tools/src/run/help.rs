@@ -48,6 +48,8 @@ environment (ranks inherit the launcher's)
   -genvnone, -envnone      start from an empty environment
   --memory-alloc-kinds KINDS   kinds of memory to ask for, such as system,cuda:device: what is there
                            of them is in mpi_memory_alloc_kinds
+  --initial-errhandler NAME    the error handler with which MPI begins: mpi_errors_are_fatal, mpi_errors_abort
+                           or mpi_errors_return
   --max-slowdown PERCENT   ranks that wait sleep only so much that being woken too late costs PERCENT of
                            the time at most; 0: they never sleep
   --library-path WHICH     serried (default): programs built against MPICH's or the

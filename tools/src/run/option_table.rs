@@ -22,6 +22,8 @@ pub enum Meaning {
     Directory,
     /// `--memory-alloc-kinds KINDS`.
     MemoryKinds,
+    /// `--initial-errhandler NAME`.
+    InitialErrorHandler,
     /// `--max-slowdown PERCENT`.
     MaxSlowdown,
     /// `--bind-to KIND`.
@@ -126,6 +128,7 @@ const TABLE: &[(&str, Meaning)] = &[
     ("unset unset-env", Unset),
     ("wdir wd dir", Directory),
     ("memory-alloc-kinds memory-allocation-kinds", MemoryKinds),
+    ("initial-errhandler", InitialErrorHandler),
     ("max-slowdown", MaxSlowdown),
     ("bind-to binding", Bind),
     ("map-by", Map),

@@ -30,6 +30,13 @@ fn kinds_of_memory_are_told_to_all_ranks() {
 }
 
 #[test]
+fn the_first_error_handler_is_one_of_mpi() {
+    let told = [("SERRIED_INITIAL_ERRHANDLER".into(), "mpi_errors_return".into())];
+    assert_eq!(read("-initial-errhandler mpi_errors_return a").unwrap().environment, told);
+    assert!(read("--initial-errhandler mine a").unwrap_err().contains("mpi_errors_abort"));
+}
+
+#[test]
 fn the_bound_of_sleeping_is_a_number_of_percent() {
     let told = [("SERRIED_MAX_SLOWDOWN".into(), "2.5".into())];
     assert_eq!(read("--max-slowdown 2.5% a").unwrap().environment, told);

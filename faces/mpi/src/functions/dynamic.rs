@@ -6,6 +6,7 @@ use crate::arguments::{number, read_string, write_string, Ints, OutArray};
 use crate::entry::engine;
 use crate::handle::COMMS;
 use crate::handle_arguments::{Handles, InOut, Late, Out};
+use crate::initial_error_handler;
 use crate::objects::{Comm, Info};
 use serried_engine::job::starter::Program;
 use serried_engine::{Class, Error, Result};
@@ -35,6 +36,9 @@ pub fn comm_get_parent(parent: Out<Comm>) -> Result<()> {
     };
     let made = Arc::new(made);
     made.set_name("MPI_COMM_PARENT");
+    if let Some(handler) = initial_error_handler::handler() {
+        made.set_error_handler(handler);
+    }
     *known = Some(Arc::downgrade(&made));
     parent.put(made)
 }

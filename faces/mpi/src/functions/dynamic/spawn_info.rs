@@ -1,11 +1,11 @@
 //! The info keys with which processes are started (MPI-5.0 §11.8.4): `wdir`, `path`, `host`, `soft`,
-//! `mpi_memory_alloc_kinds`; and what other libraries have too: `env`, lines `NAME=VALUE`; `hosts`, `add-host`, `hostfile`
+//! `mpi_memory_alloc_kinds`, `mpi_initial_errhandler`; and what other libraries have too: `env`, lines `NAME=VALUE`; `hosts`, `add-host`, `hostfile`
 //! and `add-hostfile`. Keys that are not known are ignored, as MPI says.
 
-use crate::memory_kinds;
 use crate::objects::Info;
+use crate::{initial_error_handler, memory_kinds};
 use serried_engine::job::starter::Program;
-use serried_engine::settings::MEMORY_KINDS;
+use serried_engine::settings::{INITIAL_ERROR_HANDLER, MEMORY_KINDS};
 use serried_engine::{Class, Error, Result};
 use std::ffi::OsString;
 use std::path::Path;
@@ -48,6 +48,9 @@ pub fn apply(info: &Info, mut program: Program) -> Result<Program> {
     }
     if let Some(kinds) = info.get(memory_kinds::SUPPORTED) {
         program.variables.push((MEMORY_KINDS.into(), kinds.into()));
+    }
+    if let Some(name) = info.get(initial_error_handler::KEY) {
+        program.variables.push((INITIAL_ERROR_HANDLER.into(), name.into()));
     }
     if let Some(counts) = info.get("soft") {
         program.ranks = of_soft(&counts, program.ranks)?;
