@@ -20,6 +20,7 @@ static void kinds(void)
 {
     CHECK(shmem_malloc(0) == NULL);
     CHECK(shmem_calloc(0, 8) == NULL);
+    CHECK(shmem_calloc((size_t)1 << 33, ((size_t)1 << 31) + 1) == NULL);
     CHECK(shmem_align(64, 0) == NULL);
     shmem_free(NULL);
     char *small = shmem_malloc(1), *other = shmem_malloc(100);

@@ -29,6 +29,27 @@ int main()
     CHECK_EQUAL(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, &sum_of_c, &number_of_c, 1), 0);
     CHECK(__real__ sum_of_c == npes * (npes - 1) / 2);
     CHECK_EQUAL(shmem_sync(SHMEM_TEAM_WORLD), 0);
+    long *one = static_cast<long *>(shmem_calloc(1, sizeof(long)));
+    long *all = static_cast<long *>(shmem_calloc(2 * npes, sizeof(long)));
+    long *mine = static_cast<long *>(shmem_calloc(2 * npes, sizeof(long)));
+    *one = me + 1;
+    CHECK_EQUAL(shmem_collect(SHMEM_TEAM_WORLD, all, one, 1), 0);
+    CHECK_EQUAL(all[npes - 1], npes);
+    CHECK_EQUAL(shmem_fcollect(SHMEM_TEAM_WORLD, all, one, 1), 0);
+    CHECK_EQUAL(all[before], before + 1);
+    for (int pe = 0; pe < npes; pe++)
+        mine[pe] = 100 * me + pe;
+    CHECK_EQUAL(shmem_alltoall(SHMEM_TEAM_WORLD, all, mine, 1), 0);
+    CHECK_EQUAL(all[before], 100 * before + me);
+    shmem_sync(SHMEM_TEAM_WORLD);
+    CHECK_EQUAL(shmem_alltoalls(SHMEM_TEAM_WORLD, all, mine, 2, 1, 1), 0);
+    CHECK_EQUAL(all[2 * before], 100 * before + me);
+    CHECK_EQUAL(shmem_broadcast(SHMEM_TEAM_WORLD, all, one, 1, npes - 1), 0);
+    CHECK_EQUAL(all[0], npes);
+    shmem_sync(SHMEM_TEAM_WORLD);
+    shmem_free(mine);
+    shmem_free(all);
+    shmem_free(one);
     unsigned *heap = static_cast<unsigned *>(shmem_calloc(4, sizeof(unsigned)));
     shmem_atomic_fetch_or(heap, 3u, next);
     shmem_barrier_all();

@@ -109,7 +109,8 @@ fn select(declaration: &Declaration, name: &str, ctx: bool) -> String {
 fn overloads(api: &Api, declaration: &Declaration) -> String {
     let mut text = String::new();
     // A function of C that has the name and the arguments of one of them.
-    let in_c = api.declarations.iter().find(|one| one.name == declaration.name && one.types.is_empty());
+    let is_in_c = |one: &&Declaration| one.types.is_empty() && one.sizes.is_empty();
+    let in_c = api.declarations.iter().find(|one| one.name == declaration.name && is_in_c(one));
     let contexts: &[bool] = if declaration.marks.ctx { &[false, true] } else { &[false] };
     for &ctx in contexts {
         for one in distinct(&declaration.types) {

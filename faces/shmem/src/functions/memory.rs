@@ -44,10 +44,13 @@ pub fn malloc_with_hints(_call: &Call, size: usize, _hints: c_long) -> Result<*m
 
 /// `shmem_calloc`.
 pub fn calloc(_call: &Call, count: usize, size: usize) -> Result<*mut c_void> {
-    let bytes = count.checked_mul(size).ok_or_else(|| {
-        Error::new(Class::Size, format!("{count} elements of {size} bytes go beyond all memory"))
-    })?;
-    allocate("shmem_calloc", bytes, ALIGNMENT, true)
+    match count.checked_mul(size) {
+        Some(bytes) => allocate("shmem_calloc", bytes, ALIGNMENT, true),
+        None => {
+            let sentence = format!("{count} elements of {size} bytes go beyond all memory");
+            null_without_room("shmem_calloc", Err(Error::new(Class::NoMem, sentence)))
+        }
+    }
 }
 
 /// `shmem_align`.
