@@ -51,8 +51,8 @@ fn for_fortran(abi: &Abi) -> String {
         let short = if kind.name == "datatype" { "Type" } else { &kind.c[4..] };
         let _ = write!(
             text,
-            "static inline {0} MPI_{short}_f2c(MPI_Fint handle) {{ return MPI_{short}_fromint(handle); }}\n\
-             static inline MPI_Fint MPI_{short}_c2f({0} handle) {{ return MPI_{short}_toint(handle); }}\n\
+            "static __inline__ {0} MPI_{short}_f2c(MPI_Fint handle) {{ return MPI_{short}_fromint(handle); }}\n\
+             static __inline__ MPI_Fint MPI_{short}_c2f({0} handle) {{ return MPI_{short}_toint(handle); }}\n\
              #define PMPI_{short}_f2c MPI_{short}_f2c\n#define PMPI_{short}_c2f MPI_{short}_c2f\n",
             kind.c
         );
@@ -62,9 +62,9 @@ fn for_fortran(abi: &Abi) -> String {
         format!("int i;\n    for (i = 0; i < {ints}; i++) to[i] = from[i];\n    return MPI_SUCCESS;\n}}\n");
     let _ = write!(
         text,
-        "static inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *to)\n{{\n    \
+        "static __inline__ int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *to)\n{{\n    \
          const MPI_Fint *from = (const MPI_Fint *)c_status;\n    {copy}\
-         static inline int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *c_status)\n{{\n    \
+         static __inline__ int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *c_status)\n{{\n    \
          MPI_Fint *to = (MPI_Fint *)c_status;\n    {copy}\
          #define PMPI_Status_c2f MPI_Status_c2f\n#define PMPI_Status_f2c MPI_Status_f2c\n"
     );
@@ -121,8 +121,8 @@ fn types(abi: &Abi) -> String {
         };
     }
     if abi.has(Some("fortran")).1 {
-        let ints = status::ints(&abi.status);
-        let _ = write!(text, "\ntypedef int MPI_Fint;\ntypedef struct {{\n    MPI_Fint MPI_internal[{ints}];\n}} MPI_F08_status;\n");
+        let fields = status::in_c(&abi.status).replace("MPI_Status", "MPI_F08_status");
+        let _ = write!(text, "\ntypedef int MPI_Fint;\n{fields}");
     } else {
         text += "\n/* A Fortran INTEGER of the usual size; MPI-5.0 has no such type, and old programs name it. */\ntypedef int MPI_Fint;\n";
     }
