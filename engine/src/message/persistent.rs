@@ -259,7 +259,7 @@ impl Core {
         Ok(())
     }
 
-    fn is_partitioned(&self, index: u32) -> bool {
+    pub(super) fn is_partitioned(&self, index: u32) -> bool {
         matches!(&self.requests[index].work,
             Work::Persistent(persistent) if matches!(persistent.recipe, Recipe::Partitioned(_)))
     }

@@ -5,12 +5,13 @@
 //! Only where the system has no barrier for all processes, or more is withdrawn at once than a list
 //! holds, or the receiver cannot tell because nobody takes its packets, its answer is waited for.
 
+use super::partitioned::wrong;
 use super::unexpected::{Found, Unexpected};
 use super::wire::{Envelope, Offer, Ticket, OFFER, WITHDRAW, WITHDRAWN};
 use super::work::{Send, Work};
 use crate::core::Core;
 use crate::transport::{Offers, Packet, Packets, Payloads};
-use crate::Result;
+use crate::{Class, Result};
 
 /// Rounds of progress in which all packets are read that are here.
 const ROUNDS: u32 = 64;
@@ -19,8 +20,14 @@ impl Core {
     /// Marks a request for cancellation.
     ///
     /// # Errors
-    /// What progress reports.
+    /// What progress reports; `Request` for an active partitioned operation (MPI-5.0 §4.2).
     pub(crate) fn cancel(&mut self, index: u32) -> Result<()> {
+        if self.requests[index].active && self.is_partitioned(index) {
+            return Err(wrong(
+                Class::Request,
+                "an active partitioned operation cannot be cancelled; complete it",
+            ));
+        }
         let target = match &self.requests[index].work {
             Work::Persistent(persistent) => match persistent.running {
                 Some(running) => running,
