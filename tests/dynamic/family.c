@@ -82,6 +82,15 @@ static void multiple(MPI_Comm parent)
         CHECK(flag);
         char folder[256];
         CHECK(getcwd(folder, sizeof folder) != NULL);
+        MPI_Errhandler handlers[3];
+        MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handlers[0]);
+        MPI_Comm_get_errhandler(MPI_COMM_SELF, &handlers[1]);
+        MPI_Comm_get_errhandler(parent, &handlers[2]);
+        for (int of = 0; of < 3; of++)
+            CHECK(handlers[of] == (*appnum ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL));
+        char name[MPI_MAX_INFO_VAL + 1] = "";
+        MPI_Info_get(MPI_INFO_ENV, "mpi_initial_errhandler", MPI_MAX_INFO_VAL, name, &flag);
+        CHECK(flag == (*appnum > 0) && (!flag || strcmp(name, "mpi_errors_return") == 0));
         int told[3] = {size, *appnum, strcmp(folder, "/") == 0};
         const char *value = getenv("OF_THE_CHILD");
         CHECK(*appnum == 0 || (value && strcmp(value, "one two") == 0));
@@ -97,6 +106,7 @@ static void multiple(MPI_Comm parent)
     MPI_Info_set(infos[1], "env", "OF_THE_CHILD=one two");
     MPI_Info_set(infos[1], "host", "localhost");
     MPI_Info_set(infos[1], "soft", "9,2,7:20");
+    MPI_Info_set(infos[1], "mpi_initial_errhandler", "mpi_errors_return");
     MPI_Comm children;
     MPI_Comm_spawn_multiple(2, commands, argvs, counts, infos, 0, MPI_COMM_WORLD, &children, codes);
     int many;

@@ -8,19 +8,10 @@
 
 use super::agreements::{self, Agreements};
 use super::node_segment::AGREEMENTS_AT;
-use super::revocations::Known;
 use super::{Job, NodeSegment};
 use crate::{JobRank, Result};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::{Mutex, PoisonError};
-
-/// What this process has read of both lists.
-#[derive(Debug, Default)]
-pub(super) struct Heard {
-    /// Ranks that have failed, in that order: by their local numbers where all are on this node.
-    failed: Mutex<Vec<u32>>,
-    pub revoked: Mutex<Known>,
-}
+use std::sync::PoisonError;
 
 impl Job {
     /// As so manieth of all a rank has failed, if it has.

@@ -14,9 +14,9 @@
 //! The file goes on beyond what all map: with the windows of the ranks (see
 //! `memory::window`), unless a limit on the size of files forbids it.
 
-use super::news::Heard;
+use super::revocations::{self, Heard};
 use super::switchboard::Line;
-use super::{agreements, revocations, universe};
+use super::{agreements, universe};
 use crate::memory::segment::{self, Segment};
 use crate::memory::window::{layout, policy};
 use crate::observe::delays::Account;

@@ -10,7 +10,7 @@ use crate::{Class, Error, Result};
 use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 /// Communicators that can be revoked in the life of a job.
 const MOST: usize = 1 << 17;
@@ -18,9 +18,17 @@ const MOST: usize = 1 << 17;
 pub(super) const AT: usize = universe::AT + universe::BYTES;
 pub(super) const BYTES: usize = 8 * MOST;
 
-/// What a process has read.
+/// What this process has read of both lists: of ranks that have failed (`news`), and of revocations.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Heard {
+    /// Ranks that have failed, in that order: by their local numbers where all are on this node.
+    pub failed: Mutex<Vec<u32>>,
+    revoked: Mutex<Known>,
+}
+
+/// What a process has read of revocations.
+#[derive(Debug, Default)]
+struct Known {
     /// Places that were looked at.
     read: usize,
     /// Those of them that had no context then.

@@ -59,11 +59,9 @@ pub fn known_error_handler(handler: Arc<ErrorHandler>) -> Arc<ErrorHandler> {
     ERROR_HANDLERS[place].clone()
 }
 
-/// One of MPI's own handlers by the name that info keys give it.
-pub fn error_handler_named(name: &str) -> Option<Arc<ErrorHandler>> {
-    let names = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
-    let place = names.iter().position(|one| *one == name)?;
-    Some(ERROR_HANDLERS[place].clone())
+/// The error handler with which communicators begin, if this process was told one.
+pub fn first_error_handler() -> Option<Arc<ErrorHandler>> {
+    initial_error_handler::told().map(|(_, place)| ERROR_HANDLERS[place].clone())
 }
 
 /// What `MPI_ERRORS_RETURN` stands for.
@@ -97,7 +95,7 @@ pub fn environment_info(mut arguments: impl Iterator<Item = String>) -> serried_
         entries.push(("wdir", directory.display().to_string()));
     }
     entries.extend(memory_kinds::asked_at_start().map(|kinds| (memory_kinds::SUPPORTED, kinds)));
-    entries.extend(initial_error_handler::told().map(|name| (initial_error_handler::KEY, name)));
+    entries.extend(initial_error_handler::told().map(|(name, _)| (initial_error_handler::KEY, name)));
     let info = Info::default();
     for (key, mut value) in entries {
         let mut length = value.len().min(LONGEST_VALUE);
@@ -120,7 +118,7 @@ pub fn install_communicators(engine: &Engine) {
         world.set_name("MPI_COMM_WORLD");
         let alone = Comm::self_(engine.rank());
         alone.set_name("MPI_COMM_SELF");
-        if let Some(handler) = initial_error_handler::handler() {
+        if let Some(handler) = first_error_handler() {
             world.set_error_handler(handler.clone());
             alone.set_error_handler(handler);
         }

@@ -10,7 +10,7 @@ use super::binding::{Bind, Map};
 use super::configuration;
 use super::meeting_options::Meeting;
 use super::option_table::{find, Meaning};
-use super::option_values::{count, keep_library_path, percent, restarts, seconds};
+use super::option_values::{count, error_handler, keep_library_path, percent, restarts, seconds};
 use serried_engine::settings::{INITIAL_ERROR_HANDLER, MAX_SLOWDOWN, MEMORY_KINDS};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -448,12 +448,8 @@ impl Value<'_, '_> {
             Meaning::Unset => options.unset.push(self.next()?),
             Meaning::MemoryKinds => options.environment.push((MEMORY_KINDS.into(), self.next()?)),
             Meaning::InitialErrorHandler => {
-                let names = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
-                let name = self.text()?;
-                if !names.contains(&name.as_str()) {
-                    return Err(format!("{} takes {}, not `{name}`", self.option, names.join(", ")));
-                }
-                options.environment.push((INITIAL_ERROR_HANDLER.into(), name.into()));
+                let handler = error_handler(self.option, self.text()?)?;
+                options.environment.push((INITIAL_ERROR_HANDLER.into(), handler.into()));
             }
             Meaning::MaxSlowdown => {
                 let bound = percent(self.option, &self.text()?)?;

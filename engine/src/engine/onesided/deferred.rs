@@ -13,7 +13,7 @@
 //! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
 //! asks. What leaves for a rank is preceded by what other lines hold for it: several faces may use the same memory.
 
-use super::whole_blocks::Block;
+use super::block::Block;
 use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};

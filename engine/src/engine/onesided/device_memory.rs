@@ -4,7 +4,7 @@
 //! Elements are changed by the device, or fetched, changed and stored, under the lock of the owner's elements, as those of memory
 //! are that the kernel copies (`changing`).
 
-use super::obeying::Served;
+use super::served::Served;
 use crate::device::computing::Formula;
 use crate::device::{self, counted, Operand, Piece};
 use crate::engine::Engine;

@@ -4,11 +4,11 @@
 //! All pieces of an operation lie in one region, and the whole is checked before anything is written. Where the region is
 //! direct, a piece costs its copy and little else.
 
+use super::block::{Block, Goes};
 use super::changing::MANY;
 use super::deferred::Settled;
 use super::device_memory::copy_many_by_driver;
 use super::target_memory::AT_ONCE;
-use super::whole_blocks::{Block, Goes};
 use crate::datatype::Basic;
 use crate::device::MemoryKind;
 use crate::engine::Engine;

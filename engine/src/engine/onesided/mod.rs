@@ -2,6 +2,7 @@
 
 mod asking;
 mod awaited;
+mod block;
 mod changing;
 mod chunks;
 mod chunks_by_messages;
@@ -20,6 +21,7 @@ mod operations;
 mod places;
 mod runs;
 mod servant_thread;
+mod served;
 mod serving;
 mod synchronising;
 mod target_memory;
@@ -30,8 +32,8 @@ pub(super) use asking::refused;
 pub(super) use deferred::Deferred;
 pub use exposing::Memory;
 pub(super) use leaving::Farewells;
-pub(super) use obeying::Served;
 pub(super) use servant_thread::ServantThread;
+pub(super) use served::Served;
 
 #[cfg(test)]
 mod tests;

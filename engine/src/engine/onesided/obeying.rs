@@ -2,25 +2,10 @@
 //! memory of its own member, and for the server of a node, which does it with that of a rank of the node.
 
 use super::device_lending::pass_pieces;
-use super::obeying_many::Finder;
+use super::served::{Finder, Served};
 use crate::engine::Engine;
-use crate::onesided::{Ask, Elements, Entry, Region, MOST_BYTES};
+use crate::onesided::{Ask, Elements, Region, MOST_BYTES};
 use crate::{Class, Error, Result};
-
-/// What a member exposes, for the one who does what others ask for.
-pub(in crate::engine) trait Served {
-    /// The piece in which so many bytes from an address on lie; one without bytes if there is none.
-    ///
-    /// # Errors
-    /// When it cannot be found out.
-    fn region(&self, engine: &Engine, there: (u64, u64)) -> Result<Region>;
-
-    /// Of attached memory: the piece in which so many bytes from an address on lie; one at address 0 if there is none.
-    ///
-    /// # Errors
-    /// When it cannot be found out.
-    fn find(&self, engine: &Engine, there: (u64, u64)) -> Result<Entry>;
-}
 
 impl Engine {
     /// Does what is asked, and gives what the answer tells.

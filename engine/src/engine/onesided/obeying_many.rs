@@ -1,45 +1,14 @@
 //! Doing what another member asks for with many pieces. A row that plain loads and stores reach is copied where it lies; all
 //! other pieces go in chunks of one region, as those of the rank's own operations do.
 
-use super::obeying::Served;
 use super::places::{step, step_both, Places};
-use super::runs::Chunk;
-use super::target_memory::PIECES;
+use super::runs::{Chunk, PIECES};
+use super::served::{Finder, Served};
 use crate::engine::Engine;
 use crate::onesided::{rows, Elements, Many, Region, Row, MOST_BYTES};
 use crate::transport::short_copy;
 use crate::{Class, Error, Result};
 use std::rc::Rc;
-
-/// Finds what a member exposes; mostly it is the region of the piece before.
-pub(super) struct Finder<'a, S> {
-    pub served: &'a S,
-    last: Option<Rc<Region>>,
-}
-
-impl<'a, S: Served> Finder<'a, S> {
-    pub fn new(served: &'a S) -> Finder<'a, S> {
-        Finder { served, last: None }
-    }
-
-    /// The region in which so many bytes from an address on lie.
-    pub fn region(&mut self, engine: &Engine, there: (u64, u64)) -> Result<Rc<Region>> {
-        match self.last.as_ref().filter(|region| region.place_of(there.0, there.1).is_ok()) {
-            Some(region) => Ok(region.clone()),
-            None => Ok(self.last.insert(Rc::new(self.served.region(engine, there)?)).clone()),
-        }
-    }
-
-    /// Where the first piece of a row lies for plain loads and stores, if all of the row does, in one region.
-    fn here(&mut self, engine: &Engine, row: Row) -> Option<(Rc<Region>, *mut u8)> {
-        let reach = row.distance.checked_mul(row.count as i64 - 1)?;
-        let first = row.address.wrapping_add_signed(reach.min(0));
-        let there = (first, reach.unsigned_abs() + row.bytes);
-        let region = self.region(engine, there).ok()?;
-        let here = region.here(region.place_of(there.0, there.1).ok()?, there.1)?;
-        Some((region, here.wrapping_add((row.address - first) as usize)))
-    }
-}
 
 /// Pieces of a region that are waiting to be done together. Their data come next in the message, and in the answer.
 struct Gathered<'a> {

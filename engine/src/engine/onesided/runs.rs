@@ -5,6 +5,9 @@ use crate::onesided::{Scattered, Target};
 use std::ops::Range;
 use std::ptr;
 
+/// Pieces that are looked for at a time.
+pub(super) const PIECES: usize = 512;
+
 /// Pieces of a place in the order of sending: addresses and lengths. Their data lie one behind the other at the origin.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk<'a> {

@@ -8,7 +8,7 @@
 
 use super::asking::{buffer, ASKED, MOST_WORDS, WITH_WORDS};
 use super::locking::no_such_lock;
-use super::obeying::Served;
+use super::served::Served;
 use crate::core::Background;
 use crate::engine::background::Master;
 use crate::engine::Engine;

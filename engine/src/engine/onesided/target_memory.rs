@@ -1,8 +1,8 @@
 //! Reaching into exposed memory: what lies where, and copying pieces of it.
 
+use super::block::{Block, Goes};
 use super::device_memory::copy_by_driver;
-use super::runs::{Chunk, Run, Stage};
-use super::whole_blocks::{Block, Goes};
+use super::runs::{Chunk, Run, Stage, PIECES};
 use crate::collective::Data;
 use crate::device::{MemoryKind, Piece};
 use crate::engine::Engine;
@@ -15,8 +15,6 @@ use std::sync::{Arc, PoisonError};
 
 /// Bytes that the kernel copies while this rank's lock is held.
 pub(super) const AT_ONCE: u64 = 256 << 10;
-/// Pieces that are looked for at a time.
-pub(super) const PIECES: usize = 512;
 /// How often a list of attached memory is read that changes meanwhile.
 const TRIES: u32 = 1000;
 

@@ -1,9 +1,10 @@
 //! Long blocks of an operation on another node. Servers move them whole, straight between the memory of the origin and that of
-//! the target (`engine::server::moves`), so the origin lends its block until it settles. What has to be cut for some reason
+//! the target (`engine::server::moving_blocks`), so the origin lends its block until it settles. What has to be cut for some reason
 //! goes in pieces.
 
+use super::block::{Block, Goes};
 use super::deferred::{Line, Message};
-use crate::engine::server::{body_of, What};
+use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Region, MOST_BYTES};
 use crate::Result;
@@ -12,43 +13,6 @@ use crate::Result;
 const LONG: u64 = 128 << 10;
 /// The most bytes that go at once: so many lie aside in a server, if the origin is another process.
 const MOST: u64 = 1 << 20;
-
-/// Where a block goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goes {
-    There,
-    Here,
-}
-
-/// A block that servers move.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub goes: Goes,
-    /// Where it lies at the target.
-    pub there: u64,
-    /// Where it lies here.
-    pub here: u64,
-    pub bytes: u64,
-}
-
-impl Block {
-    /// What is asked of servers.
-    pub fn ask(&self) -> (What, Ask) {
-        match self.goes {
-            Goes::There => (What::Put, Ask::Take(self.there, self.bytes)),
-            Goes::Here => (What::Get, Ask::Lend(self.there, self.bytes)),
-        }
-    }
-
-    fn parts(self, most: u64) -> impl Iterator<Item = Block> {
-        (0..self.bytes).step_by(most as usize).map(move |at| Block {
-            there: self.there + at,
-            here: self.here + at,
-            bytes: most.min(self.bytes - at),
-            ..self
-        })
-    }
-}
 
 impl Engine {
     /// Whether a block of so many bytes goes whole between here and a region.

@@ -15,6 +15,7 @@ mod desk;
 mod ending;
 mod mail;
 mod moves;
+mod moving_blocks;
 mod running;
 mod served_members;
 mod server_words;

@@ -1,24 +1,9 @@
-//! Long blocks between memory of ranks of different nodes. They do not go through the buffers of the protocol, but as the
-//! network moves long messages: straight from where they lie to where they belong.
-//!
-//! | | who asks | the server of its node | the server of the member's node |
-//! |---|---|---|---|
-//! | put | | lends the block, and says where it lies | fetches it to where it belongs, and tells that it is there |
-//! | get | | fetches the block, and gives it back | lends it, and says where it lies |
-//!
-//! The server is a thread of one rank. It lends and fetches that rank's memory where it is. Blocks of other ranks of its node
-//! lie aside meanwhile: a rank has at most a few MiB of them under way. A member's memory is reached by plain loads and
-//! stores, or the block is cut: it goes in pieces then, through the protocol.
+//! Blocks that a server lends or fetches ([`moving_blocks`](super::moving_blocks)), and the words by which servers tell of them.
 
-use super::desk::{At, NO};
-use super::mail::Mail;
 use super::served_members::Key;
 use super::waiting_locks::Asker;
-use super::wishes::{Slip, What, CUT, DONE, GONE, REFUSED};
-use crate::engine::onesided::Served;
 use crate::onesided::Region;
 use crate::transport::{AccessDescriptor, MemoryKind};
-use crate::LocalRank;
 use std::collections::HashMap;
 
 /// Words of a descriptor, as they are sent.
@@ -46,32 +31,33 @@ impl Word {
 /// Blocks that a server lends or fetches.
 #[derive(Default)]
 pub struct Moves {
-    last: u64,
+    pub last: u64,
     /// What it fetches, by numbers of its own.
-    fetches: HashMap<u64, Fetch>,
+    pub fetches: HashMap<u64, Fetch>,
     /// Blocks that ranks of this node put, by the tickets of their wishes. The last is kept as long as it is lent.
-    put: HashMap<u64, (AccessDescriptor, Block)>,
+    pub put: HashMap<u64, (AccessDescriptor, Block)>,
     /// Memory of members that ranks of other nodes get: node and key, and whose it is.
-    got: HashMap<(u32, u64), (Key, AccessDescriptor)>,
+    pub got: HashMap<(u32, u64), (Key, AccessDescriptor)>,
 }
 
 /// Where a block lies in the server's process.
-enum Block {
+pub enum Block {
     /// In memory that is its rank's own, or reached by plain loads and stores.
     Here(u64),
     /// Beside: its rank's memory is another process's.
     Aside(Vec<u8>),
 }
 
-struct Fetch {
+/// A block that comes.
+pub struct Fetch {
     /// The node from which it comes.
-    node: u32,
-    block: Block,
-    then: Then,
+    pub node: u32,
+    pub block: Block,
+    pub then: Then,
 }
 
 /// What is done when a block has come.
-enum Then {
+pub enum Then {
     /// It was put: the server of the one who asks is told.
     Tell(Asker, Key, Region),
     /// It was got: the wish with this ticket is over, and the memory goes back.
@@ -79,7 +65,8 @@ enum Then {
 }
 
 impl Block {
-    fn address(&mut self) -> u64 {
+    /// Its address.
+    pub fn address(&mut self) -> u64 {
         match self {
             Block::Here(address) => *address,
             Block::Aside(bytes) => bytes.as_mut_ptr() as u64,
@@ -103,178 +90,4 @@ pub fn descriptor_from_bytes(bytes: &[u8]) -> Option<AccessDescriptor> {
         key: word(2),
         kind: MemoryKind(word(3) as u16),
     })
-}
-
-/// For a rank of this node that asks.
-impl At<'_> {
-    /// A rank wants a block moved; `false`: it has to be cut.
-    pub fn begin_move(&mut self, ticket: u64, from: LocalRank, slip: &Slip) -> bool {
-        slip.node != self.server.node
-            && (slip.what == What::Get as u32 || self.lend_block(ticket, from, slip))
-    }
-
-    fn lend_block(&mut self, ticket: u64, from: LocalRank, slip: &Slip) -> bool {
-        let mut block = self.room_for(from, slip);
-        if let Block::Aside(bytes) = &mut block {
-            if !self.read(from, slip.block, bytes) {
-                return false;
-            }
-        }
-        let peer = self.engine.leader_of(slip.node);
-        let memory = self.desk.mail.lend(peer, block.address(), slip.block_bytes);
-        let is_lent = memory.key != 0;
-        if is_lent {
-            self.desk.moves.put.insert(ticket, (memory, block));
-        }
-        is_lent
-    }
-
-    fn room_for(&self, from: LocalRank, slip: &Slip) -> Block {
-        match self.is_own(from) {
-            true => Block::Here(slip.block),
-            false => Block::Aside(vec![0; slip.block_bytes as usize]),
-        }
-    }
-
-    /// What the other server has to know of a block that is put.
-    pub fn descriptor_of(&self, ticket: u64) -> Vec<u8> {
-        self.desk.moves.put.get(&ticket).map_or_else(Vec::new, |(memory, _)| descriptor_to_bytes(*memory))
-    }
-
-    /// The other server has answered that it lends memory: fetches it for a rank that gets it.
-    pub fn fetch_block(&mut self, ticket: u64, (from, slip): (LocalRank, Slip), answer: &[u8]) {
-        let lent = descriptor_from_bytes(answer).filter(|memory| memory.key != 0);
-        let Some(memory) = lent.filter(|memory| memory.bytes == slip.block_bytes) else {
-            return self.finish(ticket, CUT, &[]);
-        };
-        let block = self.room_for(from, &slip);
-        if !self.begin_to_fetch(slip.node, memory, block, Then::End(ticket, memory)) {
-            self.finish(ticket, REFUSED, &[]);
-        }
-    }
-
-    /// A wish has ended: a block is not lent any more.
-    pub fn end_move(&mut self, ticket: u64, slip: &Slip) {
-        if let Some((memory, _block)) = self.desk.moves.put.remove(&ticket) {
-            self.desk.mail.take_back(self.engine.leader_of(slip.node), memory);
-        }
-    }
-}
-
-/// For ranks of other nodes.
-impl At<'_> {
-    /// Begins to fetch a block to the memory of a member; what is answered: 0, or that it has to be cut.
-    ///
-    /// # Errors
-    /// A refusal.
-    pub fn take_block(&mut self, asker: Asker, key: Key, there: (u64, u64), data: &[u8]) -> Result<u8, u64> {
-        let memory = descriptor_from_bytes(data).filter(|memory| memory.bytes == there.1).ok_or(NO)?;
-        let Some((region, here)) = self.plain_place(key, there)? else { return Ok(CUT) };
-        match self.begin_to_fetch(asker.node, memory, Block::Here(here), Then::Tell(asker, key, region)) {
-            true => Ok(0),
-            false => Err(NO),
-        }
-    }
-
-    /// Lends memory of a member to the server of a node: the descriptor, which cannot be reached if it has to be cut.
-    ///
-    /// # Errors
-    /// A refusal.
-    pub fn lend_memory(&mut self, node: u32, key: Key, there: (u64, u64)) -> Result<Vec<u8>, u64> {
-        let mut memory = AccessDescriptor::unreachable(there.1);
-        if let Some((_, here)) = self.plain_place(key, there)? {
-            memory = self.desk.mail.lend(self.engine.leader_of(node), here, there.1);
-        }
-        if memory.key != 0 {
-            self.desk.moves.got.insert((node, memory.key), (key, memory));
-        }
-        Ok(descriptor_to_bytes(memory))
-    }
-
-    /// It is not needed any more.
-    pub fn is_returned(&mut self, node: u32, key: u64) {
-        if let Some((_, memory)) = self.desk.moves.got.remove(&(node, key)) {
-            self.desk.mail.take_back(self.engine.leader_of(node), memory);
-        }
-    }
-
-    /// Where memory of a member lies for plain loads and stores.
-    fn plain_place(&self, key: Key, (address, bytes): (u64, u64)) -> Result<Option<(Region, u64)>, u64> {
-        let member = self.desk.member(key).ok_or(NO)?;
-        let region = member.region(self.engine, (address, bytes)).map_err(|_| NO)?;
-        let offset = region.place_of(address, bytes).map_err(|_| NO)?;
-        Ok(region.here(offset, bytes).map(|here| (region, here as u64)))
-    }
-}
-
-/// Fetching.
-impl At<'_> {
-    fn begin_to_fetch(&mut self, node: u32, memory: AccessDescriptor, block: Block, then: Then) -> bool {
-        let Moves { last, fetches, .. } = &mut self.desk.moves;
-        *last += 1;
-        let number = *last;
-        let fetch = fetches.entry(number).insert_entry(Fetch { node, block, then }).into_mut();
-        let to = (fetch.block.address() as usize, memory.bytes as usize);
-        // SAFETY: it is memory of a member, or that of a rank that waits for it, or lies aside until it has come. What is
-        // fetched is forgotten before any of these goes.
-        let is_begun = unsafe { self.desk.mail.fetch(self.engine.leader_of(node), memory, to, number) };
-        if !is_begun {
-            self.desk.moves.fetches.remove(&number);
-        }
-        is_begun
-    }
-
-    /// A block has come, or will not.
-    pub fn fetched(&mut self, number: u64, has_come: bool) {
-        let Some(Fetch { node, block, then }) = self.desk.moves.fetches.remove(&number) else { return };
-        match then {
-            Then::Tell(Asker { node, ticket, .. }, _, region) => {
-                region.changed();
-                self.tell(node, if has_come { Word::Granted } else { Word::Failed }, ticket);
-            }
-            Then::End(ticket, memory) => {
-                if let (Block::Aside(bytes), Some((from, slip))) = (&block, self.desk.wish(ticket)) {
-                    self.write(from, slip.block, bytes);
-                }
-                self.finish(ticket, if has_come { DONE } else { REFUSED }, &[]);
-                self.tell(node, Word::Returned, memory.key);
-            }
-        }
-    }
-
-    /// A node is gone: so are blocks from there, and nobody there needs any.
-    pub fn lose_blocks(&mut self, node: u32) {
-        self.forget_fetches(|fetch| fetch.node == node);
-        self.desk.tickets_of_blocks(node).into_iter().for_each(|ticket| self.finish(ticket, GONE, &[]));
-        self.take_all_back(|of, _| of == node);
-    }
-
-    /// A member leaves: what still comes to its memory, or from there, is for ranks that have failed.
-    pub fn forget_blocks(&mut self, key: Key) {
-        self.forget_fetches(|fetch| matches!(fetch.then, Then::Tell(_, of, _) if of == key));
-        self.take_all_back(|_, of| of == key);
-    }
-
-    fn forget_fetches(&mut self, is_meant: impl Fn(&Fetch) -> bool) {
-        let (engine, mail) = (self.engine, &mut self.desk.mail);
-        self.desk.moves.fetches.retain(|&number, fetch| {
-            let stays = !is_meant(fetch);
-            if !stays {
-                mail.forget(engine.leader_of(fetch.node), number);
-            }
-            stays
-        });
-    }
-
-    fn take_all_back(&mut self, is_meant: impl Fn(u32, Key) -> bool) {
-        let (engine, mail) = (self.engine, &mut self.desk.mail);
-        let back = |mail: &mut Mail, node, memory| mail.take_back(engine.leader_of(node), memory);
-        self.desk.moves.got.retain(|&(node, _), &mut (key, memory)| {
-            let stays = !is_meant(node, key);
-            if !stays {
-                back(mail, node, memory);
-            }
-            stays
-        });
-    }
 }

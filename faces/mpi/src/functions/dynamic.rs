@@ -6,8 +6,8 @@ use crate::arguments::{number, read_string, write_string, Ints, OutArray};
 use crate::entry::engine;
 use crate::handle::COMMS;
 use crate::handle_arguments::{Handles, InOut, Late, Out};
-use crate::initial_error_handler;
 use crate::objects::{Comm, Info};
+use crate::predefined;
 use serried_engine::job::starter::Program;
 use serried_engine::{Class, Error, Result};
 use std::ffi::{c_char, c_int, c_void, CStr, OsStr, OsString};
@@ -36,7 +36,7 @@ pub fn comm_get_parent(parent: Out<Comm>) -> Result<()> {
     };
     let made = Arc::new(made);
     made.set_name("MPI_COMM_PARENT");
-    if let Some(handler) = initial_error_handler::handler() {
+    if let Some(handler) = predefined::first_error_handler() {
         made.set_error_handler(handler);
     }
     *known = Some(Arc::downgrade(&made));
