@@ -20,6 +20,19 @@ impl Datatype {
         walk((self, address, count), 0, u64::MAX, &mut Each(work));
     }
 
+    /// Calls `work` with rows of blocks that have the packed bytes from `offset` on, at most `limit` of them, in order: the first
+    /// one's address, the bytes of each, how many they are, and how far each is from the one before. `false` from it
+    /// ends that.
+    pub fn each_row(
+        &self,
+        (address, count): (*mut u8, u64),
+        offset: u64,
+        limit: u64,
+        work: impl FnMut(*mut u8, usize, usize, isize) -> bool,
+    ) {
+        walk((self, address, count), offset, limit, &mut EachRow(work));
+    }
+
     /// Copies the first `bytes` packed bytes of items of this type to where such items at `to` have them.
     ///
     /// # Safety
@@ -65,6 +78,18 @@ impl Sink for Mover {
 
     fn record(&mut self, address: *mut u8, record: Record) -> bool {
         record.blocks().all(|(part, bytes)| self.block(address.wrapping_offset(part.offset as isize), bytes))
+    }
+}
+
+/// Calls a function for each row; blocks without gaps between them are one.
+struct EachRow<F>(F);
+
+impl<F: FnMut(*mut u8, usize, usize, isize) -> bool> Sink for EachRow<F> {
+    fn row(&mut self, address: *mut u8, bytes: usize, count: usize, stride: isize) -> bool {
+        match stride == bytes as isize {
+            true => (self.0)(address, bytes * count, 1, 0),
+            false => count == 0 || (self.0)(address, bytes, count, stride),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod layout;
 mod pack;
 mod regular;
 mod replace;
-mod rows;
+pub(crate) mod rows;
 mod type_map;
 mod walk;
 

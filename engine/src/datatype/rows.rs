@@ -57,7 +57,7 @@ pub(super) unsafe fn copy_block(from: *const u8, to: *mut u8, bytes: usize) {
 
 /// A row of places, each `stride` bytes after the last.
 #[derive(Clone, Copy)]
-pub(super) struct Row<P> {
+pub(crate) struct Row<P> {
     /// The first place.
     pub first: P,
     /// Bytes from one to the next.
@@ -69,7 +69,7 @@ pub(super) struct Row<P> {
 /// # Safety
 /// All blocks of `from` may be read, all of `to` written, and they do not
 /// overlap.
-pub(super) unsafe fn copy_row(from: Row<*const u8>, to: Row<*mut u8>, bytes: usize, count: usize) {
+pub(crate) unsafe fn copy_row(from: Row<*const u8>, to: Row<*mut u8>, bytes: usize, count: usize) {
     /// As `copy_row` for blocks of `N` bytes.
     unsafe fn blocks<const N: usize>(mut from: Row<*const u8>, mut to: Row<*mut u8>, count: usize) {
         for _ in 0..count {

@@ -46,7 +46,7 @@ pub(crate) use fair_lock::FairLock;
 pub(crate) use farewell::Farewell;
 pub(crate) use group_words::GroupWord;
 pub(crate) use piece_heads::{rows, Row};
-pub(crate) use pieces::Batch;
+pub(crate) use pieces::{Batch, Rows};
 pub use pieces::{FarPiece, Pieces, Scattered, Strided, MOST_LEVELS};
 pub use region::Region;
 pub(crate) use region::{Servant, Way};

@@ -33,6 +33,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether two words say where all its pieces lie.
+    pub fn is_short(self) -> bool {
+        self.count <= MOST_PIECES && fits(self.distance)
+    }
+
     /// The address of each piece.
     pub fn addresses(self) -> impl Iterator<Item = u64> + Clone {
         (0..self.count as i64).map(move |index| self.address.wrapping_add_signed(self.distance * index))
@@ -58,9 +63,25 @@ impl PieceHeads {
         (self.last.count, self.last.distance) = (count + 1, next);
     }
 
+    /// A row.
+    pub fn add_row(&mut self, row: Row) {
+        if row.count < 2 || !row.is_short() {
+            return row.addresses().for_each(|address| self.add(address, row.bytes));
+        }
+        self.words.push(row.address & ((1 << ADDRESS_BITS) - 1) | row.bytes << ADDRESS_BITS | ROW);
+        self.words.push((row.distance << COUNT_BITS) as u64 | row.count);
+        let last = row.address.wrapping_add_signed(row.distance * (row.count as i64 - 1));
+        self.last = Row { address: last, ..row };
+    }
+
     /// The words.
     pub fn words(&self) -> &[u64] {
         &self.words
+    }
+
+    /// Where the last piece lies.
+    pub fn last(&self) -> Option<u64> {
+        (!self.words.is_empty()).then_some(self.last.address)
     }
 
     /// There are none any more.
@@ -118,6 +139,23 @@ mod tests {
         assert_eq!(there_and_back(&alike), 101, "two make a row, and the third one begins another");
         assert_eq!(there_and_back(&[(8, 8)]), 1);
         assert_eq!(there_and_back(&[(1, 8), ((1 << 48) - 1, 8)]), 2, "a distance without room in a word");
+    }
+
+    #[test]
+    fn a_row_is_two_words_and_goes_on() {
+        let mut heads = PieceHeads::default();
+        let row = Row { address: 4096, bytes: 8, count: 5, distance: 24 };
+        heads.add_row(row);
+        heads.add(4096 + 5 * 24, 8);
+        heads.add_row(Row { address: 64, bytes: 3, count: 1, distance: 0 });
+        heads.add_row(Row { address: 1 << 20, bytes: 1, count: 2, distance: -(1 << 50) });
+        let bytes: Vec<u8> = heads.words().iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let found: Vec<_> = rows(&bytes).collect();
+        assert_eq!(
+            found[..2],
+            [Row { count: 6, ..row }, Row { address: 64, bytes: 3, count: 1, distance: 0 }]
+        );
+        assert_eq!(found.iter().map(|row| row.count).sum::<u64>(), 9, "a distance without room in a word");
     }
 
     #[test]

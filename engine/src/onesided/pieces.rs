@@ -2,7 +2,7 @@
 //!
 //! Places in the memory of a member are addresses in its process.
 
-use super::piece_heads::PieceHeads;
+use super::piece_heads::{PieceHeads, Row};
 use super::MOST_BYTES;
 use crate::{Class, Error, Result};
 
@@ -92,6 +92,51 @@ impl Batch {
         self.heads.clear();
         (self.bytes, self.has_gaps) = (0, false);
         Ok(())
+    }
+}
+
+/// Rows of pieces that go with one message. Their data lie one behind the other here.
+#[derive(Debug, Default)]
+pub struct Rows {
+    heads: PieceHeads,
+    bytes: u64,
+}
+
+impl Rows {
+    /// Adds as many pieces of a row, each of at most [`FarPiece::MOST`] bytes, as there is room for; how many.
+    #[inline]
+    pub fn take(&mut self, row: Row) -> u64 {
+        let words = self.heads.words().len() as u64 + 2;
+        let room = MOST_BYTES.saturating_sub(self.bytes + 8 * words);
+        // A distance that fits in no word costs a word for each piece.
+        let count = row.count.min(room / (row.bytes + if row.is_short() { 0 } else { 8 }).max(1));
+        self.heads.add_row(Row { count, ..row });
+        self.bytes += count * row.bytes;
+        count
+    }
+
+    /// The words that say where they lie there.
+    pub fn heads(&self) -> &[u64] {
+        self.heads.words()
+    }
+
+    /// Bytes of all pieces.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The piece, if it is only one: where it lies there.
+    pub fn one(&self) -> Option<u64> {
+        match *self.heads.words() {
+            [_] => self.heads.last(),
+            _ => None,
+        }
+    }
+
+    /// There are none any more.
+    pub fn clear(&mut self) {
+        self.heads.clear();
+        self.bytes = 0;
     }
 }
 

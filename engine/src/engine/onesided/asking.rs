@@ -5,7 +5,7 @@ use crate::engine::server::{body_of, UnderWay};
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
-    Ask, Batch, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Servant,
+    Ask, Batch, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Rows, Servant,
     HEAD_BYTES, MOST_BYTES,
 };
 use crate::reduce::{Builtin, Factor};
@@ -161,6 +161,57 @@ impl Engine {
         Ok(count)
     }
 
+    /// Writes rows of pieces, whose data begin at `from`.
+    ///
+    /// # Safety
+    /// The data can be read here.
+    pub(super) unsafe fn ask_to_write_rows(
+        &self,
+        region: &Region,
+        rows: &Rows,
+        from: *const u8,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        let data = with_data(rows, unsafe { bytes_of((from.cast_mut(), rows.bytes())) });
+        let ask = Ask::Many(Many::Write, rows.heads().len() as u64);
+        // SAFETY: there is no answer.
+        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
+    }
+
+    /// Reads rows of pieces to `to`.
+    ///
+    /// # Safety
+    /// It can be written, until the origin settles.
+    pub(super) unsafe fn ask_to_read_rows(&self, region: &Region, rows: &Rows, to: *mut u8) -> Result<()> {
+        let ask = Ask::Many(Many::Read, rows.heads().len() as u64);
+        let place = std::iter::once((to, rows.bytes()));
+        // SAFETY: by the caller.
+        unsafe { self.ask_into(region.servant, (ask, &with_data(rows, &[])), place) }
+    }
+
+    /// Changes the elements of rows of pieces, and puts what they were to `result`, unless that is null.
+    ///
+    /// # Safety
+    /// The origin can be read here, unless nothing is changed, and the result written, until the origin settles.
+    pub(super) unsafe fn ask_to_change_rows(
+        &self,
+        region: &Region,
+        rows: &Rows,
+        elements: &Elements,
+        (origin, result): (*const u8, *mut u8),
+    ) -> Result<()> {
+        let tell = !result.is_null();
+        let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
+        let ask = Ask::Many(what, rows.heads().len() as u64);
+        let given = if elements.only_reads() { 0 } else { rows.bytes() };
+        // SAFETY: by the caller.
+        let data =
+            with_data(rows, if given == 0 { &[] } else { unsafe { bytes_of((origin.cast_mut(), given)) } });
+        let to = tell.then_some((result, rows.bytes())).into_iter();
+        // SAFETY: by the caller.
+        unsafe { self.ask_into(region.servant, (ask, &data), to) }
+    }
+
     /// Writes many pieces.
     ///
     /// # Safety
@@ -268,6 +319,14 @@ fn with_heads(batch: &Batch, pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> 
     data.extend(batch.heads().iter().flat_map(|word| word.to_ne_bytes()));
     pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
     data
+}
+
+/// The heads of rows, and their data.
+fn with_data(rows: &Rows, data: &[u8]) -> Vec<u8> {
+    let mut all = Vec::with_capacity(8 * rows.heads().len() + data.len());
+    all.extend(rows.heads().iter().flat_map(|word| word.to_ne_bytes()));
+    all.extend_from_slice(data);
+    all
 }
 
 /// What lies in a place here.

@@ -153,11 +153,6 @@ impl Engine {
         if chunk.pieces.len() < 2 {
             return Ok(false);
         }
-        if self.goes_by_messages(region) {
-            // SAFETY: by the caller.
-            unsafe { self.change_chunk_by_messages(region, chunk, elements, places)? };
-            return Ok(true);
-        }
         let is_direct = direct.start <= span.start && span.end <= direct.end;
         let is_apart = span.end <= direct.start || direct.end <= span.start;
         let here = |address: usize| region.mapped(address as u64);

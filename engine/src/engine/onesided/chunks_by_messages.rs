@@ -29,46 +29,6 @@ fn each_part(chunk: Chunk, local: *mut u8, mut visit: impl FnMut(Part) -> Result
 }
 
 impl Engine {
-    /// Writes a chunk from `local`, where its pieces lie one behind the other.
-    ///
-    /// # Safety
-    /// `local` can be read for all bytes of the chunk, which lies in the region.
-    pub(super) unsafe fn write_chunk_by_messages(
-        &self,
-        region: &Region,
-        chunk: Chunk,
-        local: *mut u8,
-    ) -> Result<()> {
-        // SAFETY: by the caller.
-        each_part(chunk, local, |part| unsafe {
-            match part {
-                Part::Together(batch) => self.ask_to_write_many(region, batch),
-                Part::Alone(piece) => self.ask_to_write(region, piece.there, piece.here, piece.bytes),
-            }
-        })
-    }
-
-    /// Reads a chunk to `local`, one piece behind the other.
-    ///
-    /// # Safety
-    /// `local` can be written for all bytes of the chunk, which lies in the region, until the origin settles if answers may
-    /// come late.
-    pub(super) unsafe fn read_chunk_by_messages(
-        &self,
-        region: &Region,
-        chunk: Chunk,
-        local: *mut u8,
-    ) -> Result<()> {
-        // SAFETY: by the caller.
-        each_part(chunk, local, |part| unsafe {
-            match part {
-                Part::Together(batch) => self.ask_to_read_many(region, batch),
-                Part::Alone(piece) => self.ask_to_read(region, piece.there, piece.here, piece.bytes),
-            }
-        })?;
-        self.have_answers_now(region)
-    }
-
     /// Changes the elements of a chunk by those that lie one behind the other, and stores what they were in the same way.
     ///
     /// # Safety

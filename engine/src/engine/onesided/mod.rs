@@ -3,6 +3,7 @@
 mod asking;
 mod awaited;
 mod block;
+mod by_messages;
 mod changing;
 mod chunks;
 mod chunks_by_messages;

@@ -4,9 +4,9 @@
 use super::places::{step, step_both, Places};
 use super::runs::{Chunk, PIECES};
 use super::served::{Finder, Served};
+use crate::datatype::rows;
 use crate::engine::Engine;
-use crate::onesided::{rows, Elements, Many, Region, Row, MOST_BYTES};
-use crate::transport::short_copy;
+use crate::onesided::{self, Elements, Many, Region, Row, MOST_BYTES};
 use crate::{Class, Error, Result};
 use std::rc::Rc;
 
@@ -51,8 +51,9 @@ impl Engine {
     ) -> Result<Vec<u8>> {
         let heads = number.checked_mul(8).filter(|&heads| heads <= data.len() as u64).ok_or_else(shorter)?;
         let (heads, data) = data.split_at(heads as usize);
-        let all = rows(heads).map(|row| row.count * row.bytes).sum::<u64>();
-        let pieces = || rows(heads).flat_map(|row| row.addresses().map(move |address| (address, row.bytes)));
+        let all = onesided::rows(heads).map(|row| row.count * row.bytes).sum::<u64>();
+        let pieces =
+            || onesided::rows(heads).flat_map(|row| row.addresses().map(move |address| (address, row.bytes)));
         let elements = match what {
             Many::Change { builtin, element, .. } => Some(Elements::known(builtin, element)?),
             Many::Read | Many::Write => None,
@@ -70,12 +71,13 @@ impl Engine {
         let to = if tells { read.as_mut_ptr() } else { std::ptr::null_mut() };
         let mut gathered =
             Gathered { elements, region: None, pieces: Vec::new(), bytes: 0, places: (from, to) };
-        for row in rows(heads) {
+        for row in onesided::rows(heads) {
             // SAFETY: there are as many bytes in the message, and in the answer.
             unsafe { self.obey_row(served, row, &mut gathered)? };
         }
         // SAFETY: the same.
         unsafe { self.obey_gathered(&mut gathered)? };
+        served.has_changed();
         Ok(read)
     }
 
@@ -90,14 +92,13 @@ impl Engine {
         gathered: &mut Gathered,
     ) -> Result<()> {
         let plain = gathered.elements.is_none().then(|| served.here(self, row)).flatten();
-        if let Some((region, here)) = plain {
+        if let Some(here) = plain {
             // SAFETY: by the caller; the row lies there, and the message and the answer are memory of the one who obeys.
             unsafe {
                 self.obey_gathered(gathered)?;
                 copy_row(row, here, gathered.places);
             }
             gathered.pass(row.count * row.bytes);
-            region.changed();
             return Ok(());
         }
         let span = row.bytes + gathered.elements.map_or(0, |elements| elements.element().hole());
@@ -183,15 +184,17 @@ impl Engine {
 /// # Safety
 /// The pieces lie at `here`, and one behind the other in the message or the answer; neither overlaps them.
 unsafe fn copy_row(row: Row, here: *mut u8, (from, to): Places) {
-    let bytes = row.bytes as usize;
-    for index in 0..row.count as usize {
-        let piece = here.wrapping_offset(row.distance as isize * index as isize);
-        // SAFETY: by the caller.
-        unsafe {
-            match from.is_null() {
-                true => short_copy::copy(piece, to.add(index * bytes), bytes),
-                false => short_copy::copy(from.add(index * bytes), piece, bytes),
-            }
+    let (bytes, count) = (row.bytes as usize, row.count as usize);
+    let stride = if count > 1 { row.distance as isize } else { 0 };
+    let there = rows::Row { first: here, stride };
+    // SAFETY: by the caller.
+    unsafe {
+        if from.is_null() {
+            let (first, stride) = (there.first.cast_const(), there.stride);
+            let to = rows::Row { first: to, stride: bytes as isize };
+            rows::copy_row(rows::Row { first, stride }, to, bytes, count);
+        } else {
+            rows::copy_row(rows::Row { first: from, stride: bytes as isize }, there, bytes, count);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Puts, gets and accumulates.
 
+use super::by_messages::each_aside;
 use super::chunks::{change_blocks, change_packed};
 use super::places::{step_both, Places};
 use super::runs::{Chunk, Counterpart, Run, Stage};
@@ -358,6 +359,14 @@ impl Engine {
                 // SAFETY: by the caller.
                 with_data(offset, run.bytes(), &mut |places| unsafe {
                     self.change_run(region, run, elements, places)
+                })
+            });
+        }
+        if self.goes_by_messages(region) {
+            return each_aside(bytes).try_for_each(|(offset, length)| {
+                // SAFETY: by the caller.
+                with_data(offset, length, &mut |places| unsafe {
+                    self.change_by_messages((place, target), (offset, length), elements, places)
                 })
             });
         }

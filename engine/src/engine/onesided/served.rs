@@ -33,19 +33,33 @@ impl<'a, S: Served> Finder<'a, S> {
 
     /// The region in which so many bytes from an address on lie.
     pub fn region(&mut self, engine: &Engine, there: (u64, u64)) -> Result<Rc<Region>> {
-        match self.last.as_ref().filter(|region| region.place_of(there.0, there.1).is_ok()) {
-            Some(region) => Ok(region.clone()),
-            None => Ok(self.last.insert(Rc::new(self.served.region(engine, there)?)).clone()),
+        self.find(engine, there)?;
+        Ok(self.last.clone().expect("it was found"))
+    }
+
+    fn find(&mut self, engine: &Engine, there: (u64, u64)) -> Result<()> {
+        let is_last = |region: &Rc<Region>| region.place_of(there.0, there.1).is_ok();
+        if !self.last.as_ref().is_some_and(is_last) {
+            self.has_changed();
+            self.last = Some(Rc::new(self.served.region(engine, there)?));
         }
+        Ok(())
     }
 
     /// Where the first piece of a row lies for plain loads and stores, if all of the row does, in one region.
-    pub fn here(&mut self, engine: &Engine, row: Row) -> Option<(Rc<Region>, *mut u8)> {
+    #[inline]
+    pub fn here(&mut self, engine: &Engine, row: Row) -> Option<*mut u8> {
         let reach = row.distance.checked_mul(row.count as i64 - 1)?;
         let first = row.address.wrapping_add_signed(reach.min(0));
-        let there = (first, reach.unsigned_abs() + row.bytes);
-        let region = self.region(engine, there).ok()?;
-        let here = region.here(region.place_of(there.0, there.1).ok()?, there.1)?;
-        Some((region, here.wrapping_add((row.address - first) as usize)))
+        let bytes = reach.unsigned_abs() + row.bytes;
+        self.find(engine, (first, bytes)).ok()?;
+        let region = self.last.as_ref()?;
+        let here = region.here(region.place_of(first, bytes).ok()?, bytes)?;
+        Some(here.wrapping_add((row.address - first) as usize))
+    }
+
+    /// Something was done with the memory that was found last: its owner may wait for that.
+    pub fn has_changed(&self) {
+        self.last.iter().for_each(|region| region.changed());
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     /// Where item 0 lies in the owner's process.
-    fn there(&self) -> u64 {
+    pub fn there(&self) -> u64 {
         self.region.address.wrapping_add(self.first).wrapping_sub(self.before as u64)
     }
 
@@ -232,6 +232,10 @@ impl Engine {
             // SAFETY: by the caller.
             return unsafe { self.move_block(place.region, block) };
         }
+        if self.goes_by_messages(place.region) {
+            // SAFETY: by the caller.
+            return unsafe { self.put_by_messages(origin, (place, target), bytes) };
+        }
         let mut stage = Stage::of(origin);
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
@@ -239,9 +243,6 @@ impl Engine {
                 let local = stage.fill(origin, offset, chunk.bytes).cast_mut();
                 if chunk.pieces.len() > 1 && self.goes_by_kernel(place.region) {
                     return self.write_chunk(place.region, chunk, local);
-                }
-                if chunk.pieces.len() > 1 && self.goes_by_messages(place.region) {
-                    return self.write_chunk_by_messages(place.region, chunk, local);
                 }
                 chunk.runs().try_for_each(|(at, run)| match run.one() {
                     Some((piece, length)) => self.write_to(place.region, piece, local.add(at), length),
@@ -266,6 +267,10 @@ impl Engine {
             // SAFETY: by the caller.
             return unsafe { self.move_block(place.region, block) };
         }
+        if self.goes_by_messages(place.region) {
+            // SAFETY: by the caller.
+            return unsafe { self.get_by_messages(origin, (place, target), bytes) };
+        }
         let mut stage = Stage::of(origin);
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
@@ -274,9 +279,6 @@ impl Engine {
                 let region = place.region;
                 match chunk.pieces.len() > 1 {
                     true if self.goes_by_kernel(region) => self.read_chunk(region, chunk, local)?,
-                    true if self.goes_by_messages(region) => {
-                        self.read_chunk_by_messages(region, chunk, local)?
-                    }
                     _ => chunk.runs().try_for_each(|(at, run)| match run.one() {
                         Some((piece, length)) => self.read_from(region, piece, local.add(at), length),
                         None => run.with(local.add(at), |pieces| self.get_pieces_from(region, pieces)),

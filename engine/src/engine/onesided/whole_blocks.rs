@@ -9,16 +9,14 @@ use crate::engine::Engine;
 use crate::onesided::{Ask, Region, MOST_BYTES};
 use crate::Result;
 
-/// Blocks of so many bytes go whole. Two words more go there and back for one than for a message of the protocol.
-const LONG: u64 = 128 << 10;
 /// The most bytes that go at once: so many lie aside in a server, if the origin is another process.
 const MOST: u64 = 1 << 20;
 
 impl Engine {
-    /// Whether a block of so many bytes goes whole between here and a region.
+    /// Whether a block of so many bytes goes whole between here and a region: more than one message of the protocol takes.
     #[inline]
     pub(super) fn goes_whole(&self, region: &Region, bytes: u64) -> bool {
-        bytes >= LONG && region.servant.takes_blocks && self.goes_by_messages(region)
+        bytes > MOST_BYTES && region.servant.takes_blocks && self.goes_by_messages(region)
     }
 
     /// Moves a block. Where answers may come late it is lent until the origin settles.

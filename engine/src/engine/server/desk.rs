@@ -410,16 +410,14 @@ impl At<'_> {
 
 impl Outside for At<'_> {
     fn send(&mut self, to: u32, header: &Header, body: Body<'_>) {
-        let found;
+        let mut found;
         let body = match body {
             Body::Bytes(bytes) => bytes,
             Body::Own(ticket) => {
                 let own = self.desk.own.get(&ticket).cloned();
                 let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
-                found = own
-                    .or_else(wish)
-                    .map(|body| [body, self.descriptor_of(ticket)].concat())
-                    .unwrap_or_default();
+                found = own.or_else(wish).unwrap_or_default();
+                self.add_descriptor(ticket, &mut found);
                 &found
             }
             Body::Data(_) => &[],

@@ -52,9 +52,11 @@ impl At<'_> {
         }
     }
 
-    /// What the other server has to know of a block that is put.
-    pub fn descriptor_of(&self, ticket: u64) -> Vec<u8> {
-        self.desk.moves.put.get(&ticket).map_or_else(Vec::new, |(memory, _)| descriptor_to_bytes(*memory))
+    /// Adds what the other server has to know of a block, if the wish is to put one.
+    pub fn add_descriptor(&self, ticket: u64, body: &mut Vec<u8>) {
+        if let Some((memory, _)) = self.desk.moves.put.get(&ticket) {
+            body.extend(descriptor_to_bytes(*memory));
+        }
     }
 
     /// The other server has answered that it lends memory: fetches it for a rank that gets it.
