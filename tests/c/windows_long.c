@@ -108,6 +108,28 @@ static void all_to_the_first(const struct window *w)
     MPI_Barrier(W);
 }
 
+/* Under a lock each finds the whole block of the one before, and leaves its own. */
+static void one_after_the_other(const struct window *w)
+{
+    enum { LENGTH = 400007, TIMES = 12 };
+    memset(w->memory, 0, LENGTH);
+    settle(w);
+    MPI_Barrier(W);
+    for (int time = 0; time < TIMES; time++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win);
+        MPI_Get(got, LENGTH, MPI_BYTE, 0, at(w, 0, 0), LENGTH, MPI_BYTE, w->win);
+        MPI_Win_flush(0, w->win);
+        int mixed = 0;
+        for (int offset = 1; offset < LENGTH; offset++)
+            mixed += got[offset] != got[0];
+        CHECK_EQUAL(mixed, 0);
+        memset(sent, 1 + rank * TIMES + time, LENGTH);
+        MPI_Put(sent, LENGTH, MPI_BYTE, 0, at(w, 0, 0), LENGTH, MPI_BYTE, w->win);
+        MPI_Win_unlock(0, w->win);
+    }
+    MPI_Barrier(W);
+}
+
 static void with_windows_of_all_kinds(void)
 {
     static const enum kind kinds[] = {ALLOCATED, OF_HEAP, SHARED, DYNAMIC};
@@ -118,6 +140,7 @@ static void with_windows_of_all_kinds(void)
             there_and_back(&w, lengths[length], LOCK_ALL, (enum use)(1 + length % (USES - 1)));
         }
         all_to_the_first(&w);
+        one_after_the_other(&w);
         free_window(&w);
     }
 }

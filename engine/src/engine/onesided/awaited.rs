@@ -1,7 +1,7 @@
 //! Requests of one-sided operations on other nodes: they are complete when what was asked for is there, and the origin of a
 //! block that goes whole may be used again.
 
-use super::deferred::Key;
+use super::deferred::{Key, Message};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::onesided::Exposure;
@@ -16,8 +16,13 @@ pub(super) struct Awaited {
 }
 
 impl Engine {
-    /// The newest message to a member with an answer that has not been taken.
-    pub(super) fn newest_with_answer(&self, exposure: &Exposure, member: u32) -> Option<Awaited> {
+    /// The newest message of a kind to a member that is not over.
+    pub(super) fn newest(
+        &self,
+        exposure: &Exposure,
+        member: u32,
+        is_meant: impl Fn(&Message) -> bool,
+    ) -> Option<Awaited> {
         if !self.has_deferred() {
             return None;
         }
@@ -25,7 +30,7 @@ impl Engine {
         let lines = self.deferred_lines();
         let line = lines.of.get(&key)?;
         let mut newest_first = line.held.iter().chain(line.sent.iter().rev().map(|sent| &sent.1));
-        let number = newest_first.find(|message| message.uses_origin())?.number;
+        let number = newest_first.find(|message| is_meant(message))?.number;
         Some(Awaited { key, number })
     }
 

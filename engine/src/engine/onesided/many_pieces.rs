@@ -4,7 +4,7 @@
 //! All pieces of an operation lie in one region, and the whole is checked before anything is written. Where the region is
 //! direct, a piece costs its copy and little else.
 
-use super::block::{Block, Goes};
+use super::block::Goes;
 use super::changing::MANY;
 use super::deferred::Settled;
 use super::device_memory::copy_many_by_driver;
@@ -98,9 +98,7 @@ impl Engine {
         }
         if self.goes_whole(region, bytes) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
-            return pieces.each(|local, there| unsafe {
-                self.move_block(region, Block { goes: Goes::There, there, here: local as u64, bytes })
-            });
+            return unsafe { self.move_pieces(region, pieces, Goes::There) };
         }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.
@@ -139,9 +137,7 @@ impl Engine {
         }
         if self.goes_whole(region, bytes) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
-            return pieces.each(|local, there| unsafe {
-                self.move_block(region, Block { goes: Goes::Here, there, here: local as u64, bytes })
-            });
+            return unsafe { self.move_pieces(region, pieces, Goes::Here) };
         }
         if region.direct.is_empty() && region.device.is_some() {
             // SAFETY: by the caller; what `place` has passed lies in the region.

@@ -6,7 +6,7 @@ use super::block::{Block, Goes};
 use super::deferred::{Line, Message};
 use crate::engine::server::body_of;
 use crate::engine::Engine;
-use crate::onesided::{Ask, Region, MOST_BYTES};
+use crate::onesided::{Ask, Pieces, Region, MOST_BYTES};
 use crate::Result;
 
 /// The most bytes that go at once: so many lie aside in a server, if the origin is another process.
@@ -25,6 +25,20 @@ impl Engine {
     /// It can be read here, or written if it goes here, and lies in the region.
     pub(super) unsafe fn move_block(&self, region: &Region, block: Block) -> Result<()> {
         block.parts(MOST).try_for_each(|part| self.ask_to_move(region.servant, part))?;
+        self.have_answers_now(region)
+    }
+
+    /// Moves pieces of which each goes whole, and waits for all, unless answers may come late.
+    ///
+    /// # Safety
+    /// As [`Engine::move_block`].
+    pub(super) unsafe fn move_pieces(&self, region: &Region, pieces: &impl Pieces, goes: Goes) -> Result<()> {
+        let (bytes, late) = (pieces.bytes(), region.answering_late());
+        pieces.each(|local, there| {
+            let block = Block { goes, there, here: local as u64, bytes };
+            // SAFETY: by the caller.
+            unsafe { self.move_block(&late, block) }
+        })?;
         self.have_answers_now(region)
     }
 

@@ -1,6 +1,7 @@
 //! The same operations with a request: complete when the origin may be used again, and
 //! for what fetches when it is there. In passive epochs only (locks).
 
+use super::deferred::Message;
 use crate::collective::Data;
 use crate::engine::background::Master;
 use crate::engine::Engine;
@@ -18,7 +19,7 @@ impl Engine {
     pub fn start_put(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.put(exposure, origin, target)?;
-        self.request_of_answers(exposure, target.rank)
+        self.request_of(exposure, target.rank, |message| message.lends)
     }
 
     /// `MPI_Rget`.
@@ -28,7 +29,7 @@ impl Engine {
     pub fn start_get(&self, exposure: &Exposure, origin: &Data, target: &Target) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.get(exposure, origin, target)?;
-        self.request_of_answers(exposure, target.rank)
+        self.request_of(exposure, target.rank, Message::uses_origin)
     }
 
     /// `MPI_Raccumulate`.
@@ -61,12 +62,17 @@ impl Engine {
     ) -> Result<RequestId> {
         self.check_passive(exposure, target.rank)?;
         self.get_accumulate(exposure, origin, result, target, operator)?;
-        self.request_of_answers(exposure, target.rank)
+        self.request_of(exposure, target.rank, Message::uses_origin)
     }
 
-    /// A request that is complete when all is there that a member has been asked for, and the origin may be used again.
-    fn request_of_answers(&self, exposure: &Exposure, rank: u32) -> Result<RequestId> {
-        let Some(awaited) = self.newest_with_answer(exposure, rank) else { return Ok(DONE_ID) };
+    /// A request that is complete when all messages of a kind to a member are over.
+    fn request_of(
+        &self,
+        exposure: &Exposure,
+        rank: u32,
+        is_meant: impl Fn(&Message) -> bool,
+    ) -> Result<RequestId> {
+        let Some(awaited) = self.newest(exposure, rank, is_meant) else { return Ok(DONE_ID) };
         let master = Master::of(self);
         let poll = Box::new(move |_: &dyn BootstrapChannel| Ok(master.take_awaited(awaited)?.then_some(0)));
         self.lane(exposure.communicator.context()).lock().begin_background(poll, true)
