@@ -29,8 +29,8 @@ impl Engine {
         let key = (exposure.group().job_rank(member), exposure.communicator.context());
         let lines = self.deferred_lines();
         let line = lines.of.get(&key)?;
-        let mut newest_first = line.held.iter().chain(line.sent.iter().rev().map(|sent| &sent.1));
-        let number = newest_first.find(|message| is_meant(message))?.number;
+        let all = line.held.iter().chain(line.sent.iter().map(|sent| &sent.1));
+        let number = all.filter(|message| is_meant(message)).map(|message| message.number).max()?;
         Some(Awaited { key, number })
     }
 

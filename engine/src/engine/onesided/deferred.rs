@@ -256,8 +256,13 @@ impl Engine {
     }
 
     /// What a line holds leaves; how many bytes are under way for that.
-    pub(super) fn send_line(&self, line: &mut Line) -> Result<usize> {
-        let Some(mut message) = line.held.take() else { return Ok(0) };
+    fn send_line(&self, line: &mut Line) -> Result<usize> {
+        let held = line.held.take();
+        held.map_or(Ok(0), |message| self.send_message(line, message))
+    }
+
+    /// A message leaves; how many bytes are under way for it.
+    pub(super) fn send_message(&self, line: &mut Line, mut message: Message) -> Result<usize> {
         let body = std::mem::take(&mut message.body);
         let under_way = self.begin_to_ask_server(line.servant, (body, false), message.answer)?;
         let bytes = message.bytes + message.answer;

@@ -62,8 +62,7 @@ impl Engine {
                 }
             }
             message.lends = true;
-            line.held = Some(message);
-            under_way += self.send_line(line)?;
+            under_way += self.send_message(line, message)?;
         }
         Ok(under_way)
     }
