@@ -3,11 +3,11 @@
  * there afterwards, the origin of a put may be written again, and nothing beside a block is touched. */
 #include "windows.h"
 
-#define LONGEST (5 << 20)
+#define LONGEST 2500003
 #define ROOM (LONGEST + 4096)
 
 static unsigned char *sent, *got;
-static const int lengths[] = {100000, 131071, 131072, 131073, 400001, 1 << 20, (1 << 20) + 1, 3333333, LONGEST};
+static const int lengths[] = {32768, 32769, 65537, 131072, 400001, (1 << 20) + 1, LONGEST};
 #define LENGTHS ((int)(sizeof lengths / sizeof lengths[0]))
 
 /* How a rank knows, within a lock_all, that it may use its memory again. */
@@ -83,7 +83,7 @@ static void there_and_back(const struct window *w, int length, enum mode mode, e
 /* Long and short ones of all ranks, many under way at once. */
 static void all_to_the_first(const struct window *w)
 {
-    enum { EACH = 200001, PARTS = 3, NEXT = EACH + 15 };
+    enum { EACH = 100001, PARTS = 3, NEXT = EACH + 15 };
     int value = rank + 5, back = -1;
     write_bytes(sent, EACH, rank, 99);
     settle(w);
@@ -111,7 +111,7 @@ static void all_to_the_first(const struct window *w)
 /* Under a lock each finds the whole block of the one before, and leaves its own. */
 static void one_after_the_other(const struct window *w)
 {
-    enum { LENGTH = 400007, TIMES = 12 };
+    enum { LENGTH = 200007, TIMES = 6 };
     memset(w->memory, 0, LENGTH);
     settle(w);
     MPI_Barrier(W);
