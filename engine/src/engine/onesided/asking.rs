@@ -203,10 +203,12 @@ impl Engine {
         let tell = !result.is_null();
         let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
         let ask = Ask::Many(what, rows.heads().len() as u64);
-        let given = if elements.only_reads() { 0 } else { rows.bytes() };
-        // SAFETY: by the caller.
-        let data =
-            with_data(rows, if given == 0 { &[] } else { unsafe { bytes_of((origin.cast_mut(), given)) } });
+        let given: &[u8] = match elements.only_reads() {
+            true => &[],
+            // SAFETY: by the caller.
+            false => unsafe { bytes_of((origin.cast_mut(), rows.bytes())) },
+        };
+        let data = with_data(rows, given);
         let to = tell.then_some((result, rows.bytes())).into_iter();
         // SAFETY: by the caller.
         unsafe { self.ask_into(region.servant, (ask, &data), to) }

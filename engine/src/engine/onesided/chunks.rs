@@ -2,7 +2,7 @@
 
 use super::changing::{FEW, MANY};
 use super::places::{step_both, Places};
-use super::runs::{Chunk, Counterpart};
+use super::runs::{Chunk, Counterpart, Run};
 use super::target_memory::{Place, AT_ONCE};
 use crate::engine::Engine;
 use crate::memory::cross_memory::Pair;
@@ -171,6 +171,53 @@ impl Engine {
             }
         }
         Ok(true)
+    }
+
+    /// Changes the elements of a chunk, at once or run by run.
+    ///
+    /// # Safety
+    /// As [`Engine::change_chunk`].
+    pub(super) unsafe fn change_any_chunk(
+        &self,
+        region: &Region,
+        chunk: Chunk,
+        elements: &Elements,
+        places: Places,
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe {
+            if self.change_chunk(region, chunk, elements, places)? {
+                return Ok(());
+            }
+            chunk
+                .runs()
+                .try_for_each(|(at, run)| self.change_run(region, run, elements, step_both(places, at)))
+        }
+    }
+
+    /// Changes the elements of a run; its owner is asked for many pieces at once.
+    ///
+    /// # Safety
+    /// As [`Engine::change`]: the run lies within the region.
+    pub(super) unsafe fn change_run(
+        &self,
+        region: &Region,
+        run: Run<'_>,
+        elements: &Elements,
+        (from, to): Places,
+    ) -> Result<()> {
+        let count = run.length() as usize / elements.element().size();
+        if run.pieces.len() > 1 && self.goes_by_messages(region) {
+            let chunk = Chunk { base: run.base, pieces: run.pieces, bytes: run.bytes() };
+            // SAFETY: by the caller.
+            return unsafe { self.change_chunk_by_messages(region, chunk, elements, (from, to)) };
+        }
+        for (index, &(address, length)) in run.pieces.iter().enumerate() {
+            let (at, offset) = (index * length, address as u64 - run.base);
+            // SAFETY: by the caller.
+            unsafe { self.change(region, elements, (offset, count), step_both((from, to), at))? };
+        }
+        Ok(())
     }
 
     /// # Safety

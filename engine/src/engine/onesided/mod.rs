@@ -3,7 +3,6 @@
 mod asking;
 mod awaited;
 mod block;
-mod by_messages;
 mod changing;
 mod chunks;
 mod chunks_by_messages;
@@ -20,6 +19,7 @@ mod obeying;
 mod obeying_many;
 mod operations;
 mod places;
+mod rows_by_messages;
 mod runs;
 mod servant_thread;
 mod served;

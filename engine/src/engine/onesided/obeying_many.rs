@@ -148,8 +148,8 @@ impl Engine {
         let element = elements.element();
         // SAFETY: by the caller.
         unsafe {
-            if element.is_block() && self.change_chunk(region, chunk, elements, places)? {
-                return Ok(());
+            if element.is_block() {
+                return self.change_any_chunk(region, chunk, elements, places);
             }
             chunk.each().try_for_each(|(at, (address, bytes))| {
                 let elements_there = (address as u64 - chunk.base, bytes / element.size());

@@ -1,9 +1,9 @@
 //! Puts, gets and accumulates.
 
-use super::by_messages::each_aside;
 use super::chunks::{change_blocks, change_packed};
-use super::places::{step_both, Places};
-use super::runs::{Chunk, Counterpart, Run, Stage};
+use super::places::Places;
+use super::rows_by_messages::each_aside;
+use super::runs::{Counterpart, Stage};
 use super::target_memory::{count_of, Place};
 use crate::collective::Data;
 use crate::datatype::{self, Basic, Datatype};
@@ -312,15 +312,13 @@ impl Engine {
         (target, bytes): (&Target, u64),
         elements: &Elements,
     ) -> Result<()> {
-        let size = elements.element().size() as u64;
+        let (region, size) = (place.region, elements.element().size() as u64);
         if let Some(places) = in_one_piece((origin, result), target, elements) {
             // SAFETY: by the caller.
             return unsafe {
-                match bytes == size {
-                    true => self.change_one(place.region, elements, place.first, places),
-                    false => {
-                        self.change(place.region, elements, (place.first, (bytes / size) as usize), places)
-                    }
+                match (bytes / size) as usize {
+                    1 => self.change_one(region, elements, place.first, places),
+                    count => self.change(region, elements, (place.first, count), places),
                 }
             };
         }
@@ -334,13 +332,12 @@ impl Engine {
                 };
                 change((from, old.as_mut().map_or(ptr::null_mut(), |old| old.room(offset, length))))?;
                 if let (Some(old), Some(result)) = (old.as_mut().filter(|old| old.is_aside()), result) {
-                    self.have_answers(place.region)?;
+                    self.have_answers(region)?;
                     old.empty(result, offset);
                 }
             }
             Ok(())
         };
-        let region = place.region;
         if let Some(here) = self.is_better_packed(place, elements, bytes)? {
             // SAFETY: by the caller; nobody else changes them meanwhile.
             let work = || unsafe {
@@ -373,39 +370,9 @@ impl Engine {
         self.each_chunk(place, target, bytes, |offset, chunk| {
             // SAFETY: by the caller.
             with_data(offset, chunk.bytes, &mut |places| unsafe {
-                if self.change_chunk(region, chunk, elements, places)? {
-                    return Ok(());
-                }
-                chunk
-                    .runs()
-                    .try_for_each(|(at, run)| self.change_run(region, run, elements, step_both(places, at)))
+                self.change_any_chunk(region, chunk, elements, places)
             })
         })
-    }
-
-    /// Changes the elements of a run; its owner is asked for many pieces at once.
-    ///
-    /// # Safety
-    /// As [`Engine::change`]: the run lies within the region.
-    unsafe fn change_run(
-        &self,
-        region: &Region,
-        run: Run<'_>,
-        elements: &Elements,
-        (from, to): Places,
-    ) -> Result<()> {
-        let count = run.length() as usize / elements.element().size();
-        if run.pieces.len() > 1 && self.goes_by_messages(region) {
-            let chunk = Chunk { base: run.base, pieces: run.pieces, bytes: run.bytes() };
-            // SAFETY: by the caller.
-            return unsafe { self.change_chunk_by_messages(region, chunk, elements, (from, to)) };
-        }
-        for (index, &(address, length)) in run.pieces.iter().enumerate() {
-            let (at, offset) = (index * length, address as u64 - run.base);
-            // SAFETY: by the caller.
-            unsafe { self.change(region, elements, (offset, count), step_both((from, to), at))? };
-        }
-        Ok(())
     }
 }
 

@@ -59,7 +59,7 @@ pub struct Fetch {
 /// What is done when a block has come.
 pub enum Then {
     /// It was put: the server of the one who asks is told.
-    Tell(Asker, Key, Region),
+    Tell(Asker, Key, Box<Region>),
     /// It was got: the wish with this ticket is over, and the memory goes back.
     End(u64, AccessDescriptor),
 }

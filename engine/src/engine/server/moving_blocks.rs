@@ -88,7 +88,12 @@ impl At<'_> {
     pub fn take_block(&mut self, asker: Asker, key: Key, there: (u64, u64), data: &[u8]) -> Result<u8, u64> {
         let memory = descriptor_from_bytes(data).filter(|memory| memory.bytes == there.1).ok_or(NO)?;
         let Some((region, here)) = self.plain_place(key, there)? else { return Ok(CUT) };
-        match self.begin_to_fetch(asker.node, memory, Block::Here(here), Then::Tell(asker, key, region)) {
+        match self.begin_to_fetch(
+            asker.node,
+            memory,
+            Block::Here(here),
+            Then::Tell(asker, key, Box::new(region)),
+        ) {
             true => Ok(0),
             false => Err(NO),
         }
