@@ -62,10 +62,13 @@ fn split(line: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn words(text: &str) -> Result<Vec<String>, String> {
-        let file =
-            std::env::temp_dir().join(format!("unit-test-words-{}-{}", std::process::id(), text.len()));
+        // Tests run at the same time, each with files of its own.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = std::env::temp_dir().join(format!("unit-test-words-{}-{number}", std::process::id()));
         std::fs::write(&file, text).unwrap();
         let words = read(&file);
         std::fs::remove_file(&file).unwrap();
