@@ -11,7 +11,6 @@
 //! stores, or the block is cut: it goes in pieces then, through the protocol.
 
 use super::desk::{At, NO};
-use super::mail::Mail;
 use super::moves::{descriptor_from_bytes, descriptor_to_bytes, Block, Fetch, Moves, Then, Word};
 use super::served_members::Key;
 use super::waiting_locks::Asker;
@@ -68,6 +67,7 @@ impl At<'_> {
         let block = self.room_for(from, &slip);
         if !self.begin_to_fetch(slip.node, memory, block, Then::End(ticket, memory)) {
             self.finish(ticket, REFUSED, &[]);
+            self.tell(slip.node, Word::Returned, memory.key);
         }
     }
 
@@ -191,11 +191,10 @@ impl At<'_> {
 
     fn take_all_back(&mut self, is_meant: impl Fn(u32, Key) -> bool) {
         let (engine, mail) = (self.engine, &mut self.desk.mail);
-        let back = |mail: &mut Mail, node, memory| mail.take_back(engine.leader_of(node), memory);
         self.desk.moves.got.retain(|&(node, _), &mut (key, memory)| {
             let stays = !is_meant(node, key);
             if !stays {
-                back(mail, node, memory);
+                mail.take_back(engine.leader_of(node), memory);
             }
             stays
         });
