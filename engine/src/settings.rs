@@ -141,6 +141,8 @@ pub const MEMORY_KINDS: &str = "SERRIED_MEMORY_KINDS";
 
 /// The same: the error handler with which communicators begin (`--initial-errhandler`).
 pub const INITIAL_ERROR_HANDLER: &str = "SERRIED_INITIAL_ERRHANDLER";
+/// What that may be: MPI's own handlers, as info keys name them.
+pub const ERROR_HANDLERS: [&str; 3] = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
 
 /// Set by `serried run` for ranks of a job over several hosts, for jobs that they start: a line with the number of slots, then
 /// what only the tools read.

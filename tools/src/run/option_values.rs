@@ -42,10 +42,9 @@ pub fn percent(option: &str, text: &str) -> Result<String, String> {
 /// # Errors
 /// A sentence for the user.
 pub fn error_handler(option: &str, name: String) -> Result<String, String> {
-    let names = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
-    match names.contains(&name.as_str()) {
+    match settings::ERROR_HANDLERS.contains(&name.as_str()) {
         true => Ok(name),
-        false => Err(format!("{option} {name}: one of {} is wanted", names.join(", "))),
+        false => Err(format!("{option} {name}: one of {} is wanted", settings::ERROR_HANDLERS.join(", "))),
     }
 }
 
