@@ -171,11 +171,11 @@ impl Engine {
         rows: &Rows,
         from: *const u8,
     ) -> Result<()> {
-        // SAFETY: by the caller.
-        let data = with_data(rows, unsafe { bytes_of((from.cast_mut(), rows.bytes())) });
-        let ask = Ask::Many(Many::Write, rows.heads().len() as u64);
-        // SAFETY: there is no answer.
-        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
+        // SAFETY: by the caller; there is no answer.
+        unsafe {
+            let data = std::iter::once(bytes_of((from.cast_mut(), rows.bytes())));
+            self.ask_many(region, Many::Write, (rows.heads(), rows.bytes(), data), std::iter::empty())
+        }
     }
 
     /// Reads rows of pieces to `to`.
@@ -183,10 +183,9 @@ impl Engine {
     /// # Safety
     /// It can be written, until the origin settles.
     pub(super) unsafe fn ask_to_read_rows(&self, region: &Region, rows: &Rows, to: *mut u8) -> Result<()> {
-        let ask = Ask::Many(Many::Read, rows.heads().len() as u64);
         let place = std::iter::once((to, rows.bytes()));
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &with_data(rows, &[])), place) }
+        unsafe { self.ask_many(region, Many::Read, (rows.heads(), 0, std::iter::empty::<&[u8]>()), place) }
     }
 
     /// Changes the elements of rows of pieces, and puts what they were to `result`, unless that is null.
@@ -202,16 +201,13 @@ impl Engine {
     ) -> Result<()> {
         let tell = !result.is_null();
         let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
-        let ask = Ask::Many(what, rows.heads().len() as u64);
-        let given: &[u8] = match elements.only_reads() {
-            true => &[],
-            // SAFETY: by the caller.
-            false => unsafe { bytes_of((origin.cast_mut(), rows.bytes())) },
-        };
-        let data = with_data(rows, given);
+        let given = (!elements.only_reads()).then_some((origin.cast_mut(), rows.bytes()));
         let to = tell.then_some((result, rows.bytes())).into_iter();
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), to) }
+        unsafe {
+            let data = given.into_iter().map(|place| bytes_of(place));
+            self.ask_many(region, what, (rows.heads(), rows.bytes(), data), to)
+        }
     }
 
     /// Writes many pieces.
@@ -219,11 +215,11 @@ impl Engine {
     /// # Safety
     /// They can be read here.
     pub(super) unsafe fn ask_to_write_many(&self, region: &Region, batch: &Batch) -> Result<()> {
-        // SAFETY: by the caller.
-        let data = with_heads(batch, batch.places().map(|place| unsafe { bytes_of(place) }));
-        let ask = Ask::Many(Many::Write, batch.heads().len() as u64);
-        // SAFETY: there is no answer.
-        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
+        // SAFETY: by the caller; there is no answer.
+        unsafe {
+            let data = batch.places().map(|place| bytes_of(place));
+            self.ask_many(region, Many::Write, (batch.heads(), batch.bytes(), data), std::iter::empty())
+        }
     }
 
     /// Reads many pieces.
@@ -231,10 +227,9 @@ impl Engine {
     /// # Safety
     /// They can be written here, until the origin settles.
     pub(super) unsafe fn ask_to_read_many(&self, region: &Region, batch: &Batch) -> Result<()> {
-        let data = with_heads(batch, std::iter::empty::<&[u8]>());
-        let ask = Ask::Many(Many::Read, batch.heads().len() as u64);
+        let nothing = std::iter::empty::<&[u8]>();
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), batch.places()) }
+        unsafe { self.ask_many(region, Many::Read, (batch.heads(), 0, nothing), batch.places()) }
     }
 
     /// Adds the elements of many pieces, times a factor.
@@ -259,32 +254,27 @@ impl Engine {
             piece
         };
         let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
-        let ask = Ask::Many(what, batch.heads().len() as u64);
-        let data = with_heads(batch, batch.pieces().iter().map(multiplied));
-        // SAFETY: there is no answer.
-        unsafe { self.ask_into(region.servant, (ask, &data), std::iter::empty()) }
+        let data = batch.pieces().iter().map(multiplied);
+        // SAFETY: by the caller; there is no answer.
+        unsafe { self.ask_many(region, what, (batch.heads(), batch.bytes(), data), std::iter::empty()) }
     }
 
-    /// Changes the elements of many pieces, and puts what they were to `result`, one behind the other, unless that is null.
+    /// Asks for something with many pieces: the words that say where they lie, and so many bytes of data.
     ///
     /// # Safety
-    /// The pieces can be read here, unless nothing is changed, and the result written for as many bytes, until the origin
-    /// settles.
-    pub(super) unsafe fn ask_to_change_many(
+    /// As `ask_into`.
+    unsafe fn ask_many(
         &self,
         region: &Region,
-        batch: &Batch,
-        (elements, result): (&Elements, *mut u8),
+        what: Many,
+        (heads, bytes, pieces): (&[u64], u64, impl Iterator<Item = impl AsRef<[u8]>>),
+        to: impl Iterator<Item = (*mut u8, u64)>,
     ) -> Result<()> {
-        let tell = !result.is_null();
-        let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
-        let ask = Ask::Many(what, batch.heads().len() as u64);
-        let given = batch.places().take(if elements.only_reads() { 0 } else { usize::MAX });
+        let mut data = Vec::with_capacity(8 * heads.len() + bytes as usize);
+        data.extend(heads.iter().flat_map(|word| word.to_ne_bytes()));
+        pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
         // SAFETY: by the caller.
-        let data = with_heads(batch, given.map(|place| unsafe { bytes_of(place) }));
-        let to = tell.then(|| (result, batch.bytes())).into_iter();
-        // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, &data), to) }
+        unsafe { self.ask_into(region.servant, (Ask::Many(what, heads.len() as u64), &data), to) }
     }
 
     /// A lock of a member whose words are out of reach.
@@ -313,22 +303,6 @@ impl Engine {
         let entry = Entry { address: word(0), bytes: word(8), kind, lent, ..Entry::default() };
         Ok((entry.address != 0).then_some(entry))
     }
-}
-
-/// The heads of pieces, and what lies in them here.
-fn with_heads(batch: &Batch, pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
-    let mut data = Vec::with_capacity(8 * batch.heads().len() + batch.bytes() as usize);
-    data.extend(batch.heads().iter().flat_map(|word| word.to_ne_bytes()));
-    pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
-    data
-}
-
-/// The heads of rows, and their data.
-fn with_data(rows: &Rows, data: &[u8]) -> Vec<u8> {
-    let mut all = Vec::with_capacity(8 * rows.heads().len() + data.len());
-    all.extend(rows.heads().iter().flat_map(|word| word.to_ne_bytes()));
-    all.extend_from_slice(data);
-    all
 }
 
 /// What lies in a place here.

@@ -208,9 +208,8 @@ impl Engine {
     ) -> Result<()> {
         let count = run.length() as usize / elements.element().size();
         if run.pieces.len() > 1 && self.goes_by_messages(region) {
-            let chunk = Chunk { base: run.base, pieces: run.pieces, bytes: run.bytes() };
             // SAFETY: by the caller.
-            return unsafe { self.change_chunk_by_messages(region, chunk, elements, (from, to)) };
+            return unsafe { self.change_run_by_messages(region, run, elements, (from, to)) };
         }
         for (index, &(address, length)) in run.pieces.iter().enumerate() {
             let (at, offset) = (index * length, address as u64 - run.base);

@@ -1,8 +1,8 @@
 //! What servers of other nodes are asked for and need not have done when a call returns.
 //!
 //! A network's way there and back is long, so nobody waits for each operation. What is written is copied, but for long blocks
-//! (`whole_blocks`); where it goes to and what an answer brings is known to the server of this node alone until the origin *settles*: at a flush, at the end
-//! of an epoch, at a quiet or a fence. Errors are told then.
+//! (`whole_blocks`); where it goes to and what an answer brings is known to the server of this node alone until the origin
+//! *settles*: at a flush, at the end of an epoch, at a quiet or a fence. Errors are told then.
 //!
 //! Each member of each exposure has a line of its own. The first request of a line leaves at once. If the exposure is used in
 //! epochs, those behind it are *held*: they gather in one message, which leaves when it is full, when nothing else of its
@@ -188,50 +188,45 @@ impl Engine {
         (ask, data): (Ask, &[u8]),
         (places, answer): (&[Place], usize),
     ) -> Result<()> {
+        let mut lines = self.lines_with_room(servant)?;
+        let may_wait = servant.may_answer_late || answer > 0;
+        let line = lines.line(servant);
+        if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
+            self.send_held(&mut lines, servant)?;
+        }
+        lines.last += 1;
+        let (number, line) = (lines.last, lines.line(servant));
+        let held = line.held.get_or_insert_with(|| Message::new(servant, number));
+        held.add(ask, data, places.iter().copied());
+        if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
+            self.send_held(&mut lines, servant)?;
+        }
+        self.count_lines(&lines);
+        Ok(())
+    }
+
+    /// Asks for a block to be moved whole, behind all that was asked for before.
+    pub(super) fn ask_to_move(&self, servant: Servant, block: Block) -> Result<()> {
+        let mut lines = self.lines_with_room(servant)?;
+        self.send_held(&mut lines, servant)?;
+        lines.last += 1;
+        let message = Message::new(servant, lines.last);
+        lines.bytes += self.begin_block(lines.line(servant), message, block)?;
+        self.count_lines(&lines);
+        Ok(())
+    }
+
+    /// The lines, once a member may be asked for more.
+    fn lines_with_room(&self, servant: Servant) -> Result<Ordered<'_, Lines>> {
         loop {
             let mut lines = self.deferred_lines();
             self.reap(&mut lines, key_of(servant));
             if lines.bytes > MOST_UNDER_WAY {
                 self.reap_all(&mut lines);
             }
-            if let Some(first) = lines.in_the_way(servant) {
-                drop(lines);
-                self.await_server(&first)?;
-                continue;
-            }
-            let may_wait = servant.may_answer_late || answer > 0;
-            let line = lines.line(servant);
-            if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
-                self.send_held(&mut lines, servant)?;
-            }
-            lines.last += 1;
-            let (number, line) = (lines.last, lines.line(servant));
-            let held = line.held.get_or_insert_with(|| Message::new(servant, number));
-            held.add(ask, data, places.iter().copied());
-            if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
-                self.send_held(&mut lines, servant)?;
-            }
-            self.count_lines(&lines);
-            return Ok(());
-        }
-    }
-
-    /// Asks for a block to be moved whole, behind all that was asked for before.
-    pub(super) fn ask_to_move(&self, servant: Servant, block: Block) -> Result<()> {
-        loop {
-            let mut lines = self.deferred_lines();
-            self.reap_all(&mut lines);
-            if let Some(first) = lines.in_the_way(servant) {
-                drop(lines);
-                self.await_server(&first)?;
-                continue;
-            }
-            self.send_held(&mut lines, servant)?;
-            lines.last += 1;
-            let message = Message::new(servant, lines.last);
-            lines.bytes += self.begin_block(lines.line(servant), message, block)?;
-            self.count_lines(&lines);
-            return Ok(());
+            let Some(first) = lines.in_the_way(servant) else { return Ok(lines) };
+            drop(lines);
+            self.await_server(&first)?;
         }
     }
 

@@ -5,7 +5,6 @@ mod awaited;
 mod block;
 mod changing;
 mod chunks;
-mod chunks_by_messages;
 mod deferred;
 mod device_lending;
 mod device_memory;

@@ -3,7 +3,7 @@
 //! aside.
 
 use super::places::{step_both, Places};
-use super::runs::Stage;
+use super::runs::{Run, Stage};
 use super::target_memory::Place;
 use crate::collective::Data;
 use crate::engine::Engine;
@@ -146,6 +146,36 @@ impl Engine {
                 }
             }
         })?;
+        self.have_answers_now(region)
+    }
+
+    /// Changes the elements of a run, which may have holes, by those that lie one behind the other, and stores what they were in
+    /// the same way.
+    ///
+    /// # Safety
+    /// As [`Engine::change_by_messages`].
+    pub(super) unsafe fn change_run_by_messages(
+        &self,
+        region: &Region,
+        run: Run<'_>,
+        elements: &Elements,
+        mut places: Places,
+    ) -> Result<()> {
+        let mut rows = Rows::default();
+        let mut pieces = run.pieces.iter().peekable();
+        while let Some(&&(address, length)) = pieces.peek() {
+            let row = Row { address: address as u64, bytes: length as u64, count: 1, distance: 0 };
+            let has_room = rows.take(row) == 1;
+            if has_room {
+                pieces.next();
+            }
+            if !has_room || pieces.peek().is_none() {
+                // SAFETY: by the caller.
+                unsafe { self.ask_to_change_rows(region, &rows, elements, places)? };
+                places = step_both(places, rows.bytes() as usize);
+                rows.clear();
+            }
+        }
         self.have_answers_now(region)
     }
 }
