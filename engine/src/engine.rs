@@ -9,6 +9,7 @@ use self::reason::Reason;
 use crate::collective::multicast;
 use crate::collective::node::Pool;
 use crate::core::{Calling, Core, Outside};
+use crate::job::spare_blocks::SpareBlocks;
 use crate::job::{Job, Nodes};
 use crate::message::{self, work::Work};
 use crate::observe::flow::{Row, Sent};
@@ -45,6 +46,8 @@ pub struct Engine {
     sleepers: AtomicU32,
     /// Blocks of shared memory for the communicators that this rank leads.
     blocks: Mutex<Pool>,
+    /// Memory of shared windows where that has no place in a window of this process.
+    spare_blocks: SpareBlocks,
     contexts: Contexts,
     /// Processes of other jobs.
     beyond: beyond::Beyond,
@@ -160,6 +163,7 @@ impl Engine {
             servant: ServantThread::default(),
             deferred: Deferred::default(),
             farewells: Farewells::default(),
+            spare_blocks: SpareBlocks::default(),
             lent: Mutex::default(),
         };
         engine.attend(&engine.lanes.at(0).lock())?;

@@ -42,6 +42,7 @@ pub mod revocations;
 mod segment_passing;
 mod server_place;
 mod singleton;
+pub mod spare_blocks;
 pub mod starter;
 pub mod strangers;
 pub mod switchboard;

@@ -128,7 +128,7 @@ impl NodeSegment {
 
     fn create_named(name: &std::ffi::CStr, local_ranks: u32) -> Result<NodeSegment> {
         let bytes = mapped_bytes(local_ranks);
-        let windows = local_ranks > 1 && policy::limits().is_ok();
+        let windows = local_ranks > 1 && policy::files_are_unlimited();
         let length =
             if windows { windows_at(local_ranks) + windows_bytes(local_ranks) } else { bytes as u64 };
         let segment = Segment::create(name, bytes, length)?;

@@ -128,15 +128,7 @@ impl Segment {
     /// `NoMem` when the system refuses, with its reason.
     pub fn give_back(&self, offset: usize, bytes: usize) -> Result<()> {
         debug_assert!(offset + bytes <= self.bytes);
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: plain system call on our own descriptor.
-        let refused = unsafe {
-            libc::fallocate(self.descriptor.as_raw_fd(), mode, offset as libc::off_t, bytes as libc::off_t)
-        };
-        if refused != 0 {
-            return Err(system_error("giving shared memory back", bytes));
-        }
-        Ok(())
+        give_back(self.descriptor(), offset as u64, bytes)
     }
 
     /// Where the segment begins in this process.
@@ -160,6 +152,63 @@ impl Drop for Segment {
         // SAFETY: `base..base+bytes` is the mapping made in `map`; nothing
         // borrowed from `self` outlives it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A piece of the file behind a segment that lies beyond what all map. Unmapped on drop; children inherit it.
+#[derive(Debug)]
+pub struct Piece {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: as for `Segment`.
+unsafe impl Send for Piece {}
+// SAFETY: as for `Segment`.
+unsafe impl Sync for Piece {}
+
+impl Piece {
+    /// Maps `[offset, offset + bytes)` of the file behind a segment, which must be as long; whole pages.
+    ///
+    /// # Errors
+    /// `NoMem` when the system refuses, with its reason.
+    pub fn map(descriptor: BorrowedFd, offset: u64, bytes: usize) -> Result<Piece> {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_NORESERVE);
+        let (file, offset) = (descriptor.as_raw_fd(), offset as libc::off_t);
+        // SAFETY: a new shared mapping at an address the kernel chooses.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file, offset) };
+        match NonNull::new(base.cast()).filter(|_| base != libc::MAP_FAILED) {
+            Some(base) => Ok(Piece { base, bytes }),
+            None => Err(system_error("mmap of shared memory", bytes)),
+        }
+    }
+
+    /// Where it begins in this process.
+    pub fn address(&self) -> usize {
+        self.base.as_ptr() as usize
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `map`; whoever drops it says that nobody uses it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Gives the pages of a range of the file behind a segment back to the system; they read as zero afterwards.
+///
+/// # Errors
+/// `NoMem` when the system refuses, with its reason.
+pub fn give_back(descriptor: BorrowedFd, offset: u64, bytes: usize) -> Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: plain system call on a descriptor of ours.
+    match unsafe {
+        libc::fallocate(descriptor.as_raw_fd(), mode, offset as libc::off_t, bytes as libc::off_t)
+    } {
+        0 => Ok(()),
+        _ => Err(system_error("giving shared memory back", bytes)),
     }
 }
 

@@ -152,8 +152,8 @@ impl Engine {
                 region.changes = self.reach(&region, |transport| transport.changes(peer));
             }
             let owner = self.local_rank(&exposure.communicator, told.owner as u32);
-            if let (Some(offset), Some(owner)) = (told.block.checked_sub(1), owner) {
-                region.lies_at(self.job.node.blocks_area(owner.0) as usize + offset as usize);
+            if let Some(here) = owner.and_then(|owner| self.shared_block_at(owner.0, told.block)) {
+                region.lies_at(here as usize);
             }
             if told.block != 0 {
                 region.servant.takes_blocks = self.servers_move_blocks(region.servant, true);
@@ -252,6 +252,7 @@ impl Engine {
         exposure.device_pieces.take_all().into_iter().for_each(|piece| self.lend_no_more(piece));
         exposure.attached.take_all().into_iter().for_each(|entry| self.close(entry));
         self.mind_words_of(exposure, Changes::hide_no_words);
+        self.forget_blocks(&exposure.communicator, &exposure.told);
         self.take_back(exposure.take_provided(), exposure.told[exposure.rank() as usize].control);
         exposure.communicator.free();
         settled

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Alignment of what is allocated: of a cache line at least.
-const ALIGNMENT: usize = 64;
+pub(super) const ALIGNMENT: usize = 64;
 
 /// What a member exposes in a new exposure. All members give the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,9 @@ impl Engine {
         }
         self.provide_control(parent, peers.contains(&None), &mut mine)?;
         let told = self.tell_all(parent, mine)?;
-        if let Some(error) = wrong.or_else(|| trouble_of(&told)) {
+        if let Some(error) =
+            wrong.or_else(|| trouble_of(&told)).or_else(|| self.share_blocks(parent, &told).err())
+        {
             self.take_back(provided, mine.control);
             mine.lent.checked_sub(1).into_iter().for_each(|place| self.pool().take_back(place as usize));
             return Err(error);
@@ -250,8 +252,7 @@ impl Engine {
         Provided { opened: (address as usize, bytes, mine.opened), ..Provided::default() }
     }
 
-    /// Memory for a segment that all members reach directly: of the window, or else of the blocks area, which all
-    /// ranks of the node have mapped.
+    /// Memory for a segment that all members reach directly: of the window, or else a block that all ranks of the node map.
     fn provide_shared(&self, parent: &Communicator, mine: &mut Told) -> Provided {
         let bytes = mine.segment.bytes;
         mine.segment.address = allocate(bytes, mine) as u64;
@@ -259,14 +260,11 @@ impl Engine {
         provided.allocated = mine.segment.address as usize;
         if mine.trouble == 0 && mine.opened.bytes() < bytes {
             self.take_back(std::mem::take(&mut provided), 0);
-            let room = usize::try_from(bytes).ok().filter(|&bytes| bytes <= BLOCKS_BYTES);
-            match room.and_then(|bytes| self.pool().lend_plain(bytes.next_multiple_of(ALIGNMENT))) {
-                Some(offset) => {
-                    mine.block = 1 + offset as u64;
-                    mine.segment.address =
-                        self.job.node.blocks_area(self.job.local_rank) as u64 + offset as u64;
-                    mine.opened = Opened::whole(mine.segment.address, bytes);
-                    provided.block = mine.block;
+            match self.lend_shared_block(bytes) {
+                Some((block, address)) => {
+                    (mine.block, mine.segment.address) = (block, address);
+                    mine.opened = Opened::whole(address, bytes);
+                    provided.block = block;
                 }
                 None => mine.trouble = Trouble::Unshared as u64,
             }
@@ -406,9 +404,8 @@ impl Engine {
             // SAFETY: from `allocate`; nobody uses it any more.
             unsafe { window::give(provided.allocated as *mut u8) };
         }
-        for offset in
-            [control, provided.block, provided.mutexes].into_iter().filter_map(|one| one.checked_sub(1))
-        {
+        self.take_back_shared_block(provided.block);
+        for offset in [control, provided.mutexes].into_iter().filter_map(|one| one.checked_sub(1)) {
             self.pool().take_back(offset as usize);
         }
     }

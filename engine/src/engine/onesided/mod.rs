@@ -23,6 +23,7 @@ mod runs;
 mod servant_thread;
 mod served;
 mod serving;
+mod shared_blocks;
 mod synchronising;
 mod target_memory;
 mod whole_blocks;

@@ -93,15 +93,22 @@ pub(super) fn possible(slot: u32) -> Result<(), Off> {
 
 /// Whether address space, data and files may be as large as one likes.
 pub fn limits() -> Result<(), Off> {
-    for resource in [libc::RLIMIT_AS, libc::RLIMIT_FSIZE] {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: `limit` is a valid place for the answer.
-        let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
-        if known && limit.rlim_cur != libc::RLIM_INFINITY {
-            return Err(Off::Limit);
-        }
+    match is_unlimited(libc::RLIMIT_AS) && files_are_unlimited() {
+        true => Ok(()),
+        false => Err(Off::Limit),
     }
-    Ok(())
+}
+
+/// Whether files may be as large as one likes.
+pub fn files_are_unlimited() -> bool {
+    is_unlimited(libc::RLIMIT_FSIZE)
+}
+
+fn is_unlimited(resource: libc::__rlimit_resource_t) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the answer.
+    let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    !known || limit.rlim_cur == libc::RLIM_INFINITY
 }
 
 /// The slot of this process, as its environment has it before MPI starts.
