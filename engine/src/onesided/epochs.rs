@@ -53,6 +53,9 @@ const ALONE: u8 = 2;
 /// Its lock was not asked for.
 const UNCHECKED: u8 = 4;
 
+/// The locks of all are held, and its one was asked for.
+const ASKED_FOR: u8 = 8;
+
 /// The epochs of a member.
 #[derive(Debug)]
 pub struct Epochs {
@@ -258,6 +261,24 @@ impl Epochs {
     pub fn lock_all(&self, assertions: Assertions) {
         self.all_checked.store(u32::from(!assertions.has(Assertions::NOCHECK)), Relaxed);
         self.set(Access::LockedAll);
+    }
+
+    /// Whether the locks of all are held, but that of a member was not asked for yet.
+    #[inline]
+    pub fn lacks_lock(&self, rank: u32) -> bool {
+        self.access() == Access::LockedAll
+            && self.all_checked.load(Relaxed) != 0
+            && self.targets[rank as usize].load(Relaxed) & ASKED_FOR == 0
+    }
+
+    /// It is asked for.
+    pub fn ask_for_lock(&self, rank: u32) {
+        self.targets[rank as usize].fetch_or(ASKED_FOR, Relaxed);
+    }
+
+    /// Whether it was, in an epoch that is over now.
+    pub fn has_asked_for_lock(&self, rank: u32) -> bool {
+        self.targets[rank as usize].swap(0, Relaxed) & ASKED_FOR != 0
     }
 
     /// They are given back; whether they were asked for.

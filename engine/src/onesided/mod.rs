@@ -51,7 +51,7 @@ pub use pieces::{FarPiece, Pieces, Scattered, Strided, MOST_LEVELS};
 pub use region::Region;
 pub(crate) use region::{Servant, Way};
 pub use requests_to_servant::MOST_BYTES;
-pub(crate) use requests_to_servant::{Ask, Many, HEAD_BYTES};
+pub(crate) use requests_to_servant::{Ask, Locking, Many, Taking, HEAD_BYTES};
 pub use target::Target;
 pub(crate) use words::{Element, Elements};
 

@@ -48,8 +48,8 @@ pub enum Ask {
     /// are; the answer has how long each piece is.
     Pass(u64, u64),
     /// Several of these, one after the other: the data are their records ([`Ask::record`]). The answer has theirs, one behind
-    /// the other.
-    Several,
+    /// the other. If the lock of the target is taken for them, its first byte says what has become of that ([`Taking`]).
+    Several(Locking),
     /// The same of many pieces, of any lengths. First in the data come so many words that say where they lie
     /// (`piece_heads.rs`).
     Many(Many, u64),
@@ -58,6 +58,27 @@ pub enum Ask {
     Take(u64, u64),
     /// That a server lends so many bytes from there; the answer is the descriptor.
     Lend(u64, u64),
+}
+
+/// What is done with the lock of the target's segment, which servers alone do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Locking {
+    /// It is taken so before. If others have it, nothing else is done.
+    pub take: Option<Lock>,
+    /// It is given back afterwards, that was taken so.
+    pub give: Option<Lock>,
+}
+
+/// What has become of a lock that was to be taken before something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Taking {
+    /// Others have it: nothing was done.
+    Waits = 0,
+    /// It was taken, and all was done.
+    Done = 1,
+    /// It was taken, but not all could be done.
+    Refused = 2,
 }
 
 /// What is done with many pieces.
@@ -95,7 +116,7 @@ impl Ask {
             Ask::TryLock(mutex) => (8, 0, which(mutex), 0, 0),
             Ask::Find(address, bytes) => (7, address, bytes, 0, 0),
             Ask::Pass(address, bytes) => (12, address, bytes, 0, 0),
-            Ask::Several => (13, 0, 0, 0, 0),
+            Ask::Several(Locking { take, give }) => (13, perhaps(take), perhaps(give), 0, 0),
             Ask::Take(address, bytes) => (14, address, bytes, 0, 0),
             Ask::Lend(address, bytes) => (15, address, bytes, 0, 0),
             Ask::Many(Many::Read, number) => (9, number, 0, 0, 0),
@@ -130,7 +151,7 @@ impl Ask {
             8 => Ask::TryLock(which),
             7 => Ask::Find(at, count),
             12 => Ask::Pass(at, count),
-            13 => Ask::Several,
+            13 => Ask::Several(Locking { take: read_perhaps(at), give: read_perhaps(count) }),
             14 => Ask::Take(at, count),
             15 => Ask::Lend(at, count),
             9 => Ask::Many(Many::Read, at),
@@ -168,6 +189,22 @@ impl Ask {
     }
 }
 
+/// A lock or none, in a word.
+fn perhaps(lock: Option<Lock>) -> u64 {
+    match lock {
+        None => 0,
+        Some(Lock::Shared) => 1,
+        Some(Lock::Exclusive) => 2,
+    }
+}
+
+fn read_perhaps(word: u64) -> Option<Lock> {
+    [None, Some(Lock::Shared), Some(Lock::Exclusive)]
+        .into_iter()
+        .find(|&lock| perhaps(lock) == word)
+        .flatten()
+}
+
 /// How elements are changed, in a word.
 fn how(builtin: Builtin, element: Element) -> u64 {
     (builtin as u64) << 32 | element.0 as u64
@@ -200,10 +237,13 @@ mod tests {
         let moved = [Ask::Take(4096, 1 << 20), Ask::Lend(64, 1 << 17)];
         let locks =
             [Ask::Lock(Lock::Shared, None), Ask::Unlock(Lock::Exclusive, Some(0)), Ask::TryLock(Some(7))];
+        let [none, shared, alone] = [None, Some(Lock::Shared), Some(Lock::Exclusive)];
+        let several = [(none, none), (shared, none), (none, alone), (alone, alone)];
+        let several = several.map(|(take, give)| Ask::Several(Locking { take, give }));
         let change = |tell| Many::Change { builtin: Builtin::Max, element, tell };
         let many = [Many::Read, Many::Write, change(false), change(true)];
         let many = many.map(|what| Ask::Many(what, 3));
-        for (tag, ask) in all.into_iter().chain(moved).chain(locks).chain(many).enumerate() {
+        for (tag, ask) in all.into_iter().chain(moved).chain(locks).chain(several).chain(many).enumerate() {
             let mut message: Vec<u8> =
                 ask.words(tag as i32).iter().flat_map(|word| word.to_ne_bytes()).collect();
             message.extend([1, 2, 3]);

@@ -1,7 +1,8 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
+use super::lines::key_of;
 use crate::device::MemoryKind;
-use crate::engine::server::{body_of, UnderWay};
+use crate::engine::server::{body_of, UnderWay, What};
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
@@ -60,6 +61,7 @@ impl Engine {
             let under_way = self.begin_to_ask(servant, (ask, data), answer.len())?;
             return self.wait_for_server(under_way, answer);
         }
+        self.have_lock(key_of(servant))?;
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tag = (ANSWERED + NEXT.fetch_add(1, Ordering::Relaxed) % ANSWERS) as i32;
         let mut message = Vec::with_capacity(HEAD_BYTES + data.len());
@@ -97,8 +99,8 @@ impl Engine {
         answer: usize,
     ) -> Result<UnderWay> {
         self.send_what_is_held(servant)?;
-        let body = (body_of(servant, ask, data), matches!(ask, Ask::Lock(..)));
-        self.begin_to_ask_server(servant, body, answer)
+        let what = if matches!(ask, Ask::Lock(..)) { What::Lock } else { What::Operation };
+        self.begin_to_ask_server(servant, (what, body_of(servant, ask, data)), answer)
     }
 
     /// # Safety

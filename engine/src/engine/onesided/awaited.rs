@@ -1,7 +1,7 @@
 //! Requests of one-sided operations on other nodes: they are complete when what was asked for is there, and the origin of a
 //! block that goes whole may be used again.
 
-use super::deferred::{Key, Message};
+use super::lines::{Key, Message};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::onesided::Exposure;

@@ -10,30 +10,21 @@
 //! and of many each costs a copy. Other faces promise that what is put arrives without another call, so nothing that they
 //! write is held.
 //!
+//! A lock of a member on another node goes with the first requests under it, and is given back with the last ones
+//! (`line_locks`).
+//!
 //! All requests of a line are done in the order of the calls, for a server does those of one rank in the order in which it
 //! asks. What leaves for a rank is preceded by what other lines hold for it: several faces may use the same memory.
 
 use super::block::Block;
-use crate::engine::server::{body_of, UnderWay};
+use super::lines::{key_of, store, Key, Line, Lines, Message, Place, MOST_UNDER_WAY};
+use crate::engine::server::{lock_in_body, What};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};
-use crate::onesided::{Ask, Exposure, Region, Servant, HEAD_BYTES, MOST_BYTES};
-use crate::{Error, JobRank, Result};
-use std::collections::{BTreeMap, VecDeque};
+use crate::onesided::{Ask, Exposure, Region, Servant};
+use crate::{JobRank, Result};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
-
-/// The most messages of a line under way.
-const MOST_SENT: usize = 16;
-/// The most bytes of all lines under way: whoever asks for more waits.
-const MOST_UNDER_WAY: usize = 4 << 20;
-/// The most bytes of requests that are held together.
-const MOST_HELD: usize = MOST_BYTES as usize;
-
-/// A rank that is asked, and the context of an exposure.
-pub(super) type Key = (JobRank, u64);
-/// Own memory into which an answer goes: address and bytes.
-type Place = (usize, usize);
 
 /// All lines of a rank.
 #[derive(Default)]
@@ -45,38 +36,6 @@ pub(in crate::engine) struct Deferred {
     pub(super) taken: AtomicU64,
 }
 
-#[derive(Default)]
-pub(super) struct Lines {
-    pub of: BTreeMap<Key, Line>,
-    bytes: usize,
-    /// Numbers grow from message to message; this is the last that one may have got.
-    last: u64,
-}
-
-/// What a member has been asked for.
-pub(super) struct Line {
-    pub servant: Servant,
-    pub held: Option<Message>,
-    pub sent: VecDeque<(UnderWay, Message)>,
-    pub failed: Option<Error>,
-}
-
-/// Requests that go together.
-pub(super) struct Message {
-    /// Among all of this rank.
-    pub number: u64,
-    /// Gone when it is sent.
-    body: Vec<u8>,
-    pub bytes: usize,
-    /// Where the answers go, one behind the other.
-    places: Vec<Place>,
-    answer: usize,
-    /// It is a block that goes whole.
-    pub block: Option<Block>,
-    /// Memory of the origin is used until it is over, even without an answer.
-    pub lends: bool,
-}
-
 /// What is settled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Settled {
@@ -86,75 +45,12 @@ pub(in crate::engine) enum Settled {
     Of(u64, Option<JobRank>),
 }
 
-fn key_of(servant: Servant) -> Key {
-    (servant.job_rank, servant.context)
-}
-
 impl Settled {
     fn has(self, key: Key) -> bool {
         match self {
             Settled::All => true,
             Settled::Of(context, rank) => key.1 == context && rank.is_none_or(|rank| key.0 == rank),
         }
-    }
-}
-
-impl Message {
-    pub fn new(servant: Servant, number: u64) -> Message {
-        let body = body_of(servant, Ask::Several, &[]);
-        let bytes = body.len();
-        Message { number, bytes, body, places: Vec::new(), answer: 0, block: None, lends: false }
-    }
-
-    fn has_room(&self, data: usize, answer: usize) -> bool {
-        self.body.len() + HEAD_BYTES + data <= MOST_HELD && self.answer + answer <= MOST_HELD
-    }
-
-    pub fn add(&mut self, ask: Ask, data: &[u8], places: impl Iterator<Item = Place>) {
-        ask.record(data, &mut self.body);
-        self.bytes = self.body.len();
-        for (at, bytes) in places {
-            self.answer += bytes;
-            match self.places.last_mut() {
-                Some(last) if last.0 + last.1 == at => last.1 += bytes,
-                _ => self.places.push((at, bytes)),
-            }
-        }
-    }
-
-    /// Whether memory of the origin is used until it is over.
-    pub(super) fn uses_origin(&self) -> bool {
-        self.answer > 0 || self.lends
-    }
-
-    /// Stores the answers where they belong; `false`: they are of another length.
-    fn deliver(&self, answer: &[u8]) -> bool {
-        let fits = answer.len() == self.answer;
-        if fits {
-            // SAFETY: whoever asked has lent these bytes until it settles.
-            unsafe { store(&self.places, answer) };
-        }
-        fits
-    }
-}
-
-/// Stores an answer, which is as long as all places together.
-///
-/// # Safety
-/// The places can be written.
-unsafe fn store(places: &[Place], mut answer: &[u8]) {
-    for &(at, bytes) in places {
-        let (piece, rest) = answer.split_at(bytes);
-        // SAFETY: by the caller.
-        unsafe { std::ptr::copy(piece.as_ptr(), at as *mut u8, bytes) };
-        answer = rest;
-    }
-}
-
-impl Lines {
-    fn line(&mut self, servant: Servant) -> &mut Line {
-        let new = || Line { servant, held: None, sent: VecDeque::new(), failed: None };
-        self.of.entry(key_of(servant)).or_insert_with(new)
     }
 }
 
@@ -188,17 +84,15 @@ impl Engine {
         (ask, data): (Ask, &[u8]),
         (places, answer): (&[Place], usize),
     ) -> Result<()> {
-        let mut lines = self.lines_with_room(servant)?;
+        let mut lines = self.lines_with_room(servant, (data.len(), answer))?;
         let may_wait = servant.may_answer_late || answer > 0;
-        let line = lines.line(servant);
-        if line.held.as_ref().is_some_and(|held| !held.has_room(data.len(), answer)) {
+        if lines.line(servant).has_no_room(data.len(), answer) {
             self.send_held(&mut lines, servant)?;
         }
-        lines.last += 1;
-        let (number, line) = (lines.last, lines.line(servant));
-        let held = line.held.get_or_insert_with(|| Message::new(servant, number));
-        held.add(ask, data, places.iter().copied());
-        if !may_wait || line.sent.is_empty() || !held.has_room(0, 0) {
+        lines.held(servant).add(ask, data, places.iter().copied());
+        let line = lines.line(servant);
+        let is_idle = line.sent.is_empty() && line.lock.is_none();
+        if !may_wait || is_idle || line.has_no_room(0, 0) {
             self.send_held(&mut lines, servant)?;
         }
         self.count_lines(&lines);
@@ -207,24 +101,25 @@ impl Engine {
 
     /// Asks for a block to be moved whole, behind all that was asked for before.
     pub(super) fn ask_to_move(&self, servant: Servant, block: Block) -> Result<()> {
-        let mut lines = self.lines_with_room(servant)?;
+        self.have_lock(key_of(servant))?;
+        let mut lines = self.lines_with_room(servant, (0, 0))?;
         self.send_held(&mut lines, servant)?;
-        lines.last += 1;
-        let message = Message::new(servant, lines.last);
+        let message = Message::new(servant, lines.number());
         lines.bytes += self.begin_block(lines.line(servant), message, block)?;
         self.count_lines(&lines);
         Ok(())
     }
 
-    /// The lines, once a member may be asked for more.
-    fn lines_with_room(&self, servant: Servant) -> Result<Ordered<'_, Lines>> {
+    /// The lines, once a member may be asked for more: data and an answer of so many bytes.
+    fn lines_with_room(&self, servant: Servant, needed: (usize, usize)) -> Result<Ordered<'_, Lines>> {
         loop {
             let mut lines = self.deferred_lines();
             self.reap(&mut lines, key_of(servant));
             if lines.bytes > MOST_UNDER_WAY {
                 self.reap_all(&mut lines);
             }
-            let Some(first) = lines.in_the_way(servant) else { return Ok(lines) };
+            lines.check_lock(key_of(servant))?;
+            let Some(first) = lines.in_the_way(servant, needed) else { return Ok(lines) };
             drop(lines);
             self.await_server(&first)?;
         }
@@ -250,16 +145,23 @@ impl Engine {
         Ok(())
     }
 
-    /// What a line holds leaves; how many bytes are under way for that.
-    fn send_line(&self, line: &mut Line) -> Result<usize> {
-        let held = line.held.take();
-        held.map_or(Ok(0), |message| self.send_message(line, message))
+    /// What a line holds leaves, unless a lock has to be had before; how many bytes are under way for that.
+    pub(super) fn send_line(&self, line: &mut Line) -> Result<usize> {
+        match line.take_held() {
+            Some(message) => self.send_message(line, message),
+            None => Ok(0),
+        }
     }
 
     /// A message leaves; how many bytes are under way for it.
     pub(super) fn send_message(&self, line: &mut Line, mut message: Message) -> Result<usize> {
-        let body = std::mem::take(&mut message.body);
-        let under_way = self.begin_to_ask_server(line.servant, (body, false), message.answer)?;
+        let mut body = std::mem::take(&mut message.body);
+        lock_in_body(&mut body, message.locking);
+        let (what, most) = match message.locking.take {
+            None => (What::Operation, message.answer),
+            Some(_) => (What::Locked, 1 + message.answer),
+        };
+        let under_way = self.begin_to_ask_server(line.servant, (what, body), most)?;
         let bytes = message.bytes + message.answer;
         line.sent.push_back((under_way, message));
         Ok(bytes)
@@ -269,7 +171,7 @@ impl Engine {
         lock_order::lock(&self.deferred.lines, Level::DEFERRED)
     }
 
-    fn count_lines(&self, lines: &Lines) {
+    pub(super) fn count_lines(&self, lines: &Lines) {
         self.deferred.number.store(lines.of.len(), Ordering::Relaxed);
     }
 
@@ -284,7 +186,7 @@ impl Engine {
     }
 
     /// Takes the answers that have come in a line.
-    fn reap(&self, lines: &mut Lines, key: Key) {
+    pub(super) fn reap(&self, lines: &mut Lines, key: Key) {
         let Lines { of, bytes: all, .. } = lines;
         let Some(line) = of.get_mut(&key) else { return };
         while let Some((under_way, message)) = line.sent.front() {
@@ -298,31 +200,27 @@ impl Engine {
                 }
                 continue;
             }
+            if message.locking.take.is_some() {
+                if !self.is_over(under_way) {
+                    return;
+                }
+                match self.end_of_asking(line) {
+                    Ok((less, more)) => *all = *all - less + more,
+                    Err(error) => line.failed = line.failed.take().or(Some(error)),
+                }
+                continue;
+            }
             let failed = match self.outcome(under_way) {
                 None => return,
                 Some(Ok(answer)) if message.deliver(answer) => None,
                 Some(Ok(_)) => Some(super::refused(line.servant.member)),
-                Some(Err(error)) => Some(error),
+                Some(Err(error)) => message.failed(error),
             };
             *all -= message.bytes + message.answer;
             line.failed = line.failed.take().or(failed);
             line.sent.pop_front();
             self.deferred.taken.fetch_add(1, Ordering::SeqCst);
         }
-    }
-}
-
-impl Lines {
-    /// What has to end before a member is asked for more.
-    fn in_the_way(&self, servant: Servant) -> Option<UnderWay> {
-        let first = match self.bytes > MOST_UNDER_WAY {
-            true => self.of.values().find_map(|line| line.sent.front()),
-            false => {
-                let line = self.of.get(&key_of(servant)).filter(|line| line.sent.len() >= MOST_SENT)?;
-                line.sent.front()
-            }
-        };
-        first.map(|sent| sent.0.clone())
     }
 }
 
@@ -383,7 +281,7 @@ impl Engine {
                 let Some(line) = lines.of.get_mut(&key) else { continue };
                 outcome = outcome.and(line.failed.take().map_or(Ok(()), Err));
                 next = next.or_else(|| line.sent.front().map(|sent| sent.0.clone()));
-                if line.sent.is_empty() && line.held.is_none() {
+                if line.is_over() {
                     lines.of.remove(&key);
                 }
             }
@@ -422,14 +320,6 @@ impl Engine {
             true => Ok(()),
             false => self.have_answers(region),
         }
-    }
-}
-
-impl Line {
-    /// Whether answers are still to come, or something could not be done, perhaps one of these.
-    pub(super) fn has_answers(&self) -> bool {
-        self.failed.is_some()
-            || self.held.iter().chain(self.sent.iter().map(|sent| &sent.1)).any(Message::uses_origin)
     }
 }
 

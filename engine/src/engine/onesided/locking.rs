@@ -5,22 +5,25 @@ use crate::engine::waiting::Beside;
 use crate::engine::Engine;
 use crate::observe::description::{self, Kind, Need};
 use crate::observe::page::NONE;
-use crate::onesided::{Ask, Assertions, Exposure, Lock, LockOf, Numbered};
+use crate::onesided::{Assertions, Exposure, Lock, LockOf, Numbered};
 use crate::transport::node::doorbell_of;
 use crate::{Class, Error, Result};
 use std::sync::atomic::{fence, AtomicBool, Ordering};
 
 /// Locks.
 impl Engine {
-    /// `MPI_Win_lock`: waits until it is held, except with `NOCHECK`.
+    /// `MPI_Win_lock`: waits until it is held, except with `NOCHECK`; that of a member on another node is asked for when
+    /// that member is.
     ///
     /// # Errors
     /// `RmaSync` within another epoch, or when this member holds it; `Rank`.
     pub fn lock(&self, exposure: &Exposure, lock: Lock, rank: u32, assertions: Assertions) -> Result<()> {
         exposure.check_rank(rank)?;
         exposure.epochs.check_lock(rank)?;
-        if !assertions.has(Assertions::NOCHECK) {
-            self.acquire_lock(exposure, lock, of_segment(rank))?;
+        match assertions.has(Assertions::NOCHECK) {
+            true => {}
+            false if self.locks_later(exposure, rank) => self.want_lock(exposure, lock, rank),
+            false => self.acquire_lock(exposure, lock, of_segment(rank))?,
         }
         exposure.epochs.lock(rank, lock, assertions);
         Ok(())
@@ -35,7 +38,7 @@ impl Engine {
         let held = exposure.epochs.unlock(rank)?;
         fence(Ordering::SeqCst);
         let moved = self.settle_blocks(exposure.settled(Some(rank)));
-        let released = self.release_all(exposure, held.map(|lock| (lock, rank)));
+        let released = self.release_all(exposure, held.map(|lock| (lock, rank)), false);
         self.settle_accesses(exposure.settled(Some(rank))).and(moved).and(released)
     }
 
@@ -46,7 +49,9 @@ impl Engine {
     pub fn lock_all(&self, exposure: &Exposure, assertions: Assertions) -> Result<()> {
         exposure.epochs.check_lock_all()?;
         if !assertions.has(Assertions::NOCHECK) {
-            (0..exposure.size())
+            let at_once = (0..exposure.size()).filter(|&rank| !self.locks_later(exposure, rank));
+            at_once
+                .into_iter()
                 .try_for_each(|rank| self.acquire_lock(exposure, Lock::Shared, of_segment(rank)))?;
         }
         exposure.epochs.lock_all(assertions);
@@ -62,7 +67,12 @@ impl Engine {
         fence(Ordering::SeqCst);
         let ranks = if held { 0..exposure.size() } else { 0..0 };
         let moved = self.settle_blocks(exposure.settled(None));
-        let released = self.release_all(exposure, ranks.map(|rank| (Lock::Shared, rank)));
+        let is_held = |&rank: &u32| {
+            let was_asked_for = exposure.epochs.has_asked_for_lock(rank);
+            was_asked_for || !self.locks_later(exposure, rank)
+        };
+        let released =
+            self.release_all(exposure, ranks.filter(is_held).map(|rank| (Lock::Shared, rank)), true);
         self.settle_accesses(exposure.settled(None)).and(moved).and(released)
     }
 
@@ -99,18 +109,18 @@ impl Engine {
     }
 
     /// Gives locks of segments back. A server does that after all that it has been asked for before, so nothing but blocks that
-    /// go whole is settled first; those of several nodes do it at the same time.
-    fn release_all(&self, exposure: &Exposure, locks: impl IntoIterator<Item = (Lock, u32)>) -> Result<()> {
-        let mut under_way = Vec::new();
-        for (kind, member) in locks {
-            let servant = self.servant_of(exposure, member);
-            match servant.node.filter(|_| exposure.is_spread && member != exposure.rank()) {
-                Some(_) => under_way.push(self.begin_to_ask(servant, (Ask::Unlock(kind, None), &[]), 0)?),
-                None => self.release_lock(exposure, kind, of_segment(member))?,
-            }
-        }
-        let wait = |unlock| gone_with_its_owner(self.wait_for_server(unlock, &mut []));
-        under_way.into_iter().map(wait).fold(Ok(()), Result::and)
+    /// go whole is settled first; those of several nodes do it at the same time. `all`: the locks of all are.
+    fn release_all(
+        &self,
+        exposure: &Exposure,
+        locks: impl IntoIterator<Item = (Lock, u32)>,
+        all: bool,
+    ) -> Result<()> {
+        let release = |(kind, member)| match self.locks_later(exposure, member) {
+            true => self.give_lock_later(exposure, (kind, member), all),
+            false => self.release_lock(exposure, kind, of_segment(member)),
+        };
+        locks.into_iter().map(release).fold(Ok(()), Result::and)
     }
 
     /// Gives a lock back.

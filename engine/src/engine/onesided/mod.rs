@@ -11,6 +11,8 @@ mod device_memory;
 mod exposed;
 mod exposing;
 mod leaving;
+mod line_locks;
+mod lines;
 mod locking;
 mod many_pieces;
 mod mutexes;

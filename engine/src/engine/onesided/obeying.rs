@@ -68,7 +68,7 @@ impl Engine {
                 served.served.region(self, (address, bytes))?.place_of(address, bytes)?;
                 pass_pieces((address, bytes), data)
             }
-            Ask::Several => self.obey_several(served, data),
+            Ask::Several(_) => self.obey_several(served, data),
             Ask::Many(what, number) => self.obey_many(served, what, number, data),
             Ask::Lock(..) | Ask::TryLock(_) | Ask::Unlock(..) => Ok(Vec::new()),
             Ask::Take(..) | Ask::Lend(..) => {
@@ -82,7 +82,7 @@ impl Engine {
         let mut answers = Vec::new();
         while !records.is_empty() {
             let (ask, data) = Ask::take_record(&mut records)?;
-            if ask == Ask::Several {
+            if matches!(ask, Ask::Several(_)) {
                 return Err(Error::new(Class::Intern, "several operations came within one of several"));
             }
             answers.extend(self.obey_at(served, ask, data)?);

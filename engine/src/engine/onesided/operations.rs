@@ -31,7 +31,9 @@ impl Engine {
         if let Some(rank) = rank {
             exposure.check_rank(rank)?;
         }
-        exposure.epochs.check(rank)
+        exposure.epochs.check(rank)?;
+        rank.into_iter().for_each(|rank| self.want_lock_of_all(exposure, rank));
+        Ok(())
     }
 
     /// Copies the origin to the target (`MPI_Put`, MPI-5.0 §12.3.1).

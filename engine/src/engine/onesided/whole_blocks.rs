@@ -3,7 +3,7 @@
 //! goes in pieces.
 
 use super::block::{Block, Goes};
-use super::deferred::{Line, Message};
+use super::lines::{Line, Message};
 use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Pieces, Region, MOST_BYTES};

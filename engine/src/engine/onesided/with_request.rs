@@ -1,7 +1,7 @@
 //! The same operations with a request: complete when the origin may be used again, and
 //! for what fetches when it is there. In passive epochs only (locks).
 
-use super::deferred::Message;
+use super::lines::Message;
 use crate::collective::Data;
 use crate::engine::background::Master;
 use crate::engine::Engine;

@@ -6,11 +6,11 @@ use super::mail::{Mail, Sort};
 use super::moves::{Moves, Word};
 use super::served_members::{read_body, Entering, Key, Member};
 use super::waiting_locks::{Asker, WaitingLocks};
-use super::wishes::{Slip, What, Wish, CUT, DONE, GONE, QUEUED, REFUSED};
+use super::wishes::{Slip, What, Wish, CUT, DONE, GONE, REFUSED};
 use super::NodeServer;
 use crate::engine::Engine;
 use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside};
-use crate::onesided::{Ask, Lock};
+use crate::onesided::{Ask, Lock, Locking};
 use crate::transport::node::doorbell_of;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
 use crate::{JobRank, LocalRank};
@@ -23,19 +23,19 @@ pub const NO: u64 = 1;
 
 /// A wish that was taken.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
-    from: LocalRank,
+pub(super) struct Taken {
+    pub from: LocalRank,
     /// Where it lies there.
-    address: u64,
-    slip: Slip,
+    pub address: u64,
+    pub slip: Slip,
     /// Of a lock or a block that is put: the word that it is granted has come, perhaps before the answer.
-    is_granted: bool,
+    pub is_granted: bool,
     /// The same: it is known that it has to be waited for.
-    is_queued: bool,
+    pub is_queued: bool,
 }
 
 impl Taken {
-    fn is(&self, what: What) -> bool {
+    pub fn is(&self, what: What) -> bool {
         self.slip.what == what as u32
     }
 }
@@ -43,12 +43,12 @@ impl Taken {
 /// What a server has in hand.
 pub struct Desk {
     pub mail: Mail,
-    members: HashMap<Key, Member>,
-    wishes: HashMap<u64, Taken>,
+    pub(super) members: HashMap<Key, Member>,
+    pub(super) wishes: HashMap<u64, Taken>,
     /// Bodies of what the server itself asks others for.
     own: HashMap<u64, Vec<u8>>,
     last: u64,
-    waiting: WaitingLocks,
+    pub(super) waiting: WaitingLocks,
     pub moves: Moves,
     /// What is to be asked for next.
     pub next: VecDeque<Asked>,
@@ -310,12 +310,9 @@ impl At<'_> {
                 }
                 answer.extend(u64::from(turn.is_some()).to_ne_bytes());
             }
-            Ask::Unlock(kind, mutex) => {
-                let member = self.desk.members.get(&key).ok_or(NO)?;
-                let found = member.lock_of(self.engine, mutex).ok_or(NO)?;
-                found.lock.leave(kind);
-                member.turned(self.engine, found);
-                self.let_in();
+            Ask::Unlock(kind, mutex) => self.unlock((key, mutex, kind))?,
+            Ask::Several(locking) if locking != Locking::default() => {
+                self.do_under_lock((key, locking), asker, data, answer)?;
             }
             Ask::Take(address, bytes) => {
                 answer.push(self.take_block(asker, key, (address, bytes), data)?);
@@ -327,38 +324,6 @@ impl At<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Takes a lock for somebody, or puts it where those are who wait; whether it has it.
-    fn lock(&mut self, wanted: (Key, Option<u32>, Lock), asker: Asker) -> Result<bool, u64> {
-        let (key, mutex, kind) = wanted;
-        let member = self.desk.members.get(&key).ok_or(NO)?;
-        let found = member.lock_of(self.engine, mutex).ok_or(NO)?;
-        let turn = found.lock.ask();
-        let is_held = found.lock.is_turn(kind, turn);
-        if is_held {
-            if found.lock.enter(kind, turn, asker.member) {
-                member.turned(self.engine, found);
-            }
-        } else {
-            self.desk.waiting.add(wanted, turn, asker);
-        }
-        // The owner tells of a turn only if it sees that somebody waits: so all are looked at after that is said.
-        self.let_in();
-        Ok(is_held)
-    }
-
-    /// Lets in those whose turn has come.
-    pub fn let_in(&mut self) {
-        self.server.words.queued.store(self.desk.waiting.number(), Ordering::SeqCst);
-        if self.desk.waiting.number() == 0 {
-            return;
-        }
-        let mut granted = Vec::new();
-        let Desk { waiting, members, .. } = &mut *self.desk;
-        waiting.let_in(self.engine, members, |asker| granted.push(asker));
-        self.server.words.queued.store(self.desk.waiting.number(), Ordering::SeqCst);
-        granted.into_iter().for_each(|asker| self.tell(asker.node, Word::Granted, asker.ticket));
     }
 
     /// Says a word to the server of a node, which may be this one.
@@ -379,17 +344,6 @@ impl At<'_> {
             Word::Granted => self.granted(number),
             Word::Failed => self.finish(number, REFUSED, &[]),
             Word::Returned => self.is_returned(node, number),
-        }
-    }
-
-    /// A lock that a rank of this node has asked for is granted, or its block is there. The answer that this has to be waited
-    /// for may come later.
-    fn granted(&mut self, ticket: u64) {
-        if let Some(taken) = self.desk.wishes.get_mut(&ticket) {
-            taken.is_granted = true;
-            if taken.is_queued {
-                self.finish(ticket, DONE, &[]);
-            }
         }
     }
 }
@@ -445,14 +399,8 @@ impl Outside for At<'_> {
             taken.is_queued = true;
             return self.is_answered(ticket, data);
         }
-        if ended == DONE && taken.is(What::Lock) {
-            taken.is_queued = true;
-            if data != [1] && !taken.is_granted {
-                let (from, place) = (taken.from, taken.address + offset_of!(Wish, ended) as u64);
-                self.write(from, place, &[QUEUED]);
-                return doorbell_of(&self.engine.job.node, from).ring();
-            }
-            return self.finish(ticket, DONE, &[]);
+        if ended == DONE && (taken.is(What::Lock) || taken.is(What::Locked)) {
+            return self.lock_is_answered(ticket, data);
         }
         self.finish(ticket, ended, data);
     }

@@ -13,6 +13,7 @@
 
 mod desk;
 mod ending;
+mod granting;
 mod mail;
 mod moves;
 mod moving_blocks;
@@ -23,8 +24,8 @@ mod waiting_locks;
 mod wishes;
 
 use self::running::Here;
-pub(super) use self::served_members::body_of;
 use self::served_members::Entering;
+pub(super) use self::served_members::{body_of, lock_in_body};
 use self::server_words::ServerWords;
 pub(super) use self::wishes::{UnderWay, What};
 use super::reason::Reason;

@@ -3,7 +3,8 @@
 use super::super::onesided::Served;
 use crate::engine::Engine;
 use crate::onesided::{
-    Ask, Control, Entry, Exposure, FairLock, Kind, Known, Numbered, Region, Servant, Told, HEAD_BYTES,
+    Ask, Control, Entry, Exposure, FairLock, Kind, Known, Locking, Numbered, Region, Servant, Told,
+    HEAD_BYTES,
 };
 use crate::transport::node::doorbell_of;
 use crate::{Class, Error, JobRank, LocalRank, Result};
@@ -24,6 +25,14 @@ pub fn body_of(servant: Servant, ask: Ask, data: &[u8]) -> Vec<u8> {
     body.extend(ask.words(0).iter().flat_map(|word| word.to_ne_bytes()));
     body.extend_from_slice(data);
     body
+}
+
+/// Several requests that go together: what is done with the lock of the target is known when they go.
+pub fn lock_in_body(body: &mut [u8], locking: Locking) {
+    let words = Ask::Several(locking).words(0);
+    words.iter().zip(body[WHOM_BYTES..].chunks_exact_mut(8)).for_each(|(word, place)| {
+        place.copy_from_slice(&word.to_ne_bytes());
+    });
 }
 
 /// The same taken apart: of whom, who asks, what, and the data.

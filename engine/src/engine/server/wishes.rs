@@ -27,6 +27,8 @@ pub enum What {
     Put = 5,
     /// That a block of that memory goes to the one who asks.
     Get = 6,
+    /// As an operation, under a lock that is taken before. If that is granted later, the answer is empty, and nothing was done.
+    Locked = 7,
 }
 
 /// How it has ended.
@@ -82,8 +84,8 @@ pub struct Wish {
 /// With what it needs. The server reads and writes there until it has ended.
 struct Pending {
     wish: Wish,
-    /// Only the server reads it.
-    _body: Vec<u8>,
+    /// Until it has ended, only the server reads it.
+    body: Vec<u8>,
     room: Vec<u8>,
 }
 
@@ -92,6 +94,18 @@ struct Pending {
 pub(in crate::engine) struct UnderWay {
     pending: Arc<Pending>,
     servant: Servant,
+}
+
+impl UnderWay {
+    /// What was asked for, once that has ended.
+    pub fn body(&self) -> &[u8] {
+        &self.pending.body
+    }
+
+    /// The context of the exposure whose lock has to be had before.
+    fn locked_context(&self) -> Option<u64> {
+        (self.pending.wish.slip.what == What::Locked as u32).then_some(self.servant.context)
+    }
 }
 
 impl Drop for UnderWay {
@@ -126,12 +140,11 @@ impl Engine {
     pub(in crate::engine) fn begin_to_ask_server(
         &self,
         servant: Servant,
-        (body, is_lock): (Vec<u8>, bool),
+        (what, body): (What, Vec<u8>),
         most: usize,
     ) -> Result<UnderWay> {
         let server = self.server.get().ok_or_else(no_server)?;
         let node = servant.node.ok_or_else(no_server)?;
-        let what = if is_lock { What::Lock } else { What::Operation };
         let slip = Slip { what: what as u32, node, rank: servant.job_rank.0, ..Slip::default() };
         Ok(UnderWay { pending: self.begin_wish(server, slip, body, most), servant })
     }
@@ -182,14 +195,16 @@ impl Engine {
     /// # Errors
     /// What progress reports.
     pub(in crate::engine) fn await_server(&self, under_way: &UnderWay) -> Result<()> {
-        self.wait_for_wish(self.server.get().ok_or_else(no_server)?, &under_way.pending, None)
+        let server = self.server.get().ok_or_else(no_server)?;
+        self.wait_for_wish(server, &under_way.pending, under_way.locked_context())
     }
 
     /// The answer, or why there is none; `None`: it has not ended.
     pub(in crate::engine) fn outcome<'a>(&self, under_way: &'a UnderWay) -> Option<Result<&'a [u8]>> {
         let UnderWay { pending, servant } = under_way;
         let Some(server) = self.server.get() else { return Some(Err(no_server())) };
-        self.is_over(under_way).then(|| match self.how_ended(server, pending, None)? {
+        let context = under_way.locked_context();
+        self.is_over(under_way).then(|| match self.how_ended(server, pending, context)? {
             DONE => Ok(pending.answer()),
             ended => Err(self.not_done(server, *servant, ended)),
         })
@@ -203,7 +218,7 @@ impl Engine {
     /// Whether it has ended, or will not.
     pub(in crate::engine) fn is_over(&self, under_way: &UnderWay) -> bool {
         let wish = &under_way.pending.wish;
-        let at = |server| AtServer { engine: self, server, wish, context: None };
+        let at = |server| AtServer { engine: self, server, wish, context: under_way.locked_context() };
         self.server.get().is_none_or(|server| at(server).is_over())
     }
 
@@ -253,7 +268,7 @@ impl Engine {
             most: most as u64,
             ..slip
         };
-        let pending = Arc::new(Pending { wish: Wish { slip, ..Wish::default() }, _body: body, room });
+        let pending = Arc::new(Pending { wish: Wish { slip, ..Wish::default() }, body, room });
         let address = std::ptr::from_ref(&pending.wish) as u64;
         server.own.add(address, |before| pending.wish.older.store(before, Ordering::Release));
         server.words.show(LocalRank(self.job.local_rank));
