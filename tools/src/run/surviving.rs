@@ -49,13 +49,14 @@ impl Supervisor {
         let lost = ranks.iter().copied().filter(|&rank| self.ranks[rank as usize].life != Life::Ended);
         let lost: Vec<(u32, Stage)> = lost.map(|rank| (rank, self.stage(rank))).collect();
         let has_begun = self.agents.as_ref().is_some_and(|agents| agents.has_begun);
-        // Whoever has not called MPI_Init may be waited for without end.
-        let may_be_missed = lost.iter().any(|(_, stage)| !stage.takes_part() && *stage != Stage::Finalized);
         let is_wanted = self.plan.options.on_failure == OnFailure::Continue;
-        if !is_wanted || self.ending.is_some() || !has_begun || may_be_missed {
+        if !is_wanted || self.ending.is_some() || !has_begun {
             return false;
         }
-        for &(rank, _) in lost.iter().filter(|(_, stage)| stage.takes_part()) {
+        // What is known here of ranks of other hosts is a moment old: one that seems to be outside may have called MPI_Init, and is
+        // waited for in any case.
+        let has_failed = |stage: Stage| stage.takes_part() || stage == Stage::Outside;
+        for &(rank, _) in lost.iter().filter(|(_, stage)| has_failed(*stage)) {
             self.ranks[rank as usize].life = Life::Ended;
             self.note_failure(rank);
         }
