@@ -20,7 +20,7 @@ static int blocked(int kind, int who, MPI_Comm comm, MPI_Win win)
 	case 1: return MPI_Barrier(comm);
 	case 2: return MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, comm);
 	case 3: return MPI_Win_fence(0, win);
-	case 4: return MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+	case 4: return hold(MPI_LOCK_SHARED, 0, win);
 	default:
 		MPI_Irecv(&value, 1, MPI_INT, who, 1, comm, &request);
 		return MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 		CHECK(MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, comm, &words, &win) == MPI_SUCCESS);
 		MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
 		if (rank == who)
-			CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) == MPI_SUCCESS);
+			CHECK(hold(MPI_LOCK_EXCLUSIVE, 0, win) == MPI_SUCCESS);
 		CHECK(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS);
 		/* It says before when it will fail: what a process sends last may be lost with it. The others are asleep by then. */
 		when = clock_of_all() + 60;

@@ -31,6 +31,34 @@ static int rank, size, last;
 		}                                                                            \
 	} while (0)
 
+/* Whether a lock that is not waited for where it is asked for (on another node) is held. */
+static inline int held(int code, int target, MPI_Win win)
+{
+	int word;
+	if (code != MPI_SUCCESS)
+		return code;
+	MPI_Get(&word, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+	return MPI_Win_flush(target, win);
+}
+
+/* Waits until this rank holds a lock. */
+static inline int hold(int kind, int target, MPI_Win win)
+{
+	int locked = MPI_Win_lock(kind, target, 0, win), code = held(locked, target, win);
+	if (locked == MPI_SUCCESS && code != MPI_SUCCESS)
+		MPI_Win_unlock(target, win);
+	return code;
+}
+
+/* The same for the locks of all, of which that of a rank is asked for. */
+static inline int hold_all(int target, MPI_Win win)
+{
+	int locked = MPI_Win_lock_all(0, win), code = held(locked, target, win);
+	if (locked == MPI_SUCCESS && code != MPI_SUCCESS)
+		MPI_Win_unlock_all(win);
+	return code;
+}
+
 /* Whether a call has returned the error class that says that a process has failed; its number depends on the ABI. */
 static int says(int code, const char *name)
 {

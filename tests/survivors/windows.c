@@ -78,14 +78,14 @@ static void lock_held(void)
 	int *words;
 	MPI_Win win = make(MPI_COMM_WORLD, &words);
 	if (rank == last) {
-		CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) == MPI_SUCCESS);
+		CHECK(hold(MPI_LOCK_EXCLUSIVE, 0, win) == MPI_SUCCESS);
 		MPI_Barrier(MPI_COMM_WORLD);
 		usleep(20000);
 		die();
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
-	CHECK(says(MPI_Win_lock(rank % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win), FAILED));
-	CHECK(says(MPI_Win_lock_all(0, win), FAILED));
+	CHECK(says(hold(rank % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, win), FAILED));
+	CHECK(says(hold_all(0, win), FAILED));
 }
 
 /* It waits for a lock that another one holds, and others wait behind it. Those that have asked before it may get the lock. */
@@ -103,7 +103,7 @@ static void lock_wanted(void)
 	}
 	if (rank > 0) {
 		usleep((size - rank) * 1000);
-		int code = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+		int code = hold(MPI_LOCK_EXCLUSIVE, 0, win);
 		CHECK(rank != last && goes(code));
 		if (code == MPI_SUCCESS)
 			CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
