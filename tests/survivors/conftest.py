@@ -1,6 +1,7 @@
 """Fixtures and names for the tests of this folder: see support/launching.py."""
 
 import pathlib
+import shutil
 import sys
 
 import pytest
@@ -37,6 +38,24 @@ def of_open_mpi(request, tmp_path_factory):
     flags = ["-abi=openmpi"] if request.param == "serried" else []
     target = tmp_path_factory.mktemp("open_mpi") / "open_mpi"
     return compile_c(SURVIVORS / "open_mpi.c", target, *flags, compiler=peer_compiler(request.param))
+
+
+@pytest.fixture(scope="session")
+def with_header(tmp_path_factory):
+    """A program that declares the functions as our mpi-ext.h does."""
+    flags = ["-include", "mpi-ext.h", "-Wall", "-Werror"]
+    target = tmp_path_factory.mktemp("with_header") / "with_header"
+    return compile_c(SURVIVORS / "agreements.c", target, *flags, compiler=str(STAGE / "bin/mpicc"))
+
+
+@pytest.fixture(scope="session", params=["F08", "MODULE", "INCLUDED"])
+def in_fortran(request, tmp_path_factory):
+    """A program of Fortran, by our mpifort."""
+    if not shutil.which("gfortran"):
+        pytest.skip("no gfortran here")
+    target = tmp_path_factory.mktemp("in_fortran") / "in_fortran"
+    flags = ["-O1", f"-D{request.param}"]
+    return compile_c(SURVIVORS / "survivors.F90", target, *flags, compiler=str(STAGE / "bin/mpifort"))
 
 
 @pytest.fixture(scope="session")

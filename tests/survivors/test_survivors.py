@@ -81,6 +81,16 @@ def test_a_program_that_is_written_for_open_mpi(launcher, of_open_mpi):
     assert job.returncode == 0 and job.stdout == "well\n" * 3, job.stdout + job.stderr
 
 
+def test_a_program_with_our_header(launcher, with_header):
+    survive(launcher, with_header, "agree", 3)
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_a_program_of_fortran(launcher, in_fortran, ranks):
+    job = launcher.run("-n", ranks, GOES_ON, in_fortran)
+    assert job.returncode == 0 and job.stdout == "well\n", job.stdout + job.stderr
+
+
 def test_without_the_option_the_job_ends(launcher, survivors):
     job = launcher.run("-n", 3, survivors, "receive")
     assert job.returncode == 137 and "The other 2 ranks are ended." in job.stderr, job.stderr

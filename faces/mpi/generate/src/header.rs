@@ -78,6 +78,41 @@ fn without_extension_types(prototypes: &str) -> String {
     prototypes.split_inclusive('\n').filter(|line| !takes_one(line)).collect()
 }
 
+/// `mpi-ext.h` of an ABI whose header is the standard's alone: what there is for programs that go on without processes that fail.
+/// Programs find it by the name and by the macros that Open MPI has for it.
+pub fn extensions(api: &Api, abi: &Abi) -> String {
+    let mut text = format!(
+        "/* mpi-ext.h of Serried: functions and error classes beyond MPI-5.0 under the {} ({}).\n \
+         * Made by serried-mpi-generate from faces/mpi/api. */\n\
+         #ifndef OMPI_MPI_EXT_H\n#define OMPI_MPI_EXT_H 1\n\n#include <mpi.h>\n\n#define OMPI_HAVE_MPI_EXT 1\n\n\
+         /* Processes that fail (ULFM). */\n#define OMPI_HAVE_MPI_EXT_FTMPI 1\n",
+        abi.name, abi.soname
+    );
+    for constant in api.constants.iter().filter(|constant| is_of_failures(constant)) {
+        if let Value::Number(number) = abi.value(constant).for_bodies() {
+            let _ = writeln!(text, "#define {:<34} {number}", constant.name);
+            // Programs of Open MPI leave the X out.
+            let _ = writeln!(text, "#define {:<34} {}", constant.name.replacen('X', "", 1), constant.name);
+        }
+    }
+    text += "\n#if defined(__cplusplus)\nextern \"C\" {\n#endif\n\n";
+    for profiling in ["", "P"] {
+        let failures = |one: &&Declaration| one.marks.set.as_deref() == Some(FAILURES);
+        for declaration in api.declarations_of(abi).filter(failures) {
+            text.push_str(&prototype(declaration, profiling, false));
+        }
+    }
+    text + EPILOGUE
+}
+
+/// The set of functions for programs that go on without processes that fail.
+pub const FAILURES: &str = "ulfm";
+
+/// Whether it is one of their error classes.
+pub fn is_of_failures(constant: &Constant) -> bool {
+    ["MPIX_ERR_PROC_", "MPIX_ERR_REVOKED"].iter().any(|prefix| constant.name.starts_with(prefix))
+}
+
 /// The callback types and the prototypes of an ABI, to be compiled after
 /// another header of that ABI: where they differ, the compiler says so.
 pub fn declarations(api: &Api, abi: &Abi) -> String {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! serried-mpi-generate header [ABI]          mpi.h
+//! serried-mpi-generate extensions ABI        mpi-ext.h, where mpi.h is the standard's alone
 //! serried-mpi-generate names                 the names of all calls
 //! serried-mpi-generate constants ABI         name and value, a line each
 //! serried-mpi-generate declarations ABI      callback types and prototypes
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: serried-mpi-generate header [ABI]|names|constants ABI|declarations ABI|manual FOLDER|mpif.h [LIBRARY]|modules [LIBRARY] [TABLES]";
+    "usage: serried-mpi-generate header [ABI]|extensions ABI|names|constants ABI|declarations ABI|manual FOLDER|mpif.h [LIBRARY]|modules [LIBRARY] [TABLES]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -52,6 +53,7 @@ fn run(arguments: &[&str]) -> Result<String, String> {
     match (*what, rest) {
         ("header", []) => Ok(header::header(&api, &abi("standard")?)),
         ("header", [name]) => Ok(header::header(&api, &abi(name)?)),
+        ("extensions", [name]) => Ok(header::extensions(&api, &abi(name)?)),
         ("names", []) => Ok(exports::names(&api).join("\n") + "\n"),
         ("constants", [name]) => Ok(header::numbers(&api, &abi(name)?)),
         ("declarations", [name]) => Ok(header::declarations(&api, &abi(name)?)),

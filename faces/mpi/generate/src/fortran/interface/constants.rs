@@ -3,6 +3,7 @@
 use crate::abi::Abi;
 use crate::constant::Constant;
 use crate::fortran::names::integer;
+use crate::header::is_of_failures;
 use crate::kind::{object, Object};
 use crate::value::Value;
 use crate::Api;
@@ -49,6 +50,13 @@ pub fn common(name: &str) -> String {
     name.to_lowercase().replacen("mpi_", "mpi_f_", 1)
 }
 
+/// The error classes for programs that go on without processes that fail, if there are any.
+pub fn failures(api: &Api, abi: &Abi) -> Vec<(String, i64)> {
+    let constants = api.constants.iter().filter(|constant| is_of_failures(constant));
+    let value = |one: &Constant| Some((one.name.clone(), number(abi.value(one).for_bodies())?));
+    constants.filter_map(value).collect()
+}
+
 /// The constants that are integers, with their values: not handles, and not those of C alone.
 pub fn numbers(api: &Api, abi: &Abi) -> Vec<(String, i64)> {
     let of_c =
@@ -65,6 +73,7 @@ pub fn numbers(api: &Api, abi: &Abi) -> Vec<(String, i64)> {
     let place = |name: &str| number(abi.value(find(name)?).for_bodies());
     let mut found: Vec<(String, i64)> = constants.filter_map(value).collect();
     found.extend(status.iter().filter_map(|(name, of_c)| Some((name.to_string(), place(of_c)? + 1))));
+    found.extend(failures(api, abi));
     found.extend(place("MPI_F_STATUS_SIZE").map(|size| ("MPI_STATUS_SIZE".to_string(), size)));
     found
 }

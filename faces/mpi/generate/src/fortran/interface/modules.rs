@@ -1,11 +1,12 @@
 //! The source of the modules: what both share, then `mpi` and `mpi_f08`.
 
-use super::constants::{common, handles, kinds, numbers, Shape, SENTINELS};
+use super::constants::{common, failures, handles, kinds, numbers, Shape, SENTINELS};
 use super::declare::{dummies, Dummy, Module};
 use crate::abi::Abi;
 use crate::declaration::Declaration;
 use crate::fortran::library::{Library, Style};
 use crate::fortran::routine::{has_callback, names, routines};
+use crate::header::FAILURES;
 use crate::kind::OBJECTS;
 use crate::Api;
 use std::fmt::Write;
@@ -25,7 +26,19 @@ pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
     );
     text += &types(api, abi, library);
     text += &module(api, abi, library, Module::Mpi);
-    text + &module(api, abi, library, Module::F08)
+    text += &module(api, abi, library, Module::F08);
+    text + &extension(api, abi, library, "mpi", "mpi_ext")
+        + &extension(api, abi, library, "mpi_f08", "mpi_f08_ext")
+}
+
+/// What a module has for programs that go on without processes that fail, in a module by the name that Open MPI has for it.
+fn extension(api: &Api, abi: &Abi, library: &Library, of: &str, name: &str) -> String {
+    let of_failures = |one: &&Declaration| one.marks.set.as_deref() == Some(FAILURES);
+    let routines = routines(api, abi, &library.sets).filter(of_failures);
+    let names = failures(api, abi).into_iter().map(|(name, _)| name);
+    let names = names.chain(routines.flat_map(|one| [one.name.clone(), format!("P{}", one.name)]));
+    let names: Vec<String> = names.collect();
+    format!("module {name}\n  use {of}, only: {}\nend module\n\n", names.join(", &\n    "))
 }
 
 /// Types, kinds and numbers.
@@ -126,8 +139,7 @@ fn module(api: &Api, abi: &Abi, library: &Library, module: Module) -> String {
     let _ = writeln!(text, "  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = {supported}");
     let _ = writeln!(text, "  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = {supported}");
     text += if is_f08 { CALLBACKS_OF_F08 } else { CALLBACKS_OF_MPI };
-    let sets: &[String] = &[];
-    for declaration in routines(api, abi, sets) {
+    for declaration in routines(api, abi, &library.sets) {
         for profiling in ["", "P"] {
             text += &interface(declaration, library, module, profiling);
         }
