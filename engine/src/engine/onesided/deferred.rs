@@ -34,6 +34,8 @@ pub(in crate::engine) struct Deferred {
     number: AtomicUsize,
     /// How many answers have been taken.
     pub(super) taken: AtomicU64,
+    /// Exposures of several nodes of which this process holds the locks of all members.
+    pub(super) all_locked: AtomicUsize,
 }
 
 /// What is settled.
@@ -190,6 +192,10 @@ impl Engine {
         let Lines { of, bytes: all, .. } = lines;
         let Some(line) = of.get_mut(&key) else { return };
         while let Some((under_way, message)) = line.sent.front() {
+            // Asked once, and first: how it has ended must not be seen by one of the questions below and missed by another.
+            if !self.is_over(under_way) {
+                return;
+            }
             if let Some(block) = message.block.filter(|_| self.is_cut(under_way)) {
                 let (number, bytes) = (message.number, message.bytes);
                 line.sent.pop_front();
@@ -201,9 +207,6 @@ impl Engine {
                 continue;
             }
             if message.locking.take.is_some() {
-                if !self.is_over(under_way) {
-                    return;
-                }
                 match self.end_of_asking(line) {
                     Ok((less, more)) => *all = *all - less + more,
                     Err(error) => line.failed = line.failed.take().or(Some(error)),
