@@ -191,6 +191,33 @@ static void several(struct window *w)
     MPI_Barrier(W);
 }
 
+/* All ask for the locks of all members in one order, and use them in the other: nobody waits in a circle. */
+static void in_one_order(struct window *w)
+{
+    enum { ROUNDS_OF_ALL = 15 };
+    long *mine = (long *)w->memory, value;
+    *mine = 0;
+    settle(w);
+    MPI_Barrier(W);
+    for (int round = 0; round < ROUNDS_OF_ALL; round++) {
+        for (int target = 0; target < size; target++)
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w->win);
+        for (int target = size - 1; target >= 0; target--) {
+            MPI_Get(&value, 1, MPI_LONG, target, at(w, target, 0), 1, MPI_LONG, w->win);
+            MPI_Win_flush(target, w->win);
+            value++;
+            MPI_Put(&value, 1, MPI_LONG, target, at(w, target, 0), 1, MPI_LONG, w->win);
+            MPI_Win_flush_local(target, w->win);
+        }
+        for (int target = 0; target < size; target++)
+            MPI_Win_unlock(target, w->win);
+    }
+    MPI_Barrier(W);
+    settle(w);
+    CHECK_EQUAL(*mine, ROUNDS_OF_ALL * size);
+    MPI_Barrier(W);
+}
+
 int main(int argc, char **argv)
 {
     WITH_STACK_MEMORY();
@@ -205,6 +232,7 @@ int main(int argc, char **argv)
         wide(&w);
         for_all(&w);
         several(&w);
+        in_one_order(&w);
         free_window(&w);
     }
     return check_end();

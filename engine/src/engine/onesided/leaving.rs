@@ -48,6 +48,11 @@ impl Engine {
         self.farewells.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The exposures that are not freed.
+    pub(super) fn unfreed_exposures(&self) -> Vec<Arc<Exposure>> {
+        self.unfreed().iter().filter_map(|(_, exposure)| exposure.clone()).collect()
+    }
+
     /// It is freed: nobody needs it.
     pub(in crate::engine) fn end_farewell(&self, farewell: &Arc<Farewell>) {
         let mut all = self.unfreed();

@@ -8,7 +8,7 @@
 
 use super::lines::{Key, Line, LineLock};
 use crate::engine::Engine;
-use crate::onesided::{Exposure, Lock, Taking};
+use crate::onesided::{Exposure, Lock, Servant, Taking};
 use crate::Result;
 use std::sync::atomic::Ordering;
 
@@ -66,25 +66,62 @@ impl Engine {
     }
 
     /// Waits until a lock that is wanted is held, for what does not go by a line.
+    ///
+    /// # Errors
+    /// Why it cannot be had; what progress reports.
     pub(super) fn have_lock(&self, key: Key) -> Result<()> {
-        while self.has_deferred() {
-            let mut lines = self.deferred_lines();
-            self.reap(&mut lines, key);
-            lines.check_lock(key)?;
-            let Some(line) = lines.of.get(&key) else { return Ok(()) };
-            let (servant, is_wanted) = (line.servant, matches!(line.lock, Some(LineLock::Wanted(_))));
-            if !is_wanted && !line.awaits_lock() {
-                return Ok(());
+        if !self.has_deferred() {
+            return Ok(());
+        }
+        self.have_wanted(|&other| other == key)?;
+        self.deferred_lines().check_lock(key)
+    }
+
+    /// Waits for all locks that are wanted, before one more is. So this process has locks in the order in which the program asks for
+    /// them: where all do so in one order, none waits in a circle. Locks that cannot be had are told of by what needs them.
+    ///
+    /// # Errors
+    /// What progress reports.
+    pub(super) fn have_locks(&self) -> Result<()> {
+        if self.deferred.all_locked.load(Ordering::Relaxed) > 0 {
+            for exposure in self.unfreed_exposures() {
+                (0..exposure.size()).for_each(|member| self.want_lock_of_all(&exposure, member));
             }
-            if is_wanted {
+        }
+        match self.has_deferred() {
+            true => self.have_wanted(|_| true),
+            false => Ok(()),
+        }
+    }
+
+    fn have_wanted(&self, is_meant: impl Fn(&Key) -> bool) -> Result<()> {
+        loop {
+            let mut lines = self.deferred_lines();
+            let is_wanted = |line: &Line| matches!(line.lock, Some(LineLock::Wanted(_)));
+            let meant = lines.of.iter().filter(|(key, line)| is_meant(key) && is_wanted(line));
+            let wanted: Vec<Servant> = meant.map(|(_, line)| line.servant).collect();
+            for servant in wanted {
                 lines.held(servant);
                 self.send_held(&mut lines, servant)?;
             }
-            let under_way = lines.of.get(&key).and_then(|line| line.sent.front()).map(|sent| sent.0.clone());
+            self.reap_all(&mut lines);
+            let awaited = lines.of.iter().find(|(key, line)| is_meant(key) && line.awaits_lock());
+            let first = awaited.and_then(|(_, line)| line.sent.front()).map(|sent| sent.0.clone());
             drop(lines);
-            under_way.map_or(Ok(()), |under_way| self.await_server(&under_way))?;
+            match first {
+                Some(first) => self.await_server(&first)?,
+                None => return Ok(()),
+            }
         }
-        Ok(())
+    }
+
+    /// The locks of all members are held, as far as those are accessed; or not any more.
+    pub(super) fn count_locks_of_all(&self, exposure: &Exposure, more: bool) {
+        match (exposure.is_spread, more) {
+            (false, _) => {}
+            (true, true) => drop(self.deferred.all_locked.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.deferred.all_locked.fetch_sub(1, Ordering::Relaxed)),
+        }
     }
 
     /// The first message of a line, which has asked for a lock, has ended: takes what it brings. Bytes that are under way no more,

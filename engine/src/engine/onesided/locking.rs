@@ -22,7 +22,10 @@ impl Engine {
         exposure.epochs.check_lock(rank)?;
         match assertions.has(Assertions::NOCHECK) {
             true => {}
-            false if self.locks_later(exposure, rank) => self.want_lock(exposure, lock, rank),
+            false if self.locks_later(exposure, rank) => {
+                self.have_locks()?;
+                self.want_lock(exposure, lock, rank);
+            }
             false => self.acquire_lock(exposure, lock, of_segment(rank))?,
         }
         exposure.epochs.lock(rank, lock, assertions);
@@ -49,10 +52,10 @@ impl Engine {
     pub fn lock_all(&self, exposure: &Exposure, assertions: Assertions) -> Result<()> {
         exposure.epochs.check_lock_all()?;
         if !assertions.has(Assertions::NOCHECK) {
-            let at_once = (0..exposure.size()).filter(|&rank| !self.locks_later(exposure, rank));
-            at_once
-                .into_iter()
-                .try_for_each(|rank| self.acquire_lock(exposure, Lock::Shared, of_segment(rank)))?;
+            self.have_locks()?;
+            let mut at_once = (0..exposure.size()).filter(|&rank| !self.locks_later(exposure, rank));
+            at_once.try_for_each(|rank| self.acquire_lock(exposure, Lock::Shared, of_segment(rank)))?;
+            self.count_locks_of_all(exposure, true);
         }
         exposure.epochs.lock_all(assertions);
         Ok(())
@@ -64,6 +67,9 @@ impl Engine {
     /// `RmaSync` without [`Engine::lock_all`].
     pub fn unlock_all(&self, exposure: &Exposure) -> Result<()> {
         let held = exposure.epochs.unlock_all()?;
+        if held {
+            self.count_locks_of_all(exposure, false);
+        }
         fence(Ordering::SeqCst);
         let ranks = if held { 0..exposure.size() } else { 0..0 };
         let moved = self.settle_blocks(exposure.settled(None));
@@ -78,6 +84,7 @@ impl Engine {
 
     /// Waits until a lock is held.
     pub(super) fn acquire_lock(&self, exposure: &Exposure, kind: Lock, lock: LockOf) -> Result<()> {
+        self.have_locks()?;
         if exposure.is_spread && lock.member != exposure.rank() {
             return self.ask_to_lock(exposure, kind, lock, true);
         }
