@@ -97,16 +97,17 @@ pub fn extensions(api: &Api, abi: &Abi) -> String {
     }
     text += "\n#if defined(__cplusplus)\nextern \"C\" {\n#endif\n\n";
     for profiling in ["", "P"] {
-        let failures = |one: &&Declaration| one.marks.set.as_deref() == Some(FAILURES);
-        for declaration in api.declarations_of(abi).filter(failures) {
+        for declaration in api.declarations_of(abi).filter(|one| has_to_do_with_failures(one)) {
             text.push_str(&prototype(declaration, profiling, false));
         }
     }
     text + EPILOGUE
 }
 
-/// The set of functions for programs that go on without processes that fail.
-pub const FAILURES: &str = "ulfm";
+/// Whether it is a function for programs that go on without processes that fail.
+pub fn has_to_do_with_failures(declaration: &Declaration) -> bool {
+    declaration.marks.set.as_deref() == Some("ulfm")
+}
 
 /// Whether it is one of their error classes.
 pub fn is_of_failures(constant: &Constant) -> bool {

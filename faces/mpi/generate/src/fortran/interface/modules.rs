@@ -6,7 +6,7 @@ use crate::abi::Abi;
 use crate::declaration::Declaration;
 use crate::fortran::library::{Library, Style};
 use crate::fortran::routine::{has_callback, names, routines};
-use crate::header::FAILURES;
+use crate::header::has_to_do_with_failures;
 use crate::kind::OBJECTS;
 use crate::Api;
 use std::fmt::Write;
@@ -33,8 +33,7 @@ pub fn modules(api: &Api, abi: &Abi, library: &Library) -> String {
 
 /// What a module has for programs that go on without processes that fail, in a module by the name that Open MPI has for it.
 fn extension(api: &Api, abi: &Abi, library: &Library, of: &str, name: &str) -> String {
-    let of_failures = |one: &&Declaration| one.marks.set.as_deref() == Some(FAILURES);
-    let routines = routines(api, abi, &library.sets).filter(of_failures);
+    let routines = routines(api, abi, &library.sets).filter(|one| has_to_do_with_failures(one));
     let names = failures(api, abi).into_iter().map(|(name, _)| name);
     let names = names.chain(routines.flat_map(|one| [one.name.clone(), format!("P{}", one.name)]));
     let names: Vec<String> = names.collect();
