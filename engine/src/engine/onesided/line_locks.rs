@@ -40,19 +40,19 @@ impl Engine {
         }
     }
 
-    /// It is given back after that. `is_known`: the member need not hear of it if it was asked for nothing.
+    /// It is given back after that. `all`: so are those of all members, which need not hear of it if they were asked for nothing.
     pub(super) fn give_lock_later(
         &self,
         exposure: &Exposure,
         (kind, member): (Lock, u32),
-        is_known: bool,
+        all: bool,
     ) -> Result<()> {
         let servant = self.servant_of(exposure, member);
         let mut lines = self.deferred_lines();
         let line = lines.line(servant);
         let is_unused = match line.lock {
             Some(LineLock::NotHad(_)) => true,
-            Some(LineLock::Wanted(_)) => is_known && line.held.is_none(),
+            Some(LineLock::Wanted(_)) => all && line.held.is_none(),
             _ => false,
         };
         if is_unused {
