@@ -60,7 +60,7 @@ PARTS = [
     ),
     Part("threads", "unit tests with threads under ThreadSanitizer", ["tests/sanitize/threads"], 60, COMPILER),
     Part("third", "a third ABI, made from its file alone", ["tests/third_abi/run", "bad_objects", "completion", "datatypes", "tool_variables"], 60, COMPILER, STAGED),
-    Part("c", "C programs, both ABIs", ["tests/c/run"], 20, after=STAGED),
+    Part("c", "C programs, both ABIs", ["tests/c/run"], 20, 1.3, STAGED),
     Part("faults", "kills, odd machines, limits: one message, nothing left", pytest("tests/faults"), 20, after=STAGED),
     Part(
         "golden",
@@ -69,9 +69,9 @@ PARTS = [
         15,
         after=STAGED,
     ),
-    Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 15, after=STAGED),
-    Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, after=STAGED),
-    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 20, 0.4, STAGED),
+    Part("rungs", "C programs with each means of copying", ["tests/c/run", "--rungs"], 20, 1.3, STAGED),
+    Part("nodes", "C programs with ranks that pretend to be on several nodes", ["tests/c/run", "--nodes"], 15, 1.6, STAGED),
+    Part("hosts", "several hosts, as namespaces: the test cluster, jobs on it", pytest("tests/hosts"), 60, 0.4, STAGED),
     Part("mpi4py", "mpi4py's own suite, unmodified", [PYTHON, "tests/mpi4py/run.py"], 60, 1.2, STAGED),
     Part("address", "C programs and library under AddressSanitizer", ["tests/sanitize/run"], 60, 1, STAGED),
     Part("portable", "aarch64: compiles, and rooms of the engine in an emulator", ["tests/portable/run"], 60, 1, ("unit",)),
@@ -120,7 +120,7 @@ PARTS = [
 ]
 
 
-# What shows most mistakes in the least time. Their tree is compiled without link-time optimisation (see scripts/stage).
+# What shows most mistakes in the least time. Their tree is compiled in a hurry (see scripts/stage).
 QUICK = ("format", "house", "clippy", "unit", "stage", "c")
 QUICK_TREE = "build/quick/tree"
 QUICK_COMMANDS = {"stage": ["scripts/stage", QUICK_TREE, "quick"], "c": ["tests/c/run", "--first"]}

@@ -157,6 +157,7 @@ fn change_over_within_a_flood(domain: fn() -> Option<&'static Domain>) {
             assert_eq!(arrival.header[0], number);
             other.advance(&arrival);
         }
+        other.leave();
     });
 }
 
