@@ -89,6 +89,7 @@ impl Engine {
     #[inline]
     pub(super) fn polled(&self, reason: Reason) -> crate::Result<()> {
         add(&self.page.own().idle_polls, 1);
+        self.send_all_held()?;
         if self.crowd.can_be() && self.is_turn_over(reason) {
             self.crowd.in_vain();
             // SAFETY: no memory is involved.

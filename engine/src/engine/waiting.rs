@@ -108,6 +108,7 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
                 continue;
             }
+            self.send_all_held()?;
             self.nobody_is_lost(lane)?;
             self.look_for_failures(waiting.reason)?;
             let mine = lane.lock().lane();
@@ -147,6 +148,7 @@ impl Engine {
             if waiting.pace.spin(&self.crowd, Pace::looks, come) {
                 continue;
             }
+            self.send_all_held()?;
             self.lanes.each().try_for_each(|lane| self.nobody_is_lost(lane))?;
             self.look_for_failures(waiting.reason)?;
             let changed = || self.lanes.each().zip(epochs).any(|(lane, epoch)| lane.lock().epoch != epoch);

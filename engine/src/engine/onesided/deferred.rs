@@ -4,11 +4,15 @@
 //! (`whole_blocks`); where it goes to and what an answer brings is known to the server of this node alone until the origin
 //! *settles*: at a flush, at the end of an epoch, at a quiet or a fence. Errors are told then.
 //!
-//! Each member of each exposure has a line of its own. The first request of a line leaves at once. If the exposure is used in
-//! epochs, those behind it are *held*: they gather in one message, which leaves when it is full, when nothing else of its
-//! line is under way, when an answer is waited for, or when the origin settles. So a single operation is as quick as can be,
+//! Each member of each exposure has a line of its own. The first request of a line leaves at once, unless it takes a lock with
+//! it. If the exposure is used in epochs, those behind it are *held*: they gather in one message, which leaves when it is full,
+//! when nothing else of its line is under way, or when the origin settles. So a single operation is as quick as can be,
 //! and of many each costs a copy. Other faces promise that what is put arrives without another call, so nothing that they
 //! write is held.
+//!
+//! Whatever is held leaves when the program waits, polls or flushes anything: perhaps for what another rank does once that has
+//! come. The queue of waiters in mpi4py's `Mutex` adds itself to the one before, flushes nothing, and calls `MPI_Win_sync` until
+//! its turn has come.
 //!
 //! A lock of a member on another node goes with the first requests under it, and is given back with the last ones
 //! (`line_locks`).
@@ -133,6 +137,23 @@ impl Engine {
             true => self.send_held(&mut self.deferred_lines(), servant),
             false => Ok(()),
         }
+    }
+
+    /// Whatever is held leaves.
+    #[inline]
+    pub(in crate::engine) fn send_all_held(&self) -> Result<()> {
+        match self.has_deferred() {
+            true => self.send_found(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn send_found(&self) -> Result<()> {
+        let mut lines = self.deferred_lines();
+        let held = lines.of.values().filter(|line| line.held.is_some()).map(|line| line.servant);
+        let held: Vec<Servant> = held.collect();
+        held.into_iter().try_for_each(|servant| self.send_held(&mut lines, servant))
     }
 
     /// What is held for a rank leaves, that of the own line last: other faces may have asked before for the same memory.

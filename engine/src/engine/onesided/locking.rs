@@ -231,6 +231,7 @@ impl Engine {
     #[inline]
     pub fn flush_target(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
         self.check_flush(exposure, rank)?;
+        self.send_all_held()?;
         self.settle_accesses(exposure.settled(rank))?;
         self.answer_askers(exposure)?;
         fence(Ordering::SeqCst);
@@ -244,6 +245,7 @@ impl Engine {
     #[inline]
     pub fn flush_origin(&self, exposure: &Exposure, rank: Option<u32>) -> Result<()> {
         self.check_flush(exposure, rank)?;
+        self.send_all_held()?;
         self.settle_answers(exposure.settled(rank))
     }
 
@@ -263,6 +265,7 @@ impl Engine {
     /// What progress reports.
     pub fn sync(&self, exposure: &Exposure) -> Result<()> {
         fence(Ordering::SeqCst);
+        self.send_all_held()?;
         self.answer_askers(exposure)?;
         fence(Ordering::SeqCst);
         Ok(())
