@@ -25,7 +25,7 @@ PYTHON = str(jobs.PYTHON)
 
 
 def pytest(*paths):
-    return [PYTHON, "-m", "pytest", "-q", *paths]
+    return [PYTHON, "-m", "pytest", "-q", "--durations=12", *paths]
 
 
 STAGED = ("stage",)
