@@ -11,7 +11,7 @@
 //! takes it out when it leaves. A call that fails then says that the face is not running
 //! ([`Participant::explain`]).
 
-use super::{page, settings};
+use super::{page, settings, standard_output};
 use serried_engine::engine::{Directory, Engine};
 use serried_engine::job::Job;
 use serried_engine::observe::{flow::Sent, Page};
@@ -131,6 +131,9 @@ fn start(library: &Library) -> Result<&'static Engine> {
     // It cannot where the system's pages are larger: observers do not see this rank's
     // calls then, nor what it receives in packets, and all else works.
     let _ = page::show(job);
+    if job.size > 1 {
+        standard_output::show_lines();
+    }
     let settings = settings::current()?;
     let engine = Box::leak(Box::new(Engine::join_with(job, settings)?));
     engine.allow_servant_thread();

@@ -1,5 +1,5 @@
 //! What all faces share: the entry wall, this rank's page, start and stop of the
-//! engine, buffers in the memory of GPUs, tables of handles, settings that are chosen before the start.
+//! engine, buffers in the memory of GPUs, tables of handles, settings that are chosen before the start, standard output.
 //!
 //! # Why a folder of sources and no crate
 //! Each shared library is one crate, made of the sources of all its faces, and this
@@ -19,3 +19,4 @@ pub mod entry;
 pub mod handles;
 pub mod page;
 pub mod settings;
+mod standard_output;

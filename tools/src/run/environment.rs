@@ -46,10 +46,7 @@ const OF_A_HOST: [&str; 6] =
 
 /// An environment that was made on another host, for this one, whose own is `own`.
 pub fn on_this_host(made: &[CString], own: &Environment) -> Vec<CString> {
-    let belongs = |text: &CString| {
-        let name = text.as_bytes().split(|&byte| byte == b'=').next().unwrap_or_default();
-        OF_A_HOST.iter().any(|known| known.as_bytes() == name)
-    };
+    let belongs = |text: &CString| OF_A_HOST.iter().any(|known| known.as_bytes() == name_of(text.as_bytes()));
     let kept = made.iter().filter(|text| !belongs(text)).cloned();
     let of_host: Environment = OF_A_HOST
         .iter()
@@ -95,15 +92,34 @@ const THREADS: [&str; 3] = ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM
 /// CPUs. Else those of each rank would take all, and threads that wait in turns for a core are slower by orders of magnitude.
 /// In a rank that is bound they see its share by themselves.
 pub fn share_of_cpus(given: &[CString], local_size: u32, is_bound: bool) -> Vec<CString> {
-    let is_given =
-        |name: &str| given.iter().any(|text| text.as_bytes().starts_with(format!("{name}=").as_bytes()));
-    if is_bound || local_size < 2 || is_given("OMP_NUM_THREADS") {
+    if is_bound || local_size < 2 || is_given(given, b"OMP_NUM_THREADS") {
         return Vec::new();
     }
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = (cpus / local_size as usize).max(1);
-    let names = THREADS.into_iter().filter(|name| !is_given(name));
+    let names = THREADS.into_iter().filter(|name| !is_given(given, name.as_bytes()));
     names.filter_map(|name| CString::new(format!("{name}={share}")).ok()).collect()
+}
+
+/// By which Python and the library of gfortran are told to keep nothing of what a program prints: else it would be seen late,
+/// and lost with a rank that is killed. Programs in C learn it when they start MPI (`faces/common/src/standard_output.rs`).
+const AT_ONCE: [&str; 2] = ["PYTHONUNBUFFERED=1", "GFORTRAN_UNBUFFERED_PRECONNECTED=y"];
+
+/// The name in `name=value`.
+fn name_of(setting: &[u8]) -> &[u8] {
+    setting.split(|&byte| byte == b'=').next().unwrap_or_default()
+}
+
+/// Whether somebody has set a variable, also to nothing.
+fn is_given(given: &[CString], name: &[u8]) -> bool {
+    given.iter().any(|text| name_of(text.as_bytes()) == name)
+}
+
+/// Has what ranks print go out at once, where a launcher reads it and nobody has said otherwise.
+pub fn lines_at_once(given: &[CString], size: u32) -> Vec<CString> {
+    let wanted =
+        AT_ONCE.into_iter().filter(|setting| size > 1 && !is_given(given, name_of(setting.as_bytes())));
+    wanted.filter_map(|setting| CString::new(setting).ok()).collect()
 }
 
 /// The variables that tell a rank who it is.
@@ -184,6 +200,16 @@ mod tests {
         assert_eq!(shares(&said(c"OMP_NUM_THREADS_IN=3"), 100_000, false), all(1));
         let others = shares(&said(c"OPENBLAS_NUM_THREADS=3"), 100_000, false);
         assert_eq!(others, "MKL_NUM_THREADS=1 BLIS_NUM_THREADS=1");
+    }
+
+    #[test]
+    fn what_ranks_print_goes_out_at_once_unless_somebody_has_said_otherwise() {
+        let said = |given: &[CString], size| {
+            lines_at_once(given, size).into_iter().map(|text| text.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!((said(&[], 1), said(&[], 2)), (Vec::new(), AT_ONCE.map(String::from).to_vec()));
+        let own = [c"PYTHONUNBUFFERED=".into(), c"GFORTRAN_UNBUFFERED_PRECONNECTED=n".into()];
+        assert_eq!(said(&own, 2), Vec::<String>::new());
     }
 
     #[test]

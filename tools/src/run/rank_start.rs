@@ -75,6 +75,7 @@ pub fn start(
     let mut own_environment = environment::of_rank(&identity);
     let is_bound = place.cpus.is_some();
     own_environment.extend(environment::share_of_cpus(&program.environment, place.local_size, is_bound));
+    own_environment.extend(environment::lines_at_once(&program.environment, place.size));
     let cpus = place.cpus.map(cpu_set);
     let child = Child {
         path: &program.path,
