@@ -46,7 +46,7 @@ static void without_flush(struct window *w)
             if (lock_all)
                 MPI_Win_lock_all(0, w->win);
             else
-                for (int member = 0; member < 3 && member < size; member++)
+                for (int member = 0; member < size; member++)
                     MPI_Win_lock(MPI_LOCK_SHARED, member, 0, w->win);
             MPI_Accumulate(&one, 1, MPI_INT, 1, at(w, 1, 0), 1, MPI_INT, MPI_REPLACE, w->win);
             if (way / 2 == 0)
@@ -64,7 +64,7 @@ static void without_flush(struct window *w)
             if (lock_all)
                 MPI_Win_unlock_all(w->win);
             else
-                for (int member = 0; member < 3 && member < size; member++)
+                for (int member = 0; member < size; member++)
                     MPI_Win_unlock(member, w->win);
         } else if (rank == 1) {
             MPI_Win_lock_all(0, w->win);
