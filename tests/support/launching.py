@@ -129,7 +129,8 @@ class Launcher:
                 break
             time.sleep(0.02)
         assert not self.processes(), f"left behind: {self.processes()}"
-        assert self.named_files() <= self.files_before
+        left = self.named_files() - self.files_before
+        assert not left, f"left behind: {left}"
 
     def rank_ids(self):
         """Process ids that the ranks wrote into `ready.N`, by rank."""

@@ -108,7 +108,7 @@ mod tests {
     use std::time::SystemTime;
 
     fn folder_of_test(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("serried-doors-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("unit-test-doors-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         folder
     }
