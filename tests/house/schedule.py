@@ -1,12 +1,14 @@
 """Rules for how the parts of the tests run beside each other (tests/run.py, tests/support/parts.py)."""
 
+import contextlib
+import io
 import pathlib
 import runpy
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
-from parts import ALONE, COMPILER, CORES, Part, to_start  # noqa: E402
+from parts import ALONE, COMPILER, CORES, Part, leave_out, to_start  # noqa: E402
 
 # Cores of parts under way, those of the next one, and whether it may start.
 CASES = [
@@ -55,4 +57,13 @@ def parts_come_after_what_they_need(files, ratchet):
         seen.add(part.name)
 
 
-RULES = [cores_are_shared, parts_come_after_what_they_need]
+def what_is_left_out_is_told(files, ratchet):
+    """Parts for which there is no time count as skipped, each with a line."""
+    waiting, told = [made(1, "first"), made(1, "second")], io.StringIO()
+    with contextlib.redirect_stdout(told):
+        counts = leave_out(waiting)
+    if waiting or counts != [(0, 0, 1)] * 2 or not all(f"LEFT   {name}" in told.getvalue() for name in ("first", "second")):
+        yield f"two parts that are left out count as {counts} and are told as {told.getvalue()!r}"
+
+
+RULES = [cores_are_shared, parts_come_after_what_they_need, what_is_left_out_is_told]

@@ -2,6 +2,7 @@
 """Runs mpi4py's own test suite, unmodified, on Serried.
 
     tests/mpi4py/run.py                         the runs of `make test`, listed in RUNS
+    tests/mpi4py/run.py --more-ranks            those of MORE_RANKS, with which `make test` ends
     tests/mpi4py/run.py --everything            every launcher, binding, number of ranks, means of copying, nodes
     tests/mpi4py/run.py --launcher serried,hydra --ranks 2,5 --binding wheel --copy cells --nodes 2
     tests/mpi4py/run.py --modules test_op       only test modules whose name matches
@@ -69,14 +70,14 @@ def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",
     return [Run(*run) for run in itertools.product(launchers, ranks, bindings, copies, nodes, transports)]
 
 
-# What `make test` runs.
+# What `make test` runs early, and, if there is time, late.
 RUNS = [
-    *combinations(["serried"], [1, 2, 5]),
-    *combinations(["hydra"], [2, 5]),
+    *combinations(["serried"], [1, 2]),
     *combinations(["serried"], [2], ["standard", "openmpi"]),
     *combinations(["serried"], [4], nodes=["2"]),
     *combinations(["serried"], [2], transports=["loopback"]),
 ]
+MORE_RANKS = [*combinations(["serried"], [5]), *combinations(["hydra"], [2, 5])]
 # These modules call nothing in which another rank has a part, and are most of the work: `make test` has one rank run
 # them with each binding, and all other modules in RUNS.
 LOCAL = ["test_util_dtlib", "test_datatype"]
@@ -217,6 +218,7 @@ def show_failures(result):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--everything", action="store_true", help="all runs that must be right")
+    parser.add_argument("--more-ranks", action="store_true", help="the runs with which `make test` ends")
     parser.add_argument("--launcher", default="serried", help="serried, hydra, or a command line")
     parser.add_argument("--ranks", help="numbers of ranks")
     parser.add_argument("--binding", default="wheel", help="which mpi4py: wheel, standard, openmpi")
@@ -235,6 +237,8 @@ def runs_of(options):
     numbers of ranks are given, else a list above."""
     if options.everything:
         return [(run, options.modules, []) for run in EVERYTHING]
+    if options.more_ranks:
+        return [(run, options.modules, [] if options.modules else LOCAL) for run in MORE_RANKS]
     if not options.ranks:
         local = [] if options.modules else [(run, LOCAL, []) for run in LOCAL_RUNS]
         return [*((run, options.modules, [] if options.modules else LOCAL) for run in RUNS), *local]
