@@ -115,9 +115,9 @@ PARTS = [
     Part("moved", "the staged tree works from another place", pytest("tests/moved"), 10, 0.3, STAGED),
     Part("shmem-wrong", "OpenSHMEM: wrong calls, ends, the header beside a peer's", pytest("tests/shmem"), 10, 1, STAGED),
     Part("armci-faults", "ARMCI: wrong calls, ranks that die", pytest("tests/armci/faults"), 15, 1, STAGED),
-    Part("mpi4py-more", "mpi4py's suite with 5 ranks, and under Hydra", [PYTHON, "tests/mpi4py/run.py", "--more-ranks"], 60, 1.2, STAGED),
     Part("launcher", "serried run: output, exit status, faults", pytest("tests/launcher"), 20, ALONE, STAGED),
     Part("memory", "memory of ranks: budgets, sharing it, processes they start", pytest("tests/memory"), 20, ALONE, STAGED),
+    Part("mpi4py-more", "mpi4py's suite with 5 ranks, and under Hydra", [PYTHON, "tests/mpi4py/run.py", "--more-ranks"], 60, 1.2, STAGED),
 ]
 
 
