@@ -142,8 +142,11 @@ impl Found {
 
 /// A copy of what is in a packet that is being read.
 fn payload_of(arrival: &Arrival) -> Box<[u8]> {
-    let mut payload = vec![0; arrival.bytes as usize].into_boxed_slice();
-    // SAFETY: the packet is being read and that long.
-    unsafe { arrival.copy_to(payload.as_mut_ptr(), payload.len()) };
-    payload
+    let bytes = arrival.bytes as usize;
+    let mut payload = Box::new_uninit_slice(bytes);
+    // SAFETY: the packet is being read and that long, and so all of the copy is written.
+    unsafe {
+        arrival.copy_to(payload.as_mut_ptr().cast(), bytes);
+        payload.assume_init()
+    }
 }

@@ -46,6 +46,15 @@ impl<T, H: handles::Handle> Out<T, H> {
         Ok(())
     }
 
+    /// Stores a handle of an object that is nowhere else ([`Table::put_alone`]).
+    ///
+    /// # Errors
+    /// `NoMem` when the table is full.
+    pub fn put_alone(&self, object: T) -> Result<()> {
+        self.put_handle(self.table.put_alone(object)?);
+        Ok(())
+    }
+
     /// Stores the null handle.
     pub fn put_null(&self) {
         self.put_handle(self.table.null());

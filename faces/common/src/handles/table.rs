@@ -55,7 +55,7 @@ pub struct Table<T: 'static, H> {
 struct Book {
     free: VecDeque<u32>,
     generations: Vec<u8>,
-    /// By the address of the object: its handle, and how often it was put in.
+    /// By the address of the object: its handle, and how often it was put in. Without those that were put in alone.
     known: FxHashMap<usize, (u32, u32)>,
 }
 
@@ -107,11 +107,20 @@ impl<T, H: Handle> Table<T, H> {
             *times += 1;
             return Ok(H::from_raw(*raw));
         }
-        let index = self.free_index(&mut book)?;
-        let generation = u32::from(book.generations[index as usize] & 0xf);
-        let raw = prefix(self.kind) | generation << INDEX_BITS | index;
+        let raw = self.free_raw(&mut book)?;
         book.known.insert(address, (raw, 1));
         self.fill(raw, object);
+        Ok(H::from_raw(raw))
+    }
+
+    /// Puts in an object that is nowhere else and whose handle no call looks for: of it nothing is noted.
+    ///
+    /// # Errors
+    /// As [`Table::put`].
+    pub fn put_alone(&'static self, object: T) -> Result<H> {
+        let mut book = self.lock();
+        let raw = self.free_raw(&mut book)?;
+        self.fill(raw, Arc::new(object));
         Ok(H::from_raw(raw))
     }
 
@@ -192,8 +201,8 @@ impl<T, H: Handle> Table<T, H> {
         let found = slot.and_then(|slot| unsafe { (*slot.value.get()).as_ref() }).cloned();
         let (Some(slot), Some(object)) = (slot, found) else { return Err(self.no_object(name, handle)) };
         let address = Arc::as_ptr(&object) as usize;
-        let times = book.known.get(&address).map_or(0, |(_, times)| *times);
         let dynamic = raw >> KIND_SHIFT == prefix(self.kind) >> KIND_SHIFT;
+        let times = book.known.get(&address).map_or(u32::from(dynamic), |(_, times)| *times);
         match times {
             0 => {
                 let noun = self.noun;
@@ -265,6 +274,13 @@ impl<T, H: Handle> Table<T, H> {
         // SAFETY: the chunk is there for ever and has a slot for every offset
         // that `place` gives for it.
         Some(unsafe { &*chunk.add(offset) })
+    }
+
+    /// A new handle.
+    fn free_raw(&self, book: &mut Book) -> Result<u32> {
+        let index = self.free_index(book)?;
+        let generation = u32::from(book.generations[index as usize] & 0xf);
+        Ok(prefix(self.kind) | generation << INDEX_BITS | index)
     }
 
     fn free_index(&self, book: &mut Book) -> Result<u32> {

@@ -81,6 +81,16 @@ fn the_same_object_keeps_its_handle_until_it_was_freed_as_often_as_put_in() {
 }
 
 #[test]
+fn what_is_put_in_alone_is_taken_once() {
+    let (table, call) = (table(), Call::for_tests());
+    let handles = [1, 2].map(|number| table.put_alone(number).unwrap());
+    assert_eq!(handles.map(|handle| table.get(&call, handle).map(|number| **number)), [Some(1), Some(2)]);
+    let taken = table.take("x", handles[0]).unwrap();
+    assert_eq!((*taken, Arc::strong_count(&taken)), (1, 1));
+    assert!(table.take("x", handles[0]).is_err() && table.get(&call, handles[1]).is_some());
+}
+
+#[test]
 fn a_handle_stands_for_what_has_replaced_its_object() {
     let (table, call) = (table(), Call::for_tests());
     let (old, new) = (Arc::new(5), Arc::new(6));

@@ -61,7 +61,7 @@ pub fn mprobe(
     }
     let taken = engine()?.take_message(wanted, comm.peers().find(source))?;
     status.set(&taken.status());
-    message.put(Arc::new(taken))
+    message.put_alone(taken)
 }
 
 /// `MPI_Improbe` (§3.8.2).
@@ -85,7 +85,7 @@ pub fn improbe(
     match taken {
         Some(taken) => {
             status.set(&taken.status());
-            message.put(Arc::new(taken))
+            message.put_alone(taken)
         }
         None => Ok(()),
     }
