@@ -394,6 +394,7 @@ mod bootstrap_messages;
 mod check;
 mod collectives;
 mod conclusion;
+mod counted_packets;
 mod describe;
 mod device_collectives;
 mod device_members;

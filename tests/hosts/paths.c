@@ -2,6 +2,8 @@
  *
  *     paths SECONDS
  *     paths missing    all wait for rank 2, are told that it has failed, and go on
+ *     paths messages   two that have met before wait for a number of each other, a second after they are there
+ *     paths windows    the same by one-sided operations
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 enum { LONG = 1 << 16 };
+static MPI_Win window;
 
 static int missing(int rank)
 {
@@ -26,6 +29,42 @@ static int missing(int rank)
     return 0;
 }
 
+static void exchange(int rank, int is_one_sided, int *number)
+{
+    static int given;
+    int other = 1 - rank;
+    given = 7 + rank;
+    if (!is_one_sided) {
+        MPI_Sendrecv(&given, 1, MPI_INT, other, 7, number, 1, MPI_INT, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
+    MPI_Fetch_and_op(&given, number, MPI_INT, other, 0, MPI_REPLACE, window);
+    MPI_Win_flush(other, window);
+}
+
+static int waits(int rank, int is_one_sided)
+{
+    int number, *mine;
+    MPI_Win_allocate(sizeof *mine, sizeof *mine, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window);
+    *mine = 7 + 1 - rank;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window);
+    for (int turn = 0; turn < 2; turn++) {
+        exchange(rank, is_one_sided, &number);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (turn == 0 && rank == 0) {
+            printf("all are there\n");
+            fflush(stdout);
+        }
+        usleep(1000000);
+    }
+    MPI_Win_unlock_all(window);
+    printf(number == (is_one_sided ? 7 + rank : 7 + 1 - rank) ? "well\n" : "wrong\n");
+    MPI_Win_free(&window);
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static int numbers[LONG], came[LONG];
@@ -36,6 +75,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1 && strcmp(argv[1], "missing") == 0)
         return missing(rank);
+    if (argc > 1 && strchr("mw", argv[1][0]))
+        return waits(rank, argv[1][0] == 'w');
     double end = MPI_Wtime() + seconds;
     while (goes_on) {
         int count = round % 16 == 0 ? LONG : 1 + round % 700;

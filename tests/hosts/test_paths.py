@@ -60,6 +60,19 @@ def test_a_path_that_is_cut_for_5_seconds_loses_nothing(cut):
     assert "n2 and n3 have not heard each other for 3 s" in err and "n2 and n3 hear each other again" in err, err
 
 
+@pytest.mark.parametrize("what", ["messages", "windows"])
+def test_what_is_on_its_way_while_a_path_is_cut_is_no_deadlock(cut, what):
+    site, program = cut
+    job = site.start("--on-deadlock=abort", "--hosts", "n2,n3", program, what)
+    assert job.stdout.readline() == "all are there\n", job.stderr.read()
+    site.cluster.cut("n2", "n3")
+    time.sleep(6)
+    site.cluster.mend("n2", "n3")
+    out, err = job.communicate(timeout=60)
+    assert (job.returncode, out.count("well")) == (0, 2), out + err
+    assert "cannot go on" not in err, err
+
+
 def test_a_host_that_is_unplugged_is_named_once_and_loses_nothing_in_5_seconds(cut):
     site, program = cut
     job = begun(site, program, seconds=12, hosts="n1,n2,n3")

@@ -10,6 +10,7 @@ use crate::message::partitioned::{Open, Partitioned};
 use crate::message::work::{self, Recipe, Work};
 use crate::message::Envelope;
 use crate::observe::description::{self, Description, Key, Kind, Need, Thread};
+use crate::observe::packet_counts::PacketCounts;
 use crate::observe::page::NONE;
 use crate::progress::lock::Guard;
 use crate::request::lane_of;
@@ -27,7 +28,6 @@ const BACKGROUND: Key = (u64::MAX, 0);
 const HEADS: usize = 32;
 /// Requests that a wait for any of many tells.
 const MANY: usize = 256;
-
 /// Communicators that are told although no wait speaks of them.
 const COMMUNICATORS: usize = 32;
 
@@ -400,6 +400,7 @@ impl<'a> Describer<'a> {
         let mut collectives = self.under_way();
         collectives.iter_mut().for_each(|(_, needs)| self.leave_others_out(needs));
         let goes_on = lanes.iter().any(|core| core.goes_on_by_itself());
+        let packets = self.packets();
         let counters = &page.counters;
         Description {
             stamp: [
@@ -416,13 +417,21 @@ impl<'a> Describer<'a> {
             collectives,
             posted,
             unexpected,
+            packets,
             ..Description::default()
         }
     }
 
     /// What a rank leaves for observers when it finalizes: how far it has come on each communicator.
     pub fn last_words(&mut self) -> Description {
-        Description { finalized: true, communicators: self.communicators(), ..Description::default() }
+        let (communicators, packets) = (self.communicators(), self.packets());
+        Description { finalized: true, communicators, packets, ..Description::default() }
+    }
+
+    fn packets(&mut self) -> PacketCounts {
+        let (packets, is_all) = self.engine.packet_counts(&self.lanes);
+        self.unknown |= !is_all;
+        packets
     }
 
     /// The collectives that have a key, as the program knows them.

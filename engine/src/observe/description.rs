@@ -4,6 +4,7 @@
 //! A wait is a choice of *ways* to go on (`MPI_Waitany` has several), each of
 //! which needs all of its *needs*; a need is met by any one of its `peers`.
 
+use super::packet_counts::PacketCounts;
 use std::fmt::{self, Write};
 
 /// What a rank says of itself.
@@ -34,6 +35,8 @@ pub struct Description {
     pub posted: Vec<Envelope>,
     /// Messages that nobody has asked for, the first ones.
     pub unexpected: Vec<Envelope>,
+    /// What goes over networks.
+    pub packets: PacketCounts,
 }
 
 /// A thread that waits.
@@ -220,6 +223,7 @@ impl fmt::Display for Description {
         }
         self.posted.iter().try_for_each(|envelope| writeln!(f, "posted {envelope}"))?;
         self.unexpected.iter().try_for_each(|envelope| writeln!(f, "unexpected {envelope}"))?;
+        write!(f, "{}", self.packets)?;
         // Last: what is too long is cut off.
         for (index, thread) in self.threads.iter().enumerate() {
             if !thread.addresses.is_empty() {
@@ -331,6 +335,7 @@ impl Description {
                 }
                 "begun" => read.begun.push(begun(rest)?),
                 "posted" => read.posted.push(envelope(fields(rest)?.0)?),
+                "packets" => read.packets.read(rest)?,
                 "unexpected" => read.unexpected.push(envelope(fields(rest)?.0)?),
                 "stack" => {
                     let ([index], words) = fields(rest)?;
@@ -428,6 +433,8 @@ mod tests {
         let need = Need { kind: Kind::Receive, peers: vec![0, 1, 2, 5], message, collective: None };
         let part = Need { kind: Kind::Send, collective: Some((3, 9)), ..need.clone() };
         let operation = Operation { root: -1, bytes: 0, call: "MPI_Barrier".into() };
+        let mut packets = PacketCounts::default();
+        packets.add(5, [7, 6]);
         Description {
             stamp: [1, 2, 3, 4],
             polls: true,
@@ -466,6 +473,7 @@ mod tests {
             }],
             posted: vec![message],
             unexpected: vec![message, message],
+            packets,
         }
     }
 

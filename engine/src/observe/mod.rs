@@ -16,6 +16,7 @@ pub mod flow;
 pub mod inquiry;
 pub mod ledger;
 pub mod mirror;
+pub mod packet_counts;
 pub mod page;
 pub mod recorder;
 mod threads;

@@ -114,6 +114,11 @@ impl Routed {
         self.far.iter_mut().for_each(|far| far.network.forget(peer));
     }
 
+    /// As [`Network::count_packets`].
+    pub fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
+        self.far.iter().for_each(|far| far.network.count_packets(show));
+    }
+
     /// As [`Network::why_lost`].
     pub fn why_lost(&self, peer: JobRank) -> Error {
         self.far.as_ref().map_or_else(|| gone(peer), |far| far.network.why_lost(peer))

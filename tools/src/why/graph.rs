@@ -33,6 +33,14 @@ impl Standing {
         }
     }
 
+    /// What it has told of itself.
+    fn told(&self) -> Option<&Description> {
+        match self {
+            Standing::Waiting(description) | Standing::Finalized(Some(description)) => Some(description),
+            _ => None,
+        }
+    }
+
     /// Whether it has finalized or ended.
     pub fn is_gone(&self) -> bool {
         matches!(self, Standing::Finalized(_))
@@ -47,7 +55,11 @@ struct Moving<'a> {
 }
 
 impl Moving<'_> {
-    fn can_meet(&self, peer: u32, need: &Need) -> bool {
+    /// Whether a peer can do what a rank needs, or has done it: perhaps it is on its way.
+    fn can_meet(&self, peer: u32, (rank, need): (u32, &Need)) -> bool {
+        if self.are_on_their_way(peer, rank) {
+            return true;
+        }
         match self.ranks.get(peer as usize) {
             None | Some(Standing::Free) => true,
             Some(Standing::Finalized(_)) => false,
@@ -58,14 +70,22 @@ impl Moving<'_> {
         }
     }
 
-    fn is_open(&self, way: &[Need]) -> bool {
-        way.iter().all(|need| need.peers.iter().any(|&peer| self.can_meet(peer, need)))
+    /// Whether packets are on their way from one rank to another, over a network that may be slow or broken for a while.
+    fn are_on_their_way(&self, from: u32, to: u32) -> bool {
+        let told = |rank: u32| self.ranks.get(rank as usize).and_then(Standing::told);
+        told(from)
+            .zip(told(to))
+            .is_some_and(|(one, other)| one.packets.are_on_their_way(from, (to, &other.packets)))
     }
 
-    fn can_go_on(&self, description: &Description) -> bool {
+    fn is_open(&self, rank: u32, way: &[Need]) -> bool {
+        way.iter().all(|need| need.peers.iter().any(|&peer| self.can_meet(peer, (rank, need))))
+    }
+
+    fn can_go_on(&self, rank: u32, description: &Description) -> bool {
         description.unknown
             || !description.free.is_empty()
-            || description.threads.iter().any(|thread| thread.ways.iter().any(|way| self.is_open(way)))
+            || description.threads.iter().any(|thread| thread.ways.iter().any(|way| self.is_open(rank, way)))
     }
 }
 
@@ -76,12 +96,12 @@ pub fn stuck(ranks: &[Standing]) -> Vec<u32> {
         let mut changed = false;
         for (rank, description) in waiting(ranks) {
             for (key, needs) in &description.collectives {
-                if !moving.collectives.contains_key(&(rank, *key)) && moving.is_open(needs) {
+                if !moving.collectives.contains_key(&(rank, *key)) && moving.is_open(rank, needs) {
                     moving.collectives.insert((rank, *key), true);
                     changed = true;
                 }
             }
-            if !moving.waits[rank as usize] && moving.can_go_on(description) {
+            if !moving.waits[rank as usize] && moving.can_go_on(rank, description) {
                 moving.waits[rank as usize] = true;
                 changed = true;
             }
@@ -147,6 +167,24 @@ mod tests {
         assert_eq!(stuck(&[waits(vec![vec![]])]), []);
         assert_eq!(stuck(&[waits(vec![])]), [0]);
         assert_eq!(stuck(&[on(&[])]), [0]);
+    }
+
+    #[test]
+    fn packets_on_their_way_free_the_rank_that_waits_for_their_sender() {
+        let with_packets = |mut standing: Standing, peer, counts| {
+            if let Standing::Waiting(description) = &mut standing {
+                description.packets.add(peer, counts);
+            }
+            standing
+        };
+        let pair = |gone| [with_packets(on(&[1]), 1, [gone, 4]), with_packets(on(&[0]), 0, [4, 7])];
+        assert_eq!(stuck(&pair(8)), []);
+        assert_eq!(stuck(&pair(7)), [0, 1]);
+        let [one, other] = pair(8);
+        assert_eq!(stuck(&[one, other, on(&[3]), on(&[2])]), [2, 3]);
+        let mut last_words = Box::<Description>::default();
+        last_words.packets.add(0, [1, 0]);
+        assert_eq!(stuck(&[on(&[1]), Standing::Finalized(Some(last_words))]), []);
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Mail {
         Ok(has_gone)
     }
 
+    /// As [`Network::count_packets`].
+    pub fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
+        self.network.count_packets(show);
+    }
+
     /// Sends what has waited, as far as there is room now.
     pub fn push_waiting(&mut self) {
         for (node, (peer, mut queue)) in std::mem::take(&mut self.waiting) {

@@ -13,7 +13,7 @@ use crate::onesided::MOST_BYTES;
 use crate::progress::lock::EngineLock;
 use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
-use crate::{Class, Error, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -182,6 +182,15 @@ impl Here {
         server.words.doorbell.ring();
     }
 
+    /// As [`network::Network::count_packets`]; `false`: a thread is at work.
+    fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) -> bool {
+        let state = self.state.try_lock();
+        state.is_ok_and(|state| {
+            state.desk.mail.count_packets(show);
+            true
+        })
+    }
+
     /// The rank ends.
     pub fn leave(&self) {
         lock_order::lock(&self.state, Level::SERVER).desk.mail.leave();
@@ -202,6 +211,12 @@ impl Engine {
     pub(in crate::engine) fn look_for_server(&self) -> bool {
         let Some(server) = self.server.get() else { return false };
         server.here.as_ref().is_some_and(|here| here.look(self, server))
+    }
+
+    /// As [`network::Network::count_packets`], of the server in this process; `false`: a thread is at work there.
+    pub(in crate::engine) fn count_packets_of_server(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) -> bool {
+        let here = self.server.get().and_then(|server| server.here.as_ref());
+        here.is_none_or(|here| here.count_packets(show))
     }
 
     /// A thread that has waited sleeps now.

@@ -349,6 +349,10 @@ impl Network for Fabric {
         }
     }
 
+    fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
+        self.wire.count_packets(show);
+    }
+
     fn why_lost(&self, peer: JobRank) -> Error {
         self.wire.why_lost(peer)
     }

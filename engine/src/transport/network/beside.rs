@@ -226,6 +226,10 @@ impl Network for Beside {
         self.networks[self.in_hand?].sender()
     }
 
+    fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
+        self.networks.iter().for_each(|network| network.count_packets(show));
+    }
+
     fn why_lost(&self, peer: JobRank) -> Error {
         self.networks[usize::from(peer >= self.first)].why_lost(peer)
     }

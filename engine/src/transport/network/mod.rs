@@ -51,6 +51,10 @@ pub trait Network:
         None
     }
 
+    /// Shows how many packets there have been for each peer, sent or not, and how many have come from it, where both ends count
+    /// the same ones.
+    fn count_packets(&self, _: &mut dyn FnMut(JobRank, [u64; 2])) {}
+
     /// Why a peer is lost ([`Packets::lost`]), as an error of what is for it.
     fn why_lost(&self, peer: JobRank) -> Error {
         gone(peer)

@@ -373,6 +373,10 @@ impl Network for Wire {
         self.current.as_ref().map(|came| came.source)
     }
 
+    fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
+        self.links.iter().for_each(|link| show(link.peer, [link.outgoing.frames(), link.received]));
+    }
+
     fn multicast(&self) -> Result<&dyn Multicast> {
         match self.porter.me().is_sealed {
             false => Ok(self),

@@ -71,6 +71,11 @@ impl Outgoing {
         self.kept
     }
 
+    /// Frames so far, sent or not.
+    pub fn frames(&self) -> u64 {
+        self.next
+    }
+
     /// Numbered frames that the peer has not said it has received.
     #[cfg(test)]
     pub fn in_doubt(&self) -> u64 {
