@@ -16,7 +16,7 @@ use crate::collective::node::buffer::expected::{Expected, Incoming};
 use crate::collective::node::buffer::peer_memory::PeerMemory;
 use crate::collective::node::buffer::table::Table;
 use crate::collective::node::buffer::table_entry::ANY;
-use crate::collective::node::buffer::table_writer::{lend_together, publish, Long, Published};
+use crate::collective::node::buffer::table_writer::{lend_together, Long, OwnTable};
 use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::until::Until;
@@ -31,9 +31,9 @@ use smallvec::{smallvec, SmallVec};
 type BlocksOfMembers<'a> = SmallVec<[(u32, &'a Data); 4]>;
 
 /// Ends an operation in which somebody has lent something.
-async fn end(party: &Party<'_, impl Wait, impl PeerMemory>, published: &Published) -> Result<()> {
+async fn end(party: &Party<'_, impl Wait, impl PeerMemory>, mine: &OwnTable<'_>) -> Result<()> {
     let last = party.arrive_at_next();
-    if published.is_lent {
+    if mine.is_lent {
         party.wait_for_all(last).await?;
     }
     Ok(())
@@ -49,24 +49,25 @@ async fn with_all(
 ) -> Result<()> {
     let shares_work = may_expect(party.member, incoming.clone().count());
     let expected = shares_work.then(|| Expected::new(party, incoming.clone())).transpose()?;
-    let published = publish(party, blocks, expected.as_ref(), long).await?;
+    let mut mine = OwnTable::new(party, blocks, expected.as_ref(), long)?;
+    mine.publish(party).await?;
     own();
-    party.wait_for_all(published.epoch).await?;
+    party.wait_for_all(mine.epoch).await?;
     let (mut lent, mut all_expect) = (false, true);
     for member in 0..party.size {
-        let table = Table::of(party, member, published.epoch)?;
+        let table = Table::of(party, member, mine.epoch)?;
         lent |= table.is_lent();
         all_expect &= table.expected().is_some();
     }
     if let (true, true, Some(expected)) = (lent, all_expect, &expected) {
-        let arrivals = Arrivals { party, epoch: published.epoch, is_ordered };
+        let arrivals = Arrivals { party, epoch: mine.epoch, is_ordered };
         return arrivals.run(expected, incoming).await;
     }
     let from = if is_ordered { party.rank.into() } else { 0 };
     let done = incoming
-        .try_for_each(|(source, nth, data)| Table::of(party, source, published.epoch)?.take(from, nth, data));
+        .try_for_each(|(source, nth, data)| Table::of(party, source, mine.epoch)?.take(from, nth, data));
     if lent {
-        end(party, &published).await?;
+        end(party, &mine).await?;
     }
     done
 }
@@ -163,12 +164,13 @@ pub(crate) async fn gatherv(
     let (root, shares_work) = (party.root_of(root), irregular::applies(party.member));
     if root != party.rank {
         let Some(send) = send else { return Ok(()) };
-        let published = publish(party, &[(ANY, send)], None, Long::Lent(1)).await?;
+        let mut mine = OwnTable::new(party, &[(ANY, send)], None, Long::Lent(1))?;
+        mine.publish(party).await?;
         if shares_work {
-            return irregular::give(party, root, &published).await;
+            return irregular::give(party, root, &mine).await;
         }
-        return match published.is_lent {
-            true => party.wait(Until::Taken(root, published.epoch)).await,
+        return match mine.is_lent {
+            true => party.wait(Until::Taken(root, mine.epoch)).await,
             false => Ok(()),
         };
     }
@@ -205,11 +207,12 @@ pub(crate) async fn scatterv(
         let nothing = Data::nothing();
         lend_together(party, send);
         let blocks = for_others(party.member, send, &nothing);
-        let published = publish(party, &blocks, None, Long::Lent(1)).await?;
+        let mut mine = OwnTable::new(party, &blocks, None, Long::Lent(1))?;
+        mine.publish(party).await?;
         own(send.get(root as usize), receive);
-        return match (published.is_lent, shares_work) {
-            (true, true) => irregular::deal_out(party, published.epoch).await,
-            (true, false) => end(party, &published).await,
+        return match (mine.is_lent, shares_work) {
+            (true, true) => irregular::deal_out(party, mine.epoch).await,
+            (true, false) => end(party, &mine).await,
             (false, _) => Ok(()),
         };
     }

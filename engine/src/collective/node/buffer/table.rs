@@ -33,6 +33,7 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
     ///
     /// # Errors
     /// `Other` if it has published something else: it is in another operation.
+    #[inline]
     pub fn of(party: &'a Party<'a, Waits, Memory>, owner: u32, epoch: u64) -> Result<Self> {
         let Some((base, bytes)) = party.table(owner, epoch).filter(|&(_, bytes)| bytes >= ENTRY) else {
             return Err(another(party.member, owner));

@@ -14,13 +14,22 @@ use crate::collective::{schedule, Data};
 use crate::Result;
 use smallvec::SmallVec;
 
-/// What I have published.
-pub(crate) struct Published {
+/// The table of this member. It is made first, and published where it lies: reading again what was just written waits
+/// for all stores before it, and those that publish take as long as a way to another core.
+pub(crate) struct OwnTable<'a> {
+    /// In which it is published.
     pub epoch: u64,
     pub is_lent: bool,
-    /// Memory that the others read.
-    _copies: Vec<Contiguous>,
-    _table: Entries,
+    first: Entry,
+    entries: Entries,
+    /// What this member expects, behind the entries.
+    expected: &'a [ExpectedBlock],
+    /// Table and blocks lie in the slot.
+    fits: bool,
+    inside: Inside<'a>,
+    /// Memory that the others read, and how much of it stays behind.
+    copies: Vec<Contiguous>,
+    retained: u64,
 }
 
 /// Blocks whose entries are kept in place.
@@ -116,69 +125,89 @@ pub(crate) fn has_room(me: &Member, blocks: usize, expected: usize) -> bool {
     ((blocks + 1) * ENTRY + expected * EXPECTED) as u64 <= me.slot()
 }
 
-/// Publishes blocks, and what this member expects, as far as there is room.
-pub(crate) async fn publish(
-    party: &Party<'_, impl Wait, impl PeerMemory>,
-    blocks: &[(u32, &Data)],
-    expected: Option<&Expected>,
-    long: Long,
-) -> Result<Published> {
-    let lines = (blocks.len() + 1) * ENTRY;
-    let expected = expected.map(|expected| &expected.list[..]);
-    let expected = expected.filter(|list| has_room(party.member, blocks.len(), list.len()));
-    let head = lines + expected.map_or(0, |list| list.len() * EXPECTED);
-    let fits = head as u64 <= party.slot();
-    // A table that others read where it lies must stay there.
-    let capacity = if fits { blocks.len() } else { blocks.len().max(FEW + 1) };
-    let (mut table, mut copies) = (Entries::with_capacity(capacity), Vec::new());
-    let (used, room) = if fits { (head as u64, party.slot()) } else { (ENTRY as u64, 0) };
-    let mut inside = Inside { used, room, blocks: SmallVec::new(), ends: Vec::new() };
-    for &(member, data) in blocks {
-        let bytes = data.bytes();
-        let entry = |place| Entry::new(place, bytes, member);
-        table.push(if bytes == 0 {
-            entry(0)
-        } else if let Some(place) = inside.take(bytes) {
-            inside.blocks.push((place, data));
-            entry(place)
-        } else {
-            let copy = match long {
-                Long::Copied => Contiguous::copied(party, data)?,
-                Long::Lent(readers) => Contiguous::to_read(party, data, readers)?,
-            };
-            let entry = inside.put_ends(&copy, entry(copy.address as u64));
-            copies.push(copy);
-            entry
-        });
-    }
-    // Copies that stay behind end with what lies in the slot.
-    let copied: u64 = copies.iter().map(|copy| copy.bytes).sum();
-    let stay = copied <= LONGEST && copies.iter().all(Contiguous::may_be_retained);
-    let is_lent = !fits || !stay;
-    let elsewhere = if fits { 0 } else { table.as_ptr() as u64 };
-    let number = table.len() as u64 | if is_lent { LENT } else { 0 };
-    let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
-    let first = Entry { place: elsewhere, bytes: number | expects };
-    let epoch = party.begin();
-    let has_copies = stay && copied > 0;
-    let room = if has_copies { inside.used.max(party.narrow()) } else { inside.used };
-    party.wait_until_free(epoch, room).await?;
-    party.publish_table(epoch, (inside.used as usize, has_copies), |target| {
-        // SAFETY: the table and what is behind it have `used` bytes together, and
-        // the place is ours; the program lends the blocks.
-        unsafe {
-            target.cast::<Entry>().write_unaligned(first);
-            if fits {
-                let to = target.add(ENTRY).cast::<Entry>();
-                std::ptr::copy_nonoverlapping(table.as_ptr(), to, table.len());
-                let (list, to) = (expected.unwrap_or_default(), target.add(lines).cast::<ExpectedBlock>());
-                std::ptr::copy_nonoverlapping(list.as_ptr(), to, list.len());
-            }
-            inside.write(target);
+impl<'a> OwnTable<'a> {
+    /// Of blocks, and what this member expects, as far as there is room.
+    ///
+    /// # Errors
+    /// `NoMem` for copies.
+    pub fn new(
+        party: &Party<'_, impl Wait, impl PeerMemory>,
+        blocks: &[(u32, &'a Data)],
+        expected: Option<&'a Expected>,
+        long: Long,
+    ) -> Result<OwnTable<'a>> {
+        let lines = (blocks.len() + 1) * ENTRY;
+        let expected = expected.map(|expected| &expected.list[..]);
+        let expected = expected.filter(|list| has_room(party.member, blocks.len(), list.len()));
+        let head = lines + expected.map_or(0, |list| list.len() * EXPECTED);
+        let fits = head as u64 <= party.slot();
+        // A table that others read where it lies must stay there.
+        let capacity = if fits { blocks.len() } else { blocks.len().max(FEW + 1) };
+        let (mut entries, mut copies) = (Entries::with_capacity(capacity), Vec::new());
+        let (used, room) = if fits { (head as u64, party.slot()) } else { (ENTRY as u64, 0) };
+        let mut inside = Inside { used, room, blocks: SmallVec::new(), ends: Vec::new() };
+        for &(member, data) in blocks {
+            let bytes = data.bytes();
+            let entry = |place| Entry::new(place, bytes, member);
+            entries.push(if bytes == 0 {
+                entry(0)
+            } else if let Some(place) = inside.take(bytes) {
+                inside.blocks.push((place, data));
+                entry(place)
+            } else {
+                let copy = match long {
+                    Long::Copied => Contiguous::copied(party, data)?,
+                    Long::Lent(readers) => Contiguous::to_read(party, data, readers)?,
+                };
+                let entry = inside.put_ends(&copy, entry(copy.address as u64));
+                copies.push(copy);
+                entry
+            });
         }
-    });
-    if has_copies {
-        party.retained().keep(party.half(), copies.drain(..).filter_map(Contiguous::into_copy));
+        // Copies that stay behind end with what lies in the slot.
+        let copied: u64 = copies.iter().map(|copy| copy.bytes).sum();
+        let stay = copied <= LONGEST && copies.iter().all(Contiguous::may_be_retained);
+        let is_lent = !fits || !stay;
+        let elsewhere = if fits { 0 } else { entries.as_ptr() as u64 };
+        let number = entries.len() as u64 | if is_lent { LENT } else { 0 };
+        let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
+        let first = Entry { place: elsewhere, bytes: number | expects };
+        let (expected, retained) = (expected.unwrap_or_default(), if stay { copied } else { 0 });
+        Ok(OwnTable { epoch: 0, is_lent, first, entries, expected, fits, inside, copies, retained })
     }
-    Ok(Published { epoch, is_lent, _copies: copies, _table: table })
+
+    /// Publishes it.
+    ///
+    /// # Errors
+    /// What waiting reports.
+    pub async fn publish(&mut self, party: &Party<'_, impl Wait, impl PeerMemory>) -> Result<()> {
+        self.epoch = party.begin();
+        let (used, has_copies) = (self.inside.used, self.retained > 0);
+        let room = if has_copies { used.max(party.narrow()) } else { used };
+        party.wait_until_free(self.epoch, room).await?;
+        // SAFETY: table and what is behind it have `used` bytes together, and the place is ours.
+        party.publish_table(self.epoch, (used as usize, has_copies), |target| unsafe { self.write(target) });
+        if has_copies {
+            party.retained().keep(party.half(), self.copies.drain(..).filter_map(Contiguous::into_copy));
+        }
+        Ok(())
+    }
+
+    /// Writes all that goes into the slot.
+    ///
+    /// # Safety
+    /// The slot must be ours; the program lends the blocks.
+    unsafe fn write(&self, slot: *mut u8) {
+        // SAFETY: by the caller.
+        unsafe {
+            slot.cast::<Entry>().write_unaligned(self.first);
+            if self.fits {
+                let to = slot.add(ENTRY).cast::<Entry>();
+                std::ptr::copy_nonoverlapping(self.entries.as_ptr(), to, self.entries.len());
+                let to = to.add(self.entries.len()).cast::<ExpectedBlock>();
+                std::ptr::copy_nonoverlapping(self.expected.as_ptr(), to, self.expected.len());
+            }
+            self.inside.write(slot);
+        }
+    }
 }

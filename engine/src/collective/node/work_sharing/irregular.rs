@@ -8,7 +8,7 @@
 use crate::collective::node::buffer::expected::{Expected, ExpectedBlock, Incoming};
 use crate::collective::node::buffer::peer_memory::PeerMemory;
 use crate::collective::node::buffer::table::Table;
-use crate::collective::node::buffer::table_writer::{has_room, lend_together, publish, Long, Published};
+use crate::collective::node::buffer::table_writer::{has_room, lend_together, Long, OwnTable};
 use crate::collective::node::protocol::member::Member;
 use crate::collective::node::protocol::party::Party;
 use crate::collective::node::protocol::wait::Wait;
@@ -73,15 +73,15 @@ impl<Waits: Wait, Memory: PeerMemory> Work for Uneven<'_, Waits, Memory> {
 pub(crate) async fn give(
     party: &Party<'_, impl Wait, impl PeerMemory>,
     root: u32,
-    published: &Published,
+    mine: &OwnTable<'_>,
 ) -> Result<()> {
-    let place = (root, published.epoch);
+    let place = (root, mine.epoch);
     let uneven = Uneven::new(party, place, true);
-    if published.is_lent {
+    if mine.is_lent {
         return finish_own(party, place, &uneven).await;
     }
     // A root that only tests claims nothing, not even an empty part.
-    take(party, published.epoch, &uneven, party.rank, |left| left).unwrap_or(Ok(()))
+    take(party, mine.epoch, &uneven, party.rank, |left| left).unwrap_or(Ok(()))
 }
 
 /// What the root does in a gatherv; `own` when it has published what it expects.
@@ -93,13 +93,14 @@ pub(crate) async fn collect(
     lend_together(party, receive);
     let incoming = party.others().map(|member| (member, 0, &receive[member as usize]));
     let expected = Expected::new(party, incoming.clone())?;
-    let published = publish(party, &[], Some(&expected), Long::Lent(1)).await?;
+    let mut mine = OwnTable::new(party, &[], Some(&expected), Long::Lent(1))?;
+    mine.publish(party).await?;
     own();
-    let uneven = Uneven::new(party, (party.rank, published.epoch), true);
-    let done = share_out(party, published.epoch, &uneven).await;
+    let uneven = Uneven::new(party, (party.rank, mine.epoch), true);
+    let done = share_out(party, mine.epoch, &uneven).await;
     let taken = expected.places.iter().zip(incoming).map(|(place, block)| {
         let (source, nth, data): Incoming = block;
-        let table = Table::of(party, source, published.epoch)?;
+        let table = Table::of(party, source, mine.epoch)?;
         if !table.is_lent() {
             return table.take(0, nth, data);
         }
@@ -122,10 +123,11 @@ pub(crate) async fn get(
 ) -> Result<()> {
     let block: Incoming = (root, 0, receive);
     let expected = Expected::new(party, iter::once(block))?;
-    let published = publish(party, &[], Some(&expected), Long::Lent(1)).await?;
-    let place = (root, published.epoch);
-    party.wait_for(root, published.epoch).await?;
-    let table = Table::of(party, root, published.epoch)?;
+    let mut mine = OwnTable::new(party, &[], Some(&expected), Long::Lent(1))?;
+    mine.publish(party).await?;
+    let place = (root, mine.epoch);
+    party.wait_for(root, mine.epoch).await?;
+    let table = Table::of(party, root, mine.epoch)?;
     if !table.is_lent() {
         return table.take(u64::from(party.rank), 0, receive);
     }
