@@ -49,6 +49,8 @@ pub struct Partner {
     pub is_owing: bool,
     /// It has received all that was sent to it.
     pub has_heard: bool,
+    /// Messages that the provider has got for it, and those that have come from it.
+    pub counts: [u64; 2],
     /// Messages and bytes that are with the provider.
     under_way: (usize, usize),
     /// Short messages in a row.
@@ -73,6 +75,7 @@ impl Partner {
             credits: Credits::default(),
             is_owing: false,
             has_heard: false,
+            counts: [0; 2],
             under_way: (0, 0),
             injected: 0,
             broken: None,
@@ -97,11 +100,13 @@ impl Partner {
     /// A message was copied by the provider at once.
     pub fn was_injected(&mut self) {
         self.injected += 1;
+        self.counts[0] += 1;
     }
 
     /// A message is with the provider.
     pub fn was_sent(&mut self, bytes: usize) {
         self.injected = 0;
+        self.counts[0] += 1;
         self.under_way = (self.under_way.0 + 1, self.under_way.1 + bytes);
     }
 

@@ -281,6 +281,7 @@ impl Port {
         if head.bytes as usize != bytes - BEFORE_PAYLOAD {
             return None;
         }
+        partner.counts[1] += 1;
         match head.sort {
             Sort::Packet | Sort::Long | Sort::Awaited => Some(Came {
                 partner: Some(index),

@@ -351,6 +351,8 @@ impl Network for Fabric {
 
     fn count_packets(&self, show: &mut dyn FnMut(JobRank, [u64; 2])) {
         self.wire.count_packets(show);
+        let partners = self.port.iter().flat_map(|port| &port.partners);
+        partners.for_each(|partner| show(partner.rank, partner.counts));
     }
 
     fn why_lost(&self, peer: JobRank) -> Error {

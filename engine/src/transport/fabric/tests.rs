@@ -95,6 +95,14 @@ mod over_a_provider_that_wants_nothing {
     conformance!(Over(scalable));
 }
 
+#[test]
+fn packets_on_their_way_are_counted_by_one_end() {
+    for domain in [ip, strict, scalable] {
+        let (one, other) = Over(domain).pair();
+        crate::transport::network::counting_tests::packets_on_their_way_are_counted_by_one_end(one, other);
+    }
+}
+
 fn push(from: &mut Fabric, peer: u32, number: u64) -> bool {
     from.push(JobRank(peer), &Packet::new(3, [number, 0]).letter()).unwrap()
 }

@@ -5,6 +5,8 @@
 //! [`WaitSet`].
 
 mod beside;
+#[cfg(test)]
+pub mod counting_tests;
 mod credits;
 pub mod framing;
 pub mod kept_payload;

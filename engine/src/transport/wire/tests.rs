@@ -137,6 +137,12 @@ mod sealed {
 }
 
 #[test]
+fn packets_on_their_way_are_counted_by_one_end() {
+    let (one, other) = Threads.pair();
+    crate::transport::network::counting_tests::packets_on_their_way_are_counted_by_one_end(one, other);
+}
+
+#[test]
 fn strangers_are_shut_out_and_cost_nothing_but_a_place() {
     let (mut one, mut other) = Threads.pair();
     let port = one.porter.me().directory.card(0).unwrap().port;
