@@ -1,3 +1,4 @@
+import ctypes.util
 import os
 import pathlib
 import re
@@ -14,6 +15,12 @@ SERRIED = os.environ.get("SERRIED", str(jobs.STAGE / "bin/serried"))
 # The processes of a cluster itself.
 BELONGS = re.compile(r"sh .*/start_host\.sh |sleep 3600$|sshd: .*\[listener\]|munged|slurmctld|slurmd|.*slurmscriptd$|slurmstepd infinity|$")
 MPICC = pathlib.Path(SERRIED).resolve().parent / "mpicc"
+
+
+def need_libfabric():
+    """Skips a test where there is no libfabric."""
+    if not ctypes.util.find_library("fabric"):
+        pytest.skip("no libfabric (Debian: libfabric1)")
 
 
 def made(count, **options):

@@ -75,8 +75,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1 && strcmp(argv[1], "missing") == 0)
         return missing(rank);
-    if (argc > 1 && strchr("mw", argv[1][0]))
-        return waits(rank, argv[1][0] == 'w');
+    if (argc > 1 && (strcmp(argv[1], "messages") == 0 || strcmp(argv[1], "windows") == 0))
+        return waits(rank, strcmp(argv[1], "windows") == 0);
     double end = MPI_Wtime() + seconds;
     while (goes_on) {
         int count = round % 16 == 0 ? LONG : 1 + round % 700;

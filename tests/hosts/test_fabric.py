@@ -1,10 +1,9 @@
 """Jobs on several hosts over libfabric, by its provider for IP: as over the wire."""
 
-import ctypes.util
 import re
 
 import pytest
-from conftest import SERRIED
+from conftest import SERRIED, need_libfabric
 from test_programs import compiled
 
 FABRIC = ["-genv", "SERRIED_TRANSPORT", "fabric"]
@@ -12,8 +11,7 @@ FABRIC = ["-genv", "SERRIED_TRANSPORT", "fabric"]
 
 @pytest.fixture(scope="module", autouse=True)
 def libfabric():
-    if not ctypes.util.find_library("fabric"):
-        pytest.skip("no libfabric (Debian: libfabric1)")
+    need_libfabric()
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def combinations(launchers, ranks, bindings=("wheel",), copies=("",), nodes=("",
     return [Run(*run) for run in itertools.product(launchers, ranks, bindings, copies, nodes, transports)]
 
 
-# What `make test` runs early, and, if there is time, late.
+# What `make test` runs; at its end, if there is time, MORE_RANKS.
 RUNS = [
     *combinations(["serried"], [1, 2]),
     *combinations(["serried"], [2], ["standard", "openmpi"]),
@@ -79,7 +79,7 @@ RUNS = [
 ]
 MORE_RANKS = [*combinations(["serried"], [5]), *combinations(["hydra"], [2, 5])]
 # These modules call nothing in which another rank has a part, and are most of the work: `make test` has one rank run
-# them with each binding, and all other modules in RUNS.
+# them with each binding, and all other modules in RUNS and MORE_RANKS.
 LOCAL = ["test_util_dtlib", "test_datatype"]
 LOCAL_RUNS = combinations(["serried"], [1], ["wheel", "standard", "openmpi"])
 # What must be right before a release: well over an hour.
@@ -237,11 +237,10 @@ def runs_of(options):
     numbers of ranks are given, else a list above."""
     if options.everything:
         return [(run, options.modules, []) for run in EVERYTHING]
-    if options.more_ranks:
-        return [(run, options.modules, [] if options.modules else LOCAL) for run in MORE_RANKS]
-    if not options.ranks:
-        local = [] if options.modules else [(run, LOCAL, []) for run in LOCAL_RUNS]
-        return [*((run, options.modules, [] if options.modules else LOCAL) for run in RUNS), *local]
+    if options.more_ranks or not options.ranks:
+        runs = MORE_RANKS if options.more_ranks else RUNS
+        local = [] if options.modules or options.more_ranks else [(run, LOCAL, []) for run in LOCAL_RUNS]
+        return [*((run, options.modules, [] if options.modules else LOCAL) for run in runs), *local]
     lists = [options.launcher, options.ranks, options.binding, options.copy, options.nodes, options.transport]
     launchers, ranks, bindings, copies, nodes, transports = (text.split(",") for text in lists)
     chosen = combinations(launchers, map(int, ranks), bindings, copies, nodes, transports)

@@ -13,9 +13,9 @@ import jobs
 CORES = 2  # what the parts are planned for; on a larger machine they have more room
 ROOM = 2.2  # what parts that run at once may want: each waits now and then
 COMPILER, ALONE = 0, 9  # a part that takes what others leave, and one that nothing may disturb
+MODEST = 5  # how nice the first sort is to others: it gets a third of what each of them gets where both want a core
 # The second since 1970 after which no part begins, if there is such a limit.
 BEGIN_UNTIL = float(os.environ.get("TESTS_BEGIN_UNTIL", "inf"))
-MODEST = 5  # how nice the first sort is to others: it gets a third of what each of them gets where both want a core
 
 
 @dataclass(frozen=True)

@@ -57,17 +57,15 @@ struct Moving<'a> {
 impl Moving<'_> {
     /// Whether a peer can do what a rank needs, or has done it: perhaps it is on its way.
     fn can_meet(&self, peer: u32, (rank, need): (u32, &Need)) -> bool {
-        if self.are_on_their_way(peer, rank) {
-            return true;
-        }
-        match self.ranks.get(peer as usize) {
+        let can = match self.ranks.get(peer as usize) {
             None | Some(Standing::Free) => true,
             Some(Standing::Finalized(_)) => false,
             Some(Standing::Waiting(_)) => {
                 let by_itself = |key: Key| self.collectives.get(&(peer, key)).copied().unwrap_or(false);
                 self.waits[peer as usize] || need.collective.is_some_and(by_itself)
             }
-        }
+        };
+        can || self.are_on_their_way(peer, rank)
     }
 
     /// Whether packets are on their way from one rank to another, over a network that may be slow or broken for a while.

@@ -17,19 +17,19 @@ use smallvec::SmallVec;
 /// The table of this member. It is made first, and published where it lies: reading again what was just written waits
 /// for all stores before it, and those that publish take as long as a way to another core.
 pub(crate) struct OwnTable<'a> {
-    /// In which it is published.
+    /// The epoch in which it is published.
     pub epoch: u64,
     pub is_lent: bool,
+    /// Its place is 0 if the entries follow in the slot.
     first: Entry,
     entries: Entries,
     /// What this member expects, behind the entries.
     expected: &'a [ExpectedBlock],
-    /// Table and blocks lie in the slot.
-    fits: bool,
     inside: Inside<'a>,
-    /// Memory that the others read, and how much of it stays behind.
+    /// Memory that the others read.
     copies: Vec<Contiguous>,
-    retained: u64,
+    /// They stay behind.
+    are_retained: bool,
 }
 
 /// Blocks whose entries are kept in place.
@@ -172,8 +172,8 @@ impl<'a> OwnTable<'a> {
         let number = entries.len() as u64 | if is_lent { LENT } else { 0 };
         let expects = expected.map_or(0, |list| EXPECTS | (list.len() as u64) << MEMBER);
         let first = Entry { place: elsewhere, bytes: number | expects };
-        let (expected, retained) = (expected.unwrap_or_default(), if stay { copied } else { 0 });
-        Ok(OwnTable { epoch: 0, is_lent, first, entries, expected, fits, inside, copies, retained })
+        let (expected, are_retained) = (expected.unwrap_or_default(), stay && copied > 0);
+        Ok(OwnTable { epoch: 0, is_lent, first, entries, expected, inside, copies, are_retained })
     }
 
     /// Publishes it.
@@ -182,12 +182,13 @@ impl<'a> OwnTable<'a> {
     /// What waiting reports.
     pub async fn publish(&mut self, party: &Party<'_, impl Wait, impl PeerMemory>) -> Result<()> {
         self.epoch = party.begin();
-        let (used, has_copies) = (self.inside.used, self.retained > 0);
-        let room = if has_copies { used.max(party.narrow()) } else { used };
+        let used = self.inside.used;
+        let room = if self.are_retained { used.max(party.narrow()) } else { used };
         party.wait_until_free(self.epoch, room).await?;
         // SAFETY: table and what is behind it have `used` bytes together, and the place is ours.
-        party.publish_table(self.epoch, (used as usize, has_copies), |target| unsafe { self.write(target) });
-        if has_copies {
+        let write = |target| unsafe { self.write(target) };
+        party.publish_table(self.epoch, (used as usize, self.are_retained), write);
+        if self.are_retained {
             party.retained().keep(party.half(), self.copies.drain(..).filter_map(Contiguous::into_copy));
         }
         Ok(())
@@ -201,7 +202,7 @@ impl<'a> OwnTable<'a> {
         // SAFETY: by the caller.
         unsafe {
             slot.cast::<Entry>().write_unaligned(self.first);
-            if self.fits {
+            if self.first.place == 0 {
                 let to = slot.add(ENTRY).cast::<Entry>();
                 std::ptr::copy_nonoverlapping(self.entries.as_ptr(), to, self.entries.len());
                 let to = to.add(self.entries.len()).cast::<ExpectedBlock>();
