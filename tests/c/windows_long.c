@@ -1,6 +1,7 @@
 /* ranks: 2 4 5
  * Long blocks (MPI-5.0 §12.3): of odd lengths, at odd places, in windows of every kind, in every mode of access. What was got is
- * there afterwards, the origin of a put may be written again, and nothing beside a block is touched. */
+ * there afterwards, the origin of a put may be written again, and nothing beside a block is touched. Long accumulates keep their
+ * place among others. */
 #include "windows.h"
 
 #define LONGEST 2500003
@@ -130,6 +131,50 @@ static void one_after_the_other(const struct window *w)
     MPI_Barrier(W);
 }
 
+/* Long and short accumulates of one rank, in one block and in many pieces, are done in the order of its calls (MPI-5.0 §12.7.1),
+ * and what is read behind them finds them done; also where the lock goes with them. */
+static void in_the_order_of_the_calls(const struct window *w)
+{
+    enum { ALL = 30000, SOME = ALL / 2, PLACE = 2 * 7000, TURNS = 8 };
+    int to = (rank + 1) % size;
+    long *values = (long *)sent, *found = (long *)got;
+    MPI_Datatype every_other;
+    MPI_Type_vector(SOME, 1, 2, MPI_LONG, &every_other);
+    MPI_Type_commit(&every_other);
+    memset(w->memory, 0, ALL * sizeof(long));
+    settle(w);
+    MPI_Barrier(W);
+    for (long turn = 1; turn <= TURNS; turn++) {
+        long wrong = 0, other = -turn, two = 2;
+        for (int i = 0; i < SOME; i++)
+            values[i] = turn;
+        if (turn % 4 < 2)
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, w->win);
+        else
+            MPI_Win_lock_all(0, w->win);
+        if (turn % 2)
+            MPI_Accumulate(values, SOME, MPI_LONG, to, at(w, to, 0), 1, every_other, MPI_REPLACE, w->win);
+        else
+            MPI_Accumulate(values, SOME, MPI_LONG, to, at(w, to, 0), SOME, MPI_LONG, MPI_REPLACE, w->win);
+        MPI_Aint place = at(w, to, (turn % 2 ? PLACE : PLACE / 2) * sizeof(long));
+        MPI_Accumulate(&other, 1, MPI_LONG, to, place, 1, MPI_LONG, MPI_REPLACE, w->win);
+        MPI_Accumulate(&two, 1, MPI_LONG, to, place, 1, MPI_LONG, MPI_PROD, w->win);
+        if (turn % 2)
+            MPI_Get_accumulate(NULL, 0, MPI_LONG, found, SOME, MPI_LONG, to, at(w, to, 0), 1, every_other, MPI_NO_OP, w->win);
+        else
+            MPI_Get_accumulate(values, SOME, MPI_LONG, found, SOME, MPI_LONG, to, at(w, to, 0), SOME, MPI_LONG, MPI_SUM, w->win);
+        if (turn % 4 < 2)
+            MPI_Win_unlock(to, w->win);
+        else
+            MPI_Win_unlock_all(w->win);
+        for (int i = 0; i < SOME; i++)
+            wrong += found[i] != (i == PLACE / 2 ? -2 * turn : turn);
+        CHECK_EQUAL(wrong, 0);
+        MPI_Barrier(W);
+    }
+    MPI_Type_free(&every_other);
+}
+
 static void with_windows_of_all_kinds(void)
 {
     static const enum kind kinds[] = {ALLOCATED, OF_HEAP, SHARED, DYNAMIC};
@@ -141,6 +186,7 @@ static void with_windows_of_all_kinds(void)
         }
         all_to_the_first(&w);
         one_after_the_other(&w);
+        in_the_order_of_the_calls(&w);
         free_window(&w);
     }
 }

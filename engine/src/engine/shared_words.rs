@@ -102,6 +102,7 @@ impl Engine {
             node: Some(self.node_of(job_rank)),
             may_answer_late: false,
             takes_blocks: false,
+            takes_long: false,
         };
         let peer = self.local_rank(communicator, 0).map(|_| job_rank);
         let entry = Entry { address: 0, bytes: BYTES as u64, ..Entry::default() };

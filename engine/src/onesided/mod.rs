@@ -50,8 +50,8 @@ pub(crate) use pieces::{Batch, Rows};
 pub use pieces::{FarPiece, Pieces, Scattered, Strided, MOST_LEVELS};
 pub use region::Region;
 pub(crate) use region::{Servant, Way};
-pub use requests_to_servant::MOST_BYTES;
 pub(crate) use requests_to_servant::{Ask, Locking, Many, Taking, HEAD_BYTES};
+pub use requests_to_servant::{BUFFER_BYTES, MOST_BYTES, MOST_LONG};
 pub use target::Target;
 pub(crate) use words::{Element, Elements};
 

@@ -27,10 +27,14 @@ impl FarPiece {
 
 /// The most pieces that go together.
 const MOST_TOGETHER: usize = 4096;
+/// The most bytes of their heads. What has more goes in several requests: the first are done while others are still put together.
+const MOST_HEADS: u64 = MOST_BYTES / 2;
 
-/// Pieces that together with their heads are no longer than a message.
+/// Pieces that together with their heads are no longer than a request.
 #[derive(Debug, Default)]
 pub struct Batch {
+    /// How long that is.
+    most: u64,
     pieces: Vec<FarPiece>,
     heads: PieceHeads,
     /// Of all pieces.
@@ -40,6 +44,11 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// None; so many bytes go with a request.
+    pub fn of(most: u64) -> Batch {
+        Batch { most, ..Batch::default() }
+    }
+
     /// Adds a piece of at most [`FarPiece::MOST`] bytes; before, `visit` takes what has no room beside it.
     ///
     /// # Errors
@@ -47,7 +56,8 @@ impl Batch {
     #[inline]
     pub fn add(&mut self, piece: FarPiece, visit: &mut impl FnMut(&Batch) -> Result<()>) -> Result<()> {
         let heads = 8 * (self.heads.words().len() as u64 + 1);
-        if self.bytes + piece.bytes + heads > MOST_BYTES || self.pieces.len() == MOST_TOGETHER {
+        let is_full = self.bytes + piece.bytes + heads > self.most || heads > MOST_HEADS;
+        if is_full || self.pieces.len() == MOST_TOGETHER {
             self.end(visit)?;
         }
         self.has_gaps |=
@@ -95,21 +105,33 @@ impl Batch {
     }
 }
 
-/// Rows of pieces that go with one message. Their data lie one behind the other here.
+/// Rows of pieces that go with one request. Their data lie one behind the other here.
 #[derive(Debug, Default)]
 pub struct Rows {
     heads: PieceHeads,
     bytes: u64,
+    /// The most bytes that go with a request.
+    most: u64,
 }
 
 impl Rows {
+    /// None; so many bytes go with a request.
+    pub fn of(most: u64) -> Rows {
+        Rows { most, ..Rows::default() }
+    }
+
     /// Adds as many pieces of a row, each of at most [`FarPiece::MOST`] bytes, as there is room for; how many.
     #[inline]
     pub fn take(&mut self, row: Row) -> u64 {
-        let words = self.heads.words().len() as u64 + 2;
-        let room = MOST_BYTES.saturating_sub(self.bytes + 8 * words);
+        let heads = 8 * (self.heads.words().len() as u64 + 2);
+        let room = self.most.saturating_sub(self.bytes + heads);
+        let for_heads = (MOST_HEADS + 8).saturating_sub(heads) / 8;
         // A distance that fits in no word costs a word for each piece.
-        let count = row.count.min(room / (row.bytes + if row.is_short() { 0 } else { 8 }).max(1));
+        let count = match row.is_short() {
+            true if for_heads > 0 => row.count.min(room / row.bytes.max(1)),
+            true => 0,
+            false => row.count.min(room / (row.bytes + 8)).min(for_heads),
+        };
         self.heads.add_row(Row { count, ..row });
         self.bytes += count * row.bytes;
         count
@@ -170,12 +192,12 @@ pub trait Pieces {
         bits & (bytes - 1) == 0
     }
 
-    /// Calls `visit` with some pieces at a time, which together with their addresses are no longer than a message.
+    /// Calls `visit` with some pieces at a time, which together with their addresses are no longer than `most` bytes.
     ///
     /// # Errors
     /// The first of `visit`.
-    fn in_batches(&self, mut visit: impl FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let (mut batch, bytes) = (Batch::default(), self.bytes());
+    fn in_batches(&self, most: u64, mut visit: impl FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let (mut batch, bytes) = (Batch::of(most), self.bytes());
         self.each(|here, there| batch.add(FarPiece { here, there, bytes }, &mut visit))?;
         batch.end(&mut visit)
     }
@@ -422,7 +444,7 @@ mod tests {
             }
             Ok(())
         };
-        pieces.in_batches(count).unwrap();
+        pieces.in_batches(MOST_BYTES, count).unwrap();
         assert_eq!(lengths.iter().sum::<u64>(), 1000);
         assert!(lengths.iter().all(|number| number * 100 + 16 <= MOST_BYTES) && lengths.len() == 4);
     }

@@ -1,5 +1,6 @@
 //! Where the exposed memory of a member is, for an origin.
 
+use super::{MOST_BYTES, MOST_LONG};
 use crate::device::borrowing::Mapping;
 use crate::device::{DeviceMemory, MemoryKind};
 use crate::progress::changes::Changes;
@@ -59,6 +60,18 @@ pub struct Servant {
     pub may_answer_late: bool,
     /// Long blocks go whole: the server reaches all of the memory by plain loads and stores.
     pub takes_blocks: bool,
+    /// Long requests go whole, and long answers.
+    pub takes_long: bool,
+}
+
+impl Servant {
+    /// The most bytes of data that go with one request, or are its answer.
+    pub fn most_bytes(&self) -> u64 {
+        match self.takes_long && self.node.is_some() {
+            true => MOST_LONG,
+            false => MOST_BYTES,
+        }
+    }
 }
 
 /// How some bytes of a region are reached.

@@ -8,6 +8,11 @@ use crate::{Class, Error, Result};
 
 /// The most bytes of data that go with one message.
 pub const MOST_BYTES: u64 = 32 << 10;
+/// The most that go with one request to a server that fetches what is long.
+pub const MOST_LONG: u64 = 256 << 10;
+/// A request with all that belongs to it, or an answer, that is longer does not go through a buffer of a server: the other one
+/// fetches it.
+pub const BUFFER_BYTES: usize = MOST_BYTES as usize + 1024;
 /// Words before the data.
 pub const WORDS: usize = 6;
 /// Bytes of them.
@@ -170,11 +175,15 @@ impl Ask {
 const RECORD_ALIGNMENT: usize = 16;
 
 impl Ask {
-    /// Adds it to the data of [`Ask::Several`]: its words, with the length of its data in place of a tag, and these.
-    pub fn record(self, data: &[u8], to: &mut Vec<u8>) {
-        to.extend(self.words(data.len() as i32).iter().flat_map(|word| word.to_ne_bytes()));
-        to.extend_from_slice(data);
-        to.resize(to.len().next_multiple_of(RECORD_ALIGNMENT), 0);
+    /// Adds it to the data of [`Ask::Several`]: its words, with the length of its data in place of a tag, and these, which
+    /// `append` adds.
+    pub fn record(self, bytes: usize, append: impl FnOnce(&mut Vec<u8>), to: &mut Vec<u8>) {
+        to.reserve(HEAD_BYTES + bytes + RECORD_ALIGNMENT);
+        to.extend(self.words(bytes as i32).iter().flat_map(|word| word.to_ne_bytes()));
+        let end = to.len() + bytes;
+        append(to);
+        debug_assert_eq!(to.len(), end);
+        to.resize(end.next_multiple_of(RECORD_ALIGNMENT), 0);
     }
 
     /// The first of such records, which goes.
@@ -250,7 +259,9 @@ mod tests {
             assert_eq!(Ask::read(&message).unwrap(), (ask, tag as i32, &[1u8, 2, 3][..]));
         }
         let (mut records, asks) = (Vec::new(), [Ask::Write(3), Ask::Read(1, 2), Ask::Swap(5, 8)]);
-        asks.iter().enumerate().for_each(|(bytes, ask)| ask.record(&[7; 20][..7 * bytes], &mut records));
+        for (number, ask) in asks.iter().enumerate() {
+            ask.record(7 * number, |to| to.extend(&[7; 20][..7 * number]), &mut records);
+        }
         let mut rest = &records[..];
         for (bytes, ask) in asks.into_iter().enumerate() {
             assert_eq!(Ask::take_record(&mut rest).unwrap(), (ask, &[7; 20][..7 * bytes]));

@@ -60,6 +60,8 @@ pub struct Fabric {
     paused: BTreeSet<u32>,
     ledger: Ledger,
     counts: Counts,
+    /// Data that nodes fetch by themselves: who fetches, whose request, its ticket.
+    fetches: Vec<(u32, u32, u64)>,
     /// The node to which something came last.
     last: u32,
 }
@@ -70,6 +72,9 @@ struct Effects<'a> {
     ledger: &'a mut Ledger,
     sent: Vec<(u32, Vec<u8>)>,
     has_room: bool,
+    /// Data are fetched by other means than messages; what is.
+    fetches_itself: bool,
+    fetches: Vec<(u32, u64)>,
     violation: Option<Violation>,
 }
 
@@ -108,6 +113,14 @@ impl Outside for Effects<'_> {
         Ok(())
     }
 
+    fn fetch(&mut self, request: &Header, body: &[u8]) -> bool {
+        if body != program::body(request.ticket) {
+            self.note(Err(format!("request {} has another description", request.ticket)));
+        }
+        self.fetches.extend(self.fetches_itself.then_some((request.origin, request.ticket)));
+        self.fetches_itself
+    }
+
     fn has_room(&self, _to: u32) -> bool {
         self.has_room
     }
@@ -133,6 +146,7 @@ impl Fabric {
             paused: BTreeSet::new(),
             ledger: Ledger::new(run.ways.has_one_way()),
             counts: Counts::default(),
+            fetches: Vec::new(),
             last: 0,
             run,
         }
@@ -172,6 +186,9 @@ impl Fabric {
             return self.kill_a_node();
         }
         let node = self.node();
+        if !self.fetches.is_empty() && self.random.below(4) == 0 {
+            return self.end_a_fetch();
+        }
         match self.random.below(100) {
             0..=64 => match self.lanes.by_chance(&mut self.random) {
                 Some((from, to)) if !self.paused.contains(&to) => self.deliver(from, to),
@@ -234,6 +251,14 @@ impl Fabric {
         self.event(node, Event::Asked(Asked { ticket, ..asked }))
     }
 
+    /// Data have come that a node fetches by itself.
+    fn end_a_fetch(&mut self) -> Result<(), Violation> {
+        let place = self.random.below(self.fetches.len() as u64) as usize;
+        let (here, origin, ticket) = self.fetches.swap_remove(place);
+        let data = program::body(ticket);
+        self.event(here, Event::Fetched { origin, ticket, data: Some(&data) })
+    }
+
     fn deliver(&mut self, from: u32, to: u32) -> Result<(), Violation> {
         let message = self.lanes.take(from, to);
         if self.is_gone(to) {
@@ -251,9 +276,12 @@ impl Fabric {
         self.counts.steps += 1;
         let has_room = self.random.below(10) > 0 || matches!(event, Event::Room);
         let ledger = &mut self.ledger;
-        let mut effects = Effects { here, ledger, sent: Vec::new(), has_room, violation: None };
+        let fetches_itself = self.random.below(2) == 0;
+        let (sent, fetches) = (Vec::new(), Vec::new());
+        let mut effects = Effects { here, ledger, sent, has_room, fetches_itself, fetches, violation: None };
         let went = self.servers[here as usize].step(event, &mut effects);
-        let Effects { sent, violation, .. } = effects;
+        let Effects { sent, fetches, violation, .. } = effects;
+        self.fetches.extend(fetches.into_iter().map(|(origin, ticket)| (here, origin, ticket)));
         went.map_err(|fault| format!("node {here}: {}", fault.0))?;
         violation.map_or(Ok(()), Err)?;
         for (to, message) in &sent {
@@ -311,6 +339,8 @@ impl Fabric {
         let Some(&gone) = self.news.get(heard).filter(|_| !self.is_gone(node)) else { return Ok(false) };
         self.heard[node as usize] += 1;
         self.event(node, Event::NodeGone(gone))?;
+        // Nothing comes from there any more, and nobody asks for it.
+        self.fetches.retain(|&(here, origin, _)| here != node || origin != gone);
         Ok(true)
     }
 
@@ -320,6 +350,9 @@ impl Fabric {
             let asked = self.ledger.counts();
             while let Some((from, to)) = self.lanes.by_chance(&mut self.random) {
                 self.deliver(from, to)?;
+            }
+            while !self.fetches.is_empty() {
+                self.end_a_fetch()?;
             }
             for node in 0..self.servers.len() as u32 {
                 self.event(node, Event::Room)?;

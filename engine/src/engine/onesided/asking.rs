@@ -1,13 +1,14 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
 use super::lines::key_of;
+use super::request::{Add, Request};
 use crate::device::MemoryKind;
 use crate::engine::server::{body_of, UnderWay, What};
 use crate::engine::Engine;
 use crate::message::{Buffer, Envelope, Mode};
 use crate::onesided::{
     Ask, Batch, Element, Elements, Entry, Exposure, FarPiece, Lock, LockOf, Many, Region, Rows, Servant,
-    HEAD_BYTES, MOST_BYTES,
+    HEAD_BYTES,
 };
 use crate::reduce::{Builtin, Factor};
 use crate::transport::{Means, OfferedMemory};
@@ -35,6 +36,7 @@ impl Engine {
             node: exposure.has_servers.load(Ordering::Relaxed).then(|| self.node_of(job_rank)),
             may_answer_late: exposure.may_answer_late.load(Ordering::Relaxed),
             takes_blocks: false,
+            takes_long: self.servers_take_long(),
         }
     }
 
@@ -112,11 +114,12 @@ impl Engine {
         local: *mut u8,
         bytes: u64,
     ) -> Result<()> {
-        (0..bytes).step_by(MOST_BYTES as usize).try_for_each(|at| {
-            let length = MOST_BYTES.min(bytes - at);
+        let most = region.servant.most_bytes();
+        (0..bytes).step_by(most as usize).try_for_each(|at| {
+            let length = most.min(bytes - at);
             let to = std::iter::once((local.wrapping_add(at as usize), length));
             // SAFETY: by the caller.
-            unsafe { self.ask_into(region.servant, (Ask::Read(there + at, length), &[]), to) }
+            unsafe { self.ask_into(region.servant, &Request::bare(Ask::Read(there + at, length)), to) }
         })
     }
 
@@ -129,12 +132,15 @@ impl Engine {
         local: *const u8,
         bytes: u64,
     ) -> Result<()> {
-        (0..bytes).step_by(MOST_BYTES as usize).try_for_each(|at| {
-            let length = MOST_BYTES.min(bytes - at) as usize;
+        let most = region.servant.most_bytes();
+        (0..bytes).step_by(most as usize).try_for_each(|at| {
+            let length = most.min(bytes - at) as usize;
             // SAFETY: by the caller.
             let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length) };
+            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
+            let request = Request { ask: Ask::Write(there + at), bytes: length, add: &add };
             // SAFETY: there is no answer.
-            unsafe { self.ask_into(region.servant, (Ask::Write(there + at), data), std::iter::empty()) }
+            unsafe { self.ask_into(region.servant, &request, std::iter::empty()) }
         })
     }
 
@@ -150,7 +156,7 @@ impl Engine {
         (origin, result): (*const u8, *mut u8),
     ) -> Result<usize> {
         let element = elements.element();
-        let count = count.min((MOST_BYTES as usize / element.size()).max(1));
+        let count = count.min((region.servant.most_bytes() as usize / element.size()).max(1));
         let bytes = count * element.size();
         let (address, tell) = (region.address + offset, !result.is_null());
         let ask = Ask::Change { address, count: count as u64, builtin: elements.builtin(), element, tell };
@@ -158,8 +164,9 @@ impl Engine {
         // SAFETY: by the caller.
         let data = if nothing { &[] } else { unsafe { std::slice::from_raw_parts(origin, bytes) } };
         let to = tell.then_some((result, bytes as u64)).into_iter();
+        let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (ask, data), to)? };
+        unsafe { self.ask_into(region.servant, &Request { ask, bytes: data.len(), add: &add }, to)? };
         Ok(count)
     }
 
@@ -175,8 +182,9 @@ impl Engine {
     ) -> Result<()> {
         // SAFETY: by the caller; there is no answer.
         unsafe {
-            let data = std::iter::once(bytes_of((from.cast_mut(), rows.bytes())));
-            self.ask_many(region, Many::Write, (rows.heads(), rows.bytes(), data), std::iter::empty())
+            let data = bytes_of((from.cast_mut(), rows.bytes()));
+            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
+            self.ask_many(region, Many::Write, (rows.heads(), rows.bytes(), &add), std::iter::empty())
         }
     }
 
@@ -187,7 +195,7 @@ impl Engine {
     pub(super) unsafe fn ask_to_read_rows(&self, region: &Region, rows: &Rows, to: *mut u8) -> Result<()> {
         let place = std::iter::once((to, rows.bytes()));
         // SAFETY: by the caller.
-        unsafe { self.ask_many(region, Many::Read, (rows.heads(), 0, std::iter::empty::<&[u8]>()), place) }
+        unsafe { self.ask_many(region, Many::Read, (rows.heads(), 0, &|_| ()), place) }
     }
 
     /// Changes the elements of rows of pieces, and puts what they were to `result`, unless that is null.
@@ -203,12 +211,13 @@ impl Engine {
     ) -> Result<()> {
         let tell = !result.is_null();
         let what = Many::Change { builtin: elements.builtin(), element: elements.element(), tell };
-        let given = (!elements.only_reads()).then_some((origin.cast_mut(), rows.bytes()));
+        let given = if elements.only_reads() { 0 } else { rows.bytes() };
         let to = tell.then_some((result, rows.bytes())).into_iter();
         // SAFETY: by the caller.
         unsafe {
-            let data = given.into_iter().map(|place| bytes_of(place));
-            self.ask_many(region, what, (rows.heads(), rows.bytes(), data), to)
+            let data = if given == 0 { &[] } else { bytes_of((origin.cast_mut(), given)) };
+            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
+            self.ask_many(region, what, (rows.heads(), given, &add), to)
         }
     }
 
@@ -217,10 +226,13 @@ impl Engine {
     /// # Safety
     /// They can be read here.
     pub(super) unsafe fn ask_to_write_many(&self, region: &Region, batch: &Batch) -> Result<()> {
-        // SAFETY: by the caller; there is no answer.
+        let add = |to: &mut Vec<u8>| {
+            // SAFETY: by the caller.
+            batch.places().for_each(|place| to.extend_from_slice(unsafe { bytes_of(place) }));
+        };
+        // SAFETY: there is no answer.
         unsafe {
-            let data = batch.places().map(|place| bytes_of(place));
-            self.ask_many(region, Many::Write, (batch.heads(), batch.bytes(), data), std::iter::empty())
+            self.ask_many(region, Many::Write, (batch.heads(), batch.bytes(), &add), std::iter::empty())
         }
     }
 
@@ -229,9 +241,8 @@ impl Engine {
     /// # Safety
     /// They can be written here, until the origin settles.
     pub(super) unsafe fn ask_to_read_many(&self, region: &Region, batch: &Batch) -> Result<()> {
-        let nothing = std::iter::empty::<&[u8]>();
         // SAFETY: by the caller.
-        unsafe { self.ask_many(region, Many::Read, (batch.heads(), 0, nothing), batch.places()) }
+        unsafe { self.ask_many(region, Many::Read, (batch.heads(), 0, &|_| ()), batch.places()) }
     }
 
     /// Adds the elements of many pieces, times a factor.
@@ -244,24 +255,24 @@ impl Engine {
         batch: &Batch,
         (element, factor): (Element, Option<Factor>),
     ) -> Result<()> {
-        let multiplied = |&FarPiece { here, bytes, .. }: &FarPiece| {
-            let mut piece = vec![0u8; bytes as usize];
-            // SAFETY: by the caller.
-            unsafe {
-                match factor {
-                    Some(factor) => factor.apply(here, piece.as_mut_ptr(), bytes as usize / element.size()),
-                    None => std::ptr::copy_nonoverlapping(here, piece.as_mut_ptr(), bytes as usize),
+        let add = |to: &mut Vec<u8>| {
+            for &FarPiece { here, bytes, .. } in batch.pieces() {
+                let at = to.len();
+                // SAFETY: by the caller.
+                to.extend_from_slice(unsafe { bytes_of((here, bytes)) });
+                if let Some(factor) = factor {
+                    // SAFETY: by the caller; the copy is as long.
+                    unsafe { factor.apply(here, to[at..].as_mut_ptr(), bytes as usize / element.size()) };
                 }
             }
-            piece
         };
         let what = Many::Change { builtin: Builtin::Sum, element, tell: false };
-        let data = batch.pieces().iter().map(multiplied);
-        // SAFETY: by the caller; there is no answer.
-        unsafe { self.ask_many(region, what, (batch.heads(), batch.bytes(), data), std::iter::empty()) }
+        // SAFETY: there is no answer.
+        unsafe { self.ask_many(region, what, (batch.heads(), batch.bytes(), &add), std::iter::empty()) }
     }
 
-    /// Asks for something with many pieces: the words that say where they lie, and so many bytes of data.
+    /// Asks for something with many pieces: the words that say where they lie, and so many bytes of data, which are added to
+    /// these.
     ///
     /// # Safety
     /// As `ask_into`.
@@ -269,14 +280,16 @@ impl Engine {
         &self,
         region: &Region,
         what: Many,
-        (heads, bytes, pieces): (&[u64], u64, impl Iterator<Item = impl AsRef<[u8]>>),
+        (heads, bytes, add_data): (&[u64], u64, Add),
         to: impl Iterator<Item = (*mut u8, u64)>,
     ) -> Result<()> {
-        let mut data = Vec::with_capacity(8 * heads.len() + bytes as usize);
-        data.extend(heads.iter().flat_map(|word| word.to_ne_bytes()));
-        pieces.for_each(|piece| data.extend_from_slice(piece.as_ref()));
+        let add = |to: &mut Vec<u8>| {
+            to.extend(heads.iter().flat_map(|word| word.to_ne_bytes()));
+            add_data(to);
+        };
+        let (ask, bytes) = (Ask::Many(what, heads.len() as u64), 8 * heads.len() + bytes as usize);
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, (Ask::Many(what, heads.len() as u64), &data), to) }
+        unsafe { self.ask_into(region.servant, &Request { ask, bytes, add: &add }, to) }
     }
 
     /// A lock of a member whose words are out of reach.

@@ -22,10 +22,11 @@
 
 use super::block::Block;
 use super::lines::{key_of, store, Key, Line, Lines, Message, Place, MOST_UNDER_WAY};
+use super::request::Request;
 use crate::engine::server::{lock_in_body, What};
 use crate::engine::Engine;
 use crate::lock_order::{self, Level, Ordered};
-use crate::onesided::{Ask, Exposure, Region, Servant};
+use crate::onesided::{Exposure, Region, Servant};
 use crate::{JobRank, Result};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -69,16 +70,17 @@ impl Engine {
     pub(super) unsafe fn ask_into(
         &self,
         servant: Servant,
-        (ask, data): (Ask, &[u8]),
+        request: &Request,
         pieces: impl Iterator<Item = (*mut u8, u64)>,
     ) -> Result<()> {
         let places: Vec<Place> = pieces.map(|(at, bytes)| (at as usize, bytes as usize)).collect();
         let answer = places.iter().map(|place| place.1).sum();
         if servant.node.is_some() {
-            return self.ask_later(servant, (ask, data), (&places, answer));
+            return self.ask_later(servant, request, (&places, answer));
         }
-        let mut room = vec![0; answer];
-        self.ask(servant, ask, data, &mut room)?;
+        let (mut room, mut data) = (vec![0; answer], Vec::with_capacity(request.bytes));
+        (request.add)(&mut data);
+        self.ask(servant, request.ask, &data, &mut room)?;
         // SAFETY: by the caller.
         unsafe { store(&places, &room) };
         Ok(())
@@ -87,15 +89,15 @@ impl Engine {
     fn ask_later(
         &self,
         servant: Servant,
-        (ask, data): (Ask, &[u8]),
+        request: &Request,
         (places, answer): (&[Place], usize),
     ) -> Result<()> {
-        let mut lines = self.lines_with_room(servant, (data.len(), answer))?;
+        let mut lines = self.lines_with_room(servant, (request.bytes, answer))?;
         let may_wait = servant.may_answer_late || answer > 0;
-        if lines.line(servant).has_no_room(data.len(), answer) {
+        if lines.line(servant).has_no_room(request.bytes, answer) {
             self.send_held(&mut lines, servant)?;
         }
-        lines.held(servant).add(ask, data, places.iter().copied());
+        lines.held(servant).add(request, places.iter().copied());
         let line = lines.line(servant);
         let is_idle = line.sent.is_empty() && line.lock.is_none();
         if !may_wait || is_idle || line.has_no_room(0, 0) {

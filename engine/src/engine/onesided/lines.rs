@@ -2,6 +2,7 @@
 //! one that is held (`deferred`).
 
 use super::block::Block;
+use super::request::Request;
 use crate::engine::server::{body_of, UnderWay};
 use crate::onesided::{Ask, Lock, Locking, Servant, HEAD_BYTES, MOST_BYTES};
 use crate::{Class, Error, JobRank, Result};
@@ -86,8 +87,8 @@ impl Message {
         self.body.len() + HEAD_BYTES + data <= MOST_HELD && self.answer + answer <= MOST_HELD
     }
 
-    pub fn add(&mut self, ask: Ask, data: &[u8], places: impl Iterator<Item = Place>) {
-        ask.record(data, &mut self.body);
+    pub fn add(&mut self, request: &Request, places: impl Iterator<Item = Place>) {
+        request.ask.record(request.bytes, request.add, &mut self.body);
         (self.bytes, self.is_empty) = (self.body.len(), false);
         for (at, bytes) in places {
             self.answer += bytes;

@@ -20,6 +20,7 @@ mod obeying;
 mod obeying_many;
 mod operations;
 mod places;
+mod request;
 mod rows_by_messages;
 mod runs;
 mod servant_thread;
@@ -35,6 +36,7 @@ pub(super) use asking::refused;
 pub(super) use deferred::Deferred;
 pub use exposing::Memory;
 pub(super) use leaving::Farewells;
+pub(super) use obeying::add_answer;
 pub(super) use servant_thread::ServantThread;
 pub(super) use served::Served;
 

@@ -4,7 +4,7 @@
 use super::device_lending::pass_pieces;
 use super::served::{Finder, Served};
 use crate::engine::Engine;
-use crate::onesided::{Ask, Elements, Region, MOST_BYTES};
+use crate::onesided::{Ask, Elements, Region, MOST_LONG};
 use crate::{Class, Error, Result};
 
 impl Engine {
@@ -16,7 +16,7 @@ impl Engine {
     fn obey_at(&self, served: &mut Finder<impl Served>, ask: Ask, data: &[u8]) -> Result<Vec<u8>> {
         match ask {
             Ask::Read(address, bytes) => {
-                let mut read = vec![0u8; bytes.min(MOST_BYTES) as usize];
+                let mut read = vec![0u8; bytes.min(MOST_LONG) as usize];
                 self.with_served(served, address, read.len() as u64, |region, offset| {
                     // SAFETY: bytes of the own region.
                     unsafe { self.read_from(region, offset, read.as_mut_ptr(), read.len() as u64) }
@@ -32,7 +32,7 @@ impl Engine {
             }
             Ask::Change { address, count, builtin, element, tell } => {
                 let elements = Elements::known(builtin, element)?;
-                let count = (count as usize).min(MOST_BYTES as usize);
+                let count = (count as usize).min(MOST_LONG as usize);
                 let bytes = count * element.size();
                 if !elements.only_reads() && data.len() < bytes {
                     return Err(Error::new(Class::Intern, "fewer elements came than are to be changed"));
@@ -85,7 +85,7 @@ impl Engine {
             if matches!(ask, Ask::Several(_)) {
                 return Err(Error::new(Class::Intern, "several operations came within one of several"));
             }
-            answers.extend(self.obey_at(served, ask, data)?);
+            add_answer(&mut answers, self.obey_at(served, ask, data)?);
         }
         Ok(answers)
     }
@@ -102,5 +102,13 @@ impl Engine {
         let done = work(&region, region.place_of(address, bytes)?)?;
         region.changed();
         Ok(done)
+    }
+}
+
+/// Adds an answer to others: the first one is not copied.
+pub(in crate::engine) fn add_answer(answers: &mut Vec<u8>, one: Vec<u8>) {
+    match answers.is_empty() {
+        true => *answers = one,
+        false => answers.extend(one),
     }
 }

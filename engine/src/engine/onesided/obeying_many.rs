@@ -6,7 +6,7 @@ use super::runs::{Chunk, PIECES};
 use super::served::{Finder, Served};
 use crate::datatype::rows;
 use crate::engine::Engine;
-use crate::onesided::{self, Elements, Many, Region, Row, MOST_BYTES};
+use crate::onesided::{self, Elements, Many, Region, Row, MOST_LONG};
 use crate::{Class, Error, Result};
 use std::rc::Rc;
 
@@ -59,7 +59,7 @@ impl Engine {
             Many::Read | Many::Write => None,
         };
         let only_reads = elements.map_or(what == Many::Read, Elements::only_reads);
-        if all > MOST_BYTES || !only_reads && (data.len() as u64) < all {
+        if all > MOST_LONG || !only_reads && (data.len() as u64) < all {
             return Err(shorter());
         }
         let tells = matches!(what, Many::Read | Many::Change { tell: true, .. });

@@ -2,6 +2,7 @@
 
 use super::chunks::{change_blocks, change_packed};
 use super::places::Places;
+use super::request::Request;
 use super::rows_by_messages::each_aside;
 use super::runs::{Counterpart, Stage};
 use super::target_memory::{count_of, Place};
@@ -256,8 +257,12 @@ impl Engine {
             let bytes = |from: *const u8| std::slice::from_raw_parts(from, size);
             if self.is_served(region) {
                 let ask = Ask::Swap(region.address + offset, size as u64);
-                let data = [bytes(compare), bytes(origin)].concat();
-                self.ask_into(region.servant, (ask, &data), std::iter::once((result, size as u64)))?;
+                let add = |to: &mut Vec<u8>| {
+                    to.extend_from_slice(bytes(compare));
+                    to.extend_from_slice(bytes(origin));
+                };
+                let request = Request { ask, bytes: 2 * size, add: &add };
+                self.ask_into(region.servant, &request, std::iter::once((result, size as u64)))?;
                 return self.have_answers_now(region);
             }
             let _held = self.hold(region, (offset, size as u64))?;

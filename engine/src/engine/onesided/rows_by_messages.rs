@@ -29,7 +29,7 @@ fn each_message(
     mut visit: impl FnMut(usize, Part) -> Result<()>,
 ) -> Result<()> {
     let there = (place.there() as *mut u8, target.count as u64);
-    let (mut rows, mut done) = (Rows::default(), 0);
+    let (mut rows, mut done) = (Rows::of(place.region.servant.most_bytes()), 0);
     while done < bytes {
         rows.clear();
         let mut alone = None;
@@ -161,7 +161,7 @@ impl Engine {
         elements: &Elements,
         mut places: Places,
     ) -> Result<()> {
-        let mut rows = Rows::default();
+        let mut rows = Rows::of(region.servant.most_bytes());
         let mut pieces = run.pieces.iter().peekable();
         while let Some(&&(address, length)) = pieces.peek() {
             let row = Row { address: address as u64, bytes: length as u64, count: 1, distance: 0 };

@@ -4,6 +4,7 @@
 
 use super::block::{Block, Goes};
 use super::lines::{Line, Message};
+use super::request::Request;
 use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Pieces, Region, MOST_BYTES};
@@ -51,14 +52,13 @@ impl Engine {
                 Goes::There => {
                     // SAFETY: whoever asked has lent these bytes until it settles.
                     let data = unsafe { std::slice::from_raw_parts(here as *const u8, bytes as usize) };
-                    message.add(Ask::Write(there), data, std::iter::empty());
+                    let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
+                    let request = Request { ask: Ask::Write(there), bytes: data.len(), add: &add };
+                    message.add(&request, std::iter::empty());
                 }
                 Goes::Here => {
-                    message.add(
-                        Ask::Read(there, bytes),
-                        &[],
-                        std::iter::once((here as usize, bytes as usize)),
-                    );
+                    let place = std::iter::once((here as usize, bytes as usize));
+                    message.add(&Request::bare(Ask::Read(there, bytes)), place);
                 }
             }
             message.lends = true;

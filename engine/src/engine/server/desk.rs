@@ -3,13 +3,14 @@
 
 use super::ending::{self, Ending};
 use super::mail::{Mail, Sort};
-use super::moves::{Moves, Word};
+use super::moves::{lent_answer, Moves, Word};
 use super::served_members::{read_body, Entering, Key, Member};
 use super::waiting_locks::{Asker, WaitingLocks};
 use super::wishes::{Slip, What, Wish, CUT, DONE, GONE, REFUSED};
 use super::NodeServer;
+use crate::engine::onesided::add_answer;
 use crate::engine::Engine;
-use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside};
+use crate::onesided::server::{Asked, Body, End, Header, Kind, Outside, ANSWER, FETCH};
 use crate::onesided::{Ask, Lock, Locking};
 use crate::transport::node::doorbell_of;
 use crate::transport::{AccessDescriptor, Means, OfferedMemory};
@@ -32,6 +33,8 @@ pub(super) struct Taken {
     pub is_granted: bool,
     /// The same: it is known that it has to be waited for.
     pub is_queued: bool,
+    /// The other server has answered, and a block or a long answer is being fetched for it.
+    pub is_moving: bool,
 }
 
 impl Taken {
@@ -91,10 +94,9 @@ impl Desk {
         self.wishes.get(&ticket).map(|taken| (taken.from, taken.slip))
     }
 
-    /// The wishes for blocks from or to a node that its server has answered.
-    pub fn tickets_of_blocks(&self, node: u32) -> Vec<u64> {
-        let is_block = |taken: &Taken| taken.is(What::Put) || taken.is(What::Get);
-        let is_meant = |taken: &Taken| is_block(taken) && taken.is_queued && taken.slip.node == node;
+    /// The wishes that a node's server has answered, and for which something is still being fetched.
+    pub fn tickets_moving(&self, node: u32) -> Vec<u64> {
+        let is_meant = |taken: &Taken| taken.is_moving && taken.slip.node == node;
         self.wishes.iter().filter(|(_, taken)| is_meant(taken)).map(|(&ticket, _)| ticket).collect()
     }
 }
@@ -173,7 +175,7 @@ impl At<'_> {
 
     fn take(&mut self, from: LocalRank, address: u64, slip: Slip) {
         let ticket = self.desk.ticket();
-        let taken = Taken { from, address, slip, is_granted: false, is_queued: false };
+        let taken = Taken { from, address, slip, is_granted: false, is_queued: false, is_moving: false };
         self.desk.wishes.insert(ticket, taken);
         if taken.is(What::Enter) || taken.is(What::Leave) {
             let body = self.body_of_wish(&taken);
@@ -191,7 +193,8 @@ impl At<'_> {
         }
         let rank = self.job_rank(from).0;
         let asked = Asked { target: slip.node, target_rank: slip.rank, rank, ticket, ..operation() };
-        self.desk.next.push_back(Asked { flags: crate::onesided::server::ANSWER, ..asked });
+        let flags = if self.lends_body(ticket, from, &slip) { ANSWER | FETCH } else { ANSWER };
+        self.desk.next.push_back(Asked { flags, ..asked });
     }
 
     fn body_of_wish(&self, taken: &Taken) -> Vec<u8> {
@@ -204,12 +207,18 @@ impl At<'_> {
 
     /// A wish has ended.
     pub fn finish(&mut self, ticket: u64, ended: u8, data: &[u8]) {
-        let Some(taken) = self.desk.wishes.remove(&ticket) else { return };
-        self.end_move(ticket, &taken.slip);
+        let Some(taken) = self.desk.wishes.get(&ticket) else { return };
         let most = taken.slip.most as usize;
         let mut answer = (data.len() as u64).to_ne_bytes().to_vec();
         answer.extend_from_slice(&data[..data.len().min(most)]);
-        self.write(taken.from, taken.slip.room, &answer);
+        self.finish_with(ticket, ended, &answer);
+    }
+
+    /// The same; this is what is missing in the room for the answer, whose length comes first.
+    pub(super) fn finish_with(&mut self, ticket: u64, ended: u8, answer: &[u8]) {
+        let Some(taken) = self.desk.wishes.remove(&ticket) else { return };
+        self.end_move(ticket, &taken.slip);
+        self.write(taken.from, taken.slip.room, answer);
         fence(Ordering::SeqCst); // answered: paired with the wait of the one who asks
         self.write(taken.from, taken.address + offset_of!(Wish, ended) as u64, &[ended]);
         fence(Ordering::SeqCst);
@@ -291,7 +300,7 @@ impl At<'_> {
     /// Does what a rank of some node has asked for.
     fn do_asked(&mut self, node: u32, ticket: u64, body: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {
         if let Some((word, number)) = word_of(body) {
-            self.is_told(node, word, number);
+            self.is_told(word, number);
             return Ok(());
         }
         let (key, me, ask, data) = read_body(body).map_err(|_| NO)?;
@@ -320,7 +329,7 @@ impl At<'_> {
             Ask::Lend(address, bytes) => answer.extend(self.lend_memory(node, key, (address, bytes))?),
             _ => {
                 let member = self.desk.members.get(&key).ok_or(NO)?;
-                answer.extend(self.engine.obey(member, ask, data).map_err(|_| NO)?);
+                add_answer(answer, self.engine.obey(member, ask, data).map_err(|_| NO)?);
             }
         }
         Ok(())
@@ -329,7 +338,7 @@ impl At<'_> {
     /// Says a word to the server of a node, which may be this one.
     pub fn tell(&mut self, node: u32, word: Word, number: u64) {
         if node == self.server.node {
-            return self.is_told(node, word, number);
+            return self.is_told(word, number);
         }
         let own = self.desk.ticket();
         let body = [word as u64, number].iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -339,11 +348,10 @@ impl At<'_> {
     }
 
     /// The server of a node says so.
-    fn is_told(&mut self, node: u32, word: Word, number: u64) {
+    fn is_told(&mut self, word: Word, number: u64) {
         match word {
             Word::Granted => self.granted(number),
             Word::Failed => self.finish(number, REFUSED, &[]),
-            Word::Returned => self.is_returned(node, number),
         }
     }
 }
@@ -367,22 +375,41 @@ impl Outside for At<'_> {
         let mut found;
         let body = match body {
             Body::Bytes(bytes) => bytes,
-            Body::Own(ticket) => {
+            Body::Own(ticket) | Body::Data(ticket) => {
+                let is_lent = header.kind == Kind::Operation && header.has(FETCH);
                 let own = self.desk.own.get(&ticket).cloned();
                 let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
-                found = own.or_else(wish).unwrap_or_default();
-                self.add_descriptor(ticket, &mut found);
+                found = if is_lent { Vec::new() } else { own.or_else(wish).unwrap_or_default() };
+                if header.kind == Kind::Operation {
+                    self.add_descriptor(ticket, &mut found);
+                }
                 &found
             }
-            Body::Data(_) => &[],
         };
         let mut message = Header { bytes: body.len() as u32, ..*header }.write().to_vec();
         message.extend_from_slice(body);
         self.desk.mail.send((to, self.engine.leader_of(to)), Sort::Protocol, message);
     }
 
-    fn execute(&mut self, request: &Header, body: &[u8], _: &[u8], answer: &mut Vec<u8>) -> Result<(), u64> {
-        self.do_asked(request.origin, request.ticket, body, answer)
+    fn execute(
+        &mut self,
+        request: &Header,
+        body: &[u8],
+        fetched: &[u8],
+        answer: &mut Vec<u8>,
+    ) -> Result<(), u64> {
+        let body = if request.has(FETCH) { fetched } else { body };
+        self.do_asked(request.origin, request.ticket, body, answer)?;
+        self.lend_answer(request.origin, answer);
+        Ok(())
+    }
+
+    fn has_room(&self, _: u32) -> bool {
+        self.desk.moves.kept.has_room()
+    }
+
+    fn fetch(&mut self, request: &Header, body: &[u8]) -> bool {
+        self.fetch_body((request.origin, request.ticket), body)
     }
 
     fn complete(&mut self, ticket: u64, end: End, data: &[u8]) {
@@ -396,8 +423,12 @@ impl Outside for At<'_> {
             End::Gone => GONE,
         };
         if ended == DONE && (taken.is(What::Put) || taken.is(What::Get)) {
-            taken.is_queued = true;
+            (taken.is_queued, taken.is_moving) = (true, true);
             return self.is_answered(ticket, data);
+        }
+        if let Some(memory) = lent_answer(&taken.slip, data).filter(|_| ended == DONE) {
+            taken.is_moving = true;
+            return self.fetch_answer(ticket, memory);
         }
         if ended == DONE && (taken.is(What::Lock) || taken.is(What::Locked)) {
             return self.lock_is_answered(ticket, data);

@@ -1,4 +1,5 @@
-//! The messages between servers, over a lane of their own of the network: each whole, in order from one to another.
+//! The messages between servers, over a lane of their own of the network: each whole, in order from one to another. One that is
+//! longer than a payload of the network goes in several packets.
 
 use super::ending::Word;
 use crate::transport::network::Network;
@@ -10,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const MESSAGE: u8 = 1;
 const FETCHED: u8 = 2;
 
+/// In the second word of a packet: more of the message follows.
+const MORE: u64 = 1 << 8;
+
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
@@ -17,10 +21,12 @@ pub enum Sort {
     Protocol,
     /// A word about the end.
     End(Word),
+    /// That memory which was lent is not needed any more: its key.
+    Returned,
 }
 
 impl Sort {
-    const ALL: [Sort; 3] = [Sort::Protocol, Sort::End(Word::Done), Sort::End(Word::Go)];
+    const ALL: [Sort; 4] = [Sort::Protocol, Sort::End(Word::Done), Sort::End(Word::Go), Sort::Returned];
 
     fn number(self) -> u64 {
         Sort::ALL.iter().position(|&sort| sort == self).unwrap_or(0) as u64
@@ -35,8 +41,8 @@ pub enum Came {
     Fetched(u64, bool),
 }
 
-/// A message, and what it is.
-type Message = (Sort, Vec<u8>);
+/// A message or a part of one, with the second word of its packet.
+type Message = (u64, Vec<u8>);
 
 /// The messages of a server.
 pub struct Mail {
@@ -44,6 +50,8 @@ pub struct Mail {
     node: u32,
     /// Messages for which there was no room, in order.
     waiting: BTreeMap<u32, (JobRank, VecDeque<Message>)>,
+    /// What has come of messages of nodes that are not here whole.
+    begun: BTreeMap<u32, Vec<u8>>,
     /// Nodes that cannot be reached any more, and those that were named.
     lost: Vec<u32>,
     named: BTreeSet<u32>,
@@ -52,13 +60,25 @@ pub struct Mail {
 impl Mail {
     /// Of the server of a node.
     pub fn new(network: Box<dyn Network>, node: u32) -> Mail {
-        Mail { network, node, waiting: BTreeMap::new(), lost: Vec::new(), named: BTreeSet::new() }
+        let (waiting, begun) = (BTreeMap::new(), BTreeMap::new());
+        Mail { network, node, waiting, begun, lost: Vec::new(), named: BTreeSet::new() }
     }
 
     /// Sends a message to the server of a node, which is a thread of a rank.
     pub fn send(&mut self, to: (u32, JobRank), sort: Sort, message: Vec<u8>) {
+        let longest = self.network.longest_payload();
+        if message.len() <= longest {
+            return self.send_part(to, (sort.number(), message));
+        }
+        let last = (message.len() - 1) / longest;
+        for (number, part) in message.chunks(longest).enumerate() {
+            let more = if number < last { MORE } else { 0 };
+            self.send_part(to, (sort.number() | more, part.to_vec()));
+        }
+    }
+
+    fn send_part(&mut self, to: (u32, JobRank), message: Message) {
         let waits = self.waiting.get(&to.0).is_some_and(|(_, queue)| !queue.is_empty());
-        let message = (sort, message);
         if waits || !self.push(to, &message) {
             let (_, queue) = self.waiting.entry(to.0).or_insert_with(|| (to.1, VecDeque::new()));
             queue.push_back(message);
@@ -76,8 +96,8 @@ impl Mail {
         }
     }
 
-    fn try_to_push(&mut self, peer: JobRank, (sort, message): &Message) -> Result<bool> {
-        let (header, bytes) = ([u64::from(self.node), sort.number()], message.len());
+    fn try_to_push(&mut self, peer: JobRank, (word, message): &Message) -> Result<bool> {
+        let (header, bytes) = ([u64::from(self.node), *word], message.len());
         if self.network.takes_letter(peer, bytes)? {
             return self.network.push(peer, &Letter { kind: MESSAGE, header, payload: message });
         }
@@ -122,17 +142,25 @@ impl Mail {
 
     /// What has come next.
     pub fn next(&mut self) -> Option<Came> {
-        let arrival = self.network.peek()?;
-        if arrival.kind == FETCHED {
+        loop {
+            let arrival = self.network.peek()?;
+            let [first, word] = arrival.header;
+            if arrival.kind == FETCHED {
+                self.network.advance(&arrival);
+                return Some(Came::Fetched(first, arrival.bytes == 0));
+            }
+            let node = first as u32;
+            let mut message = self.begun.remove(&node).unwrap_or_default();
+            // SAFETY: it stays until it is advanced over, and has so many bytes.
+            let part = unsafe { std::slice::from_raw_parts(arrival.payload(), arrival.bytes as usize) };
+            message.extend_from_slice(part);
             self.network.advance(&arrival);
-            return Some(Came::Fetched(arrival.header[0], arrival.bytes == 0));
+            if word & MORE == 0 {
+                let sort = Sort::ALL.get(word as usize).copied().unwrap_or(Sort::Protocol);
+                return Some(Came::Message(node, sort, message));
+            }
+            self.begun.insert(node, message);
         }
-        let mut message = vec![0; arrival.bytes as usize];
-        // SAFETY: it stays until it is advanced over, and has so many bytes.
-        unsafe { std::ptr::copy(arrival.payload(), message.as_mut_ptr(), message.len()) };
-        self.network.advance(&arrival);
-        let sort = Sort::ALL.get(arrival.header[1] as usize).copied().unwrap_or(Sort::Protocol);
-        Some(Came::Message(arrival.header[0] as u32, sort, message))
     }
 
     /// Lends memory to the server of another node, which is a thread of a rank; without a key it cannot fetch.
@@ -178,6 +206,7 @@ impl Mail {
         let lost = self.lost.pop()?;
         self.named.insert(lost);
         self.waiting.remove(&lost);
+        self.begun.remove(&lost);
         Some(lost)
     }
 

@@ -14,6 +14,7 @@
 mod desk;
 mod ending;
 mod granting;
+mod long_messages;
 mod mail;
 mod moves;
 mod moving_blocks;

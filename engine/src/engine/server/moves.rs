@@ -2,7 +2,8 @@
 
 use super::served_members::Key;
 use super::waiting_locks::Asker;
-use crate::onesided::Region;
+use super::wishes::Slip;
+use crate::onesided::{Region, BUFFER_BYTES};
 use crate::transport::{AccessDescriptor, MemoryKind};
 use std::collections::HashMap;
 
@@ -17,14 +18,47 @@ pub enum Word {
     Granted = u64::MAX,
     /// A block has not come: the same.
     Failed = u64::MAX - 1,
-    /// Memory that was lent is not needed any more: its key.
-    Returned = u64::MAX - 2,
 }
 
 impl Word {
     /// What the first word of a body says, if it is one of these.
     pub fn of(first: u64) -> Option<Word> {
-        [Word::Granted, Word::Failed, Word::Returned].into_iter().find(|&word| word as u64 == first)
+        [Word::Granted, Word::Failed].into_iter().find(|&word| word as u64 == first)
+    }
+}
+
+/// The most bytes of answers that are kept, before one more is.
+const MOST_KEPT: usize = 4 << 20;
+
+/// Answers that are kept until others have fetched them.
+#[derive(Default)]
+pub struct Kept {
+    bytes: usize,
+    /// There was no room for one more when somebody asked.
+    was_full: std::cell::Cell<bool>,
+}
+
+impl Kept {
+    /// One more.
+    pub fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+    }
+
+    /// One is not needed any more.
+    pub fn remove(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+    }
+
+    /// Whether there may be one more.
+    pub fn has_room(&self) -> bool {
+        let is_full = self.bytes >= MOST_KEPT;
+        self.was_full.set(self.was_full.get() || is_full);
+        !is_full
+    }
+
+    /// Whether there is room again for those who were told that there is none; once.
+    pub fn has_room_again(&self) -> bool {
+        self.bytes < MOST_KEPT && self.was_full.replace(false)
     }
 }
 
@@ -34,10 +68,13 @@ pub struct Moves {
     pub last: u64,
     /// What it fetches, by numbers of its own.
     pub fetches: HashMap<u64, Fetch>,
-    /// Blocks that ranks of this node put, by the tickets of their wishes. The last is kept as long as it is lent.
+    /// Blocks that ranks of this node put, and long requests of theirs, by the tickets of their wishes. The last is kept as long
+    /// as it is lent.
     pub put: HashMap<u64, (AccessDescriptor, Block)>,
-    /// Memory of members that ranks of other nodes get: node and key, and whose it is.
-    pub got: HashMap<(u32, u64), (Key, AccessDescriptor)>,
+    /// What ranks of other nodes get, by node and key: memory of a member, or an answer, which lies aside until it is not needed
+    /// any more.
+    pub got: HashMap<(u32, u64), (Option<Key>, AccessDescriptor, Block)>,
+    pub kept: Kept,
 }
 
 /// Where a block lies in the server's process.
@@ -53,8 +90,12 @@ pub struct Fetch {
     /// The node from which it comes.
     pub node: u32,
     pub block: Block,
+    pub bytes: u64,
     pub then: Then,
 }
+
+/// A long request that was fetched: of which node, its ticket, and all of it, if it has come.
+pub type Request = (u32, u64, Option<Vec<u8>>);
 
 /// What is done when a block has come.
 pub enum Then {
@@ -62,9 +103,36 @@ pub enum Then {
     Tell(Asker, Key, Box<Region>),
     /// It was got: the wish with this ticket is over, and the memory goes back.
     End(u64, AccessDescriptor),
+    /// It is the long request with this ticket: it is done.
+    Execute(u64),
 }
 
 impl Block {
+    /// Room aside for so many bytes, which are not there yet ([`Block::is_filled`]).
+    pub fn aside(bytes: u64) -> Block {
+        Block::Aside(Vec::with_capacity(bytes as usize))
+    }
+
+    /// Bytes that it keeps aside.
+    pub fn kept(&self) -> usize {
+        match self {
+            Block::Here(_) => 0,
+            Block::Aside(bytes) => bytes.len(),
+        }
+    }
+
+    /// So many bytes have come.
+    ///
+    /// # Safety
+    /// They have: if the block lies aside, in the room that was made for them.
+    pub unsafe fn is_filled(&mut self, bytes: u64) {
+        if let Block::Aside(room) = self {
+            debug_assert!(bytes as usize <= room.capacity());
+            // SAFETY: by the caller.
+            unsafe { room.set_len(bytes as usize) };
+        }
+    }
+
     /// Its address.
     pub fn address(&mut self) -> u64 {
         match self {
@@ -90,4 +158,11 @@ pub fn descriptor_from_bytes(bytes: &[u8]) -> Option<AccessDescriptor> {
         key: word(2),
         kind: MemoryKind(word(3) as u16),
     })
+}
+
+/// Where an answer lies, if it is lent: it should be longer than a buffer, and is as long as a descriptor.
+pub fn lent_answer(slip: &Slip, answer: &[u8]) -> Option<AccessDescriptor> {
+    let is_long = slip.most > BUFFER_BYTES as u64;
+    let memory = is_long.then(|| descriptor_from_bytes(answer))??;
+    (memory.key != 0 && memory.bytes <= slip.most).then_some(memory)
 }

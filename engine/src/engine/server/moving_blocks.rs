@@ -11,10 +11,11 @@
 //! stores, or the block is cut: it goes in pieces then, through the protocol.
 
 use super::desk::{At, NO};
-use super::moves::{descriptor_from_bytes, descriptor_to_bytes, Block, Fetch, Moves, Then, Word};
+use super::mail::Sort;
+use super::moves::{descriptor_from_bytes, descriptor_to_bytes, Block, Fetch, Moves, Request, Then, Word};
 use super::served_members::Key;
 use super::waiting_locks::Asker;
-use super::wishes::{Slip, What, CUT, DONE, GONE, REFUSED};
+use super::wishes::{Slip, What, CUT, DONE, GONE, REFUSED, ROOM_HEAD};
 use crate::engine::onesided::Served;
 use crate::onesided::Region;
 use crate::transport::AccessDescriptor;
@@ -25,18 +26,26 @@ impl At<'_> {
     /// A rank wants a block moved; `false`: it has to be cut.
     pub fn begin_move(&mut self, ticket: u64, from: LocalRank, slip: &Slip) -> bool {
         slip.node != self.server.node
-            && (slip.what == What::Get as u32 || self.lend_block(ticket, from, slip))
+            && (slip.what == What::Get as u32
+                || self.lend_block((ticket, slip.node), from, (slip.block, slip.block_bytes)))
     }
 
-    fn lend_block(&mut self, ticket: u64, from: LocalRank, slip: &Slip) -> bool {
-        let mut block = self.room_for(from, slip);
-        if let Block::Aside(bytes) = &mut block {
-            if !self.read(from, slip.block, bytes) {
+    /// Lends memory of a rank, address and length, to the server of a node until a wish has ended; whether that can be.
+    pub fn lend_block(
+        &mut self,
+        (ticket, node): (u64, u32),
+        from: LocalRank,
+        (address, bytes): (u64, u64),
+    ) -> bool {
+        let mut block = Block::Here(address);
+        if !self.is_own(from) {
+            let mut aside = vec![0; bytes as usize];
+            if !self.read(from, address, &mut aside) {
                 return false;
             }
+            block = Block::Aside(aside);
         }
-        let peer = self.engine.leader_of(slip.node);
-        let memory = self.desk.mail.lend(peer, block.address(), slip.block_bytes);
+        let memory = self.desk.mail.lend(self.engine.leader_of(node), block.address(), bytes);
         let is_lent = memory.key != 0;
         if is_lent {
             self.desk.moves.put.insert(ticket, (memory, block));
@@ -44,10 +53,11 @@ impl At<'_> {
         is_lent
     }
 
-    fn room_for(&self, from: LocalRank, slip: &Slip) -> Block {
+    /// Where so many bytes are fetched to that belong to an address of a rank.
+    pub fn room_for(&self, from: LocalRank, (address, bytes): (u64, u64)) -> Block {
         match self.is_own(from) {
-            true => Block::Here(slip.block),
-            false => Block::Aside(vec![0; slip.block_bytes as usize]),
+            true => Block::Here(address),
+            false => Block::aside(bytes),
         }
     }
 
@@ -64,10 +74,10 @@ impl At<'_> {
         let Some(memory) = lent.filter(|memory| memory.bytes == slip.block_bytes) else {
             return self.finish(ticket, CUT, &[]);
         };
-        let block = self.room_for(from, &slip);
+        let block = self.room_for(from, (slip.block, slip.block_bytes));
         if !self.begin_to_fetch(slip.node, memory, block, Then::End(ticket, memory)) {
             self.finish(ticket, REFUSED, &[]);
-            self.tell(slip.node, Word::Returned, memory.key);
+            self.give_back(slip.node, memory.key);
         }
     }
 
@@ -107,16 +117,25 @@ impl At<'_> {
         let mut memory = AccessDescriptor::unreachable(there.1);
         if let Some((_, here)) = self.plain_place(key, there)? {
             memory = self.desk.mail.lend(self.engine.leader_of(node), here, there.1);
-        }
-        if memory.key != 0 {
-            self.desk.moves.got.insert((node, memory.key), (key, memory));
+            if memory.key != 0 {
+                self.desk.moves.got.insert((node, memory.key), (Some(key), memory, Block::Here(here)));
+            }
         }
         Ok(descriptor_to_bytes(memory))
     }
 
+    /// Memory that the server of a node lends is not needed any more. That is no request, which might wait for the room that it
+    /// makes.
+    pub fn give_back(&mut self, node: u32, key: u64) {
+        let peer = self.engine.leader_of(node);
+        self.desk.mail.send((node, peer), Sort::Returned, key.to_ne_bytes().to_vec());
+    }
+
     /// It is not needed any more.
-    pub fn is_returned(&mut self, node: u32, key: u64) {
-        if let Some((_, memory)) = self.desk.moves.got.remove(&(node, key)) {
+    pub fn is_returned(&mut self, node: u32, key: &[u8]) {
+        let key = key.try_into().map_or(0, u64::from_ne_bytes);
+        if let Some((_, memory, block)) = self.desk.moves.got.remove(&(node, key)) {
+            self.desk.moves.kept.remove(block.kept());
             self.desk.mail.take_back(self.engine.leader_of(node), memory);
         }
     }
@@ -132,11 +151,12 @@ impl At<'_> {
 
 /// Fetching.
 impl At<'_> {
-    fn begin_to_fetch(&mut self, node: u32, memory: AccessDescriptor, block: Block, then: Then) -> bool {
+    pub fn begin_to_fetch(&mut self, node: u32, memory: AccessDescriptor, block: Block, then: Then) -> bool {
         let Moves { last, fetches, .. } = &mut self.desk.moves;
         *last += 1;
         let number = *last;
-        let fetch = fetches.entry(number).insert_entry(Fetch { node, block, then }).into_mut();
+        let fetch = Fetch { node, block, bytes: memory.bytes, then };
+        let fetch = fetches.entry(number).insert_entry(fetch).into_mut();
         let to = (fetch.block.address() as usize, memory.bytes as usize);
         // SAFETY: it is memory of a member, or that of a rank that waits for it, or lies aside until it has come. What is
         // fetched is forgotten before any of these goes.
@@ -147,35 +167,56 @@ impl At<'_> {
         is_begun
     }
 
-    /// A block has come, or will not.
-    pub fn fetched(&mut self, number: u64, has_come: bool) {
-        let Some(Fetch { node, block, then }) = self.desk.moves.fetches.remove(&number) else { return };
+    /// Something has come, or will not. If it is a long request: of which node, its ticket, and what it is.
+    pub fn fetched(&mut self, number: u64, has_come: bool) -> Option<Request> {
+        let Fetch { node, mut block, bytes, then } = self.desk.moves.fetches.remove(&number)?;
+        if has_come {
+            // SAFETY: all of it has come to where the block lies.
+            unsafe { block.is_filled(bytes) };
+        }
         match then {
+            Then::Execute(ticket) => {
+                let Block::Aside(data) = block else { return None };
+                return Some((node, ticket, has_come.then_some(data)));
+            }
             Then::Tell(Asker { node, ticket, .. }, _, region) => {
                 region.changed();
                 self.tell(node, if has_come { Word::Granted } else { Word::Failed }, ticket);
             }
             Then::End(ticket, memory) => {
-                if let (Block::Aside(bytes), Some((from, slip))) = (&block, self.desk.wish(ticket)) {
-                    self.write(from, slip.block, bytes);
-                }
-                self.finish(ticket, if has_come { DONE } else { REFUSED }, &[]);
-                self.tell(node, Word::Returned, memory.key);
+                self.end_of_fetch(ticket, (&block, bytes), has_come);
+                self.give_back(node, memory.key);
             }
+        }
+        None
+    }
+
+    /// What was fetched for a wish, a block or an answer, has come, or will not.
+    fn end_of_fetch(&mut self, ticket: u64, (block, bytes): (&Block, u64), has_come: bool) {
+        let Some((from, slip)) = self.desk.wish(ticket).filter(|_| has_come) else {
+            return self.finish(ticket, REFUSED, &[]);
+        };
+        let is_answer = slip.what != What::Get as u32;
+        if let Block::Aside(data) = block {
+            self.write(from, if is_answer { slip.room + ROOM_HEAD } else { slip.block }, data);
+        }
+        match is_answer {
+            true => self.finish_with(ticket, DONE, &bytes.to_ne_bytes()),
+            false => self.finish(ticket, DONE, &[]),
         }
     }
 
     /// A node is gone: so are blocks from there, and nobody there needs any.
     pub fn lose_blocks(&mut self, node: u32) {
         self.forget_fetches(|fetch| fetch.node == node);
-        self.desk.tickets_of_blocks(node).into_iter().for_each(|ticket| self.finish(ticket, GONE, &[]));
+        self.desk.tickets_moving(node).into_iter().for_each(|ticket| self.finish(ticket, GONE, &[]));
         self.take_all_back(|of, _| of == node);
     }
 
     /// A member leaves: what still comes to its memory, or from there, is for ranks that have failed.
     pub fn forget_blocks(&mut self, key: Key) {
         self.forget_fetches(|fetch| matches!(fetch.then, Then::Tell(_, of, _) if of == key));
-        self.take_all_back(|_, of| of == key);
+        self.take_all_back(|_, of| of == Some(key));
     }
 
     fn forget_fetches(&mut self, is_meant: impl Fn(&Fetch) -> bool) {
@@ -189,12 +230,14 @@ impl At<'_> {
         });
     }
 
-    fn take_all_back(&mut self, is_meant: impl Fn(u32, Key) -> bool) {
+    fn take_all_back(&mut self, is_meant: impl Fn(u32, Option<Key>) -> bool) {
         let (engine, mail) = (self.engine, &mut self.desk.mail);
-        self.desk.moves.got.retain(|&(node, _), &mut (key, memory)| {
-            let stays = !is_meant(node, key);
+        let Moves { got, kept, .. } = &mut self.desk.moves;
+        got.retain(|&(node, _), (of, memory, block)| {
+            let stays = !is_meant(node, *of);
             if !stays {
-                mail.take_back(engine.leader_of(node), memory);
+                kept.remove(block.kept());
+                mail.take_back(engine.leader_of(node), *memory);
             }
             stays
         });

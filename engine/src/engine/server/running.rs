@@ -156,12 +156,21 @@ impl Here {
                         step(protocol, Event::Arrived { from, message: &message }, &mut at);
                     }
                     Came::Message(_, Sort::End(word), _) => at.hear(ending, word),
-                    Came::Fetched(number, has_come) => at.fetched(number, has_come),
+                    Came::Message(from, Sort::Returned, key) => at.is_returned(from, &key),
+                    Came::Fetched(number, has_come) => {
+                        if let Some((origin, ticket, data)) = at.fetched(number, has_come) {
+                            let data = data.as_deref();
+                            step(protocol, Event::Fetched { origin, ticket, data }, &mut at);
+                        }
+                    }
                 }
             }
             while let Some(node) = at.desk.mail.next_lost(|rank| engine.node_of(rank)) {
                 step(protocol, Event::NodeGone(node), &mut at);
                 at.lose_blocks(node);
+            }
+            if at.desk.moves.kept.has_room_again() {
+                step(protocol, Event::Room, &mut at);
             }
             at.desk.mail.push_waiting();
             if at.desk.next.is_empty() {

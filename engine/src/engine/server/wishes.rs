@@ -42,6 +42,9 @@ pub const QUEUED: u8 = 4;
 /// Nothing was done: the block has to go in pieces.
 pub const CUT: u8 = 5;
 
+/// Bytes of a room before the answer: its length.
+pub const ROOM_HEAD: u64 = 8;
+
 /// If something was not done, the launcher may be about to say that a rank has failed.
 const LAUNCHERS_TURN: Duration = Duration::from_millis(500);
 
@@ -171,6 +174,11 @@ impl Engine {
     pub(in crate::engine) fn servers_move_blocks(&self, servant: Servant, is_plain: bool) -> bool {
         let (Some(server), Some(node)) = (self.server.get(), servant.node) else { return false };
         !server.is_in_steps && (is_plain || self.leader_of(node) == servant.job_rank)
+    }
+
+    /// Whether servers fetch long requests, and long answers.
+    pub(in crate::engine) fn servers_take_long(&self) -> bool {
+        self.server.get().is_some_and(|server| !server.is_in_steps)
     }
 
     /// Waits until a server has done it, and takes the answer, which is as long as `answer`.

@@ -139,9 +139,11 @@ impl<T: Topology> Server<T> {
                 return;
             }
             if header.has(FETCH) {
-                if self.parking.begin_to_fetch(origin, self.settings.fetches) {
-                    let fetch = Header { kind: Kind::Fetch, ..header };
-                    self.send(origin, fetch, Body::Bytes(&[]), outside);
+                if let Some(first) = self.parking.begin_to_fetch(origin, self.settings.fetches) {
+                    if !outside.fetch(&header, &first.body) {
+                        let fetch = Header { kind: Kind::Fetch, ..header };
+                        self.send(origin, fetch, Body::Bytes(&[]), outside);
+                    }
                 }
                 return;
             }
@@ -221,29 +223,33 @@ impl<T: Topology> Server<T> {
                 }
                 Ok(())
             }
-            Kind::Fetched => self.fetched(from, &header, body, outside),
+            Kind::Fetched => {
+                let data = (!header.has(GONE)).then_some(body);
+                self.fetched(from, header.ticket, data, outside)
+            }
             Kind::Granted | Kind::Next | Kind::Follower => self.hear_of_lock(from, &header, body, outside),
             _ => Ok(()),
         }
     }
 
     /// The data of the first request that is parked of a node have come, or will not come.
-    fn fetched(
+    pub(super) fn fetched(
         &mut self,
         from: u32,
-        header: &Header,
-        data: &[u8],
+        ticket: u64,
+        data: Option<&[u8]>,
         outside: &mut impl Outside,
     ) -> Result<(), Fault> {
-        let is_first = |first: &Parked| first.is_fetching && first.header.ticket == header.ticket;
+        let is_first = |first: &Parked| first.is_fetching && first.header.ticket == ticket;
         if !self.parking.first(from).is_some_and(is_first) {
             return Err(Fault("data come that nobody has asked for"));
         }
-        if header.has(GONE) {
-            let dropped = self.parking.leave(from).expect("it is the first");
-            self.incoming.free(dropped.sender, self.settings.credits);
-        } else {
-            self.finish_parked(from, data, outside);
+        match data {
+            Some(data) => self.finish_parked(from, data, outside),
+            None => {
+                let dropped = self.parking.leave(from).expect("it is the first");
+                self.incoming.free(dropped.sender, self.settings.credits);
+            }
         }
         // The next of this origin goes on, and another's data can be fetched.
         self.go_on_with_parked(outside);

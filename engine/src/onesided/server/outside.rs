@@ -37,6 +37,15 @@ pub enum Event<'a> {
         /// All of it.
         message: &'a [u8],
     },
+    /// What [`Outside::fetch`] has begun to fetch has come, or will not come.
+    Fetched {
+        /// The node whose request it is for.
+        origin: u32,
+        /// The ticket of that request.
+        ticket: u64,
+        /// The data.
+        data: Option<&'a [u8]>,
+    },
     /// There is nothing more for now: what has waited for company goes alone.
     Polled,
     /// [`Outside::has_room`] is true again for somebody.
@@ -89,6 +98,12 @@ pub trait Outside {
         fetched: &[u8],
         answer: &mut Vec<u8>,
     ) -> Result<(), u64>;
+
+    /// Begins to fetch the data of a request that has [`FETCH`](super::FETCH) by the outside's own means, for which
+    /// its body may have a description; [`Event::Fetched`] comes then. `false`: the origin is asked for them by a message.
+    fn fetch(&mut self, _request: &Header, _body: &[u8]) -> bool {
+        false
+    }
 
     /// Whether an answer can be sent to a node now. Where not, its requests wait in their buffers until
     /// [`Event::Room`].

@@ -40,15 +40,15 @@ impl Parking {
         self.origins.get(&origin)?.front()
     }
 
-    /// Data are asked for, for the first of an origin; `false` if that is being done for too many.
-    pub fn begin_to_fetch(&mut self, origin: u32, most: u16) -> bool {
-        let Some(first) = self.origins.get_mut(&origin).and_then(|all| all.front_mut()) else { return false };
+    /// Data are asked for, for the first of an origin, which this is; `None` if that is being done for too many.
+    pub fn begin_to_fetch(&mut self, origin: u32, most: u16) -> Option<&Parked> {
+        let first = self.origins.get_mut(&origin)?.front_mut()?;
         if self.fetching >= most {
-            return false;
+            return None;
         }
         self.fetching += 1;
         first.is_fetching = true;
-        true
+        Some(first)
     }
 
     /// The first of an origin is done.
