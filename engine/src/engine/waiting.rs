@@ -12,6 +12,7 @@ use crate::progress::wait::Pace;
 use crate::progress::Crowd;
 use crate::transport::{Arrivals, Packets};
 use crate::Result;
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 /// Nanoseconds after which a lane is looked at again in which another thread was busy, or which waits for the last words of
@@ -97,16 +98,28 @@ impl Engine {
     ) -> Result<T> {
         let _in_wait = self.page.call.begin_wait();
         let mut waiting = Waiting { pace: Pace::new(), reason, answered: 0 };
-        loop {
+        'again: loop {
             let (arrivals, epoch, watched) = match self.look_into(lane, reason, &mut ready)? {
                 Looked::Ready(value) => return Ok(self.end(waiting, value)),
                 Looked::Again => continue,
                 Looked::Nothing(arrivals, epoch, watched) => (arrivals, epoch, watched),
             };
             let shown = || arrivals.any() || beside.holds() || self.shows(&watched);
-            let come = || shown() || self.look_for_server();
-            if waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
-                continue;
+            let served = Cell::new(false);
+            let come = || {
+                let shows = shown();
+                served.set(!shows && self.look_for_server());
+                shows || served.get()
+            };
+            while waiting.pace.spin(&self.crowd, |crowd| beside.looks(crowd), come) {
+                if !served.get() {
+                    continue 'again;
+                }
+                // The server has done something, and the lane has nothing new.
+                let value = ready(&mut lane.lock());
+                if let Some(value) = value {
+                    return Ok(self.end(waiting, value));
+                }
             }
             self.send_all_held()?;
             self.nobody_is_lost(lane)?;

@@ -15,7 +15,7 @@ use crate::progress::Sleeper;
 use crate::transport::{network, Arrivals, Routed};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Nanoseconds after which a server looks that has nothing to do, and one that waits for room on a link.
 const LONG: u64 = 10_000_000_000;
@@ -130,6 +130,23 @@ impl Here {
             server.words.doorbell.ring();
         }
         Some(turn)
+    }
+
+    /// The same for the server's own thread; `None`: a thread of the rank is at it, and has taken what was asked for. Waiting for
+    /// it would make it wake this one.
+    fn turn_of_thread(
+        &self,
+        engine: &Engine,
+        server: &NodeServer,
+        is_asked: impl Fn() -> bool,
+    ) -> Option<Turn> {
+        let guard = match self.state.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) if !is_asked() => return None,
+            Err(_) => self.state.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        let _held = lock_order::enter(Level::SERVER);
+        Some(self.turn(guard, engine, server))
     }
 
     /// All that there is to do.
@@ -250,18 +267,19 @@ impl Engine {
         let has_work = || is_asked() || here.arrivals.any();
         let (mut seen, mut heard) = (0, 0);
         loop {
-            let turn = {
-                let state = here.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                let _held = lock_order::enter(Level::SERVER);
-                here.turn(state, self, server)
-            };
-            let has_help = here.turns.load(Ordering::Relaxed) != seen && !self.crowd.can_be();
-            if has_help || self.leaves_to_rank(&turn, &mut heard) {
-                here.nap(server, is_asked);
-                seen = here.turns.load(Ordering::Relaxed);
-            } else {
-                let limit = if turn.is_waiting { SOON } else { LONG };
-                here.sleeper.sleep_unless(&server.words.doorbell, has_work, limit);
+            let turn = here.turn_of_thread(self, server, is_asked);
+            let turns = here.turns.load(Ordering::Relaxed);
+            let has_help = || turns != seen && !self.crowd.can_be();
+            match turn {
+                Some(turn) if !has_help() && !self.leaves_to_rank(&turn, &mut heard) => {
+                    let limit = if turn.is_waiting { SOON } else { LONG };
+                    here.sleeper.sleep_unless(&server.words.doorbell, has_work, limit);
+                }
+                // The thread counts as helped until there is no turn during a whole nap.
+                _ => {
+                    here.nap(server, is_asked);
+                    seen = turns;
+                }
             }
         }
     }
