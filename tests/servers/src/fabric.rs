@@ -251,12 +251,13 @@ impl Fabric {
         self.event(node, Event::Asked(Asked { ticket, ..asked }))
     }
 
-    /// Data have come that a node fetches by itself.
+    /// Data have come that a node fetches by itself, or will not come so.
     fn end_a_fetch(&mut self) -> Result<(), Violation> {
         let place = self.random.below(self.fetches.len() as u64) as usize;
         let (here, origin, ticket) = self.fetches.swap_remove(place);
         let data = program::body(ticket);
-        self.event(here, Event::Fetched { origin, ticket, data: Some(&data) })
+        let has_come = self.random.below(4) > 0;
+        self.event(here, Event::Fetched { origin, ticket, data: has_come.then_some(&data) })
     }
 
     fn deliver(&mut self, from: u32, to: u32) -> Result<(), Violation> {

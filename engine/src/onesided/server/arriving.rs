@@ -141,13 +141,21 @@ impl<T: Topology> Server<T> {
             if header.has(FETCH) {
                 if let Some(first) = self.parking.begin_to_fetch(origin, self.settings.fetches) {
                     if !outside.fetch(&header, &first.body) {
-                        let fetch = Header { kind: Kind::Fetch, ..header };
-                        self.send(origin, fetch, Body::Bytes(&[]), outside);
+                        self.fetch_by_message(origin, header.ticket, outside);
                     }
                 }
                 return;
             }
             self.finish_parked(origin, &[], outside);
+        }
+    }
+
+    /// Asks for the data of the first that is parked of an origin.
+    pub(super) fn fetch_by_message(&mut self, origin: u32, ticket: u64, outside: &mut impl Outside) {
+        let first = self.parking.first(origin).filter(|first| first.header.ticket == ticket);
+        if let Some(&Parked { header, .. }) = first {
+            let fetch = Header { kind: Kind::Fetch, ..header };
+            self.send(origin, fetch, Body::Bytes(&[]), outside);
         }
     }
 

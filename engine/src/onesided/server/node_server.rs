@@ -84,6 +84,7 @@ impl<T: Topology> Server<T> {
         match event {
             Event::Asked(asked) => self.ask(asked, outside),
             Event::Arrived { from, message } => self.arrive(from, message, outside)?,
+            Event::Fetched { origin, ticket, data: None } => self.fetch_by_message(origin, ticket, outside),
             Event::Fetched { origin, ticket, data } => self.fetched(origin, ticket, data, outside)?,
             Event::Polled => self.repay_all(outside),
             Event::Room => self.go_on_with_parked(outside),

@@ -37,7 +37,7 @@ pub enum Event<'a> {
         /// All of it.
         message: &'a [u8],
     },
-    /// What [`Outside::fetch`] has begun to fetch has come, or will not come.
+    /// What [`Outside::fetch`] has begun to fetch has come, or will not come so: the origin is asked for it then.
     Fetched {
         /// The node whose request it is for.
         origin: u32,
