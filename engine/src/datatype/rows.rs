@@ -29,7 +29,7 @@ macro_rules! by_block_size {
 /// `bytes` bytes at `from` may be read and at `to` be written, and they do not
 /// overlap.
 #[inline(always)]
-pub(super) unsafe fn copy_block(from: *const u8, to: *mut u8, bytes: usize) {
+pub(crate) unsafe fn copy_block(from: *const u8, to: *mut u8, bytes: usize) {
     /// As `copy_block`, of one to two times the bytes of `N`.
     #[inline(always)]
     unsafe fn ends<N>(from: *const u8, to: *mut u8, bytes: usize) {

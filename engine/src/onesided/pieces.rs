@@ -124,6 +124,15 @@ impl Rows {
     #[inline]
     pub fn take(&mut self, row: Row) -> u64 {
         let heads = 8 * (self.heads.words().len() as u64 + 2);
+        if row.count == 1 {
+            // Irregular pieces come one by one.
+            let fits = heads <= MOST_HEADS && self.bytes + row.bytes + heads <= self.most;
+            if fits {
+                self.heads.add(row.address, row.bytes);
+                self.bytes += row.bytes;
+            }
+            return u64::from(fits);
+        }
         let room = self.most.saturating_sub(self.bytes + heads);
         let for_heads = (MOST_HEADS + 8).saturating_sub(heads) / 8;
         // A distance that fits in no word costs a word for each piece.

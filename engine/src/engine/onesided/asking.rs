@@ -284,7 +284,7 @@ impl Engine {
         to: impl Iterator<Item = (*mut u8, u64)>,
     ) -> Result<()> {
         let add = |to: &mut Vec<u8>| {
-            to.extend(heads.iter().flat_map(|word| word.to_ne_bytes()));
+            heads.iter().for_each(|word| to.extend_from_slice(&word.to_ne_bytes()));
             add_data(to);
         };
         let (ask, bytes) = (Ask::Many(what, heads.len() as u64), 8 * heads.len() + bytes as usize);

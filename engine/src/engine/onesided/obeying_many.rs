@@ -185,6 +185,15 @@ impl Engine {
 /// The pieces lie at `here`, and one behind the other in the message or the answer; neither overlaps them.
 unsafe fn copy_row(row: Row, here: *mut u8, (from, to): Places) {
     let (bytes, count) = (row.bytes as usize, row.count as usize);
+    if count == 1 {
+        // SAFETY: by the caller.
+        return unsafe {
+            match from.is_null() {
+                true => rows::copy_block(here, to, bytes),
+                false => rows::copy_block(from, here, bytes),
+            }
+        };
+    }
     let stride = if count > 1 { row.distance as isize } else { 0 };
     let there = rows::Row { first: here, stride };
     // SAFETY: by the caller.
