@@ -124,23 +124,25 @@ impl Rows {
     #[inline]
     pub fn take(&mut self, row: Row) -> u64 {
         let heads = 8 * (self.heads.words().len() as u64 + 2);
+        if heads > MOST_HEADS {
+            return 0;
+        }
+        let room = self.most.saturating_sub(self.bytes + heads);
         if row.count == 1 {
             // Irregular pieces come one by one.
-            let fits = heads <= MOST_HEADS && self.bytes + row.bytes + heads <= self.most;
+            let fits = row.bytes <= room;
             if fits {
                 self.heads.add(row.address, row.bytes);
                 self.bytes += row.bytes;
             }
             return u64::from(fits);
         }
-        let room = self.most.saturating_sub(self.bytes + heads);
-        let for_heads = (MOST_HEADS + 8).saturating_sub(heads) / 8;
         // A distance that fits in no word costs a word for each piece.
-        let count = match row.is_short() {
-            true if for_heads > 0 => row.count.min(room / row.bytes.max(1)),
-            true => 0,
-            false => row.count.min(room / (row.bytes + 8)).min(for_heads),
+        let most = match row.is_short() {
+            true => room / row.bytes.max(1),
+            false => (room / (row.bytes + 8)).min((MOST_HEADS - heads) / 8 + 1),
         };
+        let count = row.count.min(most);
         self.heads.add_row(Row { count, ..row });
         self.bytes += count * row.bytes;
         count

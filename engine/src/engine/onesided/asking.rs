@@ -1,7 +1,7 @@
 //! The origin's side where a target's memory is out of reach: it asks the target's servant, and waits for the answer.
 
 use super::lines::key_of;
-use super::request::{Add, Request};
+use super::request::{all_of, Add, Request};
 use crate::device::MemoryKind;
 use crate::engine::server::{body_of, UnderWay, What};
 use crate::engine::Engine;
@@ -137,8 +137,7 @@ impl Engine {
             let length = most.min(bytes - at) as usize;
             // SAFETY: by the caller.
             let data = unsafe { std::slice::from_raw_parts(local.add(at as usize), length) };
-            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
-            let request = Request { ask: Ask::Write(there + at), bytes: length, add: &add };
+            let request = Request { ask: Ask::Write(there + at), bytes: length, add: &all_of(data) };
             // SAFETY: there is no answer.
             unsafe { self.ask_into(region.servant, &request, std::iter::empty()) }
         })
@@ -164,9 +163,9 @@ impl Engine {
         // SAFETY: by the caller.
         let data = if nothing { &[] } else { unsafe { std::slice::from_raw_parts(origin, bytes) } };
         let to = tell.then_some((result, bytes as u64)).into_iter();
-        let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
+        let request = Request { ask, bytes: data.len(), add: &all_of(data) };
         // SAFETY: by the caller.
-        unsafe { self.ask_into(region.servant, &Request { ask, bytes: data.len(), add: &add }, to)? };
+        unsafe { self.ask_into(region.servant, &request, to)? };
         Ok(count)
     }
 
@@ -182,9 +181,8 @@ impl Engine {
     ) -> Result<()> {
         // SAFETY: by the caller; there is no answer.
         unsafe {
-            let data = bytes_of((from.cast_mut(), rows.bytes()));
-            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
-            self.ask_many(region, Many::Write, (rows.heads(), rows.bytes(), &add), std::iter::empty())
+            let add = &all_of(bytes_of((from.cast_mut(), rows.bytes())));
+            self.ask_many(region, Many::Write, (rows.heads(), rows.bytes(), add), std::iter::empty())
         }
     }
 
@@ -216,8 +214,7 @@ impl Engine {
         // SAFETY: by the caller.
         unsafe {
             let data = if given == 0 { &[] } else { bytes_of((origin.cast_mut(), given)) };
-            let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
-            self.ask_many(region, what, (rows.heads(), given, &add), to)
+            self.ask_many(region, what, (rows.heads(), given, &all_of(data)), to)
         }
     }
 

@@ -91,10 +91,12 @@ impl Engine {
     #[inline]
     pub unsafe fn put_pieces_to(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
-        let (bytes, most) = (pieces.bytes(), region.servant.most_bytes());
+        let bytes = pieces.bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            return pieces.in_batches(most, |batch| unsafe { self.ask_to_write_many(region, batch) });
+            return pieces.in_batches(region.servant.most_bytes(), |batch| unsafe {
+                self.ask_to_write_many(region, batch)
+            });
         }
         if self.goes_whole(region, bytes) {
             // SAFETY: by the caller; what `place` has passed lies in the region.
@@ -129,10 +131,12 @@ impl Engine {
     #[inline]
     pub unsafe fn get_pieces_from(&self, region: &Region, pieces: &impl Pieces) -> Result<()> {
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
-        let (bytes, most) = (pieces.bytes(), region.servant.most_bytes());
+        let bytes = pieces.bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            pieces.in_batches(most, |batch| unsafe { self.ask_to_read_many(region, batch) })?;
+            pieces.in_batches(region.servant.most_bytes(), |batch| unsafe {
+                self.ask_to_read_many(region, batch)
+            })?;
             return self.have_answers_now(region);
         }
         if self.goes_whole(region, bytes) {
@@ -192,11 +196,11 @@ impl Engine {
             return Err(no_whole_elements(pieces.bytes(), basic));
         }
         let Some((first, length)) = place(region, pieces)? else { return Ok(()) };
-        let most = region.servant.most_bytes();
         if self.goes_together(region, pieces) {
             // SAFETY: by the caller.
-            return pieces
-                .in_batches(most, |batch| unsafe { self.ask_to_add_many(region, batch, (element, factor)) });
+            return pieces.in_batches(region.servant.most_bytes(), |batch| unsafe {
+                self.ask_to_add_many(region, batch, (element, factor))
+            });
         }
         let count = pieces.bytes() as usize / size;
         let many = pieces.number().saturating_mul(count as u64) >= MANY as u64;

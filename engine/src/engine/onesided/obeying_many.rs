@@ -194,8 +194,7 @@ unsafe fn copy_row(row: Row, here: *mut u8, (from, to): Places) {
             }
         };
     }
-    let stride = if count > 1 { row.distance as isize } else { 0 };
-    let there = rows::Row { first: here, stride };
+    let there = rows::Row { first: here, stride: row.distance as isize };
     // SAFETY: by the caller.
     unsafe {
         if from.is_null() {

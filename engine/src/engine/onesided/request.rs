@@ -5,6 +5,11 @@ use crate::onesided::Ask;
 /// Adds data to a message.
 pub(super) type Add<'a> = &'a dyn Fn(&mut Vec<u8>);
 
+/// Adds these bytes.
+pub(super) fn all_of(data: &[u8]) -> impl Fn(&mut Vec<u8>) + '_ {
+    move |to| to.extend_from_slice(data)
+}
+
 /// Something to be asked for.
 pub(super) struct Request<'a> {
     pub ask: Ask,

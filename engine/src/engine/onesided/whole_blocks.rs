@@ -4,7 +4,7 @@
 
 use super::block::{Block, Goes};
 use super::lines::{Line, Message};
-use super::request::Request;
+use super::request::{all_of, Request};
 use crate::engine::server::body_of;
 use crate::engine::Engine;
 use crate::onesided::{Ask, Pieces, Region, MOST_BYTES};
@@ -52,8 +52,7 @@ impl Engine {
                 Goes::There => {
                     // SAFETY: whoever asked has lent these bytes until it settles.
                     let data = unsafe { std::slice::from_raw_parts(here as *const u8, bytes as usize) };
-                    let add = |to: &mut Vec<u8>| to.extend_from_slice(data);
-                    let request = Request { ask: Ask::Write(there), bytes: data.len(), add: &add };
+                    let request = Request { ask: Ask::Write(there), bytes: data.len(), add: &all_of(data) };
                     message.add(&request, std::iter::empty());
                 }
                 Goes::Here => {

@@ -205,6 +205,13 @@ impl At<'_> {
         body
     }
 
+    /// What is asked for by a ticket, by this server itself or a rank.
+    fn body_of(&self, ticket: u64) -> Vec<u8> {
+        let own = self.desk.own.get(&ticket).cloned();
+        let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
+        own.or_else(wish).unwrap_or_default()
+    }
+
     /// A wish has ended.
     pub fn finish(&mut self, ticket: u64, ended: u8, data: &[u8]) {
         let Some(taken) = self.desk.wishes.get(&ticket) else { return };
@@ -375,14 +382,13 @@ impl Outside for At<'_> {
         let mut found;
         let body = match body {
             Body::Bytes(bytes) => bytes,
-            Body::Own(ticket) | Body::Data(ticket) => {
-                let is_lent = header.kind == Kind::Operation && header.has(FETCH);
-                let own = self.desk.own.get(&ticket).cloned();
-                let wish = || self.desk.wishes.get(&ticket).map(|taken| self.body_of_wish(taken));
-                found = if is_lent { Vec::new() } else { own.or_else(wish).unwrap_or_default() };
-                if header.kind == Kind::Operation {
-                    self.add_descriptor(ticket, &mut found);
-                }
+            Body::Own(ticket) => {
+                found = if header.has(FETCH) { Vec::new() } else { self.body_of(ticket) };
+                self.add_descriptor(ticket, &mut found);
+                &found
+            }
+            Body::Data(ticket) => {
+                found = self.body_of(ticket);
                 &found
             }
         };

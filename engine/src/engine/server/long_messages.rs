@@ -34,7 +34,7 @@ impl At<'_> {
     pub fn fetch_answer(&mut self, ticket: u64, memory: AccessDescriptor) {
         let Some((from, slip)) = self.desk.wish(ticket) else { return };
         let room = self.room_for(from, (slip.room + ROOM_HEAD, memory.bytes));
-        if !self.begin_to_fetch(slip.node, memory, room, Then::End(ticket, memory)) {
+        if !self.begin_to_fetch(slip.node, memory, room, Then::End(ticket)) {
             self.finish(ticket, REFUSED, &[]);
             self.give_back(slip.node, memory.key);
         }

@@ -90,7 +90,8 @@ pub struct Fetch {
     /// The node from which it comes.
     pub node: u32,
     pub block: Block,
-    pub bytes: u64,
+    /// What is fetched.
+    pub memory: AccessDescriptor,
     pub then: Then,
 }
 
@@ -102,7 +103,7 @@ pub enum Then {
     /// It was put: the server of the one who asks is told.
     Tell(Asker, Key, Box<Region>),
     /// It was got: the wish with this ticket is over, and the memory goes back.
-    End(u64, AccessDescriptor),
+    End(u64),
     /// It is the long request with this ticket: it is done.
     Execute(u64),
 }

@@ -75,7 +75,7 @@ impl At<'_> {
             return self.finish(ticket, CUT, &[]);
         };
         let block = self.room_for(from, (slip.block, slip.block_bytes));
-        if !self.begin_to_fetch(slip.node, memory, block, Then::End(ticket, memory)) {
+        if !self.begin_to_fetch(slip.node, memory, block, Then::End(ticket)) {
             self.finish(ticket, REFUSED, &[]);
             self.give_back(slip.node, memory.key);
         }
@@ -155,7 +155,7 @@ impl At<'_> {
         let Moves { last, fetches, .. } = &mut self.desk.moves;
         *last += 1;
         let number = *last;
-        let fetch = Fetch { node, block, bytes: memory.bytes, then };
+        let fetch = Fetch { node, block, memory, then };
         let fetch = fetches.entry(number).insert_entry(fetch).into_mut();
         let to = (fetch.block.address() as usize, memory.bytes as usize);
         // SAFETY: it is memory of a member, or that of a rank that waits for it, or lies aside until it has come. What is
@@ -169,10 +169,10 @@ impl At<'_> {
 
     /// Something has come, or will not. If it is a long request: of which node, its ticket, and what it is.
     pub fn fetched(&mut self, number: u64, has_come: bool) -> Option<Request> {
-        let Fetch { node, mut block, bytes, then } = self.desk.moves.fetches.remove(&number)?;
+        let Fetch { node, mut block, memory, then } = self.desk.moves.fetches.remove(&number)?;
         if has_come {
             // SAFETY: all of it has come to where the block lies.
-            unsafe { block.is_filled(bytes) };
+            unsafe { block.is_filled(memory.bytes) };
         }
         match then {
             Then::Execute(ticket) => {
@@ -183,8 +183,8 @@ impl At<'_> {
                 region.changed();
                 self.tell(node, if has_come { Word::Granted } else { Word::Failed }, ticket);
             }
-            Then::End(ticket, memory) => {
-                self.end_of_fetch(ticket, (&block, bytes), has_come);
+            Then::End(ticket) => {
+                self.end_of_fetch(ticket, (&block, memory.bytes), has_come);
                 self.give_back(node, memory.key);
             }
         }

@@ -113,13 +113,18 @@ impl Here {
         }
     }
 
+    /// The state, unless another thread has it.
+    fn free_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Does all there is to do, unless another thread is at it.
     pub fn try_turn(&self, engine: &Engine, server: &NodeServer) -> Option<Turn> {
-        let guard = match self.state.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let guard = self.free_state()?;
         let held = lock_order::enter(Level::SERVER);
         let turn = self.turn(guard, engine, server);
         drop(held);
@@ -140,10 +145,10 @@ impl Here {
         server: &NodeServer,
         is_asked: impl Fn() -> bool,
     ) -> Option<Turn> {
-        let guard = match self.state.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::WouldBlock) if !is_asked() => return None,
-            Err(_) => self.state.lock().unwrap_or_else(PoisonError::into_inner),
+        let guard = match self.free_state() {
+            Some(guard) => guard,
+            None if !is_asked() => return None,
+            None => self.state.lock().unwrap_or_else(PoisonError::into_inner),
         };
         let _held = lock_order::enter(Level::SERVER);
         Some(self.turn(guard, engine, server))

@@ -172,8 +172,8 @@ impl Engine {
     /// Whether servers move blocks whole between a member's memory, which its server reaches by plain loads and stores or
     /// not, and that of members on other nodes.
     pub(in crate::engine) fn servers_move_blocks(&self, servant: Servant, is_plain: bool) -> bool {
-        let (Some(server), Some(node)) = (self.server.get(), servant.node) else { return false };
-        !server.is_in_steps && (is_plain || self.leader_of(node) == servant.job_rank)
+        let leads = |node| self.leader_of(node) == servant.job_rank;
+        servant.node.is_some_and(|node| self.servers_take_long() && (is_plain || leads(node)))
     }
 
     /// Whether servers fetch long requests, and long answers.
