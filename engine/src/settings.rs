@@ -184,7 +184,7 @@ pub type Extents = [u32; 8];
 /// The extents that words such as `4x4` name.
 fn extents(text: &str) -> Option<Extents> {
     let mut extents = Extents::default();
-    let numbers = text.trim().split('x').map(|word| word.parse().ok().filter(|&extent| extent > 0));
+    let numbers = text.split('x').map(|word| word.parse().ok().filter(|&extent| extent > 0));
     let numbers = numbers.collect::<Option<Vec<u32>>>()?;
     extents.get_mut(..numbers.len())?.copy_from_slice(&numbers);
     Some(extents)
@@ -203,109 +203,107 @@ pub enum Network {
     Fabric(Wanted),
 }
 
-impl Network {
-    /// From the words of the setting.
-    fn parse(text: &str) -> Option<Network> {
-        match text.trim().split_once(':') {
-            None if text.trim() == "loopback" => Some(Network::Loopback(None)),
-            None if matches!(text.trim(), "" | "node") => Some(Network::Nothing),
-            None if text.trim() == "wire" => Some(Network::Wire),
-            Some(("wire", "tree" | "multicast" | SEALED)) => Some(Network::Wire),
-            None if text.trim() == "fabric" => Some(Network::Fabric(Wanted::Best)),
-            Some(("fabric", provider)) => Wanted::named(provider).map(Network::Fabric),
-            Some(("loopback", seed)) => Some(Network::Loopback(Some(seed.parse().ok()?))),
-            _ => None,
-        }
+/// What the words of [`TRANSPORT`] ask for: the network, when its broadcasts go to all nodes at once, and whether its connections
+/// are sealed.
+fn transport(text: &str) -> Option<(Network, multicast::Wanted, bool)> {
+    use multicast::Wanted::{Always, ManyNodes, Never};
+    let (word, more) = text.split_once(':').map_or((text, None), |(word, more)| (word, Some(more)));
+    let network = match (word, more) {
+        ("node", None) => Network::Nothing,
+        ("wire", None | Some("tree" | "multicast" | "sealed")) => Network::Wire,
+        ("fabric", None) => Network::Fabric(Wanted::Best),
+        ("fabric", Some(provider)) => Network::Fabric(Wanted::named(provider)?),
+        ("loopback", None) => Network::Loopback(None),
+        ("loopback", Some(seed)) => Network::Loopback(Some(seed.parse().ok()?)),
+        _ => return None,
+    };
+    let multicast = match text {
+        "wire:tree" => Never,
+        "wire:multicast" => Always,
+        _ => ManyNodes,
+    };
+    Some((network, multicast, text == "wire:sealed"))
+}
+
+/// The means of copying that a word of [`COPY`] names.
+fn means(text: &str) -> Option<Means> {
+    match text {
+        "direct" => Some(Means::Direct),
+        "cross-memory" => Some(Means::CrossMemory),
+        "memory-file" => Some(Means::MemoryFile),
+        "cells" => Some(Means::Cells),
+        _ => None,
     }
 }
 
+/// Whether to look for GPUs, by a word of [`GPU`].
+fn presence(text: &str) -> Option<Presence> {
+    match text {
+        "auto" => Some(Presence::Auto),
+        "off" => Some(Presence::Off),
+        "on" => Some(Presence::On),
+        _ => None,
+    }
+}
+
+/// A setting that is on or off.
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// What [`TRANSPORT`] may be.
+const TRANSPORTS: &str =
+    "`node`, `wire`, wire:sealed, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of \
+                          libfabric's that is used, `loopback`, or loopback:7 with any number";
+
 impl Settings {
-    /// Reads them by `lookup`.
+    /// Reads them by `lookup`. A setting that is not there, or empty, has its default.
     ///
     /// # Errors
     /// `Arg` for a value that means nothing, naming it.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings> {
-        let memory = match lookup(MEMORY) {
-            Some(value) => {
-                bytes(&value).ok_or_else(|| wrong(MEMORY, &value, "a number of bytes such as 64M"))?
-            }
-            None => 64 << 20,
-        };
-        let copy = match lookup(COPY).as_deref() {
-            None | Some("" | "direct") => Means::Direct,
-            Some("cross-memory") => Means::CrossMemory,
-            Some("memory-file") => Means::MemoryFile,
-            Some("cells") => Means::Cells,
-            Some(value) => {
-                return Err(wrong(COPY, value, "`direct`, `cross-memory`, `memory-file` or `cells`"))
-            }
-        };
-        let switch = |name| match lookup(name).as_deref() {
-            None | Some("" | "0") => Ok(false),
-            Some("1") => Ok(true),
-            Some(value) => Err(wrong(name, value, "0 or 1")),
-        };
-        let nodes = match lookup(NODES).as_deref() {
-            None | Some("") => Nodes::One,
-            Some(value) => {
-                Nodes::parse(value).ok_or_else(|| wrong(NODES, value, "a number such as 2, or 2:cyclic"))?
-            }
-        };
-        let network = lookup(TRANSPORT).unwrap_or_default();
-        let (multicast, seals) =
-            (multicast_in(&network), network.trim().strip_prefix("wire:") == Some(SEALED));
-        let network = Network::parse(&network).ok_or_else(|| {
-            let right = "`node`, `wire`, wire:sealed, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of libfabric's that is used, `loopback`, or \
-                         loopback:7 with any number";
-            wrong(TRANSPORT, &network, right)
-        })?;
-        let gpu = match lookup(GPU).as_deref() {
-            None | Some("" | "auto") => Presence::Auto,
-            Some("off") => Presence::Off,
-            Some("on") => Presence::On,
-            Some(value) => return Err(wrong(GPU, value, "`auto`, `on` or `off`")),
-        };
-        let servers = match lookup(SERVERS).as_deref() {
-            None | Some("") => None,
-            Some(value) => {
-                let found = extents(value);
-                Some(found.ok_or_else(|| wrong(SERVERS, value, "the extents of a grid, such as 4x4"))?)
-            }
-        };
-        let max_slowdown = match lookup(MAX_SLOWDOWN).as_deref() {
-            None | Some("") => None,
-            Some(value) => {
-                let right = "a number of percent from 0 to 100, such as 5";
-                Some(percent(value).ok_or_else(|| wrong(MAX_SLOWDOWN, value, right))?)
-            }
-        };
-        let (check, reproducible) = (switch(CHECK)?, switch(REPRODUCIBLE)?);
+        let text = |name| lookup(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let memory = read(MEMORY, text(MEMORY), bytes, "a number of bytes such as 64M")?;
+        let copy = read(COPY, text(COPY), means, "`direct`, `cross-memory`, `memory-file` or `cells`")?;
+        let check = read(CHECK, text(CHECK), switch, "0 or 1")?;
+        let reproducible = read(REPRODUCIBLE, text(REPRODUCIBLE), switch, "0 or 1")?;
+        let nodes = read(NODES, text(NODES), Nodes::parse, "a number such as 2, or 2:cyclic")?;
+        let (network, multicast, seals) = read(TRANSPORT, text(TRANSPORT), transport, TRANSPORTS)?
+            .unwrap_or((Network::Nothing, multicast::Wanted::ManyNodes, false));
+        let gpu = read(GPU, text(GPU), presence, "`auto`, `on` or `off`")?;
+        let servers = read(SERVERS, text(SERVERS), extents, "the extents of a grid, such as 4x4")?;
+        let right = "a number of percent from 0 to 100, such as 5";
+        let max_slowdown = read(MAX_SLOWDOWN, text(MAX_SLOWDOWN), percent, right)?;
         Ok(Settings {
-            memory,
-            copy,
-            check,
-            reproducible,
-            nodes,
+            memory: memory.unwrap_or(64 << 20),
+            copy: copy.unwrap_or(Means::Direct),
+            check: check.unwrap_or(false),
+            reproducible: reproducible.unwrap_or(false),
+            nodes: nodes.unwrap_or(Nodes::One),
             network,
             multicast,
             seals,
-            gpu,
+            gpu: gpu.unwrap_or(Presence::Auto),
             servers,
             max_slowdown,
         })
     }
 }
 
-/// Of the words of [`TRANSPORT`]: connections are sealed.
-const SEALED: &str = "sealed";
-
-/// What the words of [`TRANSPORT`] say of multicast.
-fn multicast_in(text: &str) -> multicast::Wanted {
-    match text.trim() {
-        "wire:tree" => multicast::Wanted::Never,
-        "wire:multicast" => multicast::Wanted::Always,
-        _ => multicast::Wanted::ManyNodes,
-    }
+/// What `parse` makes of the value of a setting, if it has one; `right` says what it may be.
+fn read<T>(
+    name: &str,
+    value: Option<String>,
+    parse: impl FnOnce(&str) -> Option<T>,
+    right: &str,
+) -> Result<Option<T>> {
+    let Some(value) = value else { return Ok(None) };
+    let wrong = || Error::new(Class::Arg, format!("the setting {name} is `{value}`, but has to be {right}"));
+    parse(&value).map(Some).ok_or_else(wrong)
 }
 
 /// A number from 0 to 100.
@@ -320,13 +318,8 @@ pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names.filter(|name| name.starts_with("SERRIED_") && !known(name)).collect()
 }
 
-fn wrong(name: &str, value: &str, right: &str) -> Error {
-    Error::new(Class::Arg, format!("the setting {name} is `{value}`, but has to be {right}"))
-}
-
 /// `64M` and the like in bytes.
 fn bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
     let (digits, unit) = match text.char_indices().last()? {
         (end, 'k' | 'K') => (&text[..end], 1 << 10),
         (end, 'm' | 'M') => (&text[..end], 1 << 20),

@@ -21,7 +21,7 @@ import schedule  # noqa: E402
 from circles import circles  # noqa: E402
 
 SOURCE = {".rs", ".py", ".c", ".h", ".api", ".sh", ""}
-FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, SETTINGS = 500, 1000, 70, 40
+FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, SETTINGS = 500, 1000, 66, 40
 BUILT, CACHES = {".git", "target", "stage", "build", "bench/results"}, {"__pycache__", ".pytest_cache"}
 # Written in pieces, so that this file does not break its own rule.
 MACHINE_PATHS = re.compile("|".join("/" + p for p in ("root/", "work/", "home/\\w", "tmp/peers", "Users/\\w")))
@@ -62,7 +62,7 @@ def file_lengths(files, ratchet):
 
 
 def function_lengths(files, ratchet):
-    """No Rust function over 70 lines but those in ratchet.txt."""
+    """No Rust function over 66 lines but those in ratchet.txt."""
     for name, text in rust(files).items():
         start = None
         for number, line in enumerate(text.splitlines(), 1):

@@ -5,74 +5,37 @@ use crate::abi::*;
 use serried_engine::Class;
 use std::ffi::c_int;
 
+/// A `match` over all classes: the engine's name and the ABI's of each.
+macro_rules! number {
+    ($of:expr; $($class:ident $number:ident,)*) => {
+        match $of {
+            $(Class::$class => $number,)*
+            Class::User(number) => number,
+        }
+    };
+}
+
 /// The number of a class of the engine in this ABI.
 pub fn class_number(class: Class) -> c_int {
-    match class {
-        Class::Buffer => MPI_ERR_BUFFER,
-        Class::Count => MPI_ERR_COUNT,
-        Class::Type => MPI_ERR_TYPE,
-        Class::Tag => MPI_ERR_TAG,
-        Class::Comm => MPI_ERR_COMM,
-        Class::Rank => MPI_ERR_RANK,
-        Class::Request => MPI_ERR_REQUEST,
-        Class::Root => MPI_ERR_ROOT,
-        Class::Group => MPI_ERR_GROUP,
-        Class::Op => MPI_ERR_OP,
-        Class::Topology => MPI_ERR_TOPOLOGY,
-        Class::Dims => MPI_ERR_DIMS,
-        Class::Arg => MPI_ERR_ARG,
-        Class::Unknown => MPI_ERR_UNKNOWN,
-        Class::Truncate => MPI_ERR_TRUNCATE,
-        Class::Other => MPI_ERR_OTHER,
-        Class::Intern => MPI_ERR_INTERN,
-        Class::InStatus => MPI_ERR_IN_STATUS,
-        Class::Pending => MPI_ERR_PENDING,
-        Class::Keyval => MPI_ERR_KEYVAL,
-        Class::NoMem => MPI_ERR_NO_MEM,
-        Class::Base => MPI_ERR_BASE,
-        Class::InfoKey => MPI_ERR_INFO_KEY,
-        Class::InfoValue => MPI_ERR_INFO_VALUE,
-        Class::InfoNokey => MPI_ERR_INFO_NOKEY,
-        Class::Spawn => MPI_ERR_SPAWN,
-        Class::Port => MPI_ERR_PORT,
-        Class::Service => MPI_ERR_SERVICE,
-        Class::Name => MPI_ERR_NAME,
-        Class::Win => MPI_ERR_WIN,
-        Class::Size => MPI_ERR_SIZE,
-        Class::Disp => MPI_ERR_DISP,
-        Class::Info => MPI_ERR_INFO,
-        Class::Locktype => MPI_ERR_LOCKTYPE,
-        Class::Assert => MPI_ERR_ASSERT,
-        Class::RmaConflict => MPI_ERR_RMA_CONFLICT,
-        Class::RmaSync => MPI_ERR_RMA_SYNC,
-        Class::RmaRange => MPI_ERR_RMA_RANGE,
-        Class::RmaAttach => MPI_ERR_RMA_ATTACH,
-        Class::RmaShared => MPI_ERR_RMA_SHARED,
-        Class::RmaFlavor => MPI_ERR_RMA_FLAVOR,
-        Class::File => MPI_ERR_FILE,
-        Class::NotSame => MPI_ERR_NOT_SAME,
-        Class::Amode => MPI_ERR_AMODE,
-        Class::UnsupportedDatarep => MPI_ERR_UNSUPPORTED_DATAREP,
-        Class::UnsupportedOperation => MPI_ERR_UNSUPPORTED_OPERATION,
-        Class::NoSuchFile => MPI_ERR_NO_SUCH_FILE,
-        Class::FileExists => MPI_ERR_FILE_EXISTS,
-        Class::BadFile => MPI_ERR_BAD_FILE,
-        Class::Access => MPI_ERR_ACCESS,
-        Class::NoSpace => MPI_ERR_NO_SPACE,
-        Class::Quota => MPI_ERR_QUOTA,
-        Class::ReadOnly => MPI_ERR_READ_ONLY,
-        Class::FileInUse => MPI_ERR_FILE_IN_USE,
-        Class::Conversion => MPI_ERR_CONVERSION,
-        Class::DupDatarep => MPI_ERR_DUP_DATAREP,
-        Class::Io => MPI_ERR_IO,
-        Class::Session => MPI_ERR_SESSION,
-        Class::ProcAborted => MPI_ERR_PROC_ABORTED,
-        Class::ProcFailed => MPIX_ERR_PROC_FAILED,
-        Class::ProcFailedPending => MPIX_ERR_PROC_FAILED_PENDING,
-        Class::Revoked => MPIX_ERR_REVOKED,
-        Class::ValueTooLarge => MPI_ERR_VALUE_TOO_LARGE,
-        Class::Errhandler => MPI_ERR_ERRHANDLER,
-        Class::User(number) => number,
+    number! { class;
+        Buffer MPI_ERR_BUFFER, Count MPI_ERR_COUNT, Type MPI_ERR_TYPE, Tag MPI_ERR_TAG, Comm MPI_ERR_COMM,
+        Rank MPI_ERR_RANK, Request MPI_ERR_REQUEST, Root MPI_ERR_ROOT, Group MPI_ERR_GROUP, Op MPI_ERR_OP,
+        Topology MPI_ERR_TOPOLOGY, Dims MPI_ERR_DIMS, Arg MPI_ERR_ARG, Unknown MPI_ERR_UNKNOWN,
+        Truncate MPI_ERR_TRUNCATE, Other MPI_ERR_OTHER, Intern MPI_ERR_INTERN, InStatus MPI_ERR_IN_STATUS,
+        Pending MPI_ERR_PENDING, Keyval MPI_ERR_KEYVAL, NoMem MPI_ERR_NO_MEM, Base MPI_ERR_BASE,
+        InfoKey MPI_ERR_INFO_KEY, InfoValue MPI_ERR_INFO_VALUE, InfoNokey MPI_ERR_INFO_NOKEY,
+        Spawn MPI_ERR_SPAWN, Port MPI_ERR_PORT, Service MPI_ERR_SERVICE, Name MPI_ERR_NAME, Win MPI_ERR_WIN,
+        Size MPI_ERR_SIZE, Disp MPI_ERR_DISP, Info MPI_ERR_INFO, Locktype MPI_ERR_LOCKTYPE,
+        Assert MPI_ERR_ASSERT, RmaConflict MPI_ERR_RMA_CONFLICT, RmaSync MPI_ERR_RMA_SYNC,
+        RmaRange MPI_ERR_RMA_RANGE, RmaAttach MPI_ERR_RMA_ATTACH, RmaShared MPI_ERR_RMA_SHARED,
+        RmaFlavor MPI_ERR_RMA_FLAVOR, File MPI_ERR_FILE, NotSame MPI_ERR_NOT_SAME, Amode MPI_ERR_AMODE,
+        UnsupportedDatarep MPI_ERR_UNSUPPORTED_DATAREP, UnsupportedOperation MPI_ERR_UNSUPPORTED_OPERATION,
+        NoSuchFile MPI_ERR_NO_SUCH_FILE, FileExists MPI_ERR_FILE_EXISTS, BadFile MPI_ERR_BAD_FILE,
+        Access MPI_ERR_ACCESS, NoSpace MPI_ERR_NO_SPACE, Quota MPI_ERR_QUOTA, ReadOnly MPI_ERR_READ_ONLY,
+        FileInUse MPI_ERR_FILE_IN_USE, Conversion MPI_ERR_CONVERSION, DupDatarep MPI_ERR_DUP_DATAREP,
+        Io MPI_ERR_IO, Session MPI_ERR_SESSION, ProcAborted MPI_ERR_PROC_ABORTED,
+        ProcFailed MPIX_ERR_PROC_FAILED, ProcFailedPending MPIX_ERR_PROC_FAILED_PENDING,
+        Revoked MPIX_ERR_REVOKED, ValueTooLarge MPI_ERR_VALUE_TOO_LARGE, Errhandler MPI_ERR_ERRHANDLER,
     }
 }
 
