@@ -21,12 +21,10 @@ impl Maker {
     fn words(self) -> &'static str {
         match self {
             Maker::Serried => "Serried's",
-            Maker::Hydra => "Hydra, of MPICH; it starts ranks of Serried on one machine",
-            Maker::Intel => "Intel MPI's Hydra; it starts ranks of Serried on one machine",
-            Maker::OpenMpi => {
-                "Open MPI's; it speaks PMIx, which Serried does not yet, so its ranks refuse to start"
-            }
-            Maker::Slurm => "Slurm's; `srun --mpi=pmi2` starts ranks of Serried on one machine",
+            Maker::Hydra => "Hydra, of MPICH; it starts ranks of Serried",
+            Maker::Intel => "Intel MPI's Hydra; it starts ranks of Serried",
+            Maker::OpenMpi => "Open MPI's; it starts ranks of Serried if they find its libpmix.so.2",
+            Maker::Slurm => "Slurm's; `srun --mpi=pmi2` and `--mpi=pmix` start ranks of Serried",
             Maker::Unknown => "of unknown kind",
         }
     }
