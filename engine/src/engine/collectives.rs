@@ -346,15 +346,16 @@ impl Beside for AtBlock<'_> {
     /// operation they all wait in: sooner or later that member waits for them.
     fn looks(&self, crowd: &Crowd) -> u32 {
         let me = self.me;
-        let core_of = |member| self.node.page(me.peer(member).0).identity.core.load(Relaxed);
-        let core = crowd.spread().turn(me.rank, || (0..me.size).map(core_of));
+        let page = |member| self.node.page(me.peer(member).0);
+        crowd.spread().turn(me.rank, || (0..me.size).map(|member| page(member).identity.core.load(Relaxed)));
         let block = me.control_block();
-        let is_here = |member| core_of(member) == core;
+        let is_here = |member| crowd.whereabouts().is_here(page(member));
         let here = || match self.until {
             Until::Member(_, epoch) if block.missing(Until::All(epoch - 1)).any(is_here) => true,
             until => block.missing(until).any(is_here),
         };
-        Pace::looks_for_many(crowd, here)
+        let at_work = || block.missing(self.until).any(|member| crowd.whereabouts().is_at_work(page(member)));
+        Pace::looks_for_many(crowd, here, at_work)
     }
 }
 

@@ -247,6 +247,9 @@ impl Engine {
         let slept = clock::nanoseconds();
         self.sleeper.sleep_unless(self.doorbell, work, limit);
         self.note_sleep(slept);
+        if self.crowd.can_be() {
+            self.crowd.whereabouts().show();
+        }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         beside.get_up();
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Words of a set of CPUs.
 const WORDS: usize = 16;
 
-/// Where a rank may run. The rank alone writes it, all but `awake`.
+/// Where a rank may run. The rank alone writes it, all but `awake` and `occupant`.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Affinity {
@@ -19,6 +19,9 @@ pub struct Affinity {
     /// Ranks that are awake, of those that share CPUs and of which this is the first. All
     /// of them write it.
     pub awake: Line<AtomicU32>,
+    /// The rank that was seen last on the core with this page's number, by its own number and one (`progress::whereabouts`). Any
+    /// of the ranks that share cores writes it.
+    pub occupant: Line<AtomicU32>,
 }
 
 /// A value on a cache line of its own.

@@ -4,9 +4,10 @@
 //! Every field is written by its rank alone (`pid` and `state` also by the
 //! launcher, before the rank exists), with relaxed stores, and read by anyone.
 //! A reader may see a call half written: fields are facts of their own, and a
-//! reader that wants a coherent call reads [`Page::sequence`] before and after. Four fields
+//! reader that wants a coherent call reads [`Page::sequence`] before and after. Five fields
 //! have other writers: observers write `inquiry.asked`, ranks that share CPUs count
-//! themselves in `affinity.awake`, and the launcher writes `identity.failed` and `counters.cpu_nanoseconds`.
+//! themselves in `affinity.awake` and name themselves in `affinity.occupant`, and the launcher writes `identity.failed` and
+//! `counters.cpu_nanoseconds`.
 
 use super::affinity::Affinity;
 use super::call::{Call, Record, THREADS};

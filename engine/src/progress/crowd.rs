@@ -19,6 +19,7 @@ use super::foreign_load::ForeignLoad;
 use super::partner::Partner;
 use super::slowdown::Slowdown;
 use super::spread::Spread;
+use super::whereabouts::Whereabouts;
 use super::{clock, Doorbell};
 use crate::job::cpu_set::CpuSet;
 use crate::job::{cpus, NodeSegment};
@@ -45,6 +46,7 @@ pub struct Crowd {
     read: AtomicU64,
     /// The thread whose CPUs are those of the rank.
     thread: libc::pthread_t,
+    whereabouts: Whereabouts,
     partner: Partner,
     spread: Spread,
     foreign_load: ForeignLoad,
@@ -86,6 +88,7 @@ impl Crowd {
         // SAFETY: doorbell and pages lie in the node segment, which lives for ever, or in one
         // process; those of local ranks are `pages_apart` bytes apart.
         unsafe { doorbell.count_at(&node.page(0).affinity.awake.0, NodeSegment::pages_apart()) };
+        let whereabouts = Whereabouts::new(node, rank);
         let crowd = Crowd {
             node,
             rank,
@@ -96,8 +99,9 @@ impl Crowd {
             read: AtomicU64::new(clock::nanoseconds()),
             // SAFETY: no memory is involved.
             thread: unsafe { libc::pthread_self() },
-            partner: Partner::new(page),
-            spread: Spread::new(page),
+            whereabouts,
+            partner: Partner::new(whereabouts),
+            spread: Spread::new(whereabouts),
             foreign_load: ForeignLoad::default(),
             slowdown,
         };
@@ -130,6 +134,12 @@ impl Crowd {
     pub fn shares_any(&self, mut ranks: impl Iterator<Item = u32>) -> Option<bool> {
         self.look_again();
         self.groups().map(|groups| ranks.any(|rank| groups[rank as usize].is_some()))
+    }
+
+    /// Where ranks are, where there can be a crowd.
+    #[inline]
+    pub fn whereabouts(&self) -> &Whereabouts {
+        &self.whereabouts
     }
 
     /// The rank that is waited for, where there can be a crowd.

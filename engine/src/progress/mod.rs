@@ -18,6 +18,7 @@ pub mod sources;
 pub mod spread;
 pub mod wait;
 pub mod watchers;
+pub mod whereabouts;
 
 pub use crate::clock;
 pub use crowd::Crowd;

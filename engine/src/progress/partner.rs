@@ -5,10 +5,11 @@
 //! changed hands. With long messages it is the other way round: what one has written lies in the
 //! cache of its core, so a partner on this core reads it at once, and the other core has ranks of its own to run.
 //!
-//! So a rank shows on its page on which core it is, and for whom it waits. A rank that waits for a
-//! partner on another core looks for some microseconds; if both are on one core it gives the core up at once. If the two
-//! are for long where they had better not be, one of them moves.
+//! So a rank shows on which core it is ([`Whereabouts`]), and for whom it waits. While its partner is at work on another core it looks
+//! for some microseconds, else it gives its core up at once. If the two are for long where they had better not be, one of
+//! them moves.
 
+use super::whereabouts::{number, Whereabouts};
 use crate::clock;
 use crate::observe::Page;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -24,9 +25,20 @@ const BETTER_TOGETHER: u64 = 8 << 10;
 /// Messages of which the mean is taken.
 const RECENT: u64 = 8;
 
+/// Where the one is that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On the core of the rank that waits.
+    Here,
+    /// At work on another core.
+    AtWork,
+    /// On another core, which a third rank has.
+    Behind,
+}
+
 /// Whom a rank waits for.
 pub struct Partner {
-    own: &'static Page,
+    whereabouts: Whereabouts,
     /// Null: nobody in particular.
     peer: AtomicPtr<Page>,
     /// Looks in vain at a wrong place, one after the other.
@@ -45,9 +57,9 @@ impl std::fmt::Debug for Partner {
 
 impl Partner {
     /// Nobody yet.
-    pub fn new(own: &'static Page) -> Partner {
+    pub fn new(whereabouts: Whereabouts) -> Partner {
         Partner {
-            own,
+            whereabouts,
             peer: AtomicPtr::new(std::ptr::null_mut()),
             misplaced: AtomicU32::new(0),
             moved: AtomicU64::new(0),
@@ -63,7 +75,7 @@ impl Partner {
         if self.peer.load(Relaxed) != page {
             self.peer.store(page, Relaxed);
             self.misplaced.store(0, Relaxed);
-            self.own.identity.partner.store(peer.map_or(0, number), Relaxed);
+            self.own().identity.partner.store(peer.map_or(0, number), Relaxed);
         }
     }
 
@@ -72,10 +84,20 @@ impl Partner {
         unsafe { self.peer.load(Relaxed).as_ref() }
     }
 
-    /// Whether the partner was last seen on another core; `None` without one.
+    fn own(&self) -> &'static Page {
+        self.whereabouts.own()
+    }
+
+    /// Shows where this rank is, and says where its partner is, if it has one.
     #[inline]
-    pub fn is_apart(&self) -> Option<bool> {
-        Some(core_here(self.own) != self.peer()?.identity.core.load(Relaxed))
+    pub fn place(&self) -> Option<Place> {
+        self.whereabouts.show();
+        let peer = self.peer()?;
+        Some(match self.whereabouts.is_here(peer) {
+            true => Place::Here,
+            false if self.whereabouts.is_at_work(peer) => Place::AtWork,
+            false => Place::Behind,
+        })
     }
 
     /// A look for the partner's message was in vain, and the core is about to be
@@ -84,7 +106,7 @@ impl Partner {
     #[inline]
     pub fn in_vain<Cores: Iterator<Item = u32>>(&self, is_crowded: bool, cores: impl Fn() -> Cores) {
         let Some(peer) = self.peer() else { return };
-        let (here, there) = (core_here(self.own), peer.identity.core.load(Relaxed));
+        let (here, there) = (self.whereabouts.show(), peer.identity.core.load(Relaxed));
         let should_be_apart = !is_crowded || self.mean_bytes() < BETTER_TOGETHER;
         if (here != there) == should_be_apart {
             self.misplaced.store(0, Relaxed);
@@ -97,7 +119,7 @@ impl Partner {
         }
         self.misplaced.store(0, Relaxed);
         // Pages lie in the order of ranks.
-        let is_later = std::ptr::from_ref(self.own) > std::ptr::from_ref(peer);
+        let is_later = std::ptr::from_ref(self.own()) > std::ptr::from_ref(peer);
         match should_be_apart {
             true if is_later => self.move_where(|_| true),
             false if self.is_chosen_by(peer) && may_join((here, there), is_later, cores()) => {
@@ -109,12 +131,12 @@ impl Partner {
 
     /// Whether the partner waits for this rank, too. In a ring it waits for another one, and all would run after each other.
     fn is_chosen_by(&self, peer: &Page) -> bool {
-        peer.identity.partner.load(Relaxed) == number(self.own)
+        peer.identity.partner.load(Relaxed) == number(self.own())
     }
 
     /// The mean of the bytes of the last messages that this rank has received.
     fn mean_bytes(&self) -> u64 {
-        let counters = &self.own.counters;
+        let counters = &self.own().counters;
         let now =
             [&counters.messages_received, &counters.bytes_received].map(|counter| counter.load(Relaxed));
         let [messages, bytes] =
@@ -137,11 +159,6 @@ impl Partner {
     }
 }
 
-/// How a rank is named on the page of who waits for it: 0 is nobody.
-fn number(page: &Page) -> u32 {
-    page.identity.rank.load(Relaxed) + 1
-}
-
 /// Whether a rank on the core `here` may join its partner `there`. The later of the two may if the other core has no more
 /// ranks, so that it can have more by two then; another pair finds one another by evening that out, with its earlier rank.
 fn may_join((here, there): (u32, u32), is_later: bool, cores: impl Iterator<Item = u32>) -> bool {
@@ -154,18 +171,6 @@ fn may_join((here, there): (u32, u32), is_later: bool, cores: impl Iterator<Item
         true => ranks_there <= ranks_here,
         false => ranks_there < ranks_here,
     }
-}
-
-/// Shows on its page on which core this rank is, and says so: its number and one.
-#[inline]
-pub(super) fn core_here(own: &Page) -> u32 {
-    // SAFETY: no memory is involved.
-    let core = unsafe { libc::sched_getcpu() }.unsigned_abs() + 1;
-    let shown = &own.identity.core;
-    if shown.load(Relaxed) != core {
-        shown.store(core, Relaxed);
-    }
-    core
 }
 
 /// Moves this thread to the best of the other cores that it may use: that with the lowest number among those that suit. It
@@ -197,10 +202,7 @@ pub(super) fn move_to(suits: impl Fn(usize) -> Option<u16>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn page() -> &'static Page {
-        Box::leak(Box::new(Page::blank()))
-    }
+    use crate::job::NodeSegment;
 
     fn allowed() -> libc::cpu_set_t {
         // SAFETY: the set has the size that is told.
@@ -211,19 +213,18 @@ mod tests {
         }
     }
 
-    /// Pages of the earlier and the later of two ranks that wait for each other.
-    fn pair() -> [&'static Page; 2] {
-        let mut pages = [page(), page()];
-        pages.sort_by_key(|&page| std::ptr::from_ref(page));
-        (0..).zip(pages).for_each(|(rank, page)| page.identity.rank.store(rank, Relaxed));
-        pages
+    /// The page of the earlier of two ranks, and what the later one shows.
+    fn pair() -> (&'static Page, Whereabouts) {
+        let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
+        (0..2).for_each(|rank| node.page(rank).identity.rank.store(rank, Relaxed));
+        (node.page(0), Whereabouts::new(node, 1))
     }
 
     /// How often of a hundred times the rank of this thread moves, whose partner is `here` or on another core.
     fn moves(partner: &Partner, peer: &Page, here: bool) -> u32 {
         let mut moved = 0;
         for _ in 0..100 {
-            let core = core_here(partner.own);
+            let core = partner.whereabouts.show();
             let other = (0..libc::CPU_SETSIZE as u32)
                 // SAFETY: the set is initialised.
                 .find(|&other| other + 1 != core && unsafe { libc::CPU_ISSET(other as usize, &allowed()) })
@@ -231,7 +232,7 @@ mod tests {
             let there = if here { core } else { other };
             peer.identity.core.store(there, Relaxed);
             (0..LOOKS_AT_A_WRONG_PLACE).for_each(|_| partner.in_vain(true, || [core, there].into_iter()));
-            moved += u32::from(core_here(partner.own) != core);
+            moved += u32::from(partner.whereabouts.show() != core);
             std::thread::sleep(std::time::Duration::from_nanos(2 * BETWEEN_MOVES));
         }
         moved
@@ -245,11 +246,11 @@ mod tests {
     #[test]
     fn one_of_two_ranks_on_a_core_moves_and_may_use_the_same_cores_as_before() {
         let before = allowed();
-        let [first, second] = pair();
+        let (first, second) = pair();
         let partner = Partner::new(second);
-        assert_eq!(partner.is_apart(), None);
+        assert_eq!(partner.place(), None);
         partner.set(Some(first));
-        assert_eq!(partner.is_apart(), Some(true), "nothing is known of it yet");
+        assert_eq!(partner.place(), Some(Place::AtWork), "nothing is known of it yet");
         let moved = moves(&partner, first, true);
         assert!(moved > 50 || is_alone(&before), "moved {moved} times of 100");
         // SAFETY: both sets are initialised.
@@ -258,13 +259,13 @@ mod tests {
 
     #[test]
     fn ranks_that_send_each_other_long_messages_come_together() {
-        let [first, second] = pair();
+        let (first, second) = pair();
         let partner = Partner::new(second);
         partner.set(Some(first));
-        let counters = &second.counters;
+        let counters = &second.own().counters;
         counters.messages_received.store(RECENT, Relaxed);
         counters.bytes_received.store(RECENT * (BETTER_TOGETHER - 1), Relaxed);
-        first.identity.partner.store(number(second), Relaxed);
+        first.identity.partner.store(number(second.own()), Relaxed);
         let short = moves(&partner, first, false);
         assert!(short < 50, "moved {short} times of 100 for short messages");
         counters.messages_received.store(2 * RECENT, Relaxed);

@@ -4,13 +4,13 @@
 //! from the last message that has come. The first of them find nothing because an answer takes its time; only after that
 //! is the core worth more to others.
 
-use super::partner::Partner;
+use super::partner::{Partner, Place};
 use crate::observe::page::Counters;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Looks in vain until the core is offered to others: about a microsecond.
 const POLLS: u64 = 16;
-/// The same while the rank that is waited for is on another core: some microseconds, longer than its answer takes.
+/// The same while the rank that is waited for is at work on another core: some microseconds, longer than its answer takes.
 const POLLS_FOR_A_PARTNER: u64 = 64;
 
 /// The looks in vain of a rank since a message has come.
@@ -30,7 +30,7 @@ impl PollTurn {
         let polls = if self.received.load(Relaxed) == received { self.polls.load(Relaxed) + 1 } else { 1 };
         self.received.store(received, Relaxed);
         self.polls.store(polls, Relaxed);
-        if partner.is_apart() == Some(false) {
+        if partner.place() == Some(Place::Here) {
             // It needs this core to bring anything.
             return true;
         }
@@ -38,18 +38,16 @@ impl PollTurn {
             return false;
         }
         set_partner();
-        polls.is_multiple_of(POLLS_FOR_A_PARTNER) || partner.is_apart() != Some(true)
+        polls.is_multiple_of(POLLS_FOR_A_PARTNER) || partner.place() != Some(Place::AtWork)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::NodeSegment;
     use crate::observe::Page;
-
-    fn page() -> &'static Page {
-        Box::leak(Box::new(Page::blank()))
-    }
+    use crate::progress::whereabouts::Whereabouts;
 
     /// How many looks in vain it takes until a turn is over, after a message has come.
     fn length(turn: &PollTurn, partner: &Partner, page: &Page) -> u64 {
@@ -59,8 +57,9 @@ mod tests {
 
     #[test]
     fn a_turn_is_longest_while_the_partner_is_on_another_core_and_begins_with_each_message() {
-        let (own, peer) = (page(), page());
-        let (turn, partner) = (PollTurn::default(), Partner::new(own));
+        let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(2).unwrap()));
+        let (own, peer) = (node.page(0), node.page(1));
+        let (turn, partner) = (PollTurn::default(), Partner::new(Whereabouts::new(node, 0)));
         assert_eq!(length(&turn, &partner, own), POLLS);
         partner.set(Some(peer));
         for _ in 0..3 {

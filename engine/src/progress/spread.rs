@@ -8,9 +8,9 @@
 //! members by two at least, the last member on the fuller core moves there. The set of
 //! cores that a rank may use stays what it was.
 
-use super::partner::{core_here, move_to};
+use super::partner::move_to;
+use super::whereabouts::Whereabouts;
 use crate::clock;
-use crate::observe::Page;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Turns of waiting from one look to the next.
@@ -21,7 +21,7 @@ const BETWEEN_MOVES: u64 = 500_000;
 
 /// How a rank shares the cores with others.
 pub struct Spread {
-    own: &'static Page,
+    whereabouts: Whereabouts,
     turns: AtomicU32,
     moved: AtomicU64,
 }
@@ -34,22 +34,21 @@ impl std::fmt::Debug for Spread {
 
 impl Spread {
     /// Nothing is known yet.
-    pub fn new(own: &'static Page) -> Spread {
-        Spread { own, turns: AtomicU32::new(0), moved: AtomicU64::new(0) }
+    pub fn new(whereabouts: Whereabouts) -> Spread {
+        Spread { whereabouts, turns: AtomicU32::new(0), moved: AtomicU64::new(0) }
     }
 
-    /// A turn of waiting: shows and says on which core this rank is, and now and then
+    /// A turn of waiting: shows on which core this rank is, and now and then
     /// moves it if it had better be on another. It is the one at `place` among members
     /// on `cores`; cores are their numbers and one, or 0 where that is not known.
     #[inline]
-    pub fn turn<Cores: Iterator<Item = u32>>(&self, place: u32, cores: impl Fn() -> Cores) -> u32 {
+    pub fn turn<Cores: Iterator<Item = u32>>(&self, place: u32, cores: impl Fn() -> Cores) {
         let turn = self.turns.load(Relaxed);
         self.turns.store(turn.wrapping_add(1), Relaxed);
-        let core = core_here(self.own);
+        let core = self.whereabouts.show();
         if turn % EVERY == EVERY - 1 && cores().skip(place as usize + 1).all(|other| other != core) {
             self.even_out(core, cores());
         }
-        core
     }
 
     #[cold]
@@ -72,22 +71,23 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::NodeSegment;
 
     fn spread() -> Spread {
-        // SAFETY: a page is made of atomic integers, for which zero is a value.
-        Spread::new(Box::leak(Box::new(unsafe { std::mem::zeroed() })))
+        let node: &'static NodeSegment = Box::leak(Box::new(NodeSegment::create(1).unwrap()));
+        Spread::new(Whereabouts::new(node, 0))
     }
 
     /// Whether a rank moves within a few turns, being at `place` of members that are on
     /// its core or on none.
     fn moves(place: u32, here: &[bool]) -> bool {
         let spread = spread();
-        let began = core_here(spread.own);
+        let began = spread.whereabouts.show();
         let cores = || here.iter().map(move |&is_here| if is_here { began } else { 0 });
         (0..EVERY).for_each(|_| {
             spread.turn(place, cores);
         });
-        core_here(spread.own) != began
+        spread.whereabouts.show() != began
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The pace of a wait: how long to spin before sleeping.
 
+use super::partner::Place;
 use super::{clock, Crowd};
 use crate::observe::events::{self, Kind};
 use crate::observe::{page::add_together, Page};
@@ -15,11 +16,11 @@ const LOOKS: u32 = 2000;
 const LOOKS_OF_A_TURN: u32 = 20;
 /// The same while others need it.
 const LOOKS_IN_A_CROWD: u32 = 4;
-/// The same while the one that is waited for is on another core: some microseconds, longer than a short message takes
-/// there and back. Two ranks that answer each other keep both of their cores so until their time is up; if one of them
+/// The same while the one that is waited for is at work on another core: some microseconds, longer than a short message
+/// takes there and back. Two ranks that answer each other keep both of their cores so until their time is up; if one of them
 /// gives its core up, the other one waits for all who share it.
 const LOOKS_FOR_A_PARTNER: u32 = 400;
-/// The same while all of those that are waited for are on other cores.
+/// The same while all of those that are waited for are on other cores, and one of them at work.
 const LOOKS_FOR_OTHER_CORES: u32 = 200;
 /// Turns before sleeping while nobody needs the core, some tens of microseconds.
 const TURNS: u32 = 100;
@@ -54,12 +55,14 @@ impl Pace {
     pub fn looks(crowd: &Crowd) -> u32 {
         match crowd.can_be() {
             false => LOOKS,
-            true if crowd.is_here() => match crowd.partner().is_apart() {
+            true if crowd.is_here() => match crowd.partner().place() {
                 // Nobody in particular: it may be a rank that needs this core, if ranks share it.
                 None if crowd.shares() => LOOKS_IN_A_CROWD,
                 None => LOOKS_FOR_A_PARTNER,
-                Some(true) => LOOKS_FOR_A_PARTNER,
-                Some(false) => 1,
+                Some(Place::AtWork) => LOOKS_FOR_A_PARTNER,
+                // Rather soon, as the third rank may wait for one that is here.
+                Some(Place::Behind) => LOOKS_IN_A_CROWD,
+                Some(Place::Here) => 1,
             },
             true => LOOKS_OF_A_TURN,
         }
@@ -71,15 +74,15 @@ impl Pace {
         Pace::default()
     }
 
-    /// The same for a wait for several ranks. `here` says whether one of them is on this
-    /// core, and so needs it; if all are on others, nobody here can bring what is
-    /// waited for.
+    /// The same for a wait for several ranks. If one of them is `here`, it needs this core; if all are on others,
+    /// looking on is worth while as long as one of them is `at_work`.
     #[inline]
-    pub fn looks_for_many(crowd: &Crowd, here: impl FnOnce() -> bool) -> u32 {
+    pub fn looks_for_many(crowd: &Crowd, here: impl FnOnce() -> bool, at_work: impl FnOnce() -> bool) -> u32 {
         match crowd.is_here() {
             false => LOOKS_OF_A_TURN,
             true if here() => 1,
-            true => LOOKS_FOR_OTHER_CORES,
+            true if at_work() => LOOKS_FOR_OTHER_CORES,
+            true => LOOKS_IN_A_CROWD,
         }
     }
 
