@@ -9,18 +9,28 @@ RECORD, README = HERE / "record.json", HERE.parents[1] / "README.md"
 BEGIN, END = "<!-- programs of tests/applications/record.json -->", "<!-- end of programs -->"
 
 
+def seconds(median):
+    """A time, where a run has ended well."""
+    return "fails" if median is None else f"{median:.2f} s"
+
+
+def ratio(row):
+    """Ours by theirs; none where one of them has no time."""
+    return row["serried"] / row["theirs"] if row["serried"] and row["theirs"] else None
+
+
 def lines(rows):
     yield "| program | speaks | ranks | result | Serried | Debian's MPI | ratio |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for row in rows:
         result = "right" if row["right"] else "**wrong**"
-        ratio = row["serried"] / row["theirs"]
-        yield (f"| {row['program']} | {row['speaks']} | {row['ranks']} | {result} | {row['serried']:.2f} s "
-               f"| {row['theirs']:.2f} s ({row['peer']}) | {ratio:.2f} |")
+        compared = f"{ratio(row):.2f}" if ratio(row) else ""
+        yield (f"| {row['program']} | {row['speaks']} | {row['ranks']} | {result} | {seconds(row['serried'])} "
+               f"| {seconds(row['theirs'])} ({row['peer']}) | {compared} |")
 
 
 def mean(rows, ranks):
-    ratios = [math.log(row["serried"] / row["theirs"]) for row in rows if row["ranks"] == ranks]
+    ratios = [math.log(ratio(row)) for row in rows if row["ranks"] == ranks and ratio(row)]
     return f"{math.exp(sum(ratios) / len(ratios)):.2f} with {ranks} ranks" if ratios else ""
 
 
