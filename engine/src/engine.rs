@@ -119,15 +119,7 @@ impl Engine {
         let doorbell: &'static Doorbell = unsafe { &*doorbell };
         let crowd = Crowd::join(&job.node, job.local_rank, doorbell, settings.max_slowdown);
         let page = job.page();
-        if crate::device::is_on() {
-            page.show_devices();
-        }
-        let counters = &page.counters;
-        crate::device::counted::count_in(
-            &counters.bytes_device,
-            &counters.bytes_device_mapped,
-            &counters.bytes_device_combined,
-        );
+        show_devices(page);
         page.memory.limit.store(settings.memory, Ordering::Relaxed);
         // Without memory for it peers are not told apart, and all else works.
         let _ = job.node.reserve_flows(job.local_rank);
@@ -365,6 +357,19 @@ impl Engine {
             }
         }
     }
+}
+
+/// Shows whether memory of devices may come, and counts what devices do.
+fn show_devices(page: &'static Page) {
+    if crate::device::is_on() {
+        page.show_devices();
+    }
+    let counters = &page.counters;
+    crate::device::counted::count_in(
+        &counters.bytes_device,
+        &counters.bytes_device_mapped,
+        &counters.bytes_device_combined,
+    );
 }
 
 #[inline]

@@ -35,10 +35,13 @@ impl Whereabouts {
     /// Shows that this rank is at work on the core on which it is, and says which: its number and one.
     #[inline]
     pub fn show(&self) -> u32 {
-        let core = core_here(self.own);
-        let (occupant, own) = (self.occupant(core), number(self.own));
-        if occupant.load(Relaxed) != own {
-            occupant.store(own, Relaxed);
+        // SAFETY: no memory is involved.
+        let core = unsafe { libc::sched_getcpu() }.unsigned_abs() + 1;
+        for (shown, now) in [(&self.own.identity.core, core), (self.occupant(core), number(self.own))] {
+            // Others read these lines all the time.
+            if shown.load(Relaxed) != now {
+                shown.store(now, Relaxed);
+            }
         }
         core
     }
@@ -65,18 +68,6 @@ impl Whereabouts {
     fn occupant(&self, core: u32) -> &AtomicU32 {
         &self.node.page(core % self.node.local_ranks()).affinity.occupant.0
     }
-}
-
-/// Shows on its page on which core this rank is, and says so: its number and one.
-#[inline]
-fn core_here(own: &Page) -> u32 {
-    // SAFETY: no memory is involved.
-    let core = unsafe { libc::sched_getcpu() }.unsigned_abs() + 1;
-    let shown = &own.identity.core;
-    if shown.load(Relaxed) != core {
-        shown.store(core, Relaxed);
-    }
-    core
 }
 
 /// How a rank is named on pages: 0 is nobody.

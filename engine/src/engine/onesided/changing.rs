@@ -71,6 +71,27 @@ impl Engine {
         self.have_answers_now(region)
     }
 
+    /// Elements that lie together, as few as one.
+    ///
+    /// # Safety
+    /// As [`Engine::change`].
+    #[inline]
+    pub(in crate::engine) unsafe fn change_together(
+        &self,
+        region: &Region,
+        elements: &Elements,
+        (offset, count): (u64, u64),
+        places: (*const u8, *mut u8),
+    ) -> Result<()> {
+        // SAFETY: by the caller.
+        unsafe {
+            match count as usize {
+                1 => self.change_one(region, elements, offset, places),
+                count => self.change(region, elements, (offset, count), places),
+            }
+        }
+    }
+
     /// One element: mostly it is a word that is direct, and then nothing is left of a loop.
     ///
     /// # Safety

@@ -322,12 +322,7 @@ impl Engine {
         let (region, size) = (place.region, elements.element().size() as u64);
         if let Some(places) = in_one_piece((origin, result), target, elements) {
             // SAFETY: by the caller.
-            return unsafe {
-                match (bytes / size) as usize {
-                    1 => self.change_one(region, elements, place.first, places),
-                    count => self.change(region, elements, (place.first, count), places),
-                }
-            };
+            return unsafe { self.change_together(region, elements, (place.first, bytes / size), places) };
         }
         let (mut by, mut old) = (Stage::of(origin), result.map(Stage::of));
         let mut with_data = |offset: u64, length: u64, change: &mut dyn FnMut(Places) -> Result<()>| {

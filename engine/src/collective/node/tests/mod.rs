@@ -216,6 +216,10 @@ impl Turn {
         let reduced = || combined(0..size, count);
         let same = (datatype, datatype);
         let in_place = self.is_in_place(is_root);
+        let either = |has: &[Item], expected| match in_place {
+            true => Side::in_place(has, expected, datatype),
+            false => Side::new(has, expected, same),
+        };
         match (self.kind, in_place) {
             (0, _) => Side::new(&[], vec![], same),
             (1, _) if is_root => Side::in_place(&items(rank, count), items(rank, count), datatype),
@@ -227,13 +231,7 @@ impl Turn {
             (3, false) => Side::new(&[], block_of(self.root, rank), same),
             (4, true) => Side::in_place(&own_block(), joined(), datatype),
             (4, false) => Side::new(&items(rank, count), joined(), same),
-            (5, in_place) => {
-                let expected: Vec<Item> = (0..size).flat_map(|from| block_of(from, rank)).collect();
-                match in_place {
-                    true => Side::in_place(&blocks(rank), expected, datatype),
-                    false => Side::new(&blocks(rank), expected, same),
-                }
-            }
+            (5, _) => either(&blocks(rank), (0..size).flat_map(|from| block_of(from, rank)).collect()),
             (8 | 9, in_place) => {
                 let (first, mine) =
                     self.counts(size).part(&Data { count: count as u64, ..Data::nothing() }, rank);
@@ -254,10 +252,7 @@ impl Turn {
                     (_, 0) => vec![UNTOUCHED; count],
                     _ => combined(0..rank, count),
                 };
-                match in_place {
-                    true => Side::in_place(&items(rank, count), expected, datatype),
-                    false => Side::new(&items(rank, count), expected, same),
-                }
+                either(&items(rank, count), expected)
             }
             (_, true) => Side::in_place(&items(rank, count), reduced(), datatype),
             (6, false) if !is_root => Side::new(&items(rank, count), vec![], same),
