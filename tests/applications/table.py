@@ -48,9 +48,9 @@ def section():
 
 
 def write(rows, turns, date, machine):
-    """Rows take the place of those of the same program and ranks, so that a record can be made in pieces."""
+    """Rows take the place of those of the same program, ranks and other MPI, so that a record can be made in pieces."""
     old = json.loads(RECORD.read_text())["rows"] if RECORD.exists() else []
-    kept = {(row["program"], row["ranks"]): row for row in [*old, *rows]}
+    kept = {(row["program"], row["ranks"], row["peer"]): row for row in [*old, *rows]}
     record = {"date": date, "turns": turns, "machine": machine, "rows": list(kept.values())}
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
     before, rest = README.read_text().split(BEGIN)
