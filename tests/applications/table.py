@@ -29,14 +29,22 @@ def lines(rows):
                f"| {seconds(row['theirs'])} ({row['peer']}) | {compared} |")
 
 
+FAR = 20  # One MPI takes so many times as long as the other one: this says what it cannot do, and would be half of a mean.
+
+
 def mean(rows, ranks):
-    ratios = [math.log(ratio(row)) for row in rows if row["ranks"] == ranks and ratio(row)]
+    """The geometric mean of the ratios of runs with so many ranks, but for those that are far apart."""
+    compared = [ratio(row) for row in rows if row["ranks"] == ranks and ratio(row)]
+    ratios = [math.log(one) for one in compared if 1 / FAR < one < FAR]
     return f"{math.exp(sum(ratios) / len(ratios)):.2f} with {ranks} ranks" if ratios else ""
 
 
+def means(rows):
+    return f"Geometric mean of the ratios: {' and '.join(filter(None, (mean(rows, ranks) for ranks in (2, 4))))}."
+
+
 def text(rows):
-    means = " and ".join(filter(None, (mean(rows, ranks) for ranks in (2, 4))))
-    return "\n".join([*lines(rows), "", f"Geometric mean of the ratios: {means}."])
+    return "\n".join([*lines(rows), "", means(rows)])
 
 
 def section():
@@ -44,7 +52,10 @@ def section():
     record = json.loads(RECORD.read_text())
     turns = record["turns"]
     said = f"Whole runs of {record['date']}, start to end, in turns with Debian's MPI; medians of {turns}. {record['machine']}.\n"
-    return f"{BEGIN}\n{said}\n{text(record['rows'])}\n{END}"
+    rows = record["rows"]
+    programs = len({row["program"] for row in rows})
+    folded = [f"<details><summary>All {programs} programs</summary>", "", *lines(rows), "", "</details>"]
+    return "\n".join([BEGIN, said, means(rows), "", *folded, END])
 
 
 def write(rows, turns, date, machine):
