@@ -225,40 +225,25 @@ fn transport(text: &str) -> Option<(Network, multicast::Wanted, bool)> {
     Some((network, multicast, text == "wire:sealed"))
 }
 
-/// The means of copying that a word of [`COPY`] names.
-fn means(text: &str) -> Option<Means> {
-    match text {
-        "direct" => Some(Means::Direct),
-        "cross-memory" => Some(Means::CrossMemory),
-        "memory-file" => Some(Means::MemoryFile),
-        "cells" => Some(Means::Cells),
-        _ => None,
-    }
-}
-
-/// Whether to look for GPUs, by a word of [`GPU`].
-fn presence(text: &str) -> Option<Presence> {
-    match text {
-        "auto" => Some(Presence::Auto),
-        "off" => Some(Presence::Off),
-        "on" => Some(Presence::On),
-        _ => None,
-    }
-}
-
-/// A setting that is on or off.
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "0" => Some(false),
-        "1" => Some(true),
-        _ => None,
-    }
-}
-
 /// What [`TRANSPORT`] may be.
 const TRANSPORTS: &str =
     "`node`, `wire`, wire:sealed, wire:tree, wire:multicast, `fabric`, fabric:tcp with a provider of \
-                          libfabric's that is used, `loopback`, or loopback:7 with any number";
+    libfabric's that is used, `loopback`, or loopback:7 with any number";
+
+const SWITCH: &[(&str, bool)] = &[("0", false), ("1", true)];
+const MEANS: &[(&str, Means)] = &[
+    ("direct", Means::Direct),
+    ("cross-memory", Means::CrossMemory),
+    ("memory-file", Means::MemoryFile),
+    ("cells", Means::Cells),
+];
+const PRESENCE: &[(&str, Presence)] =
+    &[("auto", Presence::Auto), ("on", Presence::On), ("off", Presence::Off)];
+
+/// What a text stands for that is one of these words.
+fn one_of<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Option<T> {
+    |text| words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning)
+}
 
 impl Settings {
     /// Reads them by `lookup`. A setting that is not there, or empty, has its default.
@@ -266,18 +251,21 @@ impl Settings {
     /// # Errors
     /// `Arg` for a value that means nothing, naming it.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings> {
-        let text = |name| lookup(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let memory = read(MEMORY, text(MEMORY), bytes, "a number of bytes such as 64M")?;
-        let copy = read(COPY, text(COPY), means, "`direct`, `cross-memory`, `memory-file` or `cells`")?;
-        let check = read(CHECK, text(CHECK), switch, "0 or 1")?;
-        let reproducible = read(REPRODUCIBLE, text(REPRODUCIBLE), switch, "0 or 1")?;
-        let nodes = read(NODES, text(NODES), Nodes::parse, "a number such as 2, or 2:cyclic")?;
-        let (network, multicast, seals) = read(TRANSPORT, text(TRANSPORT), transport, TRANSPORTS)?
-            .unwrap_or((Network::Nothing, multicast::Wanted::ManyNodes, false));
-        let gpu = read(GPU, text(GPU), presence, "`auto`, `on` or `off`")?;
-        let servers = read(SERVERS, text(SERVERS), extents, "the extents of a grid, such as 4x4")?;
+        let memory = read(&lookup, MEMORY, bytes, "a number of bytes such as 64M")?;
+        let right = "`direct`, `cross-memory`, `memory-file` or `cells`";
+        let copy = read(&lookup, COPY, one_of(MEANS), right)?;
+        let check = read(&lookup, CHECK, one_of(SWITCH), "0 or 1")?;
+        let reproducible = read(&lookup, REPRODUCIBLE, one_of(SWITCH), "0 or 1")?;
+        let nodes = read(&lookup, NODES, Nodes::parse, "a number such as 2, or 2:cyclic")?;
+        let (network, multicast, seals) = read(&lookup, TRANSPORT, transport, TRANSPORTS)?.unwrap_or((
+            Network::Nothing,
+            multicast::Wanted::ManyNodes,
+            false,
+        ));
+        let gpu = read(&lookup, GPU, one_of(PRESENCE), "`auto`, `on` or `off`")?;
+        let servers = read(&lookup, SERVERS, extents, "the extents of a grid, such as 4x4")?;
         let right = "a number of percent from 0 to 100, such as 5";
-        let max_slowdown = read(MAX_SLOWDOWN, text(MAX_SLOWDOWN), percent, right)?;
+        let max_slowdown = read(&lookup, MAX_SLOWDOWN, percent, right)?;
         Ok(Settings {
             memory: memory.unwrap_or(64 << 20),
             copy: copy.unwrap_or(Means::Direct),
@@ -296,14 +284,18 @@ impl Settings {
 
 /// What `parse` makes of the value of a setting, if it has one; `right` says what it may be.
 fn read<T>(
+    lookup: impl Fn(&str) -> Option<String>,
     name: &str,
-    value: Option<String>,
     parse: impl FnOnce(&str) -> Option<T>,
     right: &str,
 ) -> Result<Option<T>> {
-    let Some(value) = value else { return Ok(None) };
+    let Some(value) = lookup(name) else { return Ok(None) };
+    let value = value.trim();
+    if value.is_empty() {
+        return Ok(None);
+    }
     let wrong = || Error::new(Class::Arg, format!("the setting {name} is `{value}`, but has to be {right}"));
-    parse(&value).map(Some).ok_or_else(wrong)
+    parse(value).map(Some).ok_or_else(wrong)
 }
 
 /// A number from 0 to 100.

@@ -32,15 +32,21 @@ def lines(rows):
 FAR = 20  # One MPI takes so many times as long as the other one: this says what it cannot do, and would be half of a mean.
 
 
+def is_near(one):
+    return 1 / FAR < one < FAR
+
+
 def mean(rows, ranks):
     """The geometric mean of the ratios of runs with so many ranks, but for those that are far apart."""
     compared = [ratio(row) for row in rows if row["ranks"] == ranks and ratio(row)]
-    ratios = [math.log(one) for one in compared if 1 / FAR < one < FAR]
+    ratios = [math.log(one) for one in compared if is_near(one)]
     return f"{math.exp(sum(ratios) / len(ratios)):.2f} with {ranks} ranks" if ratios else ""
 
 
 def means(rows):
-    return f"Geometric mean of the ratios: {' and '.join(filter(None, (mean(rows, ranks) for ranks in (2, 4))))}."
+    both = " and ".join(filter(None, (mean(rows, ranks) for ranks in (2, 4))))
+    is_far = any(ratio(row) and not is_near(ratio(row)) for row in rows)
+    return f"Geometric mean of the ratios: {both}{f', without rows that are more than {FAR} times apart' * is_far}."
 
 
 def text(rows):

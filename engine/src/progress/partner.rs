@@ -6,7 +6,7 @@
 //! cache of its core, so a partner on this core reads it at once, and the other core has ranks of its own to run.
 //!
 //! So a rank shows on which core it is ([`Whereabouts`]), and for whom it waits. While its partner is at work on another core it looks
-//! for some microseconds, else it gives its core up at once. If the two are for long where they had better not be, one of
+//! for some microseconds, else it gives its core up soon, and at once if both are on one. If the two are for long where they had better not be, one of
 //! them moves.
 
 use super::whereabouts::{number, Whereabouts};
