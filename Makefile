@@ -23,9 +23,8 @@ check: ## what shows most mistakes in the least time: about 4 minutes, seconds w
 	@build/venv/bin/python tests/run.py --quick
 
 test: ## everything, with all set-up; PARTS="unit mpi4py" runs only these
-	@scripts/setup test-tools venv-tests peers mpi4py-source pmpi-tool macros fortran shmem4py coarrays applications-short global-arrays cuda-tools
-	@scripts/io-libraries
-	@build/venv/bin/python tests/run.py $(PARTS)
+	@scripts/setup compilers rust-tools venv-tests
+	@build/venv/bin/python tests/run.py --set-up $(PARTS)
 
 mutations: ## mistakes in the code for device memory, one after the other: the tests have to find each (15 minutes)
 	@scripts/setup venv-tests

@@ -3,12 +3,13 @@
 
     make test                       with all set-up
     make test PARTS="unit mpi4py"   only these parts
-    tests/run.py unit mpi4py        the same, without set-up
+    tests/run.py unit mpi4py        the same, without set-up (--set-up: with it, while the compilers work)
     tests/run.py --quick            what `make check` runs: the parts of QUICK, over a tree compiled in haste
 
 A part is a command. Its log goes to build/test/<part>.log; how many tests passed is read from its last lines.
-A part that fails does not stop the others. Parts run beside each other as far as there is room; those in which it
-matters how long something takes have at most a compiler beside them, which takes what they leave.
+A part that fails does not stop the others, but those that need what it makes do not begin. Parts run beside each other
+as far as there is room; those in which it matters how long something takes have at most a compiler beside them, which
+takes what they leave.
 """
 
 import dataclasses
@@ -28,14 +29,22 @@ def pytest(*paths):
     return [PYTHON, "-m", "pytest", "-q", "--durations=12", *paths]
 
 
-STAGED = ("stage",)
+STAGED = ("stage", "setup")
 # In the order in which they are started, as far as there is room: the tree, for which most of them wait, and compilers;
 # those that want all cores; then what takes longest first.
 PARTS = [
+    Part(
+        "setup",
+        "programs and libraries of others that the tests use",
+        ["scripts/setup", "for-tests"],
+        30,
+        0.3,
+        is_needed=True,
+    ),
     Part("format", "rustfmt has nothing to change", ["cargo", "fmt", "--all", "--check"], 5, 0.3),
     Part("house", "house rules: lengths, paths, settings, docs", [PYTHON, "tests/house/check.py"], 5, 0.3),
     Part("dependencies", "licences, sources and versions of crates", [PYTHON, "tests/house/dependencies.py"], 5, 0.3),
-    Part("stage", "release build and staged tree", ["scripts/stage"], 30, 1.9),
+    Part("stage", "release build and staged tree", ["scripts/stage"], 30, 1.9, is_needed=True),
     Part(
         "clippy",
         "no warnings",
@@ -43,7 +52,7 @@ PARTS = [
         60,
         COMPILER,
     ),
-    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 60, COMPILER, ("clippy",)),
+    Part("unit", "unit tests of all crates", ["cargo", "test", "--workspace", "--no-fail-fast"], 60, COMPILER, ("clippy", "setup")),
     Part(
         "loom",
         "mailbox, express boxes, doorbell, withdrawals, shared-out work: every interleaving",
@@ -144,8 +153,12 @@ def main():
     wanted = sys.argv[1:]
     if wanted == ["--quick"]:
         return finish(run_all(quick_parts()))
-    jobs.refuse_unknown("part", wanted, [part.name for part in PARTS])
-    finish(run_all([part for part in PARTS if not wanted or part.name in wanted]))
+    all_parts = [part.name for part in PARTS if part.name != "setup"]
+    set_up = ["setup"] if "--set-up" in wanted else []
+    wanted = [name for name in wanted if name != "--set-up"]
+    jobs.refuse_unknown("part", wanted, all_parts)
+    chosen = [*set_up, *(wanted or all_parts)]
+    finish(run_all([part for part in PARTS if part.name in chosen]))
 
 
 def finish(counts):

@@ -8,7 +8,7 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
-from parts import ALONE, COMPILER, CORES, Part, leave_out, to_start  # noqa: E402
+from parts import ALONE, COMPILER, CORES, Part, leave_out, to_start, without  # noqa: E402
 
 # Cores of parts under way, those of the next one, and whether it may start.
 CASES = [
@@ -31,8 +31,8 @@ class Begun:
         self.part = made(cores)
 
 
-def made(cores, name="", after=()):
-    return Part(name, "", [], 1, cores, after)
+def made(cores, name="", after=(), is_needed=False):
+    return Part(name, "", [], 1, cores, after, is_needed)
 
 
 def cores_are_shared(files, ratchet):
@@ -61,9 +61,25 @@ def what_is_left_out_is_told(files, ratchet):
     """Parts for which there is no time count as skipped, each with a line."""
     waiting, told = [made(1, "first"), made(1, "second")], io.StringIO()
     with contextlib.redirect_stdout(told):
-        counts = leave_out(waiting)
+        counts = leave_out(list(waiting), waiting, "the time is up")
     if waiting or counts != [(0, 0, 1)] * 2 or not all(f"LEFT   {name}" in told.getvalue() for name in ("first", "second")):
         yield f"two parts that are left out count as {counts} and are told as {told.getvalue()!r}"
 
 
-RULES = [cores_are_shared, parts_come_after_what_they_need, what_is_left_out_is_told]
+def what_cannot_be_is_not_begun(files, ratchet):
+    """Parts that need what another makes do not begin when that has failed; all others do."""
+    waiting = [made(1, "with", ("tree",)), made(1, "alone"), made(1, "also with", ("tree", "other"))]
+    for name, is_needed, failures, left in (
+        ("other", False, ["wrong"], 3),
+        ("tree", True, [], 3),
+        ("tree", True, ["wrong"], 1),
+    ):
+        ended = Begun(1)
+        ended.part, ended.failures = made(1, name, (), is_needed), failures
+        with contextlib.redirect_stdout(io.StringIO()):
+            counts = without(ended, waiting)
+        if len(waiting) != left or len(counts) != (2 if left == 1 else 0):
+            yield f"after {name} with {failures}: {[part.name for part in waiting]} wait"
+
+
+RULES = [what_cannot_be_is_not_begun, cores_are_shared, parts_come_after_what_they_need, what_is_left_out_is_told]

@@ -23,7 +23,7 @@ class Part:
     """A command, after how many minutes it is taken for a hang (several times what it takes on a slow
     machine), and what it needs of the machine: how many `cores` of the two that there are it keeps busy, as its line says
     (COMPILER: what others leave; 2: it has none but a compiler beside it), and the parts of which it needs what they
-    build (`after`)."""
+    build (`after`). If one fails that `is_needed`, those after it do not begin."""
 
     name: str
     shows: str
@@ -31,6 +31,7 @@ class Part:
     minutes: int
     cores: float = CORES
     after: tuple = ()
+    is_needed: bool = False
 
 
 def count(output):
@@ -147,14 +148,19 @@ def to_start(waiting, running):
     return None
 
 
-def leave_out(waiting):
-    """Tells of the parts that do not begin any more, as the time is up: each counts as one that is skipped."""
-    counts = []
-    while waiting:
-        part = waiting.pop(0)
-        print(f"LEFT   {part.name:9} {part.shows}: not begun, for the time is up", flush=True)
-        counts.append((0, 0, 1))
-    return counts
+def leave_out(parts, waiting, why):
+    """Tells of these parts, which wait, that they do not begin any more: each counts as one that is skipped."""
+    for part in parts:
+        waiting.remove(part)
+        print(f"LEFT   {part.name:9} {part.shows}: not begun, for {why}", flush=True)
+    return [(0, 0, 1)] * len(parts)
+
+
+def without(ended, waiting):
+    """Leaves out the parts that cannot do without one that has ended, if that has failed."""
+    if not (ended.part.is_needed and ended.failures):
+        return []
+    return leave_out([part for part in waiting if ended.part.name in part.after], waiting, f"{ended.part.name} has failed")
 
 
 def run_all(parts):
@@ -163,13 +169,14 @@ def run_all(parts):
     try:
         while waiting or running:
             if time.time() > BEGIN_UNTIL:
-                counts += leave_out(waiting)
+                counts += leave_out(list(waiting), waiting, "the time is up")
             while part := to_start(waiting, running):
                 waiting.remove(part)
                 running.append(Running(part))
             for ended in [other for other in running if other.has_ended()]:
                 running.remove(ended)
                 counts.append(ended.report())
+                counts += without(ended, waiting)
                 failed += [f"{ended.part.name}: {line[:150]}" for line in ended.failures[:10]]
             time.sleep(0.05)
     finally:

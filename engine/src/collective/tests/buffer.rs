@@ -32,12 +32,10 @@ pub fn shapes() -> Vec<Arc<Datatype>> {
 /// which is left.
 pub fn composition() -> Arc<Operator> {
     let function = |input: *const u8, inout: *mut u8, count: u64, datatype: &Arc<Datatype>| {
-        for index in 0..count {
-            let item = |address| Data { address, count, datatype: datatype.into() }.items(index, 1);
-            let (left, right) = (item(input.cast_mut()), item(inout));
-            let result = composed(from_bytes(&packed(&left))[0], from_bytes(&packed(&right))[0]);
-            store(&[result], &right);
-        }
+        let all = |address| Data { address, count, datatype: datatype.into() };
+        let (left, right) = (from_bytes(&packed(&all(input.cast_mut()))), from_bytes(&packed(&all(inout))));
+        let results: Vec<Item> = left.iter().zip(right).map(|(left, right)| composed(*left, right)).collect();
+        store(&results, &all(inout));
     };
     Arc::new(Operator::user(Box::new(function), false))
 }
@@ -47,15 +45,18 @@ pub fn composed([a, b]: Item, [c, d]: Item) -> Item {
 }
 
 fn from_bytes(bytes: &[u8]) -> Vec<Item> {
-    let number = |bytes: &[u8]| i64::from_ne_bytes(bytes.try_into().unwrap());
-    bytes.chunks(16).map(|item| [number(&item[..8]), number(&item[8..])]).collect()
+    let mut items = vec![UNTOUCHED; bytes.len() / size_of::<Item>()];
+    assert_eq!(size_of_val(&items[..]), bytes.len());
+    // SAFETY: both are as long, and a number may be any eight bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), items.as_mut_ptr().cast(), bytes.len()) };
+    items
 }
 
 fn store(items: &[Item], target: &Data) {
-    let mut bytes: Vec<u8> = items.iter().flatten().flat_map(|number| number.to_ne_bytes()).collect();
     let datatype = Datatype::basic(Basic::Packed);
-    let source = Data { address: bytes.as_mut_ptr(), count: bytes.len() as u64, datatype: datatype.into() };
-    // SAFETY: the bytes are there, and the target is a buffer of the test.
+    let (address, count) = (items.as_ptr().cast::<u8>().cast_mut(), size_of_val(items) as u64);
+    let source = Data { address, count, datatype: datatype.into() };
+    // SAFETY: the items are there and are read only; the target is a buffer of the test.
     unsafe { copy(&source, target) };
 }
 
