@@ -14,6 +14,7 @@
 
 use crate::collective::node::buffer::expected::{Expected, Incoming};
 use crate::collective::node::buffer::peer_memory::PeerMemory;
+use crate::collective::node::buffer::short_table::publish_short;
 use crate::collective::node::buffer::table::Table;
 use crate::collective::node::buffer::table_entry::ANY;
 use crate::collective::node::buffer::table_writer::{lend_together, Long, OwnTable};
@@ -31,9 +32,9 @@ use smallvec::{smallvec, SmallVec};
 type BlocksOfMembers<'a> = SmallVec<[(u32, &'a Data); 4]>;
 
 /// Ends an operation in which somebody has lent something.
-async fn end(party: &Party<'_, impl Wait, impl PeerMemory>, mine: &OwnTable<'_>) -> Result<()> {
+async fn end(party: &Party<'_, impl Wait, impl PeerMemory>, i_have: bool) -> Result<()> {
     let last = party.arrive_at_next();
-    if mine.is_lent {
+    if i_have {
         party.wait_for_all(last).await?;
     }
     Ok(())
@@ -49,25 +50,35 @@ async fn with_all(
 ) -> Result<()> {
     let shares_work = may_expect(party.member, incoming.clone().count());
     let expected = shares_work.then(|| Expected::new(party, incoming.clone())).transpose()?;
-    let mut mine = OwnTable::new(party, blocks, expected.as_ref(), long)?;
-    mine.publish(party).await?;
+    let mut mine = None;
+    let short = match shares_work {
+        true => None,
+        false => publish_short(party, blocks.iter().copied()).await?,
+    };
+    let (epoch, i_have_lent) = match short {
+        Some(epoch) => (epoch, false),
+        None => {
+            let mine = mine.insert(OwnTable::new(party, blocks, expected.as_ref(), long)?);
+            mine.publish(party).await?;
+            (mine.epoch, mine.is_lent)
+        }
+    };
     own();
-    party.wait_for_all(mine.epoch).await?;
+    party.wait_for_all(epoch).await?;
     let (mut lent, mut all_expect) = (false, true);
     for member in 0..party.size {
-        let table = Table::of(party, member, mine.epoch)?;
+        let table = Table::of(party, member, epoch)?;
         lent |= table.is_lent();
         all_expect &= table.expected().is_some();
     }
     if let (true, true, Some(expected)) = (lent, all_expect, &expected) {
-        let arrivals = Arrivals { party, epoch: mine.epoch, is_ordered };
-        return arrivals.run(expected, incoming).await;
+        return Arrivals { party, epoch, is_ordered }.run(expected, incoming).await;
     }
     let from = if is_ordered { party.rank.into() } else { 0 };
-    let done = incoming
-        .try_for_each(|(source, nth, data)| Table::of(party, source, mine.epoch)?.take(from, nth, data));
+    let done =
+        incoming.try_for_each(|(source, nth, data)| Table::of(party, source, epoch)?.take(from, nth, data));
     if lent {
-        end(party, &mine).await?;
+        end(party, i_have_lent).await?;
     }
     done
 }
@@ -104,12 +115,13 @@ fn from_others<'a, Waits: Wait, Memory: PeerMemory>(
 }
 
 /// Blocks that lie by member, with `nothing` for this one, which has its own already.
-fn for_others<'a>(me: &Member, blocks: &'a [Data], nothing: &'a Data) -> BlocksOfMembers<'a> {
-    let mine = |member| member == me.rank;
-    (0..me.size)
-        .zip(blocks)
-        .map(|(member, data)| (member, if mine(member) { nothing } else { data }))
-        .collect()
+fn for_others<'a>(
+    me: &Member,
+    blocks: &'a [Data],
+    nothing: &'a Data,
+) -> impl Iterator<Item = (u32, &'a Data)> + Clone {
+    let rank = me.rank;
+    (0..me.size).zip(blocks).map(move |(member, data)| (member, if member == rank { nothing } else { data }))
 }
 
 /// A block of everybody for everybody.
@@ -122,7 +134,7 @@ pub(crate) async fn alltoallw(
     if let Some(send) = send {
         lend_together(party, send);
     }
-    let blocks = for_others(party.member, send.unwrap_or(receive), &nothing);
+    let blocks: BlocksOfMembers = for_others(party.member, send.unwrap_or(receive), &nothing).collect();
     let (incoming, rank) = (from_others(party, receive), party.rank as usize);
     let long = if send.is_some() { Long::Lent(1) } else { Long::Copied };
     let own = || own(send.map(|send| &send[rank]), Some(&receive[rank]));
@@ -164,6 +176,9 @@ pub(crate) async fn gatherv(
     let (root, shares_work) = (party.root_of(root), irregular::applies(party.member));
     if root != party.rank {
         let Some(send) = send else { return Ok(()) };
+        if !shares_work && publish_short(party, std::iter::once((ANY, send))).await?.is_some() {
+            return Ok(());
+        }
         let mut mine = OwnTable::new(party, &[(ANY, send)], None, Long::Lent(1))?;
         mine.publish(party).await?;
         if shares_work {
@@ -205,14 +220,18 @@ pub(crate) async fn scatterv(
     let (root, shares_work) = (party.root_of(root), irregular::applies(party.member));
     if root == party.rank {
         let nothing = Data::nothing();
+        if publish_short(party, for_others(party.member, send, &nothing)).await?.is_some() {
+            own(send.get(root as usize), receive);
+            return Ok(());
+        }
         lend_together(party, send);
-        let blocks = for_others(party.member, send, &nothing);
+        let blocks: BlocksOfMembers = for_others(party.member, send, &nothing).collect();
         let mut mine = OwnTable::new(party, &blocks, None, Long::Lent(1))?;
         mine.publish(party).await?;
         own(send.get(root as usize), receive);
         return match (mine.is_lent, shares_work) {
             (true, true) => irregular::deal_out(party, mine.epoch).await,
-            (true, false) => end(party, &mine).await,
+            (true, false) => end(party, true).await,
             (false, _) => Ok(()),
         };
     }

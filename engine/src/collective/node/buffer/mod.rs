@@ -6,6 +6,7 @@ pub mod destination;
 pub mod expected;
 pub mod lending;
 pub mod peer_memory;
+pub mod short_table;
 pub mod table;
 pub mod table_entry;
 pub mod table_writer;

@@ -3,7 +3,8 @@
 use crate::collective::node::buffer::expected::ExpectedBlock;
 use crate::collective::node::buffer::peer_memory::PeerMemory;
 use crate::collective::node::buffer::table_entry::{
-    Apart, Entry, TableBlock, ANY, APART, ENTRY, EXPECTED, EXPECTS, LENGTH, LENT, LOWEST, MEMBER,
+    Apart, Entry, TableBlock, ANY, APART, ENTRY, EXPECTED, EXPECTS, LENGTH, LENT, LOWEST, MEMBER, SHORT,
+    SHORT_LINE,
 };
 use crate::collective::node::copying::copy_kind::CopyKind;
 use crate::collective::node::protocol::member::Member;
@@ -35,12 +36,16 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
     /// `Other` if it has published something else: it is in another operation.
     #[inline]
     pub fn of(party: &'a Party<'a, Waits, Memory>, owner: u32, epoch: u64) -> Result<Self> {
-        let Some((base, bytes)) = party.table(owner, epoch).filter(|&(_, bytes)| bytes >= ENTRY) else {
+        let Some((base, bytes)) = party.table(owner, epoch).filter(|&(_, bytes)| bytes >= SHORT_LINE) else {
             return Err(another(party.member, owner));
         };
         fetch(base, bytes.min(FETCHED));
         // SAFETY: published, and so it stays until I arrive at the next epoch.
-        let first = unsafe { base.cast::<Entry>().read_unaligned() };
+        let mut first = Entry { bytes: unsafe { base.cast::<u64>().read_unaligned() }, place: 0 };
+        if first.bytes & SHORT == 0 && bytes >= ENTRY {
+            // SAFETY: as above.
+            first = unsafe { base.cast::<Entry>().read_unaligned() };
+        }
         Ok(Table { party, owner, base, bytes: bytes as u64, first })
     }
 
@@ -55,7 +60,7 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
 
     /// What the member expects, if it has said so.
     pub fn expected(&self) -> Option<impl Iterator<Item = ExpectedBlock> + '_> {
-        let number = (self.first.bytes & !(LENT | EXPECTS)) >> MEMBER;
+        let number = (self.first.bytes & !(LENT | EXPECTS | SHORT)) >> MEMBER;
         let begin = (self.number() + 1).checked_mul(ENTRY as u64)?;
         let fits = begin.checked_add(number * EXPECTED as u64)? <= self.bytes;
         (self.first.bytes & EXPECTS != 0 && fits).then(|| {
@@ -71,6 +76,9 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
         if index >= self.number() {
             return Err(another(self.party.member, self.owner));
         }
+        if self.first.bytes & SHORT != 0 {
+            return self.short_entry(index);
+        }
         let mut entry = Entry::default();
         let place = index * ENTRY as u64;
         if self.first.place != 0 {
@@ -84,6 +92,17 @@ impl<'a, Waits: Wait, Memory: PeerMemory> Table<'a, Waits, Memory> {
             entry = unsafe { self.base.add(ENTRY + place as usize).cast::<Entry>().read_unaligned() };
         }
         Ok(entry)
+    }
+
+    #[inline]
+    fn short_entry(&self, index: u64) -> Result<Entry> {
+        let place = (index + 1) * SHORT_LINE as u64;
+        if place + SHORT_LINE as u64 > self.bytes {
+            return Err(another(self.party.member, self.owner));
+        }
+        // SAFETY: within what the member has published.
+        let line = unsafe { self.base.add(place as usize).cast::<u64>().read_unaligned() };
+        Ok(Entry::of_short(line))
     }
 
     /// The `nth` block that is for a member, looking from entry `from` on.

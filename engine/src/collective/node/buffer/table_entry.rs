@@ -4,6 +4,9 @@
 //! slot lie short blocks, as many as there is room for, and the ends of long ones that others would have to read
 //! through the kernel (as in `descriptor.rs`). Where members do the work of each other
 //! (`work_sharing/arrivals.rs`), the blocks that a member expects are listed before these.
+//!
+//! Where all blocks lie behind the table, its lines are *short*: a word each. So the table and blocks of few bytes
+//! lie in the cache line for which the others wait.
 
 use crate::collective::node::buffer::expected::ExpectedBlock;
 
@@ -12,11 +15,11 @@ use crate::collective::node::buffer::expected::ExpectedBlock;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
-    /// Where the block is: an address, or, below [`LOWEST`], counted from the table; or so where its
-    /// [`Apart`] is.
-    pub(super) place: u64,
     /// How long it is; and for whom, in the bits from [`MEMBER`] on.
     pub(super) bytes: u64,
+    /// Where the block is: an address, or, below [`LOWEST`], counted from the table; or so where its
+    /// [`Apart`] is. The first line of a table with short lines has none.
+    pub(super) place: u64,
 }
 
 /// A block that is lent, but for ends that others do not reach by plain loads: behind this lie the
@@ -40,6 +43,12 @@ pub(super) const LENT: u64 = 1 << 63;
 /// In the first line: what the member expects follows the table. How much, in the bits from
 /// [`MEMBER`] on.
 pub(super) const EXPECTS: u64 = 1 << 62;
+/// In the first line: it and all others are short.
+pub(super) const SHORT: u64 = 1 << 61;
+/// Bytes of a short line.
+pub(super) const SHORT_LINE: usize = 8;
+/// In a short line, the place is above so many bits of the length, and below the member.
+const SHORT_LENGTH: u32 = 24;
 pub(super) const EXPECTED: usize = std::mem::size_of::<ExpectedBlock>();
 /// The member of a block that is for all.
 pub(crate) const ANY: u32 = 0x7fff;
@@ -47,6 +56,18 @@ pub(crate) const ANY: u32 = 0x7fff;
 impl Entry {
     pub(super) fn new(place: u64, bytes: u64, member: u32) -> Entry {
         Entry { place, bytes: bytes & LENGTH | u64::from(member) << MEMBER }
+    }
+
+    /// As a short line. Its block must lie in a slot, behind the table.
+    pub(super) fn as_short(&self) -> u64 {
+        debug_assert!(!self.is_apart() && self.place < LOWEST && self.length() < LOWEST);
+        self.bytes & !LENGTH | self.place << SHORT_LENGTH | self.length()
+    }
+
+    /// What a short line says.
+    pub(super) fn of_short(line: u64) -> Entry {
+        let length = line & ((1 << SHORT_LENGTH) - 1);
+        Entry { bytes: line & !LENGTH | length, place: (line & LENGTH) >> SHORT_LENGTH }
     }
 
     pub(super) fn length(&self) -> u64 {

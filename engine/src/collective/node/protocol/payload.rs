@@ -48,21 +48,32 @@ impl Member {
         let packed = self.taken_place(epoch, bytes);
         // SAFETY: the program lends the data; the place is ours by rule 2, and
         // has room, because who called has compared `bytes` with `slot`.
+        unsafe { self.pack(data, packed) };
+        self.publish_as(epoch, Published::Payload(bytes));
+    }
+
+    /// Writes items one after the other.
+    ///
+    /// # Safety
+    /// The program must lend them, and there must be room for them, for nobody else meanwhile.
+    #[inline]
+    pub(crate) unsafe fn pack(&self, data: &Data, to: *mut u8) {
+        let bytes = data.bytes() as usize;
+        // SAFETY: by the caller.
         unsafe {
             match data.dense() {
                 Some((from, _)) if bytes >= Chooser::WORTH => {
                     let copied =
                         if bytes as u64 <= SHORT_SLOT.bytes() { CopyKind::Short } else { CopyKind::Slot };
-                    self.chooser(copied).copy(from, packed, bytes);
+                    self.chooser(copied).copy(from, to, bytes);
                 }
-                Some((from, _)) => std::ptr::copy_nonoverlapping(from, packed, bytes),
+                Some((from, _)) => std::ptr::copy_nonoverlapping(from, to, bytes),
                 None => {
                     let source = (&**data.datatype, data.address.cast_const(), data.count);
-                    datatype::copy(source, (Member::bytes(), packed, bytes as u64));
+                    datatype::copy(source, (Member::bytes(), to, bytes as u64));
                 }
             }
         }
-        self.publish_as(epoch, Published::Payload(bytes));
     }
 
     /// Where the payload of a member that has arrived lies.
