@@ -38,12 +38,7 @@ pub(crate) async fn publish_short<'a, Memory>(
 /// # Safety
 /// There must be room for all of it, for nobody else meanwhile; the program must lend the blocks.
 #[inline]
-unsafe fn write<'a>(
-    me: &Member,
-    slot: *mut u8,
-    lines: usize,
-    blocks: impl Iterator<Item = (u32, &'a Data)>,
-) {
+unsafe fn write<'a>(me: &Member, slot: *mut u8, lines: usize, blocks: impl Iterator<Item = (u32, &'a Data)>) {
     let (mut number, mut place) = (0, lines);
     for (member, data) in blocks {
         let (bytes, line) = (data.bytes(), slot.wrapping_add((number + 1) * SHORT_LINE));

@@ -56,7 +56,7 @@ impl Member {
     ///
     /// # Safety
     /// The program must lend them, and there must be room for them, for nobody else meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn pack(&self, data: &Data, to: *mut u8) {
         let bytes = data.bytes() as usize;
         // SAFETY: by the caller.
