@@ -183,8 +183,11 @@ def test_a_leader_that_goes_before_all_are_there_is_replaced(containers, work):
 def test_what_a_dead_job_has_left_is_in_nobodys_way(containers, work):
     dead = containers.start(work)
     containers.wait_for_leader()
-    for process in reversed(containers.processes(0, "run")):
-        os.kill(process, signal.SIGKILL)
+    # Stopped first: the one above would clear up after the one below.
+    chain = containers.processes(0, "run")
+    for signal_number, processes in ((signal.SIGSTOP, chain), (signal.SIGKILL, reversed(chain))):
+        for process in processes:
+            os.kill(process, signal_number)
     dead.communicate(timeout=PATIENCE)
     assert (containers.folder / "serried-job.socket").exists()
     said = ends(*(containers.start(work) for _ in range(2)))
