@@ -5,8 +5,8 @@ use super::watch::{Finding, Watch};
 use serried_engine::job::NodeSegment;
 use serried_engine::observe::description::{Description, Need, Thread};
 use serried_engine::observe::State;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{mpsc, Arc};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const STEP: Duration = Duration::from_millis(100);
@@ -82,23 +82,21 @@ impl Job {
     }
 }
 
-/// Runs a test beside a thread that sleeps between short looks.
-fn beside_a_sleeper(test: impl FnOnce(u32)) {
-    let over = Arc::new(AtomicBool::new(false));
-    let is_over = Arc::clone(&over);
+/// A thread that sleeps until the process ends, and does so when this returns. It never wakes: on a busy machine, one
+/// that has woken may wait for a core during all looks of a test, which take no time.
+pub(super) fn sleeper() -> u32 {
     let (tell, told) = mpsc::channel();
-    let sleeper = std::thread::spawn(move || {
+    std::thread::spawn(move || {
         tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
-        while !is_over.load(Relaxed) {
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        std::thread::sleep(Duration::from_secs(3600));
     });
     let thread = told.recv().unwrap();
-    // It is asleep when it is looked at.
-    std::thread::sleep(Duration::from_millis(20));
-    test(thread);
-    over.store(true, Relaxed);
-    sleeper.join().unwrap();
+    let calls = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep].map(|call| format!("{call} "));
+    let sleeps = |text: String| calls.iter().any(|call| text.starts_with(call));
+    while !std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).is_ok_and(sleeps) {
+        std::thread::yield_now();
+    }
+    thread
 }
 
 fn text(found: &(u32, Finding)) -> &str {
@@ -110,33 +108,27 @@ fn text(found: &(u32, Finding)) -> &str {
 
 #[test]
 fn ranks_that_all_nap_are_told_after_half_a_minute_and_ended_a_minute_later() {
-    beside_a_sleeper(|thread| {
-        let found = Job::new([true, true], thread).found_within(120, None);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!((20..40).contains(&found[0].0), "{found:?}");
-        assert!(text(&found[0]).starts_with("serried: ranks 0 and 1 wait for each other and cannot go on\n"));
-        assert!(text(&found[0]).contains("calls MPI_Test and sleeps, again and again"));
-        assert!(text(&found[0]).contains("Ranks 0 and 1 have called nothing else: if those loops can end"));
-        assert!(text(&found[0]).contains("ended if nothing moves within 60 s"));
-        assert_eq!(found[1].1, Finding::End);
-        assert!((80..101).contains(&found[1].0), "{found:?}");
-    });
+    let found = Job::new([true, true], sleeper()).found_within(120, None);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!((20..40).contains(&found[0].0), "{found:?}");
+    assert!(text(&found[0]).starts_with("serried: ranks 0 and 1 wait for each other and cannot go on\n"));
+    assert!(text(&found[0]).contains("calls MPI_Test and sleeps, again and again"));
+    assert!(text(&found[0]).contains("Ranks 0 and 1 have called nothing else: if those loops can end"));
+    assert!(text(&found[0]).contains("ended if nothing moves within 60 s"));
+    assert_eq!(found[1].1, Finding::End);
+    assert!((80..101).contains(&found[1].0), "{found:?}");
 }
 
 #[test]
 fn a_rank_that_naps_while_another_waits_is_told_after_two_minutes() {
-    beside_a_sleeper(|thread| {
-        let found = Job::new([true, false], thread).found_within(200, None);
-        assert!((120..170).contains(&found[0].0), "{found:?}");
-        assert!(text(&found[0]).contains("Rank 0 has called nothing else: if that loop can end"));
-    });
+    let found = Job::new([true, false], sleeper()).found_within(200, None);
+    assert!((120..170).contains(&found[0].0), "{found:?}");
+    assert!(text(&found[0]).contains("Rank 0 has called nothing else: if that loop can end"));
 }
 
 #[test]
 fn ranks_that_call_something_else_now_and_then_are_let_alone() {
-    beside_a_sleeper(|thread| {
-        assert_eq!(Job::new([true, true], thread).found_within(300, Some(15)), []);
-    });
+    assert_eq!(Job::new([true, true], sleeper()).found_within(300, Some(15)), []);
 }
 
 #[test]
