@@ -157,6 +157,8 @@ def main():
     set_up = ["setup"] if "--set-up" in wanted else []
     wanted = [name for name in wanted if name != "--set-up"]
     jobs.refuse_unknown("part", wanted, all_parts)
+    if set_up:
+        print("setup goes on while the compilers work; what it installs: build/test/setup.log", flush=True)
     chosen = [*set_up, *(wanted or all_parts)]
     finish(run_all([part for part in PARTS if part.name in chosen]))
 
