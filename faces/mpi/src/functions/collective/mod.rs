@@ -72,7 +72,9 @@ macro_rules! forms {
         $(forms! { @one $file $arguments $blocking $nonblocking $persistent })*
     };
     (@one $file:ident ($($name:ident: $type:ty),*) $blocking:ident $nonblocking:ident $persistent:ident) => {
-        /// The blocking form.
+        /// The blocking form. A call between would copy arguments that the caller has only just written to the stack,
+        /// two at once: that waits for all stores before.
+        #[inline(always)]
         #[allow(clippy::too_many_arguments)] // MPI's own
         pub fn $blocking($($name: $type,)* comm: &Arc<Comm>) -> Result<()> {
             run(comm, $file::$blocking($($name,)* comm))

@@ -16,6 +16,7 @@ macro_rules! forms {
     ($($function:ident $name:literal, $with_request:ident $start:ident $request_name:literal,
        ($($argument:ident: $type:ty),* $(,)?) $checked:expr, |$operands:pat_param, $target:ident| ($($given:expr),*);)*) => {$(
         #[doc = concat!("`MPI_", $name, "`.")]
+        #[inline(always)] // a call between would copy arguments on the stack, which waits for all stores before
         #[allow(clippy::too_many_arguments)] // those of MPI
         pub fn $function($($argument: $type),*) -> Result<()> {
             let ($operands, target) = $checked;
