@@ -51,6 +51,7 @@ async fn with_all(
     let shares_work = may_expect(party.member, incoming.clone().count());
     let expected = shares_work.then(|| Expected::new(party, incoming.clone())).transpose()?;
     let mut mine = None;
+    // A table that says what its member expects has long lines.
     let short = match shares_work {
         true => None,
         false => publish_short(party, blocks.iter().copied()).await?,
