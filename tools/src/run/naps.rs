@@ -82,9 +82,25 @@ fn doing(text: &str) -> Doing {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::time::Duration;
+
+    /// A thread that sleeps until the process ends, and does so when this returns. It never wakes: on a busy machine, one
+    /// that has woken may wait for a core during all looks of a test, which take no time.
+    pub fn sleeper() -> u32 {
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
+            std::thread::sleep(Duration::from_secs(3600));
+        });
+        let thread = told.recv().unwrap();
+        let path = format!("/proc/self/task/{thread}/syscall");
+        while fs::read_to_string(&path).is_ok_and(|text| doing(&text) != Doing::Sleeps) {
+            std::thread::yield_now();
+        }
+        thread
+    }
 
     #[test]
     fn a_sleep_is_told_from_waiting_for_a_file() {
@@ -104,15 +120,6 @@ mod tests {
     #[test]
     fn a_thread_that_has_gone_or_waits_for_input_does_not_only_sleep() {
         let mut gone = Naps::new([(std::process::id(), u32::MAX)].into_iter());
-        let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
-        let sleeper = std::thread::spawn(move || {
-            tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
-            while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-        });
-        let thread = told.recv().unwrap();
         let look = |naps: &mut Naps| loop {
             std::thread::sleep(Duration::from_millis(3));
             if let Some(found) = naps.look() {
@@ -120,10 +127,6 @@ mod tests {
             }
         };
         assert!(!look(&mut gone));
-        // While the machine is busy nobody can tell, so it may take a while.
-        let mut sleeps = (0..50).map(|_| Naps::new([(std::process::id(), thread)].into_iter()));
-        assert!(sleeps.any(|mut sleeps| look(&mut sleeps)));
-        drop(stop);
-        sleeper.join().unwrap();
+        assert!(look(&mut Naps::new([(std::process::id(), sleeper())].into_iter())));
     }
 }

@@ -1,5 +1,6 @@
 //! The watch over jobs with ranks that nap, by a clock that the test sets: nobody waits for minutes.
 
+use super::naps::tests::sleeper;
 use super::options::OnDeadlock;
 use super::watch::{Finding, Watch};
 use serried_engine::job::NodeSegment;
@@ -80,23 +81,6 @@ impl Job {
         }
         found
     }
-}
-
-/// A thread that sleeps until the process ends, and does so when this returns. It never wakes: on a busy machine, one
-/// that has woken may wait for a core during all looks of a test, which take no time.
-pub(super) fn sleeper() -> u32 {
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || {
-        tell.send(serried_engine::memory::system_calls::thread_number()).unwrap();
-        std::thread::sleep(Duration::from_secs(3600));
-    });
-    let thread = told.recv().unwrap();
-    let calls = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep].map(|call| format!("{call} "));
-    let sleeps = |text: String| calls.iter().any(|call| text.starts_with(call));
-    while !std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).is_ok_and(sleeps) {
-        std::thread::yield_now();
-    }
-    thread
 }
 
 fn text(found: &(u32, Finding)) -> &str {
