@@ -164,6 +164,17 @@ impl Record {
         usual
     }
 
+    /// The same of one that nobody has said anything about: it is recorded now.
+    #[inline(always)]
+    pub(super) fn leave_unrecorded(&self, name: u32) -> bool {
+        let usual = self.now.load(Relaxed) == INSIDE | name;
+        if usual {
+            self.next().name(name);
+            self.now.store(READY, Relaxed);
+        }
+        usual
+    }
+
     /// Marks the end of any call; whether it was listened to. `ready`: where it was within
     /// no other, the next one may be usual.
     pub(super) fn leave(&self, ready: bool) -> bool {

@@ -122,6 +122,7 @@ impl Entry {
     }
 
     /// Nothing is known of the call but its name.
+    #[inline(always)]
     pub(super) fn name(&self, what: u32) {
         self.what.store(what | SILENT, Relaxed);
     }
@@ -213,6 +214,23 @@ mod tests {
         page.hold_up();
         assert!(!page.leave_usual(6) && !page.leave(false) && !page.enter_usual(7));
         assert_eq!((page.sequence(), page.current().unwrap().name), (6, 6));
+    }
+
+    #[test]
+    fn a_usual_call_of_which_nothing_is_said_is_recorded_when_it_ends() {
+        let node = NodeSegment::create(1).unwrap();
+        let page = node.page(0);
+        page.enter(2);
+        assert!(!page.leave_unrecorded(2), "it has not begun as usual");
+        page.leave(true);
+        assert!(page.enter_usual(3) && !page.leave_unrecorded(4) && page.leave_unrecorded(3));
+        assert_eq!((page.inside(), page.sequence(), page.current()), (false, 4, Some(Recorded::of_name(3))));
+        assert!(page.enter_usual(5));
+        page.about_first(2, 1, 5, 8);
+        assert!(!page.leave_unrecorded(5), "it is recorded");
+        page.hold_up();
+        assert!(!page.leave_unrecorded(5), "somebody wants to know of its end");
+        page.leave(false);
     }
 
     #[test]

@@ -99,6 +99,12 @@ impl Page {
         self.record.leave_usual(name)
     }
 
+    /// The same of a usual call that nobody has said anything about.
+    #[inline(always)]
+    pub fn leave_unrecorded(&self, name: u32) -> bool {
+        self.record.leave_unrecorded(name)
+    }
+
     /// Marks the end of any call; whether it was listened to. `ready`: MPI runs, and nobody
     /// listens.
     pub fn leave(&self, ready: bool) -> bool {

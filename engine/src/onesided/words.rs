@@ -53,6 +53,7 @@ impl Element {
     }
 
     /// Whether an array of it has no padding.
+    #[inline]
     fn is_gapless(self) -> bool {
         self.is_block() && self.0.extent() == self.0.size()
     }
@@ -113,6 +114,22 @@ impl<'a> Elements<'a> {
             operator.check(named)?;
         }
         Ok(Elements { element, builtin, operator, datatype: shared, word: element.word() })
+    }
+
+    /// The same, made once for each operator and kind of elements.
+    ///
+    /// # Errors
+    /// As [`Elements::new`].
+    #[inline]
+    pub fn of(operator: &Operator, datatype: &Datatype) -> Result<&'static Elements<'static>> {
+        if let (Some(builtin), Some(basic)) = (operator.as_builtin(), datatype.as_basic()) {
+            if let Some(known) = KNOWN[builtin as usize][basic as usize].get() {
+                return Ok(known);
+            }
+        }
+        // What does not fit is told of the datatype that the program has given.
+        let given = Elements::new(operator, datatype)?;
+        Elements::known(given.builtin, given.element)
     }
 
     /// The same by one of MPI's own operators, of this type.

@@ -98,8 +98,9 @@ mod machine {
     gets_with_context! { shmem_ctx_longdouble_g pshmem_ctx_longdouble_g }
 }
 
-/// aarch64: 128 bits in the register of a vector.
+/// aarch64: 128 bits in the register of a vector. The compiler warns of a vector's layout, but it is passed in that register.
 #[cfg(target_arch = "aarch64")]
+#[allow(improper_ctypes_definitions)]
 mod machine {
     use super::super::handles::{shmem_ctx_t, SHMEM_CTX_DEFAULT};
     use super::{get, put};

@@ -26,7 +26,7 @@ pub(super) enum Hold {
 /// So many words are changed by one member alone, by vectors: that costs a few microseconds before, at the first time.
 pub(super) const MANY: usize = 1024;
 /// Fewer words in a row than that do not count.
-pub(super) const FEW: usize = 16;
+pub(super) const FEW: usize = 4;
 
 impl Engine {
     /// Changes `count` elements one after the other in a region.
@@ -71,10 +71,10 @@ impl Engine {
         self.have_answers_now(region)
     }
 
-    /// Elements that lie together, as few as one.
+    /// As [`Engine::change`]: mostly they are few words that are direct, and then nothing is left of a loop.
     ///
     /// # Safety
-    /// As [`Engine::change`].
+    /// As there.
     #[inline]
     pub(in crate::engine) unsafe fn change_together(
         &self,
@@ -83,35 +83,16 @@ impl Engine {
         (offset, count): (u64, u64),
         places: (*const u8, *mut u8),
     ) -> Result<()> {
+        let bytes = count * elements.element().size() as u64;
         // SAFETY: by the caller.
         unsafe {
-            match count as usize {
-                1 => self.change_one(region, elements, offset, places),
-                count => self.change(region, elements, (offset, count), places),
-            }
-        }
-    }
-
-    /// One element: mostly it is a word that is direct, and then nothing is left of a loop.
-    ///
-    /// # Safety
-    /// As [`Engine::change`].
-    #[inline]
-    pub(in crate::engine) unsafe fn change_one(
-        &self,
-        region: &Region,
-        elements: &Elements,
-        offset: u64,
-        places: (*const u8, *mut u8),
-    ) -> Result<()> {
-        let size = elements.element().size() as u64;
-        // SAFETY: by the caller.
-        unsafe {
-            match region.way(offset, size) {
-                (Way::Direct(here), length) if length == size && elements.is_word(here) => {
-                    self.change_words(region, elements, (here, 1), places)
+            match region.way(offset, bytes) {
+                (Way::Direct(here), length)
+                    if length == bytes && bytes <= AT_ONCE && elements.is_word(here) =>
+                {
+                    self.change_words(region, elements, (here, count as usize), places)
                 }
-                _ => self.change(region, elements, (offset, 1), places),
+                _ => self.change(region, elements, (offset, count as usize), places),
             }
         }
     }

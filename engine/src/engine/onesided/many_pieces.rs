@@ -309,7 +309,7 @@ impl Engine {
         let elements = Elements::known(builtin, Element(basic))?;
         let offset = region.place_of(there, elements.element().span() as u64)?;
         // SAFETY: by the caller; it lies in the region.
-        unsafe { self.change_one(region, elements, offset, (by, was))? };
+        unsafe { self.change_together(region, elements, (offset, 1), (by, was))? };
         region.changed();
         Ok(())
     }

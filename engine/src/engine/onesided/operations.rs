@@ -147,16 +147,16 @@ impl Engine {
     ) -> Result<()> {
         self.check_access(exposure, Some(rank))?;
         only_predefined(datatype)?;
-        let elements = Elements::new(operator, datatype)?;
+        let elements = Elements::of(operator, datatype)?;
         let span = (0, elements.element().span() as i64);
         self.at(exposure, (rank, displacement), span, |place| {
             // SAFETY: the program lends origin and result; the place is exposed memory.
             unsafe {
                 match place.region.way(place.first, place.length) {
                     (Way::Direct(here), length) if length == place.length && elements.is_word(here) => {
-                        self.change_words(place.region, &elements, (here, 1), (origin, result))?;
+                        self.change_words(place.region, elements, (here, 1), (origin, result))?;
                     }
-                    _ => self.fetch_slowly(&place, &elements, origin, result)?,
+                    _ => self.fetch_slowly(&place, elements, origin, result)?,
                 }
             }
             place.region.changed();
@@ -294,7 +294,7 @@ impl Engine {
         if bytes == 0 {
             return Ok(());
         }
-        let elements = Elements::new(operator, target.datatype)?;
+        let elements = Elements::of(operator, target.datatype)?;
         if !elements.only_reads() {
             same_elements("origin", origin, elements.element(), bytes)?;
         }
@@ -304,7 +304,7 @@ impl Engine {
         let span = target.datatype.span(target.count as u64)?;
         self.at(exposure, (target.rank, target.displacement), span, |place| {
             // SAFETY: the program lends origin and result; the place is exposed memory.
-            unsafe { self.change_pieces((origin, result), &place, (target, bytes), &elements)? };
+            unsafe { self.change_pieces((origin, result), &place, (target, bytes), elements)? };
             place.region.changed();
             Ok(())
         })
@@ -448,19 +448,28 @@ fn comparable(datatype: &Datatype) -> Result<Element> {
 }
 
 /// Whether data are as many of these elements.
+#[inline]
 fn same_elements(what: &str, data: &Data, element: Element, bytes: u64) -> Result<()> {
+    match data.bytes() == bytes && data.datatype.uniform() == Some(element.0) {
+        true => Ok(()),
+        false => Err(other_elements(what, data, element, bytes)),
+    }
+}
+
+#[cold]
+fn other_elements(what: &str, data: &Data, element: Element, bytes: u64) -> Error {
     if data.bytes() != bytes {
         let sentence =
             format!("the {what} has {} bytes and the target {bytes}; they must have as many", data.bytes());
-        return Err(Error::new(Class::Count, sentence));
+        return Error::new(Class::Count, sentence);
     }
-    if Element::of(&data.datatype)? != element {
-        let sentence = format!(
-            "the {what} consists of elements of another type than the target ({:?} and {:?})",
-            Element::of(&data.datatype)?.0,
-            element.0
-        );
-        return Err(Error::new(Class::Type, sentence));
-    }
-    Ok(())
+    let other = match Element::of(&data.datatype) {
+        Ok(other) => other,
+        Err(error) => return error,
+    };
+    let sentence = format!(
+        "the {what} consists of elements of another type than the target ({:?} and {:?})",
+        other.0, element.0
+    );
+    Error::new(Class::Type, sentence)
 }

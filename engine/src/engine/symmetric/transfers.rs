@@ -211,7 +211,7 @@ impl Engine {
         let (region, offset) = self.find_word(symmetric, remote, element.size())?;
         let elements = Elements::known(builtin, element)?;
         // SAFETY: the program lends both, or they are the face's; the word lies within the region.
-        unsafe { self.change_one(region, elements, offset, (by, old))? };
+        unsafe { self.change_together(region, elements, (offset, 1), (by, old))? };
         if builtin != Builtin::NoOp {
             region.changed();
         }

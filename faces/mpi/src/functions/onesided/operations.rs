@@ -24,6 +24,7 @@ macro_rules! forms {
         }
 
         #[doc = concat!("`MPI_", $request_name, "`.")]
+        #[inline(always)] // as above
         #[allow(clippy::too_many_arguments)] // those of MPI
         pub fn $with_request($($argument: $type,)* request: OutRequest) -> Result<()> {
             let ($operands, target) = $checked;
