@@ -1,4 +1,4 @@
-//! The engine's own sources of mailbox, express boxes, doorbell, withdrawals, shared-out work and locks, compiled
+//! The engine's own sources of mailbox, express boxes, doorbell, withdrawals, long blocks, shared-out work and locks, compiled
 //! over atomics and memory whose every interleaving loom tries: what they use of
 //! the engine (`crate::sync`, `crate::transport`, `super::area`,
 //! `super::packet`) stands for twins here. The rings are two lines and 64 bytes
@@ -31,5 +31,14 @@ pub mod mailbox;
 pub mod claim;
 #[path = "../../../engine/src/transport/node/sizes.rs"]
 pub mod sizes;
+#[path = "../../../engine/src/transport/node/overtake_word.rs"]
+pub mod overtake_word;
 #[path = "../../../engine/src/transport/node/withdrawals.rs"]
 pub mod withdrawals;
+
+/// Tries all interleavings with at most `preemptions`.
+pub fn every_interleaving(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = model.preemption_bound.or(Some(preemptions));
+    model.check(check);
+}

@@ -7,6 +7,7 @@ use loom::sync::Arc;
 use loom::thread;
 use serried_loom::area::{Area, Shared};
 use serried_loom::doorbell::Doorbell;
+use serried_loom::every_interleaving;
 use serried_loom::express;
 use serried_loom::inbox::Inbox;
 use serried_loom::onesided::control::{Control, Two};
@@ -20,13 +21,6 @@ use serried_loom::transport::Letter;
 use serried_loom::withdrawals::{List, Taking, Withdrawn};
 
 const DATA: u8 = 1;
-
-/// Tries all interleavings with at most `preemptions`.
-fn every_interleaving(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = model.preemption_bound.or(Some(preemptions));
-    model.check(check);
-}
 
 /// A reader, its memory, and the doorbells of its senders.
 struct Node {

@@ -47,6 +47,7 @@ impl NodeTransport {
     /// A payload has been read, or nobody wants it. While its sender still fills the cells, nobody else may.
     #[inline]
     pub(super) fn let_go(&mut self, block: &InHand) {
+        self.end_overtaking(block);
         if self.is_being_filled(block) {
             if block.first().owner != self.me {
                 return self.give_all_back(block);

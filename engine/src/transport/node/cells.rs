@@ -7,13 +7,14 @@
 //! ([`super::borrowed_cells`]); then a packet brings it home.
 //!
 //! Whoever has the cells of a long block may push the packet while it still fills them: the line behind the first one says
-//! how much is there, and the receiver reads no further. If the receiver gives them back before they are full, the owner
+//! how much is there, and the receiver reads no further. It may read the rest where the sender has it ([`super::overtaking`]). If the receiver gives them back before they are full, the owner
 //! fills them all the same: it looks for free cells only after that. Nobody else writes there before they are full: the
 //! receiver keeps no others, and an owner to whom they come home waits until they are.
 
 use super::area::{cells_offset, Area};
+use super::overtake_word::OvertakeWord;
 use super::returned::indices;
-use super::sizes::{Free, CLASSES, PIECES};
+use super::sizes::{Free, CLASSES, LINE_BYTES, PIECES};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A cell of memory that its owner fills and a peer reads.
@@ -132,18 +133,29 @@ impl Pool {
     }
 }
 
+/// The line behind the first cell of a long block.
+#[repr(C)]
+pub struct Line {
+    /// How much is there.
+    pub filled: Filled,
+    /// Whether the receiver has overtaken the sender.
+    pub overtake: OvertakeWord,
+}
+
+const _: () = assert!(std::mem::size_of::<Line>() <= LINE_BYTES);
+
 /// Address of cell `index` of `area`.
 #[inline]
 pub fn address(area: &Area, index: u32) -> *mut u8 {
     area.cells(place(index).0)
 }
 
-/// How much of the block is there whose first cell is cell `index` of `area`.
+/// The line of the block whose first cell is cell `index` of `area`.
 #[inline]
-pub fn filled(area: &Area, index: u32) -> &Filled {
+pub fn line(area: &Area, index: u32) -> &Line {
     let (offset, bytes) = place(index);
-    // SAFETY: the line behind the cell, which belongs to it and is aligned as it is; an atomic.
-    unsafe { &*area.cells(offset + bytes).cast::<Filled>() }
+    // SAFETY: the line behind the cell, which belongs to it and is aligned as it is; atomics.
+    unsafe { &*area.cells(offset + bytes).cast::<Line>() }
 }
 
 /// Offset of a cell among the cells, and its bytes.

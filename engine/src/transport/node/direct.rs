@@ -67,6 +67,18 @@ impl Direct {
         Some(found.cast_const())
     }
 
+    /// The same, as far as all of it from the beginning on is shared: how many bytes.
+    pub fn direct_until(
+        &self,
+        node: &NodeSegment,
+        peer: u32,
+        address: u64,
+        bytes: u64,
+    ) -> Option<(*const u8, usize)> {
+        let found = self.peers.reach(peer, Direct::announced(node, peer), address, bytes)?;
+        (found.before == 0).then_some((found.address.cast_const(), bytes as usize - found.after))
+    }
+
     /// See [`crate::transport::OfferedMemory::exposed`].
     pub fn exposed(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         self.peers.exposed(peer, Direct::announced(node, peer), address, bytes)

@@ -2,10 +2,11 @@
 //! ([`super::borrowed_cells`]), or else own ones that have been free for longest.
 //!
 //! The sender pushes the packet when the first part is there, and copies the rest; the receiver copies what is there. So
-//! both copy at the same time, and the sender waits for nobody. Where ranks share CPUs the packet goes when all is
+//! both copy at the same time, and the sender waits for nobody but a receiver that reads the rest itself ([`super::overtaking`]). Where ranks share CPUs the packet goes when all is
 //! there: the receiver would wait for a sender that has no core.
 
-use super::cells::{self, Cell};
+use super::cells::{self, Cell, Line};
+use super::overtake_word::OvertakeWord;
 use super::returned::indices;
 use super::sizes::{PIECE, PIECES};
 use super::{gone, NodeTransport};
@@ -91,6 +92,18 @@ impl InHand {
         self.count > 1 || self.long.is_whole == 0
     }
 
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.long.bytes as usize
+    }
+
+    /// Local rank of who fills it.
+    #[inline]
+    pub fn sender(&self) -> u32 {
+        u32::from(self.long.sender)
+    }
+
     /// The first cell.
     #[inline]
     pub fn first(&self) -> Cell {
@@ -150,6 +163,7 @@ impl NodeTransport {
             None => part_of(bytes).min(bytes),
         };
         block_there.long.is_whole = u8::from(before == bytes);
+        self.line_of(&block_there).overtake.open((block as u64).wrapping_sub(head.len() as u64));
         // SAFETY: by the caller; the cells are in this rank's hands.
         unsafe { self.fill(peer, &block_there, (head, block), 0..before)? };
         let packet = Packet::with(LONG, header, &block_there.long);
@@ -187,23 +201,57 @@ impl NodeTransport {
         &mut self,
         peer: u32,
         there: &InHand,
+        data: (&[u8], *const u8),
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        let bytes = there.bytes();
+        let area = self.area_of(there.first().owner);
+        let line = cells::line(&area, there.first().index);
+        for at in range.step_by(part_of(bytes)) {
+            if let Some(until) = line.overtake.until().filter(|_| at > 0) {
+                // What the receiver will not read where it is: that is copied while it reads.
+                // SAFETY: by the caller.
+                unsafe { self.fill_range(peer, there, data, at.max(until)..bytes)? };
+                if self.is_read(peer, &line.overtake) {
+                    line.filled.tell(bytes);
+                    break;
+                }
+            }
+            let end = bytes.min(at + part_of(bytes));
+            // SAFETY: by the caller.
+            unsafe { self.fill_range(peer, there, data, at..end)? };
+            if at > 0 && end == bytes {
+                self.close(peer, &line.overtake);
+            }
+            // When all is there the line may be that of another block.
+            line.filled.tell(end);
+        }
+        Ok(())
+    }
+
+    /// Copies a range into the cells, and tells nobody.
+    ///
+    /// # Safety
+    /// As [`NodeTransport::fill`].
+    unsafe fn fill_range(
+        &mut self,
+        peer: u32,
+        there: &InHand,
         (head, block): (&[u8], *const u8),
         range: std::ops::Range<usize>,
     ) -> Result<()> {
-        let bytes = there.long.bytes as usize;
-        let area = self.area_of(there.first().owner);
-        let filled = cells::filled(&area, there.first().index);
-        for at in range.step_by(part_of(bytes)) {
-            let part = part_of(bytes).min(bytes - at);
+        let mut at = range.start;
+        while at < range.end {
+            let part = (range.end - at).min(PIECE - at % PIECE);
             let target = self.cell_address(there.cell(at / PIECE)).wrapping_add(at % PIECE);
             let of_head = head.get(at..).map_or(0, |rest| rest.len().min(part));
             // SAFETY: a part of what is sent and of a cell, by the caller.
             unsafe {
                 std::ptr::copy_nonoverlapping(head.as_ptr().wrapping_add(at), target, of_head);
-                let from = block.add(at + of_head - head.len());
+                let from = block.wrapping_add(at + of_head).wrapping_sub(head.len());
                 self.peer(peer)?.copies.copy(from, target.add(of_head), part - of_head);
             }
-            filled.tell(at + part);
+            at += part;
         }
         Ok(())
     }
@@ -223,9 +271,23 @@ impl NodeTransport {
     #[inline]
     fn bytes_there(&self, block: &InHand) -> usize {
         match block.long.is_whole {
-            0 => cells::filled(&self.area_of(block.first().owner), block.first().index).bytes(),
+            0 => self.line_of(block).filled.bytes(),
             _ => block.long.bytes as usize,
         }
+    }
+
+    /// The line of a block in several parts.
+    #[inline]
+    fn line_of(&self, block: &InHand) -> &Line {
+        let line: *const Line = cells::line(&self.area_of(block.first().owner), block.first().index);
+        // SAFETY: it lies in the node segment, which lives as long as the engine; it is made of atomics.
+        unsafe { &*line }
+    }
+
+    /// The word by which its receiver overtakes its sender.
+    #[inline]
+    pub(super) fn overtake_word(&self, block: &InHand) -> &OvertakeWord {
+        &self.line_of(block).overtake
     }
 
     /// Whether its sender still copies a block.

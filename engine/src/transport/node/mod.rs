@@ -15,6 +15,8 @@ mod long_block;
 pub mod mailbox;
 mod offered_memory;
 mod offers;
+pub mod overtake_word;
+mod overtaking;
 pub mod packet;
 mod passing;
 mod payloads;
@@ -53,6 +55,8 @@ pub struct NodeTransport {
     tasks: shared_tasks::Tasks,
     /// The cell of the packet that was looked at last, if it has to be given back.
     in_hand: Option<long_block::InHand>,
+    /// How it is read.
+    overtaking: overtaking::Overtaking,
     /// Payloads in pieces that are retained.
     kept: Vec<Option<long_block::InHand>>,
     /// The packet that was looked at last, if its payload is long.
@@ -107,6 +111,7 @@ impl NodeTransport {
             peers: (0..node.local_ranks()).map(|_| None).collect(),
             tasks: shared_tasks::Tasks::default(),
             in_hand: None,
+            overtaking: overtaking::Overtaking::No,
             kept: Vec::new(),
             long: None,
             means_allowed: Means::CrossMemory,

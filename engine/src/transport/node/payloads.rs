@@ -63,6 +63,7 @@ impl Payloads for NodeTransport {
             None => self.in_hand,
         };
         match block {
+            Some(block) if block.is_in_pieces() && retained.is_none() => self.piece_in_hand(&block, at),
             Some(block) if block.is_in_pieces() => self.piece_of(&block, at),
             _ => Ok((payload.wrapping_add(at), bytes - at)),
         }

@@ -4,6 +4,7 @@ use super::area::{self, express_offset, Area, FIRST_BYTES};
 use super::borrowed_cells::Borrowed;
 use super::express;
 use super::mailbox::SenderView;
+use super::overtaking::Nearness;
 use super::reach::Remote;
 use super::sizes;
 use crate::job::NodeSegment;
@@ -33,6 +34,8 @@ pub struct Peer {
     pub copies: Chooser,
     /// Cells of it for the next block to it.
     pub borrowed: Borrowed,
+    /// Whether its blocks had better be read where they are.
+    pub nearness: Nearness,
 }
 
 /// A peer to which this rank has not spoken yet.
@@ -55,6 +58,7 @@ pub fn first_contact(node: &'static NodeSegment, peer: u32, lane: usize) -> Resu
         remote: Remote::Untried,
         copies: Chooser::default(),
         borrowed: Borrowed::default(),
+        nearness: Nearness::default(),
     }))
 }
 
