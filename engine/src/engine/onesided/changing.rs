@@ -25,8 +25,10 @@ pub(super) enum Hold {
 
 /// So many words are changed by one member alone, by vectors: that costs a few microseconds before, at the first time.
 pub(super) const MANY: usize = 1024;
-/// Fewer words in a row than that do not count.
-pub(super) const FEW: usize = 4;
+/// Fewer words in a row than that do not count: a locked instruction for each takes less time than the lock.
+const FEW: usize = 4;
+/// The same of words in several pieces, which have to be packed.
+pub(super) const FEW_IN_PIECES: usize = 16;
 
 impl Engine {
     /// Changes `count` elements one after the other in a region.

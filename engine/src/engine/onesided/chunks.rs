@@ -1,6 +1,6 @@
 //! Chunks: many pieces of one region at once, as one kind of memory reaches them.
 
-use super::changing::{FEW, MANY};
+use super::changing::{FEW_IN_PIECES, MANY};
 use super::places::{step_both, Places};
 use super::runs::{Chunk, Counterpart, Run};
 use super::target_memory::{Place, AT_ONCE};
@@ -132,7 +132,7 @@ impl Engine {
         bytes: u64,
     ) -> Result<Option<*mut u8>> {
         let count = bytes as usize / elements.element().size();
-        let here = place.direct().filter(|_| elements.element().is_block() && count >= FEW);
+        let here = place.direct().filter(|_| elements.element().is_block() && count >= FEW_IN_PIECES);
         let Some(here) = here else { return Ok(None) };
         Ok(self.changes_of(place.region)?.is_worth_being_alone(count, MANY).then_some(here))
     }
