@@ -7,9 +7,10 @@
 //! ([`super::borrowed_cells`]); then a packet brings it home.
 //!
 //! Whoever has the cells of a long block may push the packet while it still fills them: the line behind the first one says
-//! how much is there, and the receiver reads no further. It may read the rest where the sender has it ([`super::overtaking`]). If the receiver gives them back before they are full, the owner
-//! fills them all the same: it looks for free cells only after that. Nobody else writes there before they are full: the
-//! receiver keeps no others, and an owner to whom they come home waits until they are.
+//! how much is there, and the receiver reads no further. It may read the rest where the sender has it
+//! ([`super::overtaking`]). If the receiver gives them back before they are full, the owner fills them all the same: it looks
+//! for free cells only after that. Nobody else writes there before they are full: the receiver keeps no others, and an owner
+//! to whom they come home waits until they are.
 
 use super::area::{cells_offset, Area};
 use super::overtake_word::OvertakeWord;

@@ -2,8 +2,9 @@
 //! ([`super::borrowed_cells`]), or else own ones that have been free for longest.
 //!
 //! The sender pushes the packet when the first part is there, and copies the rest; the receiver copies what is there. So
-//! both copy at the same time, and the sender waits for nobody but a receiver that reads the rest itself ([`super::overtaking`]). Where ranks share CPUs the packet goes when all is
-//! there: the receiver would wait for a sender that has no core.
+//! both copy at the same time, and the sender waits for nobody but a receiver that reads the rest itself
+//! ([`super::overtaking`]). Where ranks share CPUs the packet goes when all is there: the receiver would wait for a sender
+//! that has no core.
 
 use super::cells::{self, Cell, Line};
 use super::overtake_word::OvertakeWord;

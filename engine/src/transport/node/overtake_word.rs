@@ -1,10 +1,11 @@
-//! The word by which a receiver overtakes the sender of a long block, which still copies it into cells: it reads the rest where it is.
+//! The word by which a receiver overtakes the sender of a long block: it reads the rest where it is, while the sender still
+//! copies it into cells.
 //!
 //! # Protocol
 //! The word is [`OPEN`] before the packet is pushed; then the receiver may set it to [`OVERTAKEN`], once. The sender looks
 //! before each part. If it is overtaken, it copies what the receiver will not read, and waits until the receiver has read
-//! the rest, or gives it back. A sender that has copied everything closes the word, unless it is overtaken. So it waits only for a receiver that
-//! copies.
+//! the rest, or gives it back. A sender that has copied everything closes the word, unless it is overtaken. So it waits only
+//! for a receiver that copies.
 //!
 //! # Ownership
 //! While the word is overtaken the receiver reads the block, and the sender does not return to the program, which may write

@@ -1,9 +1,9 @@
 //! A receiver that overtakes the sender of a long block: it reads the rest where it is ([`super::overtake_word`]).
 //!
-//! Lines that the sender has not written since this rank read them lie in the caches of both. To copy them takes a fraction of
-//! two copies through cells, whose lines go from core to core. So a receiver that waits for the next part of a block reads one
-//! where it lies. If that was much quicker than a part out of a cell it goes on, else it gives the rest back, and lets the next blocks of
-//! this peer be.
+//! Lines that the sender has not written since this rank read them lie in the caches of both. To copy them takes a fraction
+//! of two copies through cells, whose lines go from core to core. So a receiver reads the second part of a block where it
+//! lies. If that was much quicker than the first, out of a cell, it goes on. Else it gives the rest back, and lets the next
+//! blocks of this peer be. [Decision 58](../../../../docs/decisions/0058-a-receiver-overtakes-its-sender.md) has the figures.
 
 use super::long_block::InHand;
 use super::overtake_word::{Outcome, OvertakeWord};
@@ -110,7 +110,7 @@ impl NodeTransport {
         self.piece_of(block, at)
     }
 
-    /// Begins to read a block where it lies from a byte on; gives where its byte 0 would lie, and how far it can be read there.
+    /// Begins to read a block where it lies from a byte on; gives where its byte 0 would lie, and how far it can be read.
     fn overtake(&mut self, block: &InHand, at: usize) -> Option<(*const u8, usize)> {
         if !self.is_being_filled(block) {
             return None;
