@@ -112,7 +112,7 @@ impl NodeTransport {
 
     /// Begins to read a block where it lies from a byte on; gives where its byte 0 would lie, and how far it can be read.
     fn overtake(&mut self, block: &InHand, at: usize) -> Option<(*const u8, usize)> {
-        if !self.is_being_filled(block) {
+        if !self.is_being_filled(block) || self.is_apart(block.sender()) {
             return None;
         }
         let word = self.overtake_word(block);
