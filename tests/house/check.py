@@ -21,7 +21,7 @@ import schedule  # noqa: E402
 from circles import circles  # noqa: E402
 
 SOURCE = {".rs", ".py", ".c", ".h", ".api", ".sh", ""}
-FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, SETTINGS = 500, 1000, 66, 40
+FILE_LINES, FILE_LINES_EVER, FUNCTION_LINES, TRAIT_FUNCTIONS, SETTINGS = 500, 1000, 66, 15, 40
 BUILT, CACHES = {".git", "target", "stage", "build", "bench/results"}, {"__pycache__", ".pytest_cache"}
 # Written in pieces, so that this file does not break its own rule.
 MACHINE_PATHS = re.compile("|".join("/" + p for p in ("root/", "work/", "home/\\w", "tmp/peers", "Users/\\w")))
@@ -81,6 +81,17 @@ NEWER_GLIBC = re.compile(
     r"libc::(memfd_create|gettid|getrandom|getentropy|copy_file_range|statx|pidfd_\w+|close_range|renameat2|preadv2|pwritev2"
     r"|mlock2|getcpu|explicit_bzero|execveat|epoll_pwait2|tgkill|pthread_cond_clockwait|reallocarray|fcntl64|posix_spawn_file_actions_addchdir\w*)\b"
 )
+
+
+def traits_of_transports(files, _ratchet):
+    """No trait of the transports has more than 15 functions: it would be several."""
+    for name, text in rust(files).items():
+        if not name.startswith("engine/src/transport/"):
+            continue
+        for trait, body in re.findall(r"^(?:pub )?(?:unsafe )?trait (\w+).*?\n(.*?)^}", text, re.MULTILINE | re.DOTALL):
+            functions = len(re.findall(r"^    (?:unsafe )?fn ", body, re.MULTILINE))
+            if functions > TRAIT_FUNCTIONS:
+                yield f"{name}: {trait} has {functions} functions; {TRAIT_FUNCTIONS} are allowed"
 
 
 def old_c_library(files, _ratchet):
@@ -156,6 +167,7 @@ def licences_and_texts(files, _ratchet):
 RULES = [
     file_lengths,
     function_lengths,
+    traits_of_transports,
     old_c_library,
     import_circles,
     ratchet_is_true,

@@ -2,7 +2,7 @@
 //!
 //! A transport carries packets ([`Packets`]) and payloads too long for them ([`Payloads`]), and reaches into
 //! the memory that a peer has offered ([`OfferedMemory`], [`Offers`]). Where two ranks see the same memory it
-//! lets them share a task ([`SharedTasks`]). It knows no communicator, no tag and no request: the message
+//! lets them share a task ([`SharedTasks`]), or use memory for long ([`ExposedMemory`]). It knows no communicator, no tag and no request: the message
 //! room gives those bytes their meaning. The traits and their types know no transport.
 //!
 //! The engine has one transport, [`Routed`], which names ranks as the job does. It knows the [`Route`] to
@@ -12,6 +12,7 @@ mod access_descriptor;
 mod arrival_words;
 #[cfg(test)]
 mod conformance;
+mod exposed_memory;
 pub mod fabric;
 pub mod loopback;
 mod means;
@@ -32,6 +33,7 @@ pub mod wire;
 
 pub use access_descriptor::{AccessDescriptor, MemoryKind};
 pub use arrival_words::{Arrivals, Ready, PLACES};
+pub use exposed_memory::ExposedMemory;
 pub use means::Means;
 pub use offered_memory::OfferedMemory;
 pub use offers::Offers;

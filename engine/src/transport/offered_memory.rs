@@ -3,9 +3,6 @@
 
 use super::{AccessDescriptor, Means, Reaches};
 use crate::memory::cross_memory::Pair;
-use crate::memory::window::{Children, Opened};
-use crate::progress::changes::Changes;
-use crate::progress::watchers::Bell;
 use crate::{Class, Error, Result};
 use std::fmt::Display;
 
@@ -56,31 +53,6 @@ pub trait OfferedMemory: Reaches {
 
     /// What [`OfferedMemory::begin_write`] began is over.
     fn end_write(&mut self, _peer: Self::Peer) {}
-
-    /// Lets peers use memory of one's own for long, at any time: the part of it that they reach by plain loads and
-    /// stores until [`OfferedMemory::unexpose`].
-    fn expose(&mut self, _address: *mut u8, _bytes: u64, _children: Children) -> Opened {
-        Opened::default()
-    }
-
-    /// Ends what [`OfferedMemory::expose`] began, which gave `_opened`.
-    fn unexpose(&mut self, _address: *mut u8, _bytes: u64, _opened: Opened) {}
-
-    /// Where memory of `peer` lies in this process that it has opened (at [`Opened::at`]), for as
-    /// long as it is.
-    fn exposed(&mut self, _peer: Self::Peer, _memory: AccessDescriptor) -> Option<*mut u8> {
-        None
-    }
-
-    /// How this rank changes memory of `peer` by atomic instructions or under a lock, beside others.
-    fn changes(&self, _peer: Self::Peer) -> Option<Changes> {
-        None
-    }
-
-    /// How this rank tells `peer` that it has changed its memory.
-    fn bell(&self, _peer: Self::Peer) -> Option<Bell> {
-        None
-    }
 
     /// Copies memory of `peer` into pieces of one's own, `(address, bytes)`, which together have its
     /// length. Says by what means.

@@ -1,7 +1,7 @@
 //! What [`Routed`] does with memory: ranks of the node alone see that of each other, and share tasks.
 
 use super::routed::no_way;
-use super::{AccessDescriptor, Means, OfferedMemory, Offers, Routed, SharedTasks, Task};
+use super::{AccessDescriptor, ExposedMemory, Means, OfferedMemory, Offers, Routed, SharedTasks, Task};
 use crate::memory::cross_memory::Pair;
 use crate::memory::window::{Children, Opened};
 use crate::progress::changes::Changes;
@@ -29,26 +29,6 @@ impl OfferedMemory for Routed {
     #[inline]
     fn describe(&mut self, address: *const u8, bytes: u64) -> AccessDescriptor {
         self.node.describe(address, bytes)
-    }
-
-    fn expose(&mut self, address: *mut u8, bytes: u64, children: Children) -> Opened {
-        self.node.expose(address, bytes, children)
-    }
-
-    fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {
-        self.node.unexpose(address, bytes, opened);
-    }
-
-    fn exposed(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*mut u8> {
-        self.node.exposed(self.here(peer)?, memory)
-    }
-
-    fn changes(&self, peer: JobRank) -> Option<Changes> {
-        self.node.changes(self.here(peer)?)
-    }
-
-    fn bell(&self, peer: JobRank) -> Option<Bell> {
-        self.node.bell(self.here(peer)?)
     }
 
     #[inline]
@@ -105,6 +85,29 @@ impl OfferedMemory for Routed {
         let local = self.here(peer).ok_or_else(|| no_way(peer))?;
         // SAFETY: by the caller.
         unsafe { self.node.write_many(local, pairs) }
+    }
+}
+
+/// Of the ranks of the node.
+impl ExposedMemory for Routed {
+    fn expose(&mut self, address: *mut u8, bytes: u64, children: Children) -> Opened {
+        self.node.expose(address, bytes, children)
+    }
+
+    fn unexpose(&mut self, address: *mut u8, bytes: u64, opened: Opened) {
+        self.node.unexpose(address, bytes, opened);
+    }
+
+    fn exposed(&mut self, peer: JobRank, memory: AccessDescriptor) -> Option<*mut u8> {
+        self.node.exposed(self.here(peer)?, memory)
+    }
+
+    fn changes(&self, peer: JobRank) -> Option<Changes> {
+        self.node.changes(self.here(peer)?)
+    }
+
+    fn bell(&self, peer: JobRank) -> Option<Bell> {
+        self.node.bell(self.here(peer)?)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::memory::window::{Children, Opened};
 use crate::onesided::{DevicePiece, Entry, Exposure, Kind, Region, Segment, Servant, Told};
 use crate::progress::changes::Changes;
-use crate::transport::{AccessDescriptor, OfferedMemory, Routed};
+use crate::transport::{AccessDescriptor, ExposedMemory, Routed};
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::onesided::{Element, Elements, Exposure, FarPiece, Pieces, Region, Servant};
 use crate::progress::changes::{Alone, Changes};
 use crate::reduce::{Builtin, Factor};
-use crate::transport::OfferedMemory;
+use crate::transport::ExposedMemory;
 use crate::{Class, Error, JobRank, Result};
 use std::mem::MaybeUninit;
 use std::ptr;

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::progress::wait::Pace;
 use crate::progress::watchers::{nap_after, Watchers};
 use crate::symmetric::Symmetric;
-use crate::transport::OfferedMemory;
+use crate::transport::ExposedMemory;
 use crate::{Class, Error, JobRank, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;

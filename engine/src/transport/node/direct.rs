@@ -45,14 +45,14 @@ impl Direct {
         self.own.is_some_and(|own| own.is_shared(address as usize, bytes as usize))
     }
 
-    /// See [`crate::transport::OfferedMemory::expose`].
+    /// See [`crate::transport::ExposedMemory::expose`].
     pub fn expose(&self, address: *mut u8, bytes: u64, children: Children) -> Opened {
         // SAFETY: the caller has peers wait.
         let expose = |own: &Window| unsafe { own.expose(address as usize, bytes as usize, children) };
         self.own.map_or(Opened::default(), expose)
     }
 
-    /// See [`crate::transport::OfferedMemory::unexpose`].
+    /// See [`crate::transport::ExposedMemory::unexpose`].
     pub fn unexpose(&self, address: *mut u8, bytes: u64, opened: Opened) {
         if let Some(own) = self.own {
             // SAFETY: the caller has peers wait.
@@ -79,7 +79,7 @@ impl Direct {
         (found.before == 0).then_some((found.address.cast_const(), bytes as usize - found.after))
     }
 
-    /// See [`crate::transport::OfferedMemory::exposed`].
+    /// See [`crate::transport::ExposedMemory::exposed`].
     pub fn exposed(&self, node: &NodeSegment, peer: u32, address: u64, bytes: u64) -> Option<*mut u8> {
         self.peers.exposed(peer, Direct::announced(node, peer), address, bytes)
     }

@@ -7,6 +7,7 @@ pub mod area;
 mod borrowed_cells;
 pub mod cells;
 mod direct;
+mod exposed_in_windows;
 pub mod express;
 mod forks;
 mod gone;
