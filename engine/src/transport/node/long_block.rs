@@ -23,7 +23,7 @@ const PART: (usize, usize) = (4 << 10, 8 << 10);
 const MORE: usize = 28;
 /// The longest block.
 const LONGEST: usize = (1 + MORE) * PIECE;
-/// Looks for the next part before the sender is asked whether it lives.
+/// Looks at what a peer says that copies, before it is asked whether it lives.
 const LOOKS: u32 = 20_000;
 /// From one look to the next then.
 const REST: Duration = Duration::from_micros(50);
@@ -206,8 +206,7 @@ impl NodeTransport {
         range: std::ops::Range<usize>,
     ) -> Result<()> {
         let bytes = there.bytes();
-        let area = self.area_of(there.first().owner);
-        let line = cells::line(&area, there.first().index);
+        let line = self.line_of(there);
         for at in range.step_by(part_of(bytes)) {
             if let Some(until) = line.overtake.until().filter(|_| at > 0) {
                 // What the receiver will not read where it is: that is copied while it reads.
@@ -279,9 +278,9 @@ impl NodeTransport {
 
     /// The line of a block in several parts.
     #[inline]
-    fn line_of(&self, block: &InHand) -> &Line {
+    fn line_of(&self, block: &InHand) -> &'static Line {
         let line: *const Line = cells::line(&self.area_of(block.first().owner), block.first().index);
-        // SAFETY: it lies in the node segment, which lives as long as the engine; it is made of atomics.
+        // SAFETY: it lies in the node segment, which lives for ever; it is made of atomics.
         unsafe { &*line }
     }
 
@@ -304,24 +303,28 @@ impl NodeTransport {
     }
 
     fn await_filled(&self, block: &InHand, beyond: usize) -> Result<usize> {
-        let sender = u32::from(block.long.sender);
-        let mut looks = 0;
-        loop {
-            let bytes = self.bytes_there(block);
-            if bytes > beyond {
-                return Ok(bytes);
+        if self.await_peer(block.sender(), || self.bytes_there(block) > beyond) {
+            return Ok(self.bytes_there(block));
+        }
+        let died = Error::new(Class::Intern, "the rest of the message has not been copied");
+        gone::or_gone(Err(died), self.node, block.sender())
+    }
+
+    /// Waits for a peer that copies; `false`: it has died before.
+    pub(super) fn await_peer(&self, peer: u32, is_over: impl Fn() -> bool) -> bool {
+        for _ in 0..LOOKS {
+            if is_over() {
+                return true;
             }
-            if looks < LOOKS {
-                looks += 1;
-                std::hint::spin_loop();
-                continue;
+            std::hint::spin_loop();
+        }
+        while !is_over() {
+            if gone::is_gone(self.node, peer) {
+                return is_over();
             }
             std::thread::sleep(REST);
-            if gone::is_gone(self.node, sender) && self.bytes_there(block) <= beyond {
-                let died = Error::new(Class::Intern, "the rest of the message has not been copied");
-                return gone::or_gone(Err(died), self.node, sender);
-            }
         }
+        true
     }
 }
 

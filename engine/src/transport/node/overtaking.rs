@@ -7,10 +7,9 @@
 
 use super::long_block::InHand;
 use super::overtake_word::{Outcome, OvertakeWord};
-use super::{gone, NodeTransport};
+use super::NodeTransport;
 use crate::clock::ticks;
 use crate::Result;
-use std::time::Duration;
 
 /// Bytes that are read where they lie before the rest is.
 const SAMPLE: usize = 8 << 10;
@@ -18,9 +17,6 @@ const SAMPLE: usize = 8 << 10;
 const NEAR: u64 = 2;
 /// Blocks of a peer that are let be after one that was far; after the next one more, up to so many.
 const LET_BE: (u8, u8) = (3, 31);
-/// Looks at a word before the sender sleeps; how long then.
-const LOOKS: u32 = 20_000;
-const REST: Duration = Duration::from_micros(50);
 /// Looks whether a sender has been told that a block is not wanted any more: less than a microsecond.
 const LOOKS_FOR_ANSWER: u32 = 64;
 
@@ -166,19 +162,8 @@ impl NodeTransport {
     /// Waits while the receiver reads a block where it lies; whether it has read it, or will not.
     #[cold]
     pub(super) fn is_read(&self, peer: u32, word: &OvertakeWord) -> bool {
-        let mut looks = 0;
-        loop {
-            match word.outcome() {
-                Outcome::GivenBack => return false,
-                Outcome::Over => return true,
-                Outcome::Read if looks < LOOKS => {
-                    looks += 1;
-                    std::hint::spin_loop();
-                }
-                Outcome::Read if gone::is_gone(self.node, peer) => return true,
-                Outcome::Read => std::thread::sleep(REST),
-            }
-        }
+        let is_alive = self.await_peer(peer, || word.outcome() != Outcome::Read);
+        !is_alive || word.outcome() == Outcome::Over
     }
 }
 
