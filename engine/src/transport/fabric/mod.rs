@@ -40,7 +40,7 @@ use self::fabric_port::Port;
 use self::inbound::{Came, Place};
 use super::multicast::Multicast;
 use super::network::framing::{Head, Sort};
-use super::network::{Network, Patience, WaitSet};
+use super::network::{Network, Patience, Questions, WaitSet};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
@@ -48,7 +48,7 @@ use crate::progress::Doorbell;
 use crate::{Class, Error, JobRank, Result};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Of so many looks one goes to the wire too, as long as it carries cards alone.
@@ -92,16 +92,16 @@ struct News {
     /// Both descriptors. That of the queue counts when more has come: some providers leave it readable for ever (`net` of libfabric
     /// 1.17).
     wait_set: Option<WaitSet>,
-    times: AtomicU32,
+    questions: Questions,
 }
 
 impl Ready for News {
     fn is_ready(&self) -> bool {
-        self.times.fetch_add(1, Ordering::Relaxed);
+        let asks_system = self.questions.ask();
         let has_come =
             |(packets, queue): (&AtomicU64, &Queue)| packets.load(Ordering::Acquire) != 0 || queue.is_ready();
         // What comes shows at the descriptor alone, where the provider goes on with its work only when its queue is read.
-        let shows = |set: &WaitSet| set.poll(false);
+        let shows = |set: &WaitSet| asks_system && set.poll(false);
         self.wire.is_ready() || self.fabric.is_some_and(has_come) || self.wait_set.as_ref().is_some_and(shows)
     }
 }
@@ -123,7 +123,7 @@ impl Fabric {
             }
             _ => None,
         };
-        let news = News { wire: wire.ready(), fabric, wait_set, times: AtomicU32::new(0) };
+        let news = News { wire: wire.ready(), fabric, wait_set, questions: Questions::default() };
         // What is asked without the lock lives as long as the process.
         let ready: &'static News = Box::leak(Box::new(news));
         Ok(Fabric {
@@ -178,7 +178,7 @@ impl Fabric {
     /// Asks the fabric for what has come, if nothing is here. Whether somebody is about to sleep.
     fn look_at_fabric(&mut self) -> bool {
         let Some(port) = self.port.as_mut().filter(|port| port.inbound.is_empty()) else { return false };
-        let is_time = self.patience.is_time(self.ready.times.load(Ordering::Relaxed));
+        let is_time = self.patience.is_time(self.ready.questions.asked());
         let is_waiting = self.patience.is_waiting();
         if is_time {
             // What has woken the rank does so once: it is looked for after that.

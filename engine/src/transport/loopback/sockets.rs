@@ -7,13 +7,12 @@ use super::frame::{Frame, Head, HEAD_BYTES, LONGEST};
 use super::socket;
 use crate::memory::system_calls;
 use crate::progress::Doorbell;
-use crate::transport::network::{refused, WaitSet};
+use crate::transport::network::{refused, Questions, WaitSet};
 use crate::transport::Ready;
 use crate::{Class, Error, JobRank, Result};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Of the set: the listener.
@@ -90,18 +89,12 @@ pub struct Sockets {
 #[derive(Debug)]
 struct Asked {
     set: WaitSet,
-    times: AtomicU32,
+    questions: Questions,
 }
-
-/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. A sleep ends at
-/// once if an answer has left something out.
-const ANSWERED: u32 = 8;
 
 impl Ready for Asked {
     fn is_ready(&self) -> bool {
-        let times = self.times.load(Relaxed);
-        self.times.store(times.wrapping_add(1), Relaxed);
-        times.is_multiple_of(ANSWERED) && self.set.poll(false)
+        self.questions.ask() && self.set.poll(false)
     }
 }
 
@@ -151,7 +144,7 @@ impl Sockets {
         names: Arc<[Name]>,
         doorbell: &'static Doorbell,
     ) -> Result<Sockets> {
-        let asked = Asked { set: WaitSet::new()?, times: AtomicU32::new(0) };
+        let asked = Asked { set: WaitSet::new()?, questions: Questions::default() };
         let added = asked.set.add(listener.as_raw_fd(), LISTENER);
         added.map_err(|error| refused("epoll_ctl", &error))?;
         let sockets: &'static Asked = Box::leak(Box::new(asked));

@@ -17,7 +17,7 @@ mod wait_set;
 pub use beside::Beside;
 pub use credits::{Claim, Credits, Word, LEAVE};
 pub use loads::Loads;
-pub use patience::Patience;
+pub use patience::{Patience, Questions};
 pub use wait_set::{Readiness, WaitSet, AT_A_TIME};
 
 use super::multicast::Multicast;

@@ -1,5 +1,29 @@
 //! How often a lane asks the system whether something has come.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// One of so many questions of a spin goes to the system.
+const ANSWERED: u32 = 8;
+
+/// How often others than the lane have asked whether there is something to read. A question that goes to the system costs a
+/// call, and who spins asks again. A sleep ends at once if an answer has left something out.
+#[derive(Debug, Default)]
+pub struct Questions(AtomicU32);
+
+impl Questions {
+    /// One more. Whether this one shall go to the system.
+    pub fn ask(&self) -> bool {
+        let asked = self.asked();
+        self.0.store(asked.wrapping_add(1), Relaxed);
+        asked.is_multiple_of(ANSWERED)
+    }
+
+    /// So many until now, roughly where several threads ask.
+    pub fn asked(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+}
+
 /// After so many looks in vain...
 const LOOKS_IN_VAIN: u32 = 256;
 /// ...only one of so many asks the system.

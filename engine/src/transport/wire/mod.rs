@@ -51,7 +51,7 @@ use self::porter::Porter;
 use self::registered::Registered;
 use super::multicast::Multicast;
 use super::network::framing::{Head, Sort};
-use super::network::{kept_payload, Loads, Network, Patience, WaitSet, LEAVE};
+use super::network::{kept_payload, Loads, Network, Patience, Questions, WaitSet, LEAVE};
 use super::{
     Arrival, Arrivals, Letter, OfferedMemory, Offers, Packets, Reaches, Ready, SharedTasks, LONG_LETTER_BYTES,
 };
@@ -117,21 +117,16 @@ struct Sockets {
     packets: AtomicU64,
     /// Connections with something that was opened and not read.
     opened: AtomicU32,
-    times: AtomicU32,
+    questions: Questions,
 }
-
-/// Of so many questions one goes to the sockets: it costs a system call, and who spins asks again. A sleep ends at
-/// once if an answer has left something out.
-const ANSWERED: u32 = 8;
 
 impl Ready for Sockets {
     fn is_ready(&self) -> bool {
-        let times = self.times.load(Ordering::Relaxed);
-        self.times.store(times.wrapping_add(1), Ordering::Relaxed);
+        let asks_system = self.questions.ask();
         self.packets.load(Ordering::Acquire) != 0
             || self.opened.load(Ordering::Acquire) != 0
             || self.porter.has_for(self.lane)
-            || times.is_multiple_of(ANSWERED) && self.set.poll(false)
+            || asks_system && self.set.poll(false)
     }
 }
 
@@ -146,10 +141,16 @@ impl Wire {
 
     fn of_lane(porter: Arc<Porter>, lane: usize) -> Result<Wire> {
         let set = WaitSet::new()?;
-        let (packets, opened, times) = (AtomicU64::new(0), AtomicU32::new(0), AtomicU32::new(0));
+        let (packets, opened, questions) = (AtomicU64::new(0), AtomicU32::new(0), Questions::default());
         // What is asked without the lock lives as long as the process.
-        let ready: &'static Sockets =
-            Box::leak(Box::new(Sockets { set, porter: Arc::clone(&porter), lane, packets, opened, times }));
+        let ready: &'static Sockets = Box::leak(Box::new(Sockets {
+            set,
+            porter: Arc::clone(&porter),
+            lane,
+            packets,
+            opened,
+            questions,
+        }));
         Ok(Wire {
             porter,
             lane,

@@ -99,7 +99,7 @@ impl Wire {
         if let Some(&index) = self.opened.first() {
             return self.receive_from(index);
         }
-        if !self.patience.is_time(self.ready.times.load(Ordering::Relaxed)) {
+        if !self.patience.is_time(self.ready.questions.asked()) {
             return false;
         }
         if let Some(hot) = self.hot.filter(|_| !self.patience.is_one_of(LOOKS)) {
