@@ -4,7 +4,6 @@
 //! A part is told apart by the smallest number of its CPUs. A process that may
 //! run on CPUs of several parts of one kind is confined to none of that kind.
 
-use super::cpu_set::CpuSet;
 use super::cpus;
 use std::fs;
 
@@ -32,14 +31,6 @@ fn confined(cpus: &[usize], part: impl Fn(usize, usize) -> Option<u32>) -> Place
         *confined = first.filter(|_| parts.all(|other| other == first));
     }
     place
-}
-
-/// The core, which may have several threads, to which a process is confined that may run on these CPUs.
-pub fn core_of(cpus: &CpuSet) -> Option<u32> {
-    const CORE: usize = 3;
-    let mut cores = cpus.iter().map(|cpu| part(CORE, cpu));
-    let first = cores.next().flatten();
-    first.filter(|_| cores.all(|other| other == first))
 }
 
 /// The part of a kind in which a CPU lies, as /sys tells.
@@ -85,14 +76,6 @@ mod tests {
         assert_eq!(confined(&[3, 4], machine), [Some(0), None, None, None, None]);
         assert_eq!(confined(&[7, 8], machine), [None; 5]);
         assert_eq!(confined(&[], machine), [None; 5]);
-    }
-
-    #[test]
-    fn a_set_of_one_cpu_is_confined_to_its_core_and_a_set_of_none_to_no_core() {
-        let mut set = CpuSet::default();
-        assert_eq!(core_of(&set), None);
-        set.insert(cpus::allowed()[0]);
-        assert_eq!(core_of(&set), part(3, cpus::allowed()[0]));
     }
 
     #[test]

@@ -7,8 +7,7 @@ use super::mailbox::SenderView;
 use super::overtaking::Nearness;
 use super::reach::Remote;
 use super::sizes;
-use crate::job::cpu_set::CpuSet;
-use crate::job::{hardware, NodeSegment};
+use crate::job::NodeSegment;
 use crate::memory::copy::Chooser;
 use crate::observe::State;
 use crate::transport::Letter;
@@ -29,8 +28,6 @@ pub struct Peer {
     sent: u32,
     /// The box at the peer that this rank has taken.
     pub express: Option<express::Sender>,
-    /// It is confined to the core of this rank, and finds what lies in its caches.
-    pub is_on_same_core: bool,
     /// Whether its memory is reached through the kernel.
     pub remote: Remote,
     /// How to copy what it will read: plainly if its core is near and finds that in a common cache, else past the caches.
@@ -58,7 +55,6 @@ pub fn first_contact(node: &'static NodeSegment, peer: u32, lane: usize) -> Resu
         view,
         sent: 0,
         express: None,
-        is_on_same_core: false,
         remote: Remote::Untried,
         copies: Chooser::default(),
         borrowed: Borrowed::default(),
@@ -120,8 +116,6 @@ impl Peer {
         // SAFETY: a word of the peer's mailbox, which lives for ever.
         unsafe { &*line }.store(word, Ordering::Release); // line: paired with `arrived`
         self.express = Some(sender);
-        let core = |rank| hardware::core_of(&CpuSet(node.page(rank).affinity.cpus()));
-        self.is_on_same_core = core(me).is_some_and(|mine| core(peer) == Some(mine));
         Some(())
     }
 }
