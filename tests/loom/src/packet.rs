@@ -66,6 +66,10 @@ impl Memory {
     }
 
     pub fn fetch(self, _place: usize, _begin: u64, _end: u64) {}
+
+    pub fn claim(self, _place: usize, _begin: u64, _end: u64) {}
+
+    pub fn hand_over(self, _place: usize, _begin: u64, _end: u64) {}
 }
 
 pub fn describe(letter: &Letter<'_>) -> u64 {

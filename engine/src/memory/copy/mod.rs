@@ -17,9 +17,11 @@
 //! writer is quicker and the reader slower by more. They are copied as libc does or by vectors,
 //! whichever is quicker: by vectors if the other core is near.
 
+mod cache_lines;
 mod past_caches;
 mod vectors;
 
+pub use cache_lines::{claim, fetch, hand_over};
 pub use past_caches::wait_for_stores;
 
 use crate::clock::ticks;
@@ -182,20 +184,6 @@ pub fn last_cache() -> Option<u64> {
         let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
         u64::try_from(bytes).ok().filter(|&bytes| bytes > 0)
     })
-}
-
-/// Asks the processor for all lines of what will be read next, at once: a loop that also
-/// computes or stores asks for fewer at a time. Worth it for a few KiB that another core has written.
-#[inline(always)]
-pub fn fetch(source: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..bytes).step_by(LINE) {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        // SAFETY: a hint; the address is used for nothing else.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (source, bytes);
 }
 
 /// Copies through the caches: as libc does, unless that is slow.

@@ -26,7 +26,7 @@
 
 use super::area::Area;
 use super::packet::{self, Memory, PAYLOAD_AT};
-use super::sizes::BOX_BYTES;
+use super::sizes::{BOX_BYTES, LINE_BYTES};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::transport::{Arrival, Letter, LONG_LETTER_BYTES};
 
@@ -104,6 +104,12 @@ const fn length_for(bytes: usize) -> u64 {
     (PAYLOAD_AT + bytes).next_multiple_of(8) as u64
 }
 
+/// Where the line after that of a position begins.
+#[inline]
+const fn next_line(position: u64) -> u64 {
+    (position | (LINE_BYTES as u64 - 1)) + 1
+}
+
 /// A sender's end of a box.
 #[derive(Debug)]
 pub struct Sender {
@@ -146,6 +152,23 @@ impl Sender {
         unsafe { self.ring.0.write(self.ring.place(position), letter) };
         self.position = next;
         Some((self.ring.word(position), packet::describe(letter)))
+    }
+
+    /// Puts the packet that was published last, of so many bytes, where its reader finds it soon, and asks for the lines of the
+    /// next one: what lay there has been read a turn of the ring ago, and is in the reader's cache. The line at which
+    /// the reader looks until then is left to it.
+    ///
+    /// Worth it where each side waits for the other; a sender of many packets in a row goes on in the lines that
+    /// this takes away from it.
+    #[inline(always)]
+    pub fn hand_over(&self, bytes: usize) {
+        let length = length_for(bytes);
+        let (begin, end) = (self.position - length, self.position + length.min(FETCHED));
+        self.ring.0.hand_over(self.ring.place(begin), next_line(begin) - begin, length);
+        if end - self.head < BOX_BYTES as u64 && end - self.position < self.ring.left(self.position) {
+            let place = self.ring.place(self.position);
+            self.ring.0.claim(place, next_line(self.position) - self.position, end + 1 - self.position);
+        }
     }
 
     /// Whether all before `next` is free, and the word there.

@@ -62,6 +62,8 @@ pub struct NodeTransport {
     kept: Vec<Option<long_block::InHand>>,
     /// The packet that was looked at last, if its payload is long.
     long: Option<Arrival>,
+    /// It has read a packet since it sent the last one: it answers, and somebody waits for that.
+    answers: bool,
     means_allowed: Means,
     direct: Option<Arc<direct::Direct>>,
     /// Peers that pretend to be on another node; empty where nobody does.
@@ -115,6 +117,7 @@ impl NodeTransport {
             overtaking: overtaking::Overtaking::No,
             kept: Vec::new(),
             long: None,
+            answers: false,
             means_allowed: Means::CrossMemory,
             direct: None,
             apart: Vec::new(),
@@ -265,6 +268,7 @@ impl Packets for NodeTransport {
         let (node, route, registered) = (self.node, (self.me, peer, self.lane), self.registered);
         let (own, to) = (self.own, peer);
         let filling = &own.control().filling.0;
+        let answers = std::mem::take(&mut self.answers);
         let peer = self.peer(peer)?;
         let by_mailbox = peer.express.is_none();
         if by_mailbox {
@@ -282,6 +286,9 @@ impl Packets for NodeTransport {
         } else {
             // line: the same; and a barrier before the owner's sleep is asked for
             line.swap(word, Ordering::SeqCst);
+        }
+        if let Some(express) = peer.express.as_ref().filter(|_| answers) {
+            express.hand_over(letter.payload.len());
         }
         if by_mailbox {
             filling.store(0, Ordering::Release); // filling: paired with `skip_unfinished`
@@ -322,6 +329,7 @@ impl Packets for NodeTransport {
         if arrival.is_long {
             return self.advance_long(&{ *arrival });
         }
+        self.answers = true;
         if self.inbox.advance(arrival) {
             self.wake_all();
         }

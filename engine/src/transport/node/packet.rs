@@ -3,7 +3,7 @@
 //! publishes the rest. What else the word says, and whose the memory is, is the
 //! affair of `mailbox` and `express`.
 
-use crate::memory::copy::fetch;
+use crate::memory::copy::{claim, fetch, hand_over};
 use crate::sync::AtomicU64;
 use crate::transport::short_copy::copy;
 use crate::transport::{Arrival, Letter, INLINE_BYTES};
@@ -63,6 +63,18 @@ impl Memory {
     #[inline(always)]
     pub fn fetch(self, place: usize, begin: u64, end: u64) {
         fetch(self.0.wrapping_add(place + begin as usize), (end.max(begin) - begin) as usize);
+    }
+
+    /// Asks the processor for the lines from `begin` to `end` behind a place, which will be written.
+    #[inline(always)]
+    pub fn claim(self, place: usize, begin: u64, end: u64) {
+        claim(self.0.wrapping_add(place + begin as usize), (end.max(begin) - begin) as usize);
+    }
+
+    /// Puts the lines from `begin` to `end` behind a place, which have been written, where the reader finds them soon.
+    #[inline(always)]
+    pub fn hand_over(self, place: usize, begin: u64, end: u64) {
+        hand_over(self.0.wrapping_add(place + begin as usize), (end.max(begin) - begin) as usize);
     }
 }
 
