@@ -310,6 +310,7 @@ pub fn why_not() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::interface::Slab;
     use crate::device::lent::{Proof, HANDLE_BYTES};
     use crate::device::{Chunk, Combining, MemoryKind, Spreading};
     use std::sync::atomic::AtomicU32;
@@ -332,6 +333,10 @@ mod tests {
                 unsafe { std::ptr::copy(piece.from, piece.to, piece.bytes) };
             }
             Ok(())
+        }
+
+        fn slab(&'static self, _: &DeviceMemory) -> Result<Option<Box<dyn Slab>>> {
+            Ok(None)
         }
 
         unsafe fn copy_spread(&self, _: &DeviceMemory, _: &Spreading, _: &mut Chunk) -> Result<bool> {

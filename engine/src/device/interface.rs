@@ -99,6 +99,31 @@ pub struct Combining<'a> {
     pub count: u64,
 }
 
+/// Bytes of a [`Slab`].
+pub const SLAB_BYTES: usize = 512 << 10;
+
+/// Memory of the host that the driver has pinned, with a stream of its own: what is copied from or to it goes on while the processor does
+/// something else.
+pub trait Slab: Send {
+    /// Its first byte; there are [`SLAB_BYTES`]. Nobody else uses it.
+    fn memory(&self) -> *mut u8;
+
+    /// Starts to copy a piece between it and memory of its device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// As [`super::copy`], until [`Slab::wait`] has returned or it is dropped.
+    unsafe fn start(&mut self, piece: &Piece) -> Result<()>;
+
+    /// Waits for the end of all that was started.
+    ///
+    /// # Errors
+    /// What the driver says; then too nothing goes on.
+    fn wait(&mut self) -> Result<()>;
+}
+
 /// A kind of device, through its driver.
 pub trait Device: Sync {
     /// The device memory in which an address lies; `None` for memory of the host.
@@ -115,6 +140,12 @@ pub trait Device: Sync {
     /// # Safety
     /// As [`super::copy`].
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()>;
+
+    /// A slab for copies from or to memory of the device; `None` if all are in use.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn slab(&'static self, memory: &DeviceMemory) -> Result<Option<Box<dyn Slab>>>;
 
     /// Copies data with gaps through one piece of host memory; whether it was done. If not, nothing was.
     ///

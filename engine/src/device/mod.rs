@@ -24,6 +24,7 @@ mod known_memory;
 pub mod lent;
 pub mod parts;
 mod presence;
+pub mod slab_transfers;
 pub mod stand_ins;
 mod walked_pieces;
 
@@ -32,6 +33,7 @@ pub use kind::MemoryKind;
 pub use presence::{begin, describe, is_offered, is_on, is_reached, Presence};
 
 use crate::Result;
+use interface::Slab;
 
 /// The device memory in which an address lies; `None` for memory of the host.
 ///
@@ -85,6 +87,11 @@ pub unsafe fn copy(memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
             .inspect(|()| counted::copied(pieces.iter().map(|piece| piece.bytes as u64).sum())),
         None => Err(gone()),
     }
+}
+
+/// A slab for copies from or to memory of a device; `None` if there is none, for whatever reason: then all is copied at once.
+fn slab(memory: &DeviceMemory) -> Option<Box<dyn Slab>> {
+    presence::driver()?.slab(memory).ok().flatten()
 }
 
 /// Copies data with gaps from or to device memory through one piece of host memory, which the device packs or unpacks: `chunk`

@@ -13,7 +13,7 @@ use crate::device::borrowing;
 use crate::device::lent::{Lent, Way};
 use crate::device::stand_ins::{self, Side};
 use crate::device::{self, counted, MemoryKind};
-use crate::transport::{AccessDescriptor, Arrival, OfferedMemory, Packet};
+use crate::transport::{AccessDescriptor, Arrival, Means, OfferedMemory, Packet};
 use crate::{Class, Error, JobRank, Result};
 
 /// Pieces listed at a time for a receive buffer with gaps.
@@ -21,7 +21,7 @@ const PIECES: usize = 512;
 
 impl Core {
     /// What is offered of a message whose buffer is (a part of) a stand-in: its device memory and where that is described,
-    /// if the peer may map it. Else that part gets its data.
+    /// if the peer may map it. To one that reads no memory of this rank nothing is told: it asks for a stream. Else that part gets its data.
     pub(super) fn offered_of_device(
         &mut self,
         peer: JobRank,
@@ -29,11 +29,12 @@ impl Core {
     ) -> Result<Option<(AccessDescriptor, u32)>> {
         let Some(stand_in) = stand_ins::at(address) else { return Ok(None) };
         let Side::Sent(lent) = stand_in.side else { return Ok(None) };
-        let may = lent != 0
-            && peer != self.rank
-            && !self.transport.is_far(peer)
-            && !self.filled_for.contains(&peer);
-        if !may {
+        let is_far = self.transport.is_far(peer);
+        if lent == 0 || peer == self.rank || is_far || self.filled_for.contains(&peer) {
+            if (is_far || self.transport.means(peer) == Means::Cells) && !stand_ins::has_data(address, bytes)
+            {
+                return Ok(Some((AccessDescriptor::unreachable(bytes), 0)));
+            }
             // SAFETY: the program lends the buffer.
             return unsafe { stand_ins::fill(address, bytes) }.map(|()| None);
         }

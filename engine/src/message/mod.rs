@@ -18,6 +18,7 @@ mod aside;
 pub mod buffer;
 mod collective;
 mod device_messages;
+mod device_streams;
 pub mod failed;
 pub mod groups;
 mod in_groups;

@@ -24,6 +24,9 @@ impl Core {
         if offer.is_of_device() {
             return self.accept_of_device(index, offer, taken);
         }
+        if self.take_through_slabs(index, offer, taken)? {
+            return Ok(());
+        }
         if let Work::Receive(receive) = &self.requests[index].work {
             receive.buffer.will_be_written(taken);
         }
@@ -49,7 +52,7 @@ impl Core {
     }
 
     /// Whether the offered message can be read where it is.
-    fn reachable(&mut self, offer: &Offer, taken: u64) -> bool {
+    pub(super) fn reachable(&mut self, offer: &Offer, taken: u64) -> bool {
         let memory = offer.memory();
         memory.is_reachable()
             && (self.transport.means(offer.peer) != Means::Cells
@@ -164,7 +167,7 @@ impl Core {
         self.finish(sender.peer, sender.request)
     }
 
-    fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
+    pub(super) fn ask_for_stream(&mut self, index: u32, offer: Offer, taken: u64) -> Result<()> {
         if let Work::Receive(receive) = &mut self.requests[index].work {
             receive.expected = taken;
         }

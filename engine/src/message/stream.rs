@@ -2,8 +2,8 @@
 //! reach the sender's memory. No part waits for the whole, and no staging copy of the
 //! message exists.
 
+use super::device_streams::take_part;
 use super::progress_sources;
-use super::receive::unpack_parts;
 use super::wire::{Chunk, Stream, CHUNK};
 use super::work::Work;
 use super::Buffer;
@@ -68,16 +68,25 @@ impl Core {
     }
 
     fn pump(&mut self, index: u32) -> Result<Pumped> {
-        if let Some(pumped) = self.pump_block(index)? {
+        let in_slab = match self.in_slab(index, PART_BYTES) {
+            Ok(in_slab) => in_slab,
+            Err(error) => return self.stream_fails(index, error).map(|()| Pumped::Done),
+        };
+        if let Some(pumped) = self.pump_block(index, in_slab)? {
             return Ok(pumped);
         }
         let Work::Send(send) = &mut self.requests[index].work else { return Ok(Pumped::Done) };
         let longest = self.transport.longest_payload() as u64;
-        let bytes = (send.wanted - send.streamed).min(longest) as usize;
+        let slab = in_slab.map(|(address, bytes)| Buffer::Dense { address, bytes });
+        let (from, offset, there) = match &slab {
+            Some(slab) => (slab, 0, slab.bytes()),
+            None => (&send.buffer, send.streamed, send.wanted - send.streamed),
+        };
+        let bytes = there.min(longest) as usize;
         let chunk = Chunk { offset: send.streamed, request: send.receiver_request };
-        let (what, part) = ((CHUNK, chunk.header()), (send.streamed, bytes));
-        // SAFETY: the program lends the buffer, and has more of it to send.
-        let load = || unsafe { load(self.transport.as_mut(), send.peer, what, &send.buffer, part, true) };
+        let what = (CHUNK, chunk.header());
+        // SAFETY: the program lends the buffer, and has more of it to send; or the slab has as much.
+        let load = || unsafe { load(self.transport.as_mut(), send.peer, what, from, (offset, bytes), true) };
         let Some(packet) = self.page.copying(load)? else { return Ok(Pumped::NoMemory) };
         send.streamed += bytes as u64;
         let (peer, done) = (send.peer, send.streamed == send.wanted);
@@ -87,13 +96,16 @@ impl Core {
     }
 
     /// The same while both sides copy; `None` where that cannot be.
-    fn pump_block(&mut self, index: u32) -> Result<Option<Pumped>> {
+    fn pump_block(&mut self, index: u32, in_slab: Option<(*mut u8, u64)>) -> Result<Option<Pumped>> {
         let Work::Send(send) = &self.requests[index].work else { return Ok(None) };
         let (peer, streamed, wanted) = (send.peer, send.streamed, send.wanted);
-        let Some(address) = send.buffer.dense().filter(|_| !self.others_wait(peer)) else { return Ok(None) };
-        let bytes = (wanted - streamed).min(PART_BYTES);
+        let in_buffer = || Some((send.buffer.dense()?.wrapping_add(streamed as usize), wanted - streamed));
+        let Some((address, there)) = in_slab.or_else(in_buffer).filter(|_| !self.others_wait(peer)) else {
+            return Ok(None);
+        };
+        let bytes = there.min(PART_BYTES);
         let what = (CHUNK, Chunk { offset: streamed, request: send.receiver_request }.header());
-        let block = (address.wrapping_add(streamed as usize).cast_const(), bytes as usize);
+        let block = (address.cast_const(), bytes as usize);
         // SAFETY: the program lends the buffer, and has more of it to send.
         if !self.page.copying(|| unsafe { self.transport.push_block(peer, what, &[], block) })? {
             return Ok(None);
@@ -109,14 +121,16 @@ impl Core {
     pub(crate) fn arrived_chunk(&mut self, arrival: &Arrival) {
         let Chunk { offset, request } = Chunk::of(arrival.header);
         let Work::Receive(receive) = &mut self.requests[request].work else { return };
-        let (bytes, transport) = (arrival.bytes as usize, self.transport.as_mut());
-        let (target, part) = ((&receive.buffer, offset), (arrival.payload(), bytes));
+        let transport = self.transport.as_mut();
         // SAFETY: the sender sends no more than was asked for, which fits the buffer.
-        let taken = self.page.copying(|| unsafe { unpack_parts(transport, target, (None, 0), part, bytes) });
-        receive.received += bytes as u64;
+        let taken = self.page.copying(|| unsafe { take_part(transport, receive, offset, arrival) });
+        receive.received += u64::from(arrival.bytes);
         match taken {
             Err(error) => self.complete_with(request, error),
-            Ok(()) if receive.received == receive.expected => self.complete(request),
+            Ok(()) if receive.received == receive.expected => {
+                self.end_in_device(request);
+                self.complete(request);
+            }
             Ok(()) => {}
         }
     }

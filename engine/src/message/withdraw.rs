@@ -10,6 +10,7 @@ use super::unexpected::{Found, Unexpected};
 use super::wire::{Envelope, Offer, Ticket, OFFER, WITHDRAW, WITHDRAWN};
 use super::work::{Send, Work};
 use crate::core::Core;
+use crate::device::stand_ins;
 use crate::transport::{Offers, Packet, Packets, Payloads};
 use crate::{Class, Result};
 
@@ -135,6 +136,11 @@ impl Core {
             return Ok(());
         };
         if send.owned.is_none() {
+            send.from_device = None;
+            if let Some(address) = send.buffer.dense() {
+                // SAFETY: the program lends the buffer until this call returns.
+                unsafe { stand_ins::fill(address, send.buffer.bytes())? };
+            }
             (send.buffer, send.owned) = self.set_aside(&send.buffer);
         }
         let alone = self.requests.insert(Work::Send(send))?;

@@ -5,6 +5,7 @@ use super::turn::Turn;
 use super::wire::{Envelope, Offer, Ticket};
 use crate::collective::Schedule;
 use crate::datatype::HostCopies;
+use crate::device::slab_transfers::{FromDevice, ToDevice};
 use crate::transport::{AccessDescriptor, Task};
 use crate::world::Communicator;
 use crate::JobRank;
@@ -81,6 +82,8 @@ pub struct Send {
     pub wanted: u64,
     /// Streaming: the receiver's request.
     pub receiver_request: u32,
+    /// Streaming out of device memory.
+    pub from_device: Option<Box<FromDevice>>,
 }
 
 impl Send {
@@ -100,6 +103,7 @@ impl Send {
             streamed: 0,
             wanted: 0,
             receiver_request: 0,
+            from_device: None,
         }
     }
 }
@@ -119,12 +123,14 @@ pub struct Receive {
     pub task: Option<Task>,
     /// The send, while its message is being fetched.
     pub sender: Option<Ticket>,
+    /// What goes through slabs to device memory.
+    pub to_device: Option<Box<ToDevice>>,
 }
 
 impl Receive {
     /// A receive that has got nothing yet.
     pub fn new(wanted: Envelope, buffer: Buffer) -> Receive {
-        Receive { buffer, wanted, expected: 0, received: 0, task: None, sender: None }
+        Receive { buffer, wanted, expected: 0, received: 0, task: None, sender: None, to_device: None }
     }
 }
 

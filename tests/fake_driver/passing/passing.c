@@ -77,7 +77,7 @@ static int fails(const char *name)
     DO(cuMemAlloc, cuMemAlloc_v2) DO(cuMemAllocAsync, cuMemAllocAsync) DO(cuMemAllocManaged, cuMemAllocManaged)             \
     DO(cuMemFree, cuMemFree_v2) DO(cuMemHostAlloc, cuMemHostAlloc) DO(cuMemcpyAsync, cuMemcpyAsync)                         \
     DO(cuMemcpyHtoD, cuMemcpyHtoD_v2) DO(cuMemcpyDtoH, cuMemcpyDtoH_v2) DO(cuStreamSynchronize, cuStreamSynchronize)        \
-    DO(cuPointerGetAttributes, cuPointerGetAttributes)                     \
+    DO(cuPointerGetAttributes, cuPointerGetAttributes) DO(cuMemHostRegister, cuMemHostRegister_v2)                          \
     DO(cuModuleLoadData, cuModuleLoadData) DO(cuModuleGetFunction, cuModuleGetFunction) DO(cuLaunchKernel, cuLaunchKernel)  \
     DO(cuIpcGetMemHandle, cuIpcGetMemHandle) DO(cuIpcCloseMemHandle, cuIpcCloseMemHandle)                                   \
     DO(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle) DO(cuMemRelease, cuMemRelease)                             \

@@ -78,3 +78,13 @@ pub unsafe extern "C" fn cuMemHostAlloc(place: *mut *mut c_void, bytes: usize, _
         unsafe { give(place, state.memory.allocate_pinned(bytes) as *mut c_void) }
     })
 }
+
+/// # Safety
+/// As CUDA's.
+#[no_mangle]
+pub unsafe extern "C" fn cuMemHostRegister_v2(first: *mut c_void, bytes: usize, _flags: c_uint) -> Answer {
+    call("cuMemHostRegister", |state| {
+        state.contexts.current()?;
+        state.memory.pin(first as usize, bytes)
+    })
+}

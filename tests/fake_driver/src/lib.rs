@@ -59,6 +59,7 @@ const INVALID_HANDLE: Answer = 400;
 const NOT_FOUND: Answer = 500;
 const ILLEGAL_ADDRESS: Answer = 700;
 const CONTEXT_IS_DESTROYED: Answer = 709;
+const ALREADY_REGISTERED: Answer = 712;
 const MISALIGNED_ADDRESS: Answer = 716;
 const LAUNCH_FAILED: Answer = 719;
 const NOT_SUPPORTED: Answer = 801;

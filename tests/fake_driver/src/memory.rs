@@ -3,7 +3,7 @@
 
 use crate::mapped::{place_of, Mapped, BYTES, NUMBERS_BYTES};
 use crate::virtual_memory::VirtualMemory;
-use crate::{Answer, Handle, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::{Answer, Handle, ALREADY_REGISTERED, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY};
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::Ordering::SeqCst;
@@ -195,6 +195,15 @@ impl Memory {
         let first = Vec::leak(vec![FRESH; bytes]).as_ptr() as usize;
         self.pinned.push((first, first + bytes));
         first
+    }
+
+    /// Memory of the program becomes such.
+    pub fn pin(&mut self, first: usize, bytes: usize) -> Result<(), Answer> {
+        if self.pinned.iter().any(|&(begin, end)| begin < first + bytes && first < end) {
+            return Err(ALREADY_REGISTERED);
+        }
+        self.pinned.push((first, first + bytes));
+        Ok(())
     }
 
     /// Where a program on the device finds bytes: never in other memory of the host.

@@ -25,7 +25,7 @@ pub(super) struct Streams {
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
     /// The device, if the context is its primary one, which we have retained.
-    device: Option<i32>,
+    pub device: Option<i32>,
     pub context: usize,
     pub stream: usize,
     /// No other stream ever has it.
@@ -93,9 +93,7 @@ impl Streams {
         let mut attempt = || {
             let here = self.of(entry, memory)?;
             let _current = Current::new(entry, here.context)?;
-            if self.program_copies.are_waited_for() {
-                wait_for_program(entry)?;
-            }
+            self.after_program(entry)?;
             work(here)
         };
         let mut done = attempt();
@@ -105,6 +103,14 @@ impl Streams {
             done = attempt();
         }
         done.map_err(|(function, answer)| entry.failure(function, answer))
+    }
+
+    /// What the program has copied is in place, in the present context.
+    pub fn after_program(&self, entry: &EntryPoints) -> Done<()> {
+        if self.program_copies.are_waited_for() {
+            wait_for_program(entry)?;
+        }
+        Ok(())
     }
 
     /// The context in which memory is used.
@@ -133,13 +139,11 @@ impl Streams {
             None => memory.context,
         };
         let current = Current::new(entry, context)?;
-        let mut stream = ptr::null_mut();
-        // SAFETY: stores a new stream of the context.
-        succeed("cuStreamCreate", unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) })?;
+        let stream = create(entry)?;
         self.program_copies.order(entry)?;
         drop(current);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let made = Stream { device, context, stream: stream as usize, number };
+        let made = Stream { device, context, stream, number };
         all.push(made);
         Ok(made)
     }
@@ -151,6 +155,14 @@ impl Streams {
             context => one.context != context,
         });
     }
+}
+
+/// A new stream of the present context, which waits for no other one.
+pub(super) fn create(entry: &EntryPoints) -> Done<usize> {
+    let mut stream = ptr::null_mut();
+    // SAFETY: stores a new stream of the context.
+    let answer = unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) };
+    succeed("cuStreamCreate", answer).map(|()| stream as usize)
 }
 
 /// Copies pieces on a stream of the present context, and waits for the end.

@@ -94,6 +94,12 @@ entry_points! {
 }
 
 entry_points! {
+    /// That for memory of the host that the device reads and writes by itself; without it copies of such memory take longer.
+    PinEntryPoints
+    register "cuMemHostRegister_v2" (*mut c_void, usize, c_uint);
+}
+
+entry_points! {
     /// Those with which processes lend memory to each other; without them all of it is copied by its owner.
     IpcEntryPoints
     handle "cuIpcGetMemHandle" (*mut MemHandle, Address);

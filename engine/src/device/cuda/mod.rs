@@ -15,17 +15,21 @@ mod pointer;
 mod program_copies;
 mod rooms;
 mod slabs;
+mod transfer_slabs;
 mod virtual_memory;
 
-use super::interface::{Chunk, Combining, Device, DeviceMemory, Piece, Spreading};
+use super::interface::{Chunk, Combining, Device, DeviceMemory, Piece, Slab, Spreading};
 use super::lent::{Lent, Way, HANDLE_BYTES};
 use crate::Result;
 use copy_streams::Streams;
-use entry_points::{ContextEntryPoints, EntryPoints, IpcEntryPoints, KernelEntryPoints, VirtualEntryPoints};
+use entry_points::{
+    ContextEntryPoints, EntryPoints, IpcEntryPoints, KernelEntryPoints, PinEntryPoints, VirtualEntryPoints,
+};
 use ipc::Ipc;
 use program_copies::ProgramCopies;
 use rooms::Rooms;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use transfer_slabs::TransferSlabs;
 use virtual_memory::VirtualMemory;
 
 /// The driver.
@@ -33,6 +37,7 @@ pub(super) struct Cuda {
     entry: EntryPoints,
     streams: Streams,
     rooms: Rooms,
+    slabs: TransferSlabs,
     ipc: Ipc,
     virtual_memory: VirtualMemory,
 }
@@ -58,10 +63,11 @@ impl Cuda {
         let entry = EntryPoints::of(entry_points::library()?)?;
         let ipc = Ipc::new(IpcEntryPoints::of(entry_points::library()?));
         let rooms = Rooms::new(KernelEntryPoints::of(entry_points::library()?));
+        let slabs = TransferSlabs::new(PinEntryPoints::of(entry_points::library()?));
         let virtual_memory = VirtualMemory::new(VirtualEntryPoints::of(entry_points::library()?));
         let contexts = ContextEntryPoints::of(entry_points::library()?);
         let streams = Streams::new(ProgramCopies::new(contexts));
-        Some(Cuda { entry, streams, rooms, ipc, virtual_memory })
+        Some(Cuda { entry, streams, rooms, slabs, ipc, virtual_memory })
     }
 }
 
@@ -75,6 +81,11 @@ impl Device for Cuda {
     unsafe fn copy(&self, memory: &DeviceMemory, pieces: &[Piece]) -> Result<()> {
         // SAFETY: by the caller.
         unsafe { self.streams.copy(&self.entry, memory, pieces) }
+    }
+
+    fn slab(&'static self, memory: &DeviceMemory) -> Result<Option<Box<dyn Slab>>> {
+        let taken = self.slabs.take((&self.entry, &self.streams), memory)?;
+        Ok(taken.map(|slab| Box::new(slab) as Box<dyn Slab>))
     }
 
     unsafe fn copy_spread(&self, memory: &DeviceMemory, what: &Spreading, chunk: &mut Chunk) -> Result<bool> {
