@@ -138,6 +138,11 @@ impl Streams {
             Some(device) => primary(entry, device)?,
             None => memory.context,
         };
+        // The program has other memory in the primary context already.
+        if let Some(known) = all.iter_mut().find(|one| one.context == context) {
+            known.device = device;
+            return Ok(*known);
+        }
         let current = Current::new(entry, context)?;
         let stream = create(entry)?;
         self.program_copies.order(entry)?;
