@@ -193,16 +193,18 @@ impl Partitioned {
         for part in self.parts.iter().filter_map(|part| part.request) {
             let of_part = &requests[part].status;
             status.bytes += of_part.bytes;
-            if status.error.is_none() && of_part.error.is_some() {
-                status.error = Some(self.failure());
-            }
+            let failure = || of_part.error.as_ref().map(|error| self.failure(error));
+            status.error = status.error.take().or_else(failure);
         }
         status
     }
 
-    /// The only way in which a part can fail: the sender has more.
+    /// Why a part has failed: what is said of one part of a sender that has more holds for the whole.
     #[cold]
-    fn failure(&self) -> Error {
+    fn failure(&self, of_part: &Error) -> Error {
+        if of_part.class() != Class::Truncate {
+            return of_part.clone();
+        }
         let room = self.data.partition_bytes() * self.data.partitions;
         let sent = match &self.side {
             Side::Receive(Receiving::Matched { from, .. }) => from.bytes * from.partitions,
