@@ -123,6 +123,33 @@ pub fn host_bytes(address: *mut u8, bytes: usize, used: Use) -> Result<*mut u8> 
     }
 }
 
+/// Blocks of so many bytes, each so many bytes behind the one before, as [`host`].
+///
+/// # Errors
+/// As there.
+#[inline(always)]
+pub fn host_blocks(
+    address: *mut u8,
+    (blocks, bytes, stride): (usize, usize, usize),
+    used: Use,
+) -> Result<*mut u8> {
+    match device::is_on() {
+        true => find_blocks(address, (blocks, bytes, stride), used),
+        false => Ok(address),
+    }
+}
+
+#[cold]
+fn find_blocks(
+    address: *mut u8,
+    (blocks, bytes, stride): (usize, usize, usize),
+    used: Use,
+) -> Result<*mut u8> {
+    let datatype =
+        Datatype::hvector(blocks as i64, bytes as i64, stride as i64, Datatype::shared(Basic::Packed))?;
+    find(address, 1, &datatype, used)
+}
+
 /// The same for the buffer of messages, each of which sends or fills a part of it: a peer that maps the memory of a large one
 /// passes the host memory by.
 ///

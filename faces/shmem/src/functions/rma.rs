@@ -115,9 +115,6 @@ pub fn get_nbi<T>(
     get_bytes(call, ctx, dest.cast(), source.cast(), (bytes_of::<T>(nelems), pe), Engine::get_symmetric_later)
 }
 
-/// What to do where strided data lie in the memory of a device.
-const ONE_BLOCK: &str = "move the data with shmem_put or shmem_get, which take one block of device memory";
-
 /// Strides are in elements and positive; blocks may not overlap.
 fn strided<T>(there: isize, here: isize, bsize: usize, blocks: usize) -> Result<Strided> {
     let least = bsize.max(1);
@@ -130,6 +127,11 @@ fn strided<T>(there: isize, here: isize, bsize: usize, blocks: usize) -> Result<
     };
     let (there, here) = (bytes("symmetric array", there)?, bytes("local array", here)?);
     Ok(Strided { block: bytes_of::<T>(bsize), blocks, there, here })
+}
+
+/// The blocks of the local array.
+fn of_local(layout: &Strided) -> (usize, usize, usize) {
+    (layout.blocks, layout.block, layout.here)
 }
 
 /// `shmem_iput`.
@@ -178,8 +180,8 @@ pub fn ibput<T>(
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("dest", dest.cast()), pe)?;
     let layout = strided::<T>(dst, sst, bsize, nblocks)?;
-    buffers::refuse("source", source.cast(), ONE_BLOCK)?;
-    shmem.engine.put_strided(&shmem.symmetric, remote, source.cast(), layout)
+    let source = buffers::host_blocks(source.cast_mut().cast(), of_local(&layout), Use::Read)?;
+    shmem.engine.put_strided(&shmem.symmetric, remote, source, layout)
 }
 
 /// `shmem_ibget`.
@@ -198,8 +200,8 @@ pub fn ibget<T>(
     let shmem = shmem()?;
     let remote = shmem.remote(call, ctx, ("source", source.cast()), pe)?;
     let layout = strided::<T>(sst, dst, bsize, nblocks)?;
-    buffers::refuse("dest", dest.cast(), ONE_BLOCK)?;
-    shmem.engine.get_strided(&shmem.symmetric, remote, dest.cast(), layout)
+    let dest = buffers::host_blocks(dest.cast(), of_local(&layout), Use::Change)?;
+    shmem.engine.get_strided(&shmem.symmetric, remote, dest, layout)
 }
 
 /// `shmem_put_signal`: the signal is changed after the data are there.
