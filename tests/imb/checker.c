@@ -28,13 +28,17 @@ static byte pattern(int source, int target, long offset)
 
 void fill(void *buffer, long bytes, int source, int target)
 {
+    byte *all = view(buffer, bytes);
     for (long i = 0; i < bytes; i++)
-        ((byte *)buffer)[i] = pattern(source, target, i);
+        all[i] = pattern(source, target, i);
+    end_view(buffer, all, bytes, 1);
 }
 
 void poison(void *buffer, long bytes)
 {
-    memset(buffer, 0, bytes);
+    byte *all = view(buffer, bytes);
+    memset(all, 0, bytes);
+    end_view(buffer, all, bytes, 1);
 }
 
 static void report(const char *call, long offset, int expected, int found)
@@ -51,13 +55,15 @@ void check(const char *name, const void *buffer, long bytes, int source, int tar
 
 void check_from(const char *name, const void *buffer, long bytes, int source, int target, long place)
 {
+    byte *all = view(buffer, bytes);
     if (bytes > 0 && checked_bytes == 0 && getenv("IMB_CHECK_PLANT"))
-        *(byte *)buffer ^= 1;
+        all[0] ^= 1;
     for (long i = 0; i < bytes; i++)
-        if (((const byte *)buffer)[i] != pattern(source, target, place + i)) {
-            report(name, i, pattern(source, target, place + i), ((const byte *)buffer)[i]);
+        if (all[i] != pattern(source, target, place + i)) {
+            report(name, i, pattern(source, target, place + i), all[i]);
             break;
         }
+    end_view(buffer, all, bytes, 0);
     checked_calls++;
     checked_bytes += bytes;
 }
@@ -69,21 +75,25 @@ static float term(int rank, long index)
 
 void fill_terms(void *buffer, long count, int rank)
 {
+    byte *all = view(buffer, count * (long)sizeof(float));
     for (long i = 0; i < count; i++)
-        ((float *)buffer)[i] = term(rank, i);
+        ((float *)all)[i] = term(rank, i);
+    end_view(buffer, all, count * (long)sizeof(float), 1);
 }
 
 void check_sum(const char *name, const void *buffer, long count, int ranks, long first)
 {
+    byte *all = view(buffer, count * (long)sizeof(float));
     for (long i = 0; i < count; i++) {
         float expected = 0;
         for (int rank = 0; rank < ranks; rank++)
             expected += term(rank, first + i);
-        if (((const float *)buffer)[i] != expected) {
-            report(name, first + i, (int)expected, (int)((const float *)buffer)[i]);
+        if (((const float *)all)[i] != expected) {
+            report(name, first + i, (int)expected, (int)((const float *)all)[i]);
             break;
         }
     }
+    end_view(buffer, all, count * (long)sizeof(float), 0);
     checked_calls++;
     checked_bytes += count * (long)sizeof(float);
 }

@@ -30,6 +30,10 @@ struct call {
     void (*check)(const struct call *, const MPI_Status *);
 };
 
+/* The bytes of a buffer, where the processor can touch them, until the end of the view. */
+byte *view(const void *buffer, long bytes);
+void end_view(const void *buffer, byte *viewed, long bytes, int is_written);
+
 int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
 

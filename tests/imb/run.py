@@ -3,6 +3,7 @@
 
     tests/imb/run.py                                    IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA, IMB-MT, np 2 and 8
     tests/imb/run.py --suites MPI1 --ranks 2 Allreduce  only these benchmarks
+    tests/imb/run.py --device-driver FOLDER             IMB-MPI1-GPU, with the libcuda.so.1 and libcudart.so of a folder
 
 The binaries in the wheel are built without data checking. So checker.c stands between them and the library, through
 MPI's profiling interface, and checks every message, every collective, and what is put and got one-sidedly. (IMB-MT
@@ -45,9 +46,13 @@ class Suite:
     checks_itself: bool = False
     planted: str = "PingPong"
     takes_limits: bool = True
+    of_device: bool = False  # run only with a driver
+
+    def label(self):
+        return f"{self.name}-{self.arguments[-1]}" if self.of_device else self.name
 
     def program(self, ranks, benchmarks):
-        lengths = [] if self.checks_itself else ["-msglog", "0:20" if ranks < 4 else "0:17"]
+        lengths = [] if self.checks_itself else ["-msglog", "0:20" if ranks < 4 and not self.of_device else "0:17"]
         limits = ["-npmin", str(ranks), "-time", "1"] if self.takes_limits else []
         binary = jobs.PEERS / f"impi/bin/IMB-{self.name}"
         return [binary, *limits, *lengths, *self.arguments, *(benchmarks or self.more)]
@@ -64,13 +69,14 @@ SUITES = [
         tables=tuple("PingPongMT PingPingMT SendRecvMT ExchangeMT UniBandMT BiBandMT BarrierMT BcastMT ReduceMT "
                      "AllReduceMT".split()),
         checks_itself=True, planted="PingPongMT", takes_limits=False),
+    *[Suite("MPI1-GPU", ["-iter", "4,4", "-mem_alloc_type", kind], of_device=True) for kind in ("device", "shared", "host")],
 ]
 
 
 def build_checker():
     """The checker is compiled with MPICH's header, for the benchmarks speak the MPICH ABI."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    sources = [HERE / name for name in ("checker.c", "messages.c", "collectives.c", "windows.c")]
+    sources = [HERE / name for name in ("checker.c", "memory.c", "messages.c", "collectives.c", "windows.c")]
     flags = ["-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{jobs.PEERS}/mpich/include"]
     subprocess.run(["cc", *flags, *sources, "-o", CHECKER], check=True)
 
@@ -78,7 +84,8 @@ def build_checker():
 def run_program(options, ranks, program, **extra):
     variables = {"LD_PRELOAD": CHECKER, "OMP_NUM_THREADS": "2", **extra}
     command = ["env", *[f"{name}={value}" for name, value in variables.items()], *map(str, program)]
-    env = jobs.environment(f"{options.library}:{OPENMP}")
+    folders = [options.device_driver, options.library, OPENMP]
+    env = jobs.environment(":".join(str(folder) for folder in folders if folder))
     return jobs.run_job(jobs.job_command(options.launcher, ranks, command), options.timeout, env=env)
 
 
@@ -118,30 +125,31 @@ def run_suite(options, suite, ranks):
     """One suite on so many ranks: (tables that were right, whether it failed)."""
     began = time.monotonic()
     outcome = run_program(options, ranks, suite.program(ranks, options.benchmarks))
-    (LOGS / f"{suite.name}-np{ranks}.log").write_text(outcome.output)
+    (LOGS / f"{suite.label()}-np{ranks}.log").write_text(outcome.output)
     problems = list(problems_in(outcome, suite, ranks, options.benchmarks))
     tables = len(tables_in(outcome.output))
     calls = sum(map(int, re.findall(r"imb-check: rank \d+: (\d+) calls", outcome.output)))
     word = "FAILED: " + "; ".join(problems) if problems else "all data right"
     checked = "checks itself" if suite.checks_itself else f"{calls} calls checked"
     took = time.monotonic() - began
-    print(f"IMB-{suite.name} -n {ranks}: {tables} benchmarks, {checked}, {word}  [{took:.0f} s]", flush=True)
+    print(f"IMB-{suite.label()} -n {ranks}: {tables} benchmarks, {checked}, {word}  [{took:.0f} s]", flush=True)
     return (0 if problems else tables), bool(problems)
 
 
 def planted_defect_is_seen(options, suite):
     outcome = run_program(options, 2, suite.program(2, [suite.planted]), IMB_CHECK_PLANT="1")
     seen = bool(re.search("DEFECT in MPI_|CHECK FAILURES", outcome.output))
-    print(f"a planted defect in IMB-{suite.name} is {'seen' if seen else 'NOT SEEN'}", flush=True)
+    print(f"a planted defect in IMB-{suite.label()} is {'seen' if seen else 'NOT SEEN'}", flush=True)
     return seen
 
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [suite.name for suite in SUITES]
+    names = [suite.name for suite in SUITES if not suite.of_device]
     parser.add_argument("--suites", nargs="+", default=names, choices=names)
     parser.add_argument("--launcher", default="serried", help="serried, hydra, or a command line")
     parser.add_argument("--library", default=jobs.STAGE / "lib", help="folder of the MPI library to load")
+    parser.add_argument("--device-driver", help="folder of a driver and runtime of CUDA: then IMB-MPI1-GPU is run alone")
     parser.add_argument("--ranks", default="2,8", help="numbers of ranks, with commas")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run (600)")
     parser.add_argument("benchmarks", nargs="*", help="names of benchmarks (all)")
@@ -153,7 +161,11 @@ def main():
     options = read_options()
     build_checker()
     passed = failed = 0
-    for suite in (suite for suite in SUITES if suite.name in options.suites):
+    if options.device_driver:
+        os.environ["SERRIED_GPU"] = "on"
+    for suite in SUITES:
+        if suite.of_device != bool(options.device_driver) or not (suite.of_device or suite.name in options.suites):
+            continue
         for ranks in map(int, options.ranks.split(",")):
             right, bad = run_suite(options, suite, ranks)
             passed, failed = passed + right, failed + bad

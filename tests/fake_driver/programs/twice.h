@@ -44,12 +44,21 @@ struct operation {
 };
 typedef void operate(struct operation *);
 
+/* One of several: how many forms it has; whether only for elements without gaps, or on a ring of ranks. */
+struct listed {
+    const char *name;
+    operate *operate;
+    int forms, is_plain, is_on_ring;
+};
+
 static int twice_failed;
+/* Kinds of memory that are drawn from. */
+static unsigned twice_kinds = KINDS;
 
 /* One operation, twice. */
 static inline void twice(const char *name, operate *operate, struct operation what, size_t bytes)
 {
-    struct buffer buffers[2] = {buffer_of(rank_draw(KINDS), bytes), buffer_of(rank_draw(KINDS), bytes)};
+    struct buffer buffers[2] = {buffer_of(rank_draw(twice_kinds), bytes), buffer_of(rank_draw(twice_kinds), bytes)};
     char *hosts[2] = {malloc(bytes), malloc(bytes)};
     for (int which = 0; which < 2; which++) {
         for (size_t byte = 0; byte < bytes; byte++) /* small numbers: sums of them are exact */
