@@ -71,6 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_question_of_eight_goes_to_the_system_also_when_the_count_begins_anew() {
+        let questions = Questions(AtomicU32::new(u32::MAX - 3));
+        let answered: Vec<bool> = (0..20).map(|_| questions.ask()).collect();
+        let expected: Vec<bool> = (0..20).map(|place: u32| place % ANSWERED == 4).collect();
+        assert_eq!(answered, expected);
+        assert_eq!(questions.asked(), 16);
+    }
+
+    #[test]
     fn who_finds_nothing_asks_less_often_until_somebody_waits() {
         let mut patience = Patience::default();
         patience.found();
