@@ -82,12 +82,17 @@ static inline void buffer_free(struct buffer *buffer)
         abort();
 }
 
+/* In pieces that a driver may copy after it has returned. */
 static inline void buffer_put(struct buffer *buffer, const char *from)
 {
+    size_t piece = 60000;
     if (buffer->kind == HOST)
         memcpy(buffer->at, from, buffer->bytes);
-    else if (cuMemcpyHtoD_v2((uintptr_t)buffer->at, from, buffer->bytes))
-        abort();
+    for (size_t at = 0; buffer->kind != HOST && at < buffer->bytes; at += piece) {
+        size_t bytes = buffer->bytes - at < piece ? buffer->bytes - at : piece;
+        if (cuMemcpyHtoD_v2((uintptr_t)buffer->at + at, from + at, bytes))
+            abort();
+    }
 }
 
 static inline void buffer_get(struct buffer *buffer, char *to)

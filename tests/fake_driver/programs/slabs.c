@@ -93,28 +93,28 @@ static void replaced(void)
 static void cancelled(void)
 {
     for (int round = 0; round < 10; round++) {
-        struct buffer buffer = buffer_of(DEVICE, 200000 * 8);
+        struct buffer buffer = buffer_of(DEVICE, LONGEST * 8);
         MPI_Request request;
         MPI_Status status;
         int gone = 0;
         put(&buffer, rank ? -1 : round);
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == 0) {
-            WORKS(MPI_Isend(buffer.at, 200000, MPI_LONG, LAST, 0, MPI_COMM_WORLD, &request));
-            for (int test = 0, flag; test < round * 3; test++)
-                WORKS(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+            WORKS(MPI_Isend(buffer.at, LONGEST, MPI_LONG, LAST, 0, MPI_COMM_WORLD, &request));
+            for (double begun = MPI_Wtime(); MPI_Wtime() < begun + round * 4e-4;)
+                WORKS(MPI_Request_get_status(request, &(int){0}, MPI_STATUS_IGNORE));
             WORKS(MPI_Cancel(&request));
             WORKS(MPI_Wait(&request, &status));
             WORKS(MPI_Test_cancelled(&status, &gone));
             put(&buffer, 77); /* it is the program's again */
             WORKS(MPI_Send(&gone, 1, MPI_INT, LAST, 1, MPI_COMM_WORLD));
         } else if (rank == LAST) {
-            WORKS(MPI_Irecv(buffer.at, 200000, MPI_LONG, 0, 0, MPI_COMM_WORLD, &request));
+            WORKS(MPI_Irecv(buffer.at, LONGEST, MPI_LONG, 0, 0, MPI_COMM_WORLD, &request));
             WORKS(MPI_Recv(&gone, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             if (gone)
                 WORKS(MPI_Cancel(&request));
             WORKS(MPI_Wait(&request, MPI_STATUS_IGNORE));
-            check(&buffer, gone ? 0 : 200000, round, -1, "cancelled");
+            check(&buffer, gone ? 0 : LONGEST, round, -1, "cancelled");
         }
         buffer_free(&buffer);
     }
