@@ -14,6 +14,7 @@ static void numbers(struct buffer *buffer, long seed)
     for (size_t item = 0; item < buffer->bytes / 8; item++)
         bytes[item] = item * 7 + seed;
     buffer_put(buffer, (char *)bytes);
+    explicit_bzero(bytes, buffer->bytes); /* memory that is used again shall not have the right data */
     free(bytes);
 }
 
