@@ -25,7 +25,7 @@ pub(super) struct Streams {
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
     /// The device, if the context is its primary one, which we have retained.
-    pub device: Option<i32>,
+    device: Option<i32>,
     pub context: usize,
     pub stream: usize,
     /// No other stream ever has it.
@@ -124,7 +124,6 @@ impl Streams {
 
     /// The stream for memory.
     fn of(&self, entry: &EntryPoints, memory: &DeviceMemory) -> Done<Stream> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let mut all = lock_order::lock(&self.all, Level::DEVICE);
         let device = (memory.context == 0).then_some(memory.device);
         let is_it = |one: &&Stream| match device {
@@ -143,12 +142,9 @@ impl Streams {
             known.device = device;
             return Ok(*known);
         }
-        let current = Current::new(entry, context)?;
-        let stream = create(entry)?;
+        let _current = Current::new(entry, context)?;
+        let made = Stream { device, ..create(entry, context)? };
         self.program_copies.order(entry)?;
-        drop(current);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let made = Stream { device, context, stream, number };
         all.push(made);
         Ok(made)
     }
@@ -163,11 +159,13 @@ impl Streams {
 }
 
 /// A new stream of the present context, which waits for no other one.
-pub(super) fn create(entry: &EntryPoints) -> Done<usize> {
+pub(super) fn create(entry: &EntryPoints, context: usize) -> Done<Stream> {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let mut stream = ptr::null_mut();
     // SAFETY: stores a new stream of the context.
-    let answer = unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) };
-    succeed("cuStreamCreate", answer).map(|()| stream as usize)
+    succeed("cuStreamCreate", unsafe { (entry.create_stream)(&raw mut stream, NON_BLOCKING) })?;
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    Ok(Stream { device: None, context, stream: stream as usize, number })
 }
 
 /// Copies pieces on a stream of the present context, and waits for the end.

@@ -33,13 +33,8 @@ struct Kept {
     made: usize,
 }
 
-/// Memory of the host that is never given back, and a stream.
-#[derive(Clone, Copy)]
-struct Parts {
-    host: usize,
-    context: usize,
-    stream: usize,
-}
+/// Where memory of the host begins that is never given back, and its stream, once it has one.
+type Parts = (usize, Option<Stream>);
 
 impl TransferSlabs {
     pub fn new(entry: Option<PinEntryPoints>) -> TransferSlabs {
@@ -50,22 +45,31 @@ impl TransferSlabs {
     pub fn take(&'static self, driver: Driver, memory: &DeviceMemory) -> Result<Option<TransferSlab>> {
         let (entry, streams) = driver;
         let context = streams.context_of(entry, memory)?;
-        let Some(parts) = self.free_or_new(context) else { return Ok(None) };
-        let slab = |parts| TransferSlab { of: self, driver, parts, is_busy: false };
-        let ready = Current::new(entry, context).and_then(|_current| self.made_ready(entry, context, parts));
+        let Some((host, known)) = self.free_or_new(context) else { return Ok(None) };
+        let ready = Current::new(entry, context).and_then(|_current| {
+            let known = known.filter(|here| here.context == context && wait_for(entry, *here).is_ok());
+            // A new one, or its context has gone.
+            known.map_or_else(|| self.pinned(entry, context, host), Ok)
+        });
         match ready {
-            Ok(parts) => Ok(Some(slab(parts))),
+            Ok(here) => Ok(Some(TransferSlab { of: self, driver, host, here, is_busy: false })),
             Err((function, answer)) => {
-                drop(slab(parts));
+                self.give_back((host, known));
                 Err(entry.failure(function, answer))
             }
         }
     }
 
-    /// A free one, of this context if there is one; a new one has no stream yet.
+    fn give_back(&self, parts: Parts) {
+        lock_order::lock(&self.kept, Level::PACKING).free.push(parts);
+    }
+
+    /// A free one, of this context or of none yet; else a new one.
     fn free_or_new(&self, context: usize) -> Option<Parts> {
         let mut kept = lock_order::lock(&self.kept, Level::PACKING);
-        if let Some(place) = kept.free.iter().position(|parts| parts.context == context) {
+        if let Some(place) =
+            kept.free.iter().position(|(_, here)| here.is_none_or(|here| here.context == context))
+        {
             return Some(kept.free.swap_remove(place));
         }
         if kept.made == MOST {
@@ -74,33 +78,24 @@ impl TransferSlabs {
         kept.made += 1;
         // SAFETY: of some bytes.
         let host = unsafe { alloc(Layout::from_size_align(SLAB_BYTES, PAGE).ok()?) };
-        (!host.is_null()).then_some(Parts { host: host as usize, context: 0, stream: 0 })
+        (!host.is_null()).then_some((host as usize, None))
     }
 
-    /// It has a stream of the present context that works.
-    fn made_ready(&self, entry: &EntryPoints, context: usize, parts: Parts) -> Done<Parts> {
-        if parts.context == context && wait_for(entry, parts.of_context()).is_ok() {
-            return Ok(parts);
-        }
-        // A new one, or its context has gone. The driver says so if memory is pinned already, and that is as well.
+    /// A stream of the present context for memory that is pinned. The driver says so if it is already, and that is as well.
+    fn pinned(&self, entry: &EntryPoints, context: usize, host: usize) -> Done<Stream> {
         if let Some(pin) = &self.entry {
             // SAFETY: memory that stays.
-            unsafe { (pin.register)(parts.host as *mut _, SLAB_BYTES, PORTABLE) };
+            unsafe { (pin.register)(host as *mut _, SLAB_BYTES, PORTABLE) };
         }
-        Ok(Parts { context, stream: create(entry)?, ..parts })
-    }
-}
-
-impl Parts {
-    fn of_context(self) -> Stream {
-        Stream { device: None, context: self.context, stream: self.stream, number: 0 }
+        create(entry, context)
     }
 }
 
 pub(super) struct TransferSlab {
     of: &'static TransferSlabs,
     driver: Driver,
-    parts: Parts,
+    host: usize,
+    here: Stream,
     is_busy: bool,
 }
 
@@ -112,11 +107,11 @@ impl TransferSlab {
 
 impl Slab for TransferSlab {
     fn memory(&self) -> *mut u8 {
-        self.parts.host as *mut u8
+        self.host as *mut u8
     }
 
     unsafe fn start(&mut self, piece: &Piece) -> Result<()> {
-        let ((entry, streams), here) = (self.driver, self.parts.of_context());
+        let ((entry, streams), here) = (self.driver, self.here);
         self.is_busy = true;
         let started = Current::new(entry, here.context).and_then(|_current| {
             streams.after_program(entry)?;
@@ -130,7 +125,7 @@ impl Slab for TransferSlab {
         if !std::mem::take(&mut self.is_busy) {
             return Ok(());
         }
-        let (entry, here) = (self.driver.0, self.parts.of_context());
+        let (entry, here) = (self.driver.0, self.here);
         let wait = || Current::new(entry, here.context).and_then(|_current| wait_for(entry, here));
         // Nothing must go on, also where the driver fails.
         let waited = wait().inspect_err(|_| {
@@ -143,6 +138,6 @@ impl Slab for TransferSlab {
 impl Drop for TransferSlab {
     fn drop(&mut self) {
         let _ = self.wait();
-        lock_order::lock(&self.of.kept, Level::PACKING).free.push(self.parts);
+        self.of.give_back((self.host, Some(self.here)));
     }
 }
