@@ -3,28 +3,31 @@
 
 use super::LINE;
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_mm_prefetch, _MM_HINT_ET0, _MM_HINT_T0};
+use std::arch::x86_64::{_mm_prefetch, _MM_HINT_ET0 as WRITE, _MM_HINT_T0 as READ};
+#[cfg(not(target_arch = "x86_64"))]
+const READ: i32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const WRITE: i32 = 1;
 
 /// Asks for all lines of what will be read next, at once: a loop that also computes or stores asks for fewer at a time.
 #[inline(always)]
 pub fn fetch(source: *const u8, bytes: usize) {
-    each_line(source, bytes, |_line| {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint; the address is used for nothing else.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(_line.cast());
-        }
-    });
+    prefetch::<READ>(source, bytes);
 }
 
 /// Asks for lines that will be written next, and that another core has read: so the stores do not wait for them.
 #[inline(always)]
 pub fn claim(target: *const u8, bytes: usize) {
-    each_line(target, bytes, |_line| {
+    prefetch::<WRITE>(target, bytes);
+}
+
+#[inline(always)]
+fn prefetch<const HINT: i32>(first: *const u8, bytes: usize) {
+    each_line(first, bytes, |_line| {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a hint; the address is used for nothing else.
         unsafe {
-            _mm_prefetch::<_MM_HINT_ET0>(_line.cast());
+            _mm_prefetch::<HINT>(_line.cast());
         }
     });
 }
