@@ -161,11 +161,11 @@ def main():
     options = read_options()
     build_checker()
     passed = failed = 0
+    chosen = [suite for suite in SUITES if suite.name in options.suites]
     if options.device_driver:
         os.environ["SERRIED_GPU"] = "on"
-    for suite in SUITES:
-        if suite.of_device != bool(options.device_driver) or not (suite.of_device or suite.name in options.suites):
-            continue
+        chosen = [suite for suite in SUITES if suite.of_device]
+    for suite in chosen:
         for ranks in map(int, options.ranks.split(",")):
             right, bad = run_suite(options, suite, ranks)
             passed, failed = passed + right, failed + bad

@@ -3,6 +3,8 @@
  * with too little room, cancelled; each function of the driver fails once. A long one takes no host memory of its length. */
 #include "twice.h"
 
+#include "../../memory/footprint.h"
+
 #define LONGEST 700000L /* numbers of 8 bytes: ten slabs and a bit */
 #define AT_ONCE 6
 #define RIGHT ((rank + 1) % size)
@@ -138,6 +140,31 @@ static int end(MPI_Request request, int code)
     return flag ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* A message from the first rank to the last one, while a function fails at one of them, or none does. */
+static void pass(struct buffer *buffer, long seed, const char *called, int may_fail)
+{
+    int code = MPI_SUCCESS;
+    MPI_Request request;
+    if (rank == 0)
+        code = MPI_Send(buffer->at, 200000, MPI_LONG, LAST, 0, MPI_COMM_WORLD);
+    else if (rank == LAST) {
+        code = MPI_Irecv(buffer->at, 200000, MPI_LONG, 0, 0, MPI_COMM_WORLD, &request);
+        code = end(request, code);
+    }
+    CHECK_EQUAL(fake_cuda_pending(), 0);
+    CHECK(!code || may_fail);
+    if (code) {
+        char text[MPI_MAX_ERROR_STRING];
+        MPI_Error_string(code, text, &(int){0});
+        CHECK(strstr(text, "CUDA_ERROR_LAUNCH_FAILED") || strstr(text, "the driver of the sender's device"));
+    }
+    fake_cuda_fail(NULL, -1);
+    if (rank == 0)
+        WORKS(MPI_Send(&code, 1, MPI_INT, LAST, 2, MPI_COMM_WORLD));
+    if (rank == LAST && !code && !failure)
+        check(buffer, 200000, seed, 0, called);
+}
+
 /* What fails is an error of a call, or all goes another way; the next message is right again. */
 static void functions_fail(void)
 {
@@ -148,45 +175,14 @@ static void functions_fail(void)
                 for (int host = 0; host < 3; host++) {
                     struct buffer buffer = buffer_of(host == 1 + (rank > 0) ? HOST : DEVICE, 200000 * 8);
                     for (int round = 0; round < 2; round++) {
-                        int code = MPI_SUCCESS;
-                        MPI_Request request = MPI_REQUEST_NULL;
-                        char text[MPI_MAX_ERROR_STRING];
                         put(&buffer, rank ? -1 : round);
                         MPI_Barrier(MPI_COMM_WORLD);
                         if (rank == failing * LAST && round == 0)
                             fake_cuda_fail(called[which], before);
-                        if (rank == 0)
-                            code = MPI_Send(buffer.at, 200000, MPI_LONG, LAST, 0, MPI_COMM_WORLD);
-                        else if (rank == LAST)
-                            code = MPI_Irecv(buffer.at, 200000, MPI_LONG, 0, 0, MPI_COMM_WORLD, &request);
-                        if (rank == LAST)
-                            code = end(request, code);
-                        CHECK_EQUAL(fake_cuda_pending(), 0);
-                        CHECK(!code || round == 0);
-                        if (code) {
-                            MPI_Error_string(code, text, &(int){0});
-                            CHECK(strstr(text, "CUDA_ERROR_LAUNCH_FAILED") || strstr(text, "the driver of the sender's device"));
-                        }
-                        fake_cuda_fail(NULL, -1);
-                        if (rank == 0)
-                            WORKS(MPI_Send(&code, 1, MPI_INT, LAST, 2, MPI_COMM_WORLD));
-                        if (rank == LAST && !code && !failure)
-                            check(&buffer, 200000, round, 0, called[which]);
+                        pass(&buffer, round, called[which], round == 0);
                     }
                     buffer_free(&buffer);
                 }
-}
-
-/* KiB that this process has had at most. */
-static long most(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (fgets(line, sizeof line, status))
-        sscanf(line, "VmHWM: %ld", &kib);
-    fclose(status);
-    return kib;
 }
 
 /* From node to node: no host memory as long as the message. */
@@ -200,13 +196,13 @@ static void flat(void)
             fputs("5", clear);
             fclose(clear);
         }
-        long before = most();
+        long before = resident_peak();
         if (rank == 0)
             WORKS(MPI_Send(buffer.at, count, MPI_CHAR, LAST, 0, MPI_COMM_WORLD));
         else if (rank == LAST)
             WORKS(MPI_Recv(buffer.at, count, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        if (round == 1 && most() - before > 16 << 10)
-            check_failed(__FILE__, __LINE__, "a message of 32 MiB has taken %ld KiB", most() - before);
+        if (round == 1 && resident_peak() - before > 16 << 10)
+            check_failed(__FILE__, __LINE__, "a message of 32 MiB has taken %ld KiB", resident_peak() - before);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     buffer_free(&buffer);

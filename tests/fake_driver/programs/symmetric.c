@@ -49,28 +49,30 @@ static void get(int form, struct buffer *dest, int block, int blocks, int stride
 static void round_trip(int form, enum kind kind, int block, int blocks, int stride)
 {
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
-    int number = form == 2 ? blocks : block * blocks;
     struct buffer array = buffer_of(kind, sizeof local);
+    if (form == 2) /* single items */
+        block = 1;
     if (form < 2)
         stride = block;
+    int number = block * blocks;
     number_from(100 * rank);
     buffer_put(&array, (char *)local);
     memset(symmetric, 0, sizeof local);
     shmem_barrier_all();
-    put(form, &array, form == 2 ? 1 : block, blocks, stride, next);
+    put(form, &array, block, blocks, stride, next);
     shmem_barrier_all();
     for (int item = 0; item < number; item++) {
-        int from = place_of(item, form == 2 ? 1 : block, stride);
+        int from = place_of(item, block, stride);
         if (symmetric[item] != from * 5 + 100 * before)
             check_failed(__FILE__, __LINE__, "put, form %d, memory %d: item %d is %ld", form, kind, item, symmetric[item]), item = number;
     }
     number_from(-7);
     buffer_put(&array, (char *)local);
-    get(form, &array, form == 2 ? 1 : block, blocks, stride, next);
+    get(form, &array, block, blocks, stride, next);
     shmem_quiet();
     buffer_get(&array, (char *)seen);
     for (int item = 0; item < number; item++) {
-        int to = place_of(item, form == 2 ? 1 : block, stride);
+        int to = place_of(item, block, stride);
         local[to] = to * 5 + 100 * rank;
     }
     for (int item = 0; item < ITEMS; item++)
