@@ -4,7 +4,7 @@ DESTDIR ?=
 PARTS ?=
 TUNE ?=
 
-.PHONY: all install demo check test mutations mpich-suite applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-devices bench-armci bench-micro clean help
+.PHONY: all install demo check test mutations mpich-suite applications wheel deb bench sweep bench-loaded bench-nodes bench-energy bench-containers bench-devices bench-armci bench-micro clean help
 
 all: ## build everything and stage a usable tree in stage/ (this is plain `make`)
 	@scripts/stage
@@ -74,6 +74,11 @@ bench-energy: ## CPU seconds and time of a solver with uneven parts, side by sid
 	@scripts/setup venv-bench peers
 	@scripts/stage
 	@build/venv/bin/python bench/energy.py
+
+bench-containers: ## latency of ranks that are in containers of their own, and of ranks in none (2 minutes)
+	@scripts/setup venv-bench peers
+	@scripts/stage
+	@build/venv/bin/python bench/containers.py
 
 bench-devices: ## buffers on a GPU beside Intel MPI and what the driver does alone (2 minutes; only where there is one)
 	@scripts/setup venv-bench peers

@@ -115,7 +115,7 @@ pub const SETTINGS: [Setting; 15] = [
         name: MAX_SLOWDOWN,
         default: "none",
         meaning: "percent of the time for which ranks of a node may be late because they slept (as --max-slowdown); \
-                  0: no rank sleeps. Without it a rank sleeps after some tens of microseconds",
+                  0: no rank sleeps. Without it a rank sleeps after 100 microseconds",
     },
     Setting {
         name: TUNING,

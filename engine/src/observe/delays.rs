@@ -28,15 +28,15 @@ impl Account {
         self.lost.fetch_add(awake.saturating_sub(rung.max(counted)), Relaxed);
     }
 
-    /// Whether `percent` of the time that it has been open, up to `now`, are not exceeded if `more` is lost.
-    pub fn allows(&self, percent: f64, now: u64, more: u64) -> bool {
+    /// What part of `percent` of the time that it has been open, up to `now`, is used if `more` is lost: 1 is all of it.
+    pub fn used(&self, percent: f64, now: u64, more: u64) -> f64 {
         let opened = self.opened.load(Relaxed);
         let open = now.saturating_sub(opened);
         if open > ACCOUNT && self.opened.compare_exchange(opened, now, Relaxed, Relaxed).is_ok() {
             self.lost.store(0, Relaxed);
-            return false;
+            return f64::INFINITY;
         }
-        (self.lost.load(Relaxed) + more) as f64 <= open as f64 * percent / 100.0
+        (self.lost.load(Relaxed) + more) as f64 / (open as f64 * percent / 100.0)
     }
 }
 

@@ -1,11 +1,12 @@
-//! A bound on what sleeping may cost a job (`serried run --max-slowdown P`).
+//! What sleeping costs, and whether a wait is worth it; a bound on it (`serried run --max-slowdown P`).
 //!
-//! A rank that sleeps takes no CPU time, but is late when it is rung: it has to wake first. With a bound of P percent, the
-//! ranks of a node are late for P percent of the time at most, all together.
+//! A rank that sleeps takes no CPU time, but is late when it is rung: it has to wake first. A wait is worth a sleep if it is
+//! many times as long as waking. That is known from the last waits of the same call that have outlasted their first looks; or
+//! from this one, once it has lasted so long. Then a rank sleeps at once. Else it spins for a while first.
 //!
-//! A wait is worth a sleep if being late for it keeps the bound by itself: with 5 percent, if it is twenty times as long as
-//! waking. It is taken to be so if waits of its kind have been so long lately, and once it has lasted so long. Until then a
-//! rank spins. Whatever it expects, it sleeps only if the [`Account`] of its node allows one more time of being late.
+//! With a bound of P percent, the ranks of a node are late for P percent of the time at most, all together: the [`Account`] of
+//! the node says what is left. While much is left, sleeps are cheap, and waits of little more than waking are worth one. As
+//! less is left, their price rises, up to that of a wait that keeps the bound by itself. If nothing is left, ranks spin.
 
 use crate::observe::delays::Account;
 use crate::observe::Page;
@@ -13,12 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nanoseconds that waking is taken to need before one has been measured.
 const WAKING: u64 = 50_000;
-/// Of the waits of a kind, this many of the last count.
+/// Of the values that are averaged, this many of the last count.
 const LAST: u64 = 4;
+/// Without a bound, and at once: a sleep is worth it in waits of this many times what waking takes.
+const WORTH: f64 = 40.0;
+/// With a bound of which nothing is used.
+const CHEAP: f64 = 2.0;
 /// Kinds of waits that are told apart: by the call that waits.
 const KINDS: usize = 64;
 
-/// The bound, as a rank keeps it.
+/// What a rank knows of its waits, and the bound that it keeps.
 pub struct Slowdown {
     /// None: there is no bound.
     percent: Option<f64>,
@@ -43,32 +48,43 @@ impl Slowdown {
         Slowdown { percent, account, page, waking: AtomicU64::new(WAKING), waits }
     }
 
-    /// Whether there is one.
-    #[inline]
-    fn is_bounded(&self) -> bool {
-        self.percent.is_some()
+    /// Whether this rank, whose wait has outlasted its first looks, had better sleep at once.
+    pub fn expects_sleep(&self, now: u64) -> bool {
+        self.is_worth_it(self.kind().load(Relaxed), now)
     }
 
-    /// Whether this rank, which has waited since `began`, may sleep now.
+    /// Whether this rank, which has waited since `began` and has looked for long enough, may sleep now.
     pub fn may_sleep(&self, began: u64, now: u64) -> bool {
-        let Some(percent) = self.percent else { return true };
-        let waking = self.waking.load(Relaxed);
-        let wait = self.kind().load(Relaxed).max(now.saturating_sub(began));
-        let is_worth_it = wait as f64 * percent / 100.0 >= waking as f64;
-        is_worth_it && self.account.allows(percent, now, waking)
+        self.percent.is_none()
+            || self.is_worth_it(self.kind().load(Relaxed).max(now.saturating_sub(began)), now)
     }
 
-    /// The wait that this rank is in has taken so many nanoseconds.
+    /// Whether a wait of so many nanoseconds is worth a sleep at this time.
+    fn is_worth_it(&self, wait: u64, now: u64) -> bool {
+        let waking = self.waking.load(Relaxed);
+        let price = match self.percent {
+            None => WORTH,
+            Some(percent) => {
+                let used = self.account.used(percent, now, waking);
+                if used > 1.0 {
+                    return false;
+                }
+                CHEAP.max(used * used * 100.0 / percent)
+            }
+        };
+        wait as f64 >= price * waking as f64
+    }
+
+    /// The wait that this rank is in has outlasted its first looks, and has taken so many nanoseconds.
     pub fn has_waited(&self, nanoseconds: u64) {
-        if self.is_bounded() {
-            average(self.kind(), nanoseconds);
-        }
+        average(self.kind(), nanoseconds);
     }
 
     /// This rank slept when it was rung at `rung`, and was late until `awake`.
     pub fn was_late(&self, rung: u64, awake: u64) {
-        if self.is_bounded() {
-            average(&self.waking, awake - rung);
+        // A rank that was late for once, and believes it, would not sleep any more and so not learn better.
+        average(&self.waking, (awake - rung).min(2 * self.waking.load(Relaxed)));
+        if self.percent.is_some() {
             self.account.lose(rung, awake);
         }
     }
@@ -89,17 +105,17 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn slowdown(percent: f64) -> Slowdown {
+    fn slowdown(percent: Option<f64>) -> Slowdown {
         // SAFETY: a page is made of atomic integers, for which zero is a value.
         let page: &'static Page = Box::leak(Box::new(unsafe { std::mem::zeroed() }));
-        Slowdown::new(Some(percent), Box::leak(Box::default()), page)
+        Slowdown::new(percent, Box::leak(Box::default()), page)
     }
 
     /// Whoever asks for sleep at the worst times: each wait ends just after the sleep has begun.
     #[test]
     fn an_adversary_cannot_exceed_the_bound() {
         for percent in [0.5, 5.0, 20.0] {
-            let (rank, mut now, mut late) = (slowdown(percent), 5_000_000_000, 0);
+            let (rank, mut now, mut late) = (slowdown(Some(percent)), 5_000_000_000, 0);
             let began = now;
             let mut state = 12345u64;
             while now < began + 20 * SECOND {
@@ -120,20 +136,42 @@ mod tests {
 
     #[test]
     fn long_waits_are_known_by_those_before_them_or_by_their_length() {
-        let (rank, now) = (slowdown(5.0), SECOND / 2);
+        let (rank, now) = (slowdown(Some(5.0)), SECOND / 2);
         assert!(!rank.may_sleep(now, now));
-        assert!(rank.may_sleep(now - 20 * WAKING, now), "it has lasted twenty times as long as waking takes");
+        assert!(
+            rank.may_sleep(now - 2 * WAKING, now),
+            "of what is allowed nothing is used: sleeps are cheap"
+        );
         (0..20).for_each(|_| rank.has_waited(10_000_000));
-        assert!(rank.may_sleep(now, now));
+        assert!(rank.may_sleep(now, now) && rank.expects_sleep(now));
         (0..20).for_each(|_| rank.has_waited(20_000));
         assert!(!rank.may_sleep(now, now));
     }
 
     #[test]
-    fn without_a_bound_a_rank_may_sleep_and_with_none_percent_it_never_does() {
-        let page = slowdown(1.0).page;
-        assert!(Slowdown::new(None, Box::leak(Box::default()), page).may_sleep(7, 7));
-        let never = slowdown(0.0);
+    fn a_sleep_is_the_dearer_the_less_is_left() {
+        let (rank, now) = (slowdown(Some(5.0)), SECOND / 2);
+        let longest = |rank: &Slowdown| (1..=20).find(|times| rank.may_sleep(now - times * WAKING, now));
+        assert_eq!(longest(&rank), Some(2));
+        rank.account.lose(0, SECOND / 80);
+        assert_eq!(longest(&rank), Some(6), "half of 25 ms is used");
+        rank.account.lose(SECOND / 80, SECOND / 40);
+        assert_eq!(longest(&rank), None);
+    }
+
+    #[test]
+    fn without_a_bound_a_rank_may_sleep_and_does_so_at_once_if_waits_have_been_long() {
+        let rank = slowdown(None);
+        assert!(rank.may_sleep(7, 7) && !rank.expects_sleep(7));
+        (0..20).for_each(|_| rank.has_waited(50 * WAKING));
+        assert!(rank.expects_sleep(7));
+        (0..20).for_each(|_| rank.was_late(0, 4 * WAKING));
+        assert!(!rank.expects_sleep(7), "waking takes longer than it did");
+    }
+
+    #[test]
+    fn with_no_percent_a_rank_never_sleeps() {
+        let never = slowdown(Some(0.0));
         assert!(!(1..100).any(|part| never.may_sleep(0, part * SECOND / 10)));
     }
 }

@@ -6,9 +6,12 @@ use crate::observe::events::{self, Kind};
 use crate::observe::{page::add_together, Page};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Looks before sleeping where every rank has a core: some tens of microseconds,
-/// more than a message takes and less than anyone notices.
-const LOOKS: u32 = 2000;
+/// Looks with which a wait begins where every rank has a core: some microseconds, as long as a short message takes.
+const FIRST_LOOKS: u32 = 64;
+/// Looks between two readings of the clock. What a look takes differs fourfold between processors.
+const LOOKS_BY_THE_CLOCK: u32 = 64;
+/// Nanoseconds of looking before sleeping where every rank has a core: more than waking takes, and less than anyone notices.
+const PATIENCE: u64 = 100_000;
 /// Where ranks may have to share cores a wait consists of turns: some looks, then
 /// the core is offered to others (`sched_yield`). Whoever takes it may be the one
 /// that is waited for, and a sleep and a wake are saved; nothing depends on it.
@@ -42,6 +45,9 @@ pub fn waits_long(page: &Page) -> bool {
 /// One wait.
 #[derive(Debug, Default)]
 pub struct Pace {
+    /// Since when it has outlasted its first looks, where every rank has a core.
+    began: u64,
+    /// Since when it has outlasted its first spin.
     since: u64,
 }
 
@@ -54,7 +60,7 @@ impl Pace {
     #[inline]
     pub fn looks(crowd: &Crowd) -> u32 {
         match crowd.can_be() {
-            false => LOOKS,
+            false => LOOKS_FOR_A_PARTNER,
             true if crowd.is_here() => match crowd.partner().place() {
                 // Nobody in particular: it may be a rank that needs this core, if ranks share it.
                 None if crowd.shares() => LOOKS_IN_A_CROWD,
@@ -93,7 +99,26 @@ impl Pace {
         if crowd.can_be() {
             return self.take_turns(crowd, looks, come);
         }
-        look(LOOKS, &come)
+        look(FIRST_LOOKS, &come) || self.look_on(crowd, come)
+    }
+
+    /// The same with a core for each rank, after the first looks: not at all where such waits have been long lately, and are
+    /// better slept through.
+    #[inline(never)]
+    fn look_on(&mut self, crowd: &Crowd, come: impl Fn() -> bool) -> bool {
+        let now = clock::nanoseconds();
+        if self.began == 0 {
+            self.began = now;
+        }
+        if crowd.slowdown().expects_sleep(now) {
+            return false;
+        }
+        while clock::nanoseconds() - now < PATIENCE {
+            if look(LOOKS_BY_THE_CLOCK, &come) {
+                return true;
+            }
+        }
+        false
     }
 
     fn take_turns(&mut self, crowd: &Crowd, looks: impl Fn(&Crowd) -> u32, come: impl Fn() -> bool) -> bool {
@@ -123,6 +148,7 @@ impl Pace {
         crowd.look_again_at(now);
         if self.since == 0 {
             self.since = now;
+            self.began = if self.began == 0 { now } else { self.began };
             page.call.waiting_since.store(self.since, Relaxed);
             page.call.waiters.fetch_add(1, SeqCst);
         }
@@ -131,7 +157,7 @@ impl Pace {
     /// Notes on the page that this wait becomes a sleep; `false` if it shall not, since sleeping is bounded.
     #[cold]
     pub fn begin_sleep(&self, crowd: &Crowd, page: &Page) -> bool {
-        if !crowd.slowdown().may_sleep(self.since, clock::nanoseconds()) {
+        if !crowd.slowdown().may_sleep(self.began, clock::nanoseconds()) {
             return false;
         }
         add_together(&page.counters.sleeps, 1);
@@ -148,13 +174,21 @@ impl Pace {
     /// The wait is over.
     #[inline]
     pub fn end(&self, crowd: &Crowd, page: &Page) {
+        if self.began != 0 {
+            self.end_long(crowd, page);
+        }
+    }
+
+    #[cold]
+    fn end_long(&self, crowd: &Crowd, page: &Page) {
+        let now = clock::nanoseconds();
+        crowd.slowdown().has_waited(now - self.began);
         if self.since != 0 {
             if page.call.waiters.fetch_sub(1, SeqCst) == 1 {
                 page.call.waiting_since.store(0, Relaxed);
             }
-            let waited = clock::nanoseconds() - self.since;
+            let waited = now - self.since;
             add_together(&page.counters.waiting_nanoseconds, waited);
-            crowd.slowdown().has_waited(waited);
             events::raise(Kind::Wake, [waited, 0, 0, 0]);
         }
     }
