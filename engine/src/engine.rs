@@ -58,6 +58,8 @@ pub struct Engine {
     unnamed: Mutex<Vec<Weak<Communicator>>>,
     /// Ranks of other nodes have failed, and what they had sent may still come.
     is_hearing_out: AtomicBool,
+    /// A rank has failed lately, and what others have begun goes on for a while.
+    is_patient: AtomicBool,
     /// Agreements of ranks of several nodes of which threads that wait have been told.
     decisions: AtomicU32,
     /// Members compare their collective calls.
@@ -146,6 +148,7 @@ impl Engine {
             directory: OnceLock::new(),
             unnamed: Mutex::default(),
             is_hearing_out: AtomicBool::new(false),
+            is_patient: AtomicBool::new(false),
             decisions: AtomicU32::new(0),
             checks,
             nodes,
@@ -247,6 +250,7 @@ impl Engine {
         self.end_server()?;
         self.publish_counters();
         self.leave_word();
+        self.beyond.leave();
         self.lanes.each().for_each(|lane| lane.lock().transport.leave());
         self.crowd.leave();
         self.let_go(None);
@@ -259,6 +263,7 @@ impl Engine {
     pub fn resume(&self) {
         self.page.set_state(State::Running);
         self.crowd.come_back();
+        self.beyond.come_back();
     }
 
     /// Waits until every message that was left to the engine has been taken.

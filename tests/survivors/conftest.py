@@ -17,6 +17,8 @@ agreements = for_each_abi(SURVIVORS / "agreements.c")
 windows = for_each_abi(SURVIVORS / "windows.c")
 # Processes of two jobs, of which some fail.
 families = for_each_abi(SURVIVORS / "families.c")
+# One that fails, and another one is started in its place.
+replaced = for_each_abi(SURVIVORS / "replaced.c")
 
 
 @pytest.fixture(scope="session")

@@ -153,6 +153,43 @@ static void collective(int kind)
 	free(gathered);
 }
 
+/* One fails when it has ended a call which nobody ends before all have begun it, or which makes a communicator: the others end it
+ * well, however late they are. */
+static void ended(int kind)
+{
+	int code = MPI_SUCCESS, value = rank, most = 0;
+	char *gathered = calloc(size, LARGE);
+	MPI_Comm comm = MPI_COMM_NULL;
+	MPI_Request request;
+	for (int round = 0; round < 20; round++)
+		CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+	switch (kind) {
+	case 0: code = MPI_Barrier(MPI_COMM_WORLD); break;
+	case 1: code = MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
+	case 2: code = MPI_Allgather(large, LARGE, MPI_CHAR, gathered, LARGE, MPI_CHAR, MPI_COMM_WORLD); break;
+	case 3: code = MPI_Alltoall(MPI_IN_PLACE, 1, MPI_CHAR, gathered, 1000, MPI_CHAR, MPI_COMM_WORLD); break;
+	case 4: code = MPI_Comm_dup(MPI_COMM_WORLD, &comm); break;
+	case 5: code = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm); break;
+	case 6:
+		MPI_Iallreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+		code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+		break;
+	default: CHECK(!"a kind"); break;
+	}
+	if (rank == last)
+		die();
+	CHECK(code == MPI_SUCCESS && (kind % 5 != 1 || most == last));
+	/* The communicator that was made is one with a failed member. */
+	while (failed_of(MPI_COMM_WORLD) == 0)
+		usleep(1000);
+	if (comm != MPI_COMM_NULL) {
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+		CHECK(says(MPI_Barrier(comm), FAILED));
+		MPI_Comm_free(&comm);
+	}
+	free(gathered);
+}
+
 /* Rank 0 revokes a communicator in which the others wait, each in another call. */
 static void is_revoked(void)
 {
@@ -372,6 +409,8 @@ int main(int argc, char **argv)
 	} else {
 		if (strncmp(what, "collective", 10) == 0)
 			collective(atoi(what + 10));
+		else if (strncmp(what, "ended", 5) == 0)
+			ended(atoi(what + 5));
 		else
 			run(tests, what);
 		CHECK(failed_of(MPI_COMM_WORLD) == 1 && failed_of(MPI_COMM_SELF) == 0);

@@ -53,6 +53,15 @@ def test_jobs_that_have_connected(launcher, families, what, ranks):
     is_right((0, out, err), 2 * ranks - (ranks if what == "job" else 1))
 
 
+@pytest.mark.parametrize("ranks", [3, 4, 8])
+def test_one_that_fails_is_replaced(launcher, replaced, ranks):
+    """A rank that has ended well before others is not taken for one that has failed, whoever has talked with it."""
+    for _ in range(5):
+        job = launcher.run("-n", ranks, GOES_ON, replaced)
+        is_right((job.returncode, job.stdout, job.stderr), ranks)
+    launcher.assert_nothing_left(within=10)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_whoever_fails_at_any_time_of_parents_and_children(launcher, families, seed, ranks):

@@ -38,6 +38,14 @@ def test_collectives(launcher, survivors, kind, ranks):
     survive(launcher, survivors, f"collective{kind}", ranks)
 
 
+@pytest.mark.parametrize("ranks", [3, 8])
+@pytest.mark.parametrize("kind", range(7))
+@pytest.mark.parametrize("nodes", [{}, {"SERRIED_NODES": "2", "SERRIED_TRANSPORT": "wire"}])
+def test_what_a_rank_has_ended_before_it_fails_ends_well(launcher, survivors, nodes, kind, ranks):
+    for _ in range(5):
+        survive(launcher, survivors, f"ended{kind}", ranks, env=nodes)
+
+
 @pytest.mark.parametrize("ranks", [3, 6])
 def test_a_communicator_is_revoked(launcher, survivors, ranks):
     survive(launcher, survivors, "revoke", ranks)

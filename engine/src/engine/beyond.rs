@@ -55,6 +55,16 @@ impl Beyond {
 }
 
 impl Beyond {
+    /// This process leaves in good order.
+    pub(super) fn leave(&self) {
+        self.universe.get().iter().for_each(|universe| universe.leave());
+    }
+
+    /// It takes part again.
+    pub(super) fn come_back(&self) {
+        self.universe.get().iter().for_each(|universe| universe.come_back());
+    }
+
     /// Nobody shall find this process any more.
     pub(super) fn take_leave(&self) {
         self.names.end();
@@ -254,6 +264,11 @@ impl Engine {
         let lost = lane.lock().transport.lost();
         match lost {
             None => Ok(()),
+            // It may have done so before this process has connected to it, and could not say so.
+            Some(peer) if self.has_left(peer) => {
+                lane.lock().transport.forget(peer);
+                Ok(())
+            }
             Some(peer) if self.goes_on_without(peer) => {
                 // Nothing waits for what it does not say any more, once that has been looked for.
                 self.note_outside_failure(peer);
@@ -266,6 +281,12 @@ impl Engine {
             }
             Some(peer) => Err(lane.lock().transport.why_lost(peer)),
         }
+    }
+
+    /// Whether a process of another job of the universe has left in good order.
+    fn has_left(&self, peer: JobRank) -> bool {
+        let universe = self.beyond.universe.get();
+        peer.is_foreign() && !peer.is_stranger() && universe.is_some_and(|universe| universe.has_left(peer))
     }
 
     /// Whether this job goes on without a process of another one that cannot be reached.

@@ -14,7 +14,7 @@ use crate::message::{Buffer, Envelope, Mode};
 use crate::observe::ledger::Call;
 use crate::world::calls::{Begun, NO_ROOT};
 use crate::world::{BootstrapChannel, Communicator, Contexts, Group, Line};
-use crate::{Error, JobRank, Result};
+use crate::{Class, Error, JobRank, Result};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -30,12 +30,25 @@ impl Engine {
         arguments: &dyn Fn() -> Vec<Agreed>,
     ) -> Result<()> {
         communicator.groups().for_each(|group| self.note_dependence_on(group));
-        self.all_members_go_on(communicator)?;
+        self.may_begin(communicator)?;
         let call = Call { name: self.page.own().name(), operator: 0, root: NO_ROOT, bytes: 0 };
         communicator.calls.note(Begun { name: call.name, root: NO_ROOT, bytes: 0 });
         match self.checks {
             true => self.compare(communicator, call, Said::Arguments(&arguments())),
             false => Ok(()),
+        }
+    }
+
+    /// As [`Engine::all_members_go_on`]; but a member that has failed lately may have ended this call before this process has
+    /// begun it. Then the failure counts as one that comes after the beginning.
+    fn may_begin(&self, communicator: &Communicator) -> Result<()> {
+        let may_have_ended = || communicator.peers().size() > 0 && self.job.node.has_failed_lately();
+        match self.all_members_go_on(communicator) {
+            Err(error) if error.class() == Class::ProcFailed && may_have_ended() => {
+                self.dependence(|begun| begun.failures = self.failures() - 1);
+                Ok(())
+            }
+            outcome => outcome,
         }
     }
 }
@@ -127,8 +140,9 @@ impl BootstrapChannel for Engine {
             if done()? {
                 return Ok(true);
             }
-            // Whom a rank waits for that has not failed may have given it up because of one that has.
-            match (self.failures() != failures).then(|| self.failure_that_matters()).flatten() {
+            // Whom a rank waits for that has not failed may have given it up because of one that has, but does not do so at once.
+            let is_over = self.failures() != failures && !self.job.node.has_failed_lately();
+            match is_over.then(|| self.failure_that_matters()).flatten() {
                 Some(error) => Err(error),
                 None => Ok(false),
             }

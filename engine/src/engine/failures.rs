@@ -99,13 +99,15 @@ impl Engine {
         let all_is_heard = self.have_been_heard_out();
         self.is_hearing_out.store(!all_is_heard, Relaxed);
         let affected = if all_is_heard { self.affected() } else { Vec::new() };
+        let is_patient = self.job.node.has_failed_lately();
+        let has_lost_patience = self.is_patient.swap(is_patient, Relaxed) && !is_patient;
         let mut is_new = false;
         for lane in self.lanes.each() {
             let mut core = lane.lock();
             let before = core.epoch;
             // Whoever waits for something else than messages looks again.
             let news = self.news();
-            let has_changed = std::mem::replace(&mut core.news, news) != news;
+            let has_changed = std::mem::replace(&mut core.news, news) != news || has_lost_patience;
             core.epoch += u64::from(has_changed);
             is_new |= has_changed;
             // What comes behind what a failed rank has left unfinished can be read then.
@@ -175,6 +177,7 @@ impl Engine {
                 failed: Vec::new(),
                 first: None,
                 unknown: None,
+                lately: false,
             });
         }
         let groups = communicator.groups();
@@ -189,6 +192,7 @@ impl Engine {
             failed: self.failed_among(communicator.peers()),
             first: Some(first),
             unknown: unknown.map(|&(_, rank)| rank),
+            lately: self.job.node.has_failed_lately(),
         })
     }
 
@@ -297,7 +301,12 @@ impl Engine {
                 ANY_SOURCE => one.pending(),
                 source => one.failed.iter().any(|&(rank, _)| rank == source).then(|| one.error()),
             }),
-            Reason::Block(member, _) => of(member.context).map(Affected::error),
+            Reason::Block(member, until) => {
+                let has_failed = |missing| self.job.node.failure_of(member.peer(missing).0).is_some();
+                let lives =
+                    |one: &&Affected| one.lately && !member.control_block().missing(until).any(has_failed);
+                of(member.context).filter(|one| !lives(one)).map(Affected::error)
+            }
             Reason::Lock(exposure, _) | Reason::Group(exposure, ..) => {
                 self.affected_one(&exposure.communicator).as_ref().map(Affected::error)
             }

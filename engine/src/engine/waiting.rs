@@ -15,8 +15,7 @@ use crate::Result;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
-/// Nanoseconds after which a lane is looked at again in which another thread was busy, or which waits for the last words of
-/// a rank that has failed.
+/// Nanoseconds after which a lane is looked at again in which another thread was busy, or while a rank has just failed.
 const SOON: u64 = 1_000_000;
 
 /// What a wait looks at beside the mailbox.
@@ -242,7 +241,9 @@ impl Engine {
             }
             wanted || changed() || beside.holds() || asked
         };
-        let is_soon = busy || self.is_hearing_out.load(Ordering::Relaxed);
+        let is_about_to_change =
+            self.is_hearing_out.load(Ordering::Relaxed) || self.is_patient.load(Ordering::Relaxed);
+        let is_soon = busy || is_about_to_change;
         let limit = if is_soon { SOON } else { beside.longest() };
         let slept = clock::nanoseconds();
         self.sleeper.sleep_unless(self.doorbell, work, limit);

@@ -9,9 +9,13 @@
 use super::agreements::{self, Agreements};
 use super::node_segment::AGREEMENTS_AT;
 use super::{Job, NodeSegment};
-use crate::{JobRank, Result};
+use crate::{clock, JobRank, Result};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::PoisonError;
+
+/// Nanoseconds for which a rank has failed lately: ranks that live need some milliseconds to end what they have begun, also
+/// where they share cores, and nobody may wait longer than 100 for a rank that has failed.
+const LATELY: u64 = 25_000_000;
 
 impl Job {
     /// As so manieth of all a rank has failed, if it has.
@@ -63,6 +67,7 @@ impl NodeSegment {
     }
 
     fn note_failures(&self, number: u32) {
+        self.header().last_failure.store(clock::nanoseconds(), Relaxed);
         self.header().failures.store(number, Release); // failures: paired with `failures`
         self.header().news.fetch_add(1, SeqCst); // news: paired with `news`; before a ring
     }
@@ -71,6 +76,11 @@ impl NodeSegment {
     #[inline]
     pub fn failures(&self) -> u32 {
         self.header().failures.load(Acquire) // failures: paired with `note_failure`
+    }
+
+    /// Whether a rank has failed lately: others may still end what it had ended before.
+    pub fn has_failed_lately(&self) -> bool {
+        clock::nanoseconds().saturating_sub(self.header().last_failure.load(Relaxed)) < LATELY
     }
 
     /// As so manieth of them a local rank has failed, if it has.

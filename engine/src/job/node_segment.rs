@@ -81,6 +81,8 @@ pub(super) struct Header {
     pub(super) affinities: AtomicU32,
     /// Ranks that have failed, where the job goes on without them. The launcher writes it.
     pub(super) failures: AtomicU32,
+    /// When the last of them has.
+    pub(super) last_failure: AtomicU64,
     /// How many communicators were revoked.
     pub(super) revocations: AtomicU32,
     /// Changes with each of both.

@@ -35,8 +35,10 @@ pub const PROCESSES: usize = JobRank::FOREIGN as usize;
 const FOUND_BY_LINE: u32 = 1;
 /// It does so, in its own network namespace.
 const FOUND_NEARBY: u32 = 2;
-/// The job of the process has ended.
-const GONE: u32 = u32::MAX;
+/// The job of the process has ended, and the process has not left before.
+const GONE: u32 = 3;
+/// It has left in good order: its end is no failure. Beside one of the others, for a process that comes back.
+const LEFT: u32 = 1 << 31;
 
 /// What lies in the node segment of the first job. Zero is the right initial value of each word.
 #[repr(C)]
@@ -52,7 +54,7 @@ pub struct Memory {
     /// The serial numbers of open ports; 0: free.
     pub(super) ports: [AtomicU64; PORTS],
     pub(super) names: [Published; NAMES],
-    /// Whether each process listens.
+    /// Whether each process listens, or has left.
     listening: [AtomicU32; PROCESSES],
 }
 
@@ -189,7 +191,8 @@ impl Registry {
         let memory = memory_in(&self.0);
         if self.0.reserve(AT + from, bytes).is_ok() {
             let ended = memory.listening.iter().skip(base as usize).take(size as usize);
-            ended.for_each(|one| one.store(GONE, Ordering::SeqCst));
+            let has_failed = |one: &AtomicU32| one.load(Ordering::SeqCst) & LEFT == 0;
+            ended.filter(|one| has_failed(one)).for_each(|one| one.store(GONE, Ordering::SeqCst));
         }
         memory.running.fetch_sub(1, Ordering::SeqCst);
     }
@@ -220,9 +223,29 @@ impl Universe {
         JobRank(JobRank::FOREIGN | self.own)
     }
 
+    fn own_word(&self) -> &AtomicU32 {
+        &self.memory().listening[self.own as usize]
+    }
+
     /// Whether all find this process that have its line.
     pub fn is_found_by_line(&self) -> bool {
-        self.memory().listening[self.own as usize].load(Ordering::SeqCst) == FOUND_BY_LINE
+        self.own_word().load(Ordering::SeqCst) & !LEFT == FOUND_BY_LINE
+    }
+
+    /// This process leaves in good order: whoever does not reach it from now on does not take it for one that has failed.
+    pub fn leave(&self) {
+        self.own_word().fetch_or(LEFT, Ordering::SeqCst);
+    }
+
+    /// It has left and takes part again.
+    pub fn come_back(&self) {
+        self.own_word().fetch_and(!LEFT, Ordering::SeqCst);
+    }
+
+    /// Whether a process has left in good order.
+    pub fn has_left(&self, process: JobRank) -> bool {
+        let word = self.memory().listening.get((process.0 & !JobRank::FOREIGN) as usize);
+        word.is_some_and(|word| word.load(Ordering::SeqCst) & LEFT != 0)
     }
 
     /// The number of rank 0 of this job.
@@ -293,7 +316,7 @@ impl NodeDirectory for Universe {
         let number = rank.0 & !JobRank::FOREIGN;
         Some(match self.memory().listening.get(number as usize)?.load(Ordering::SeqCst) {
             0 => Err(io::ErrorKind::NotConnected.into()),
-            GONE => Err(io::ErrorKind::ConnectionRefused.into()),
+            GONE | LEFT.. => Err(io::ErrorKind::ConnectionRefused.into()),
             _ => {
                 switchboard::connect(self.line.as_ref(), &socket_name(&self.key(), number)).map(OwnedFd::from)
             }

@@ -1,8 +1,11 @@
 //! What waits for processes that have failed is over.
 //!
 //! A message that had come before its sender failed can still be received. Everything else that a failed process
-//! would have to do ends with an error. A collective is over at every member at once: no member waits for another
-//! that has given it up, because each of them hears of the failure by itself.
+//! would have to do ends with an error.
+//!
+//! A member of a collective may have failed after it had ended it. So others go on with it for some milliseconds, as long as
+//! they wait for members that live. Then it is over at every member: no member waits for another that has given it up,
+//! because each of them hears of the failure by itself.
 
 use super::wire::{Fetched, FETCHED};
 use super::work::Work;
@@ -24,23 +27,29 @@ pub(crate) struct Affected {
     pub(crate) first: Option<JobRank>,
     /// The first that the program has not acknowledged, if there is one.
     pub(crate) unknown: Option<JobRank>,
+    /// Collectives go on among those that live: one has failed lately.
+    pub(crate) lately: bool,
 }
 
 impl Affected {
     /// Whether a receive of this context from that rank waits for a failed process.
     fn awaits(&self, context: u64, source: i32) -> bool {
-        context == self.context + 1
-            || context == self.context && self.first.is_none()
-            || context == self.context && self.failed.iter().any(|&(rank, _)| rank == source)
+        let has_failed = || self.failed.iter().any(|&(rank, _)| rank == source);
+        context & !1 == self.context && (self.ends_all_in(context) || has_failed())
+    }
+
+    /// Whether whatever is under way in a context of it is over.
+    fn ends_all_in(&self, context: u64) -> bool {
+        self.first.is_none() || context == self.context + 1 && !self.lately
     }
 
     /// Whether a request needs something of a failed process.
     fn ends(&self, request: &Request) -> bool {
         match &request.work {
-            Work::Send(send) if send.context == self.context && self.first.is_some() => {
-                self.failed.iter().any(|&(_, peer)| peer == send.peer)
+            Work::Send(send) => {
+                let has_failed = || self.failed.iter().any(|&(_, peer)| peer == send.peer);
+                send.context & !1 == self.context && (self.ends_all_in(send.context) || has_failed())
             }
-            Work::Send(send) => send.context & !1 == self.context,
             // A receive that has its message, or a part of it.
             Work::Receive(receive) => self.awaits(receive.wanted.context, request.status.source),
             _ => false,
@@ -118,7 +127,9 @@ impl Core {
             self.streams.retain(|&stream| stream != request);
             self.complete_with(request, affected.error());
         }
-        self.end_later_of(affected.context, &affected.error());
+        if affected.ends_all_in(affected.context + 1) {
+            self.end_later_of(affected.context, &affected.error());
+        }
     }
 
     /// What was being fetched for a receive is not wanted any more.

@@ -47,7 +47,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Starts a meeting: `bridge` is the way to the other leader at the leader
+    /// Starts a meeting with a group that is not known yet: `bridge` is the way to the other leader at the leader
     /// of the local group, who alone passes one; `note` is what it says.
     pub fn start(
         exchange: &dyn BootstrapChannel,
@@ -57,6 +57,16 @@ impl Meeting {
         note: Vec<u8>,
     ) -> Result<Meeting> {
         exchange.others_take_part();
+        Meeting::between_leaders(exchange, local, leader, bridge, note)
+    }
+
+    fn between_leaders(
+        exchange: &dyn BootstrapChannel,
+        local: Line,
+        leader: u32,
+        bridge: Option<(Line, u32)>,
+        note: Vec<u8>,
+    ) -> Result<Meeting> {
         let mut told = Vec::new();
         if let Some((line, peer)) = &bridge {
             told = join(&[words([exchange.contexts().propose()?]), note]);
@@ -74,7 +84,7 @@ impl Meeting {
     ) -> Result<Meeting> {
         let line = parent.collective_line(exchange)?;
         let bridge = (parent.rank == 0).then_some((line, 0));
-        Meeting::start(exchange, local.collective_line(exchange)?, 0, bridge, note)
+        Meeting::between_leaders(exchange, local.collective_line(exchange)?, 0, bridge, note)
     }
 
     /// Tells the local group that its leader could not go on, so that nobody
