@@ -1,8 +1,8 @@
 //! What sleeping costs, and whether a wait is worth it; a bound on it (`serried run --max-slowdown P`).
 //!
 //! A rank that sleeps takes no CPU time, but is late when it is rung: it has to wake first. A wait is worth a sleep if it is
-//! many times as long as waking. That is known from the last waits of the same call that have outlasted their first looks; or
-//! from this one, once it has lasted so long. Then a rank sleeps at once. Else it spins for a while first.
+//! longer than waking by far. That is known from the last waits of the same call that have outlasted their first looks; or
+//! from this one, once it has lasted so long.
 //!
 //! With a bound of P percent, the ranks of a node are late for P percent of the time at most, all together: the [`Account`] of
 //! the node says what is left. While much is left, sleeps are cheap, and waits of little more than waking are worth one. As
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nanoseconds that waking is taken to need before one has been measured.
 const WAKING: u64 = 50_000;
+/// Nobody wakes in less.
+const LEAST_WAKING: u64 = 1000;
 /// Of the values that are averaged, this many of the last count.
 const LAST: u64 = 4;
-/// Without a bound, and at once: a sleep is worth it in waits of this many times what waking takes.
-const WORTH: f64 = 40.0;
 /// With a bound of which nothing is used.
 const CHEAP: f64 = 2.0;
 /// Kinds of waits that are told apart: by the call that waits.
@@ -48,31 +48,24 @@ impl Slowdown {
         Slowdown { percent, account, page, waking: AtomicU64::new(WAKING), waits }
     }
 
-    /// Whether this rank, whose wait has outlasted its first looks, had better sleep at once.
+    /// Whether this rank, whose wait has outlasted its first looks, had better sleep at once. Without a bound it spins first:
+    /// nothing would bound what wrong expectations cost.
     pub fn expects_sleep(&self, now: u64) -> bool {
-        self.is_worth_it(self.kind().load(Relaxed), now)
+        self.percent.is_some_and(|percent| self.is_worth_it(percent, self.kind().load(Relaxed), now))
     }
 
     /// Whether this rank, which has waited since `began` and has looked for long enough, may sleep now.
     pub fn may_sleep(&self, began: u64, now: u64) -> bool {
-        self.percent.is_none()
-            || self.is_worth_it(self.kind().load(Relaxed).max(now.saturating_sub(began)), now)
+        let wait = self.kind().load(Relaxed).max(now.saturating_sub(began));
+        self.percent.is_none_or(|percent| self.is_worth_it(percent, wait, now))
     }
 
     /// Whether a wait of so many nanoseconds is worth a sleep at this time.
-    fn is_worth_it(&self, wait: u64, now: u64) -> bool {
+    fn is_worth_it(&self, percent: f64, wait: u64, now: u64) -> bool {
         let waking = self.waking.load(Relaxed);
-        let price = match self.percent {
-            None => WORTH,
-            Some(percent) => {
-                let used = self.account.used(percent, now, waking);
-                if used > 1.0 {
-                    return false;
-                }
-                CHEAP.max(used * used * 100.0 / percent)
-            }
-        };
-        wait as f64 >= price * waking as f64
+        let used = self.account.used(percent, now, waking);
+        let price = CHEAP.max(used * used * 100.0 / percent);
+        used <= 1.0 && wait as f64 >= price * waking as f64
     }
 
     /// The wait that this rank is in has outlasted its first looks, and has taken so many nanoseconds.
@@ -83,7 +76,8 @@ impl Slowdown {
     /// This rank slept when it was rung at `rung`, and was late until `awake`.
     pub fn was_late(&self, rung: u64, awake: u64) {
         // A rank that was late for once, and believes it, would not sleep any more and so not learn better.
-        average(&self.waking, (awake - rung).min(2 * self.waking.load(Relaxed)));
+        let most = 2 * self.waking.load(Relaxed);
+        average(&self.waking, (awake - rung).clamp(LEAST_WAKING, most));
         if self.percent.is_some() {
             self.account.lose(rung, awake);
         }
@@ -160,13 +154,22 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bound_a_rank_may_sleep_and_does_so_at_once_if_waits_have_been_long() {
+    fn without_a_bound_a_rank_sleeps_when_it_has_spun() {
         let rank = slowdown(None);
+        (0..20).for_each(|_| rank.has_waited(SECOND));
         assert!(rank.may_sleep(7, 7) && !rank.expects_sleep(7));
-        (0..20).for_each(|_| rank.has_waited(50 * WAKING));
-        assert!(rank.expects_sleep(7));
-        (0..20).for_each(|_| rank.was_late(0, 4 * WAKING));
-        assert!(!rank.expects_sleep(7), "waking takes longer than it did");
+    }
+
+    #[test]
+    fn to_be_late_once_is_no_rule() {
+        let (rank, now) = (slowdown(Some(5.0)), SECOND / 2);
+        (0..20).for_each(|_| rank.has_waited(3 * WAKING));
+        rank.was_late(0, 100);
+        assert!(rank.expects_sleep(now));
+        average(&rank.waking, WAKING);
+        let before = rank.waking.load(Relaxed);
+        rank.was_late(now, now + SECOND / 100);
+        assert!(rank.waking.load(Relaxed) <= before * 5 / 4);
     }
 
     #[test]
