@@ -154,7 +154,7 @@ static void collective(int kind)
 }
 
 /* One fails when it has ended a call which nobody ends before all have begun it, or which makes a communicator: the others end it
- * well, however late they are. */
+ * well, also if they are some milliseconds late. */
 static void ended(int kind)
 {
 	int code = MPI_SUCCESS, value = rank, most = 0;
