@@ -42,7 +42,7 @@ impl Engine {
     /// As [`Engine::all_members_go_on`]; but a member that has failed lately may have ended this call before this process has
     /// begun it. Then the failure counts as one that comes after the beginning.
     fn may_begin(&self, communicator: &Communicator) -> Result<()> {
-        let may_have_ended = || communicator.peers().size() > 0 && self.job.node.has_failed_lately();
+        let may_have_ended = || communicator.peers().size() > 0 && self.job.has_failed_lately();
         match self.all_members_go_on(communicator) {
             Err(error) if error.class() == Class::ProcFailed && may_have_ended() => {
                 self.dependence(|begun| begun.failures = self.failures() - 1);
@@ -141,7 +141,7 @@ impl BootstrapChannel for Engine {
                 return Ok(true);
             }
             // Whom a rank waits for that has not failed may have given it up because of one that has, but does not do so at once.
-            let is_over = self.failures() != failures && !self.job.node.has_failed_lately();
+            let is_over = self.failures() != failures && !self.job.has_failed_lately();
             match is_over.then(|| self.failure_that_matters()).flatten() {
                 Some(error) => Err(error),
                 None => Ok(false),

@@ -99,7 +99,7 @@ impl Engine {
         let all_is_heard = self.have_been_heard_out();
         self.is_hearing_out.store(!all_is_heard, Relaxed);
         let affected = if all_is_heard { self.affected() } else { Vec::new() };
-        let is_patient = self.job.node.has_failed_lately();
+        let is_patient = self.job.has_failed_lately();
         let has_lost_patience = self.is_patient.swap(is_patient, Relaxed) && !is_patient;
         let mut is_new = false;
         for lane in self.lanes.each() {
@@ -192,7 +192,7 @@ impl Engine {
             failed: self.failed_among(communicator.peers()),
             first: Some(first),
             unknown: unknown.map(|&(_, rank)| rank),
-            lately: self.job.node.has_failed_lately(),
+            lately: self.job.has_failed_lately(),
         })
     }
 
@@ -275,7 +275,11 @@ impl Engine {
                 self.affected();
                 Err(failed::revoked(context))
             }
-            false => self.goes_on(line.peers.job_rank(peer)),
+            // A rank of another node may have said it before it failed.
+            false => match self.goes_on(line.peers.job_rank(peer)) {
+                Err(_) if !self.have_been_heard_out() => Ok(()),
+                outcome => outcome,
+            },
         }
     }
 

@@ -13,9 +13,11 @@ use crate::{clock, JobRank, Result};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::PoisonError;
 
-/// Nanoseconds for which a rank has failed lately: ranks that live need some milliseconds to end what they have begun, also
-/// where they share cores, and nobody may wait longer than 100 for a rank that has failed.
-const LATELY: u64 = 25_000_000;
+/// Nanoseconds for which a rank has failed lately, in a job on one node and in one on several: ranks that live need some
+/// milliseconds to end what they have begun, more where they share cores or talk over a network. Nobody may wait longer than
+/// 100 milliseconds for a rank that has failed, and a second where there are several nodes.
+const LATELY: u64 = 40_000_000;
+const LATELY_AMONG_NODES: u64 = 250_000_000;
 
 impl Job {
     /// As so manieth of all a rank has failed, if it has.
@@ -24,6 +26,12 @@ impl Job {
             Some(network) => network.failure_of(rank).filter(|&number| number <= self.node.failures()),
             None => self.node.failure_of(self.local(rank)?.0),
         }
+    }
+
+    /// Whether a rank has failed lately: others may still end what it had ended before.
+    pub fn has_failed_lately(&self) -> bool {
+        let lately = if self.network().is_some() { LATELY_AMONG_NODES } else { LATELY };
+        self.node.last_failure().is_some_and(|noted| clock::nanoseconds().saturating_sub(noted) < lately)
     }
 
     /// The ranks that have failed, in that order.
@@ -78,9 +86,9 @@ impl NodeSegment {
         self.header().failures.load(Acquire) // failures: paired with `note_failure`
     }
 
-    /// Whether a rank has failed lately: others may still end what it had ended before.
-    pub fn has_failed_lately(&self) -> bool {
-        clock::nanoseconds().saturating_sub(self.header().last_failure.load(Relaxed)) < LATELY
+    /// When the last failure was noted here, by the clock of the node.
+    fn last_failure(&self) -> Option<u64> {
+        (self.failures() > 0).then(|| self.header().last_failure.load(Relaxed))
     }
 
     /// As so manieth of them a local rank has failed, if it has.

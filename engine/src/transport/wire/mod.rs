@@ -415,8 +415,8 @@ impl Network for Wire {
     }
 
     fn outlive(&mut self, peer: JobRank) -> bool {
-        let index = self.by_rank.get(&peer).copied();
-        index.is_none_or(|index| self.has_heard_out(index as usize))
+        let index = self.link_to(peer);
+        self.has_heard_out(index)
     }
 
     fn knows_failed(&self, peer: JobRank) -> bool {

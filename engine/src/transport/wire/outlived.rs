@@ -4,7 +4,7 @@
 //! The launcher alone says who has failed. A connection that has broken says nothing: it is made again until the
 //! launcher has spoken.
 
-use super::link::{Link, State};
+use super::link::{Connection, Link, State};
 use super::Wire;
 use crate::transport::network::LEAVE;
 use crate::JobRank;
@@ -13,16 +13,28 @@ use std::time::{Duration, Instant};
 
 /// What a peer had sent before it failed may be on its way for so long, where no end of its connection comes.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// A connection that it had made, and has spoken over, may be in the hands of a porter for so long.
+const CONNECTING: Duration = Duration::from_millis(50);
 
 impl Link {
-    /// Whether there is a connection that has not come to its end. One that was made anew, when that of the peer had ended,
-    /// is held by another rank of its node, which waits for a rank that does not come any more.
-    fn may_bring_more(&self) -> bool {
-        let State::Up(connection) = &self.state else { return false };
-        let is_silent = || {
-            connection.pipe.socket().peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-        };
-        connection.has_spoken || connection.pipe.has_opened() || !is_silent()
+    /// How long after the failure something may come that the peer had sent: as long as there is a connection that has not come
+    /// to its end, or there may be one that was never taken.
+    fn may_bring_more_for(&self) -> Duration {
+        match &self.state {
+            State::Up(connection) if connection.has_not_ended() => LAST_WORDS,
+            State::Idle | State::Asked if !self.was_up => CONNECTING,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+impl Connection {
+    /// One that was made anew, when that of the peer had ended, is held by another rank of its node, which waits for a rank that
+    /// does not come any more.
+    fn has_not_ended(&self) -> bool {
+        let is_silent =
+            || self.pipe.socket().peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        self.has_spoken || self.pipe.has_opened() || !is_silent()
     }
 }
 
@@ -31,7 +43,7 @@ impl Wire {
     pub(super) fn has_heard_out(&mut self, index: usize) -> bool {
         let link = &mut self.links[index];
         let since = *link.failed_since.get_or_insert_with(Instant::now);
-        if since.elapsed() < LAST_WORDS && link.may_bring_more() {
+        if since.elapsed() < link.may_bring_more_for() {
             return false;
         }
         self.part_with(index);
