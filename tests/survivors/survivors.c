@@ -340,6 +340,37 @@ static void outside(void)
 	MPI_Group_free(&group);
 }
 
+/* It fails while others wait for one that connects, and neither side has anything to do with it. */
+static void accepts(void)
+{
+	char port[MPI_MAX_PORT_NAME] = "";
+	MPI_Comm local, between;
+	int sum = 0, one = 1, connects = rank == 1;
+	CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank == last ? MPI_UNDEFINED : connects, rank, &local) == MPI_SUCCESS);
+	if (rank == last) {
+		usleep(20000);
+		die();
+	}
+	MPI_Comm_set_errhandler(local, MPI_ERRORS_RETURN);
+	if (connects) {
+		CHECK(MPI_Recv(port, sizeof port, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+		wait_for_failure();
+		usleep(300000);
+		CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, local, &between) == MPI_SUCCESS);
+	} else {
+		if (rank == 0) {
+			CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+			CHECK(MPI_Send(port, sizeof port, MPI_CHAR, 1, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
+		}
+		CHECK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, local, &between) == MPI_SUCCESS);
+	}
+	MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+	CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, between) == MPI_SUCCESS);
+	CHECK(sum == (connects ? last - 1 : 1));
+	CHECK(MPI_Comm_disconnect(&between) == MPI_SUCCESS);
+	MPI_Comm_free(&local);
+}
+
 /* A handler is told the error of the first operation that failed, and the call says where to look. */
 static int told;
 
@@ -396,7 +427,7 @@ static const struct test tests[] = {
 	{ "outside", outside },   { "several", several },
 	{ "receive", receive },   { "send", send },   { "before", before }, { "any", any },
 	{ "revoke", is_revoked }, { "fatal", fatal },
-	{ "host", host },         { "party", party }, { NULL, NULL },
+	{ "accepts", accepts },   { "host", host },   { "party", party },   { NULL, NULL },
 };
 
 int main(int argc, char **argv)

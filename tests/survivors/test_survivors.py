@@ -33,6 +33,12 @@ def test_those_who_have_nothing_to_do_with_it_do_not_hear_of_a_failure(launcher,
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("nodes", [{}, {"SERRIED_NODES": "2", "SERRIED_TRANSPORT": "wire"}])
+def test_a_failure_elsewhere_does_not_end_an_accept(launcher, survivors, nodes, ranks):
+    survive(launcher, survivors, "accepts", ranks, env=nodes)
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
 @pytest.mark.parametrize("kind", range(6))
 def test_collectives(launcher, survivors, kind, ranks):
     survive(launcher, survivors, f"collective{kind}", ranks)

@@ -106,7 +106,8 @@ impl BootstrapChannel for Engine {
     }
 
     fn others_take_part(&self) {
-        self.dependence(|begun| begun.others = true);
+        let known = self.all_failures();
+        self.dependence(|begun| _ = begun.others.get_or_insert(known));
     }
 
     fn nudge(&self, context: u64, ranks: &[JobRank]) -> Result<()> {
@@ -158,14 +159,14 @@ struct Dependence {
     failures: u32,
     /// Those that take part.
     groups: Vec<Arc<Group>>,
-    /// Others do too.
-    others: bool,
+    /// Others do too, since so many failures were known (a mark).
+    others: Option<u64>,
 }
 
 thread_local! {
     /// Of the call that this thread is in, and that has begun.
     static BEGUN: RefCell<Dependence> =
-        const { RefCell::new(Dependence { call: 0, failures: 0, groups: Vec::new(), others: false }) };
+        const { RefCell::new(Dependence { call: 0, failures: 0, groups: Vec::new(), others: None }) };
 }
 
 /// A rank that failed after a call had begun, and before a wait of it, may have been noticed by others only, who have given up.
@@ -176,7 +177,7 @@ impl Engine {
         let call = self.page.own().sequence();
         BEGUN.with_borrow_mut(|begun| {
             if begun.call != call || call.is_multiple_of(2) {
-                *begun = Dependence { call, failures: self.failures(), groups: Vec::new(), others: false };
+                *begun = Dependence { call, failures: self.failures(), groups: Vec::new(), others: None };
             }
             look(begun)
         })
@@ -194,14 +195,14 @@ impl Engine {
     /// The error that names the first who has failed of those that take part.
     fn failure_that_matters(&self) -> Option<Error> {
         let failed = self.failed();
-        let matters = |rank: JobRank| {
+        let matters = |mark: u64, rank: JobRank| {
             self.dependence(|begun| {
-                begun.others
+                begun.others.is_some_and(|known| mark > known)
                     || begun.groups.is_empty()
                     || begun.groups.iter().any(|group| group.rank_of(rank).is_some())
             })
         };
-        failed.into_iter().find(|&(_, rank)| matters(rank)).map(|(_, rank)| failed::failed(rank))
+        failed.into_iter().find(|&(mark, rank)| matters(mark, rank)).map(|(_, rank)| failed::failed(rank))
     }
 }
 

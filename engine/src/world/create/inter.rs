@@ -56,27 +56,35 @@ pub fn join_by(
         match find() {
             Ok(found) => way = Some(found),
             Err(error) => {
-                Meeting::call_off(exchange, local_line, leader)?;
+                Meeting::call_off(exchange, local_line, leader, &error)?;
                 return Err(error);
             }
         }
     }
     let note = group_words(exchange, &local.group, exchange.contexts().strangers().is_some());
-    let meeting = Meeting::start(exchange, local_line.clone(), leader, way.clone(), note);
-    let met = match meeting.and_then(|meeting| complete(exchange, meeting)) {
-        Ok(met) => met,
-        Err(error) => {
-            if local.rank == leader {
-                Meeting::call_off(exchange, local_line, leader)?;
-            }
-            return Err(error);
-        }
-    };
+    let met = meet(exchange, local_line, leader, way.clone(), note)?;
     if are_apart(&met)? {
         introduce(exchange, local, leader, way)?;
     }
     let made = join_groups(&met, &local.group, local.rank, group_of(exchange, &met.their_note)?)?;
     Ok(made.with_error_handler(local.error_handler()))
+}
+
+/// Two groups meet that do not know each other yet. Where the leader of this one cannot go on, no member waits for it.
+fn meet(
+    exchange: &dyn BootstrapChannel,
+    local: Line,
+    leader: u32,
+    way: Option<(Line, u32)>,
+    note: Vec<u8>,
+) -> Result<Met> {
+    let is_leader = way.is_some();
+    let meeting = Meeting::start(exchange, local.clone(), leader, way, note);
+    let met = meeting.and_then(|meeting| complete(exchange, meeting));
+    if let (Err(error), true) = (&met, is_leader) {
+        Meeting::call_off(exchange, local, leader, error)?;
+    }
+    met
 }
 
 /// Whether some members of the two groups were started apart from each other. A leader that knows no strangers gives
@@ -100,7 +108,7 @@ fn introduce(
     let own = strangers.own_contact().to_bytes();
     let ours = complete(exchange, Allgather::new(local.collective_line(exchange)?, own))?;
     let line = local.collective_line(exchange)?;
-    let met = complete(exchange, Meeting::start(exchange, line, leader, way, join(&ours))?)?;
+    let met = meet(exchange, line, leader, way, join(&ours))?;
     for contact in split(&met.their_note)? {
         let contact = Contact::from_bytes(&contact)?;
         if contact.name.mark() != strangers.own().mark() {
@@ -145,8 +153,7 @@ pub fn intercomm_create_from_groups(
     let bridge = Line { peers: remote.clone(), rank: leader, context: between, tag: 0 };
     let rank = local_line.rank;
     let bridge = (rank == leader).then_some((bridge, other));
-    let meeting = Meeting::start(exchange, local_line, leader, bridge, Vec::new())?;
-    let met = complete(exchange, meeting)?;
+    let met = meet(exchange, local_line, leader, bridge, Vec::new())?;
     let made = join_groups(&met, local, rank, (**remote).clone())?;
     Ok(made.with_error_handler(error_handler))
 }

@@ -48,7 +48,8 @@ pub struct Meeting {
 
 impl Meeting {
     /// Starts a meeting with a group that is not known yet: `bridge` is the way to the other leader at the leader
-    /// of the local group, who alone passes one; `note` is what it says.
+    /// of the local group, who alone passes one; `note` is what it says. The leader alone depends on the other group, and
+    /// tells its own where it cannot go on.
     pub fn start(
         exchange: &dyn BootstrapChannel,
         local: Line,
@@ -56,7 +57,9 @@ impl Meeting {
         bridge: Option<(Line, u32)>,
         note: Vec<u8>,
     ) -> Result<Meeting> {
-        exchange.others_take_part();
+        if bridge.is_some() {
+            exchange.others_take_part();
+        }
         Meeting::between_leaders(exchange, local, leader, bridge, note)
     }
 
@@ -87,10 +90,16 @@ impl Meeting {
         Meeting::between_leaders(exchange, local.collective_line(exchange)?, 0, bridge, note)
     }
 
-    /// Tells the local group that its leader could not go on, so that nobody
+    /// Tells the local group that its leader could not go on, and whether because a process has failed, so that nobody
     /// waits for it.
-    pub fn call_off(exchange: &dyn BootstrapChannel, local: Line, leader: u32) -> Result<()> {
-        Broadcast::new(local, leader, Vec::new()).poll(exchange).map(drop)
+    pub fn call_off(
+        exchange: &dyn BootstrapChannel,
+        local: Line,
+        leader: u32,
+        error: &Error,
+    ) -> Result<()> {
+        let note = words((error.class() == Class::ProcFailed).then_some(0));
+        Broadcast::new(local, leader, note).poll(exchange).map(drop)
     }
 }
 
@@ -102,16 +111,22 @@ impl Pending<Met> for Meeting {
             self.bridge = None;
         }
         let Some(both) = self.broadcast.poll(exchange)? else { return Ok(None) };
-        if both.is_empty() {
-            return Err(Error::new(
-                Class::Comm,
-                "the leader of the local group could not reach the other group: see the error of its call",
-            ));
+        if both.len() <= size_of::<u64>() {
+            return Err(called_off(!both.is_empty()));
         }
         let [mine, theirs] = two(&both)?;
         let ([mine, my_note], [theirs, their_note]) = (two(&mine)?, two(&theirs)?);
         Ok(Some(Met { mine: one_word(&mine)?, theirs: one_word(&theirs)?, my_note, their_note }))
     }
+}
+
+#[cold]
+fn called_off(has_one_failed: bool) -> Error {
+    let class = if has_one_failed { Class::ProcFailed } else { Class::Comm };
+    Error::new(
+        class,
+        "the leader of the local group could not reach the other group: see the error of its call",
+    )
 }
 
 fn two(joined: &[u8]) -> Result<[Vec<u8>; 2]> {
