@@ -385,6 +385,14 @@ impl Core {
     /// What has to run now with no lock held.
     #[inline]
     pub(crate) fn next_outside(&mut self) -> Option<Outside> {
+        let has_nothing = self.calls.is_empty() && self.later.is_empty() && self.settling.is_empty();
+        match has_nothing && self.background.is_empty() {
+            true => None,
+            false => self.find_outside(),
+        }
+    }
+
+    fn find_outside(&mut self) -> Option<Outside> {
         if let Some(calling) = self.calls.pop_front() {
             return Some(Outside::Call(calling));
         }
@@ -407,6 +415,7 @@ impl Core {
     }
 
     /// Whether a request waits for what servers answer.
+    #[inline]
     pub(crate) fn awaits_answers(&self) -> bool {
         self.background.iter().any(|work| work.awaits_answers)
     }

@@ -336,6 +336,12 @@ impl Engine {
 
     /// Progress of a lane without waiting, then `ready` once.
     pub(super) fn look<T>(&self, lane: &EngineLock<Core>, ready: impl FnOnce(&mut Core) -> T) -> Result<T> {
+        self.looked(lane).map(|mut core| ready(&mut core))
+    }
+
+    /// Progress of a lane without waiting; then it is held.
+    #[inline]
+    pub(super) fn looked<'a>(&self, lane: &'a EngineLock<Core>) -> Result<Guard<'a, Core>> {
         loop {
             let mut core = lane.lock();
             if core.awaits_answers() {
@@ -345,20 +351,16 @@ impl Engine {
                 core = lane.lock();
             }
             self.drive(&mut core)?;
-            match core.next_outside() {
-                Some(outside) => {
-                    drop(core);
-                    self.run_outside(outside);
-                }
-                None => {
-                    let others = self.lanes.are_several() && self.is_turn_of_others(&mut core);
-                    let (found, lane) = (ready(&mut core), core.lane());
-                    drop(core);
-                    if others {
-                        self.serve_others(lane)?;
-                    }
-                    return Ok(found);
-                }
+            if let Some(outside) = core.next_outside() {
+                drop(core);
+                self.run_outside(outside);
+            } else if self.lanes.are_several() && self.is_turn_of_others(&mut core) {
+                let mine = core.lane();
+                drop(core);
+                self.serve_others(mine)?;
+                return Ok(lane.lock());
+            } else {
+                return Ok(core);
             }
         }
     }

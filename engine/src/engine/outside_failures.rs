@@ -43,6 +43,7 @@ pub(super) struct OutsideFailures {
 }
 
 impl OutsideFailures {
+    #[inline]
     fn count(&self) -> u32 {
         self.count.load(Ordering::Acquire) // count: paired with `note_outside_failure`
     }

@@ -82,6 +82,7 @@ impl InOutRequest {
     ///
     /// # Safety
     /// `place` is null or can be read and written for the time of the call.
+    #[inline]
     pub unsafe fn new(name: &'static str, place: *mut abi::Handle) -> Result<Self> {
         not_null(name, place)?;
         Ok(InOutRequest { name, place })
@@ -91,6 +92,7 @@ impl InOutRequest {
     ///
     /// # Errors
     /// `Request` for what is no request.
+    #[inline]
     pub fn get(&self) -> Result<Option<RequestId>> {
         // SAFETY: valid by the contract of `new`.
         get(self.name, unsafe { self.place.read() })

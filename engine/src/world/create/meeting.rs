@@ -92,12 +92,7 @@ impl Meeting {
 
     /// Tells the local group that its leader could not go on, and whether because a process has failed, so that nobody
     /// waits for it.
-    pub fn call_off(
-        exchange: &dyn BootstrapChannel,
-        local: Line,
-        leader: u32,
-        error: &Error,
-    ) -> Result<()> {
+    pub fn call_off(exchange: &dyn BootstrapChannel, local: Line, leader: u32, error: &Error) -> Result<()> {
         let note = words((error.class() == Class::ProcFailed).then_some(0));
         Broadcast::new(local, leader, note).poll(exchange).map(drop)
     }
