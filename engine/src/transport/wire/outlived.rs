@@ -29,8 +29,8 @@ impl Link {
 }
 
 impl Connection {
-    /// One that was made anew, when that of the peer had ended, is held by another rank of its node, which waits for a rank that
-    /// does not come any more.
+    /// Whether its end has not come yet. One that was made anew, when that of the peer had ended, is held by another rank of its
+    /// node, which waits for a rank that does not come any more.
     fn has_not_ended(&self) -> bool {
         let is_silent =
             || self.pipe.socket().peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
