@@ -70,7 +70,8 @@ pub fn join_by(
     Ok(made.with_error_handler(local.error_handler()))
 }
 
-/// Two groups meet that do not know each other yet. Where the leader of this one cannot go on, no member waits for it.
+/// Two groups meet that do not know each other yet. The leader alone depends on the other group, and tells its own where it cannot
+/// go on.
 fn meet(
     exchange: &dyn BootstrapChannel,
     local: Line,
@@ -79,6 +80,9 @@ fn meet(
     note: Vec<u8>,
 ) -> Result<Met> {
     let is_leader = way.is_some();
+    if is_leader {
+        exchange.others_take_part();
+    }
     let meeting = Meeting::start(exchange, local.clone(), leader, way, note);
     let met = meeting.and_then(|meeting| complete(exchange, meeting));
     if let (Err(error), true) = (&met, is_leader) {

@@ -47,23 +47,9 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Starts a meeting with a group that is not known yet: `bridge` is the way to the other leader at the leader
-    /// of the local group, who alone passes one; `note` is what it says. The leader alone depends on the other group, and
-    /// tells its own where it cannot go on.
+    /// Starts a meeting: `bridge` is the way to the other leader at the leader of the local group, who alone passes one;
+    /// `note` is what it says.
     pub fn start(
-        exchange: &dyn BootstrapChannel,
-        local: Line,
-        leader: u32,
-        bridge: Option<(Line, u32)>,
-        note: Vec<u8>,
-    ) -> Result<Meeting> {
-        if bridge.is_some() {
-            exchange.others_take_part();
-        }
-        Meeting::between_leaders(exchange, local, leader, bridge, note)
-    }
-
-    fn between_leaders(
         exchange: &dyn BootstrapChannel,
         local: Line,
         leader: u32,
@@ -87,7 +73,7 @@ impl Meeting {
     ) -> Result<Meeting> {
         let line = parent.collective_line(exchange)?;
         let bridge = (parent.rank == 0).then_some((line, 0));
-        Meeting::between_leaders(exchange, local.collective_line(exchange)?, 0, bridge, note)
+        Meeting::start(exchange, local.collective_line(exchange)?, 0, bridge, note)
     }
 
     /// Tells the local group that its leader could not go on, and whether because a process has failed, so that nobody
@@ -106,6 +92,7 @@ impl Pending<Met> for Meeting {
             self.bridge = None;
         }
         let Some(both) = self.broadcast.poll(exchange)? else { return Ok(None) };
+        // Notes of two leaders are longer than what `call_off` says.
         if both.len() <= size_of::<u64>() {
             return Err(called_off(!both.is_empty()));
         }
